@@ -1,0 +1,48 @@
+/** Clock: the only source of time and randomness. Tests and accelerated clusters hand in their own. */
+import { randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+
+export interface Clock {
+  /** Wall-clock time in milliseconds since the epoch. */
+  now(): number
+  /** Resolves after `ms`; rejects with `signal.reason` when aborted. A pending sleep keeps no process alive on its own if `unref`. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Calls back once after `ms`; the returned function cancels it. The timer never keeps the process alive. */
+  after(ms: number, callback: () => void): () => void
+  /** A number in [0, 1). */
+  random(): number
+  uuid(): string
+  randomBytes(length: number): Buffer
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: async (ms, signal) => {
+    try {
+      await delay(ms, undefined, signal === undefined ? {} : { signal })
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error
+    }
+  },
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms)
+    timer.unref()
+    return () => {
+      clearTimeout(timer)
+    }
+  },
+  random: () => Math.random(),
+  uuid: () => randomUUID(),
+  randomBytes: (length) => randomBytes(length),
+}
+
+/** RFC 3339 with whole seconds: the form of metav1.Time. */
+export function timestamp(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`
+}
+
+/** RFC 3339 with six fractional digits: the form of metav1.MicroTime. */
+export function microTimestamp(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 23)}000Z`
+}

@@ -1,0 +1,83 @@
+/** Resource: the constant that describes one kind of one served group version, and its URL paths. */
+
+export type Verb =
+  | 'create'
+  | 'get'
+  | 'list'
+  | 'watch'
+  | 'update'
+  | 'patch'
+  | 'delete'
+  | 'deletecollection'
+
+/** A path below an item, with the verbs it answers and the kind it speaks (discovery shows all of it). */
+export interface Subresource {
+  readonly name: string
+  readonly verbs: readonly Verb[]
+  readonly kind: string
+  /** Set when the sub-resource's kind lives in another group version (Scale, Eviction, TokenRequest). */
+  readonly group?: string
+  readonly version?: string
+}
+
+/** When a group version of a kind came, was deprecated and goes; releases are `major.minor`. */
+export interface Lifecycle {
+  readonly introduced: string
+  readonly deprecated?: string
+  readonly removed?: string
+  readonly replacement?: string
+}
+
+export interface Resource {
+  /** Served group name in the cluster's dialect; '' is the core group. */
+  readonly group: string
+  /** The facts' package, dialect-free: `core/v1`, `rbac/v1`. Schema names are `${package}.${kind}`. */
+  readonly package: string
+  readonly version: string
+  readonly plural: string
+  readonly singular: string
+  readonly kind: string
+  readonly listKind: string
+  readonly namespaced: boolean
+  readonly verbs: readonly Verb[]
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly subresources: readonly Subresource[]
+  /** Dotted paths a field selector may name, besides metadata.name and metadata.namespace. */
+  readonly selectableFields: readonly string[]
+  /** PUT on a missing name creates (UPD-002: a property of the type). */
+  readonly createOnUpdate: boolean
+  /** True for virtual types: a POST is answered, nothing is stored. */
+  readonly virtual: boolean
+  /** Where it is stored: `${storage.group}/${storage.plural}`; two versions of a kind name the same place. */
+  readonly storagePrefix: string
+  /** The version whose form is stored; equal to `version` for nearly all. */
+  readonly storageVersion: { readonly package: string; readonly apiVersion: string }
+  readonly lifecycle: Lifecycle
+}
+
+/** `v1` for the core group, else `group/version`. */
+export function apiVersionOf(resource: { group: string; version: string }): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
+}
+
+/** `configmaps`, `deployments.apps`: how messages and Status details name a resource. */
+export function qualifiedName(resource: { group: string; plural: string }): string {
+  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
+}
+
+/** The URL path of a collection, an item or a sub-resource. An empty namespace means all namespaces. */
+export function resourcePath(
+  resource: Resource,
+  at: { namespace?: string; name?: string; subresource?: string } = {},
+): string {
+  const root =
+    resource.group === ''
+      ? `/api/${resource.version}`
+      : `/apis/${resource.group}/${resource.version}`
+  const scope =
+    resource.namespaced && at.namespace ? `/namespaces/${encodeURIComponent(at.namespace)}` : ''
+  const item = at.name === undefined ? '' : `/${encodeURIComponent(at.name)}`
+  const sub = at.subresource === undefined ? '' : `/${at.subresource}`
+  return `${root}${scope}/${resource.plural}${item}${sub}`
+}

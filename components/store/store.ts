@@ -1,0 +1,95 @@
+/**
+ * Store: revisioned bytes by key. The contract every backend fulfils and `test/store/conformance.ts` checks.
+ * One counter numbers all commits; a commit is acknowledged only when it is durable (models: etcd, kine pkg/server/types.go).
+ */
+
+export interface KeyValue {
+  readonly key: string
+  readonly value: Buffer
+  /** Revision of the commit that created this key (this life of it). */
+  readonly createRevision: number
+  /** Revision of the commit that wrote this value. */
+  readonly modRevision: number
+}
+
+/** One commit. `previous` is what the key held before, if anything. */
+export type StoreEvent =
+  | { readonly type: 'put'; readonly kv: KeyValue; readonly previous?: KeyValue }
+  | {
+      readonly type: 'delete'
+      readonly key: string
+      readonly revision: number
+      readonly previous: KeyValue
+    }
+
+/** Compare and swap of one key. `expectedRevision` 0 means the key must not exist. */
+export interface Txn {
+  readonly key: string
+  readonly expectedRevision: number
+  /** The new value; null deletes the key. The store owns the buffer from now on. */
+  readonly value: Buffer | null
+}
+
+/** A lost compare is a value, not an exception; `current` is what is there instead (absent: no such key). */
+export type TxnResult =
+  | { readonly ok: true; readonly revision: number }
+  | { readonly ok: false; readonly current?: KeyValue }
+
+export interface RangeOptions {
+  readonly prefix: string
+  /** Read at exactly this revision; throws `compacted` or `future-revision` when that cannot be. Default: newest. */
+  readonly atRevision?: number
+  /** Most keys to return; default all. */
+  readonly limit?: number
+  /** Start at this key (inclusive). */
+  readonly from?: string
+}
+
+export interface RangeResult {
+  /** In key order (bytewise). */
+  readonly kvs: readonly KeyValue[]
+  /** The revision read at. */
+  readonly revision: number
+  /** More keys follow within the prefix. */
+  readonly more: boolean
+}
+
+export interface Store {
+  get(key: string): Promise<KeyValue | undefined>
+  range(options: RangeOptions): Promise<RangeResult>
+  /** Commits durably before it resolves. Concurrent commits share one flush and keep their call order. */
+  txn(txn: Txn): Promise<TxnResult>
+  /** The newest committed revision; a linearizable read in every backend. */
+  revision(): Promise<number>
+  /**
+   * Hands every commit after `fromRevision` to `sink`, in order, without gaps or repeats, in batches. The sink is called
+   * synchronously from the commit path, before the commit's own `txn` resolves, and must not throw. Resolves when `signal`
+   * aborts; rejects with StoreError `compacted` when `fromRevision` is older than what is kept.
+   */
+  watch(
+    options: { prefix: string; fromRevision: number; signal: AbortSignal },
+    sink: (events: readonly StoreEvent[]) => void,
+  ): Promise<void>
+  /** Drops history before `revision`; newest values stay. Reads and watches of dropped revisions fail with `compacted`. */
+  compact(revision: number): Promise<void>
+  /** Finishes what is queued, then releases files and threads. Idempotent. */
+  close(): Promise<void>
+}
+
+export type StoreErrorCode =
+  | 'compacted'
+  | 'future-revision'
+  /** The disk is full or fails; nothing was committed; reads go on and writes may work later. */
+  | 'unavailable'
+  /** The store cannot be opened: another process holds it, it is corrupt, or its schema is newer. */
+  | 'cannot-open'
+  | 'closed'
+
+export class StoreError extends Error {
+  readonly code: StoreErrorCode
+  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'StoreError'
+    this.code = code
+  }
+}
