@@ -1,0 +1,33 @@
+/** Authorizer: one module's opinion on a request. Modules are asked in order; the first opinion is final; none is a denial. */
+import type { AuthorizationAttributes } from '../request.ts'
+
+export interface Decision {
+  readonly decision: 'allow' | 'deny' | 'no-opinion'
+  /** Shown in the 403 message, in reviews and in the audit record. Never a secret. */
+  readonly reason: string
+  /** Set when the module could not evaluate all it should have (reviews show it). */
+  readonly evaluationError?: string
+}
+
+export interface ResourceRule {
+  readonly verbs: readonly string[]
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
+
+export interface NonResourceRule {
+  readonly verbs: readonly string[]
+  readonly nonResourceURLs: readonly string[]
+}
+
+export interface Authorizer {
+  readonly name: string
+  /** Synchronous where it can be: this runs on every request. */
+  authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>
+  /** For SelfSubjectRulesReview: the rules that hold for the user in the namespace; `incomplete` when it cannot list them. */
+  rulesFor?(
+    user: AuthorizationAttributes['user'],
+    namespace: string,
+  ): { resourceRules: ResourceRule[]; nonResourceRules: NonResourceRule[]; incomplete: boolean }
+}

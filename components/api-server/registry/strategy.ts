@@ -1,0 +1,54 @@
+/** Strategy: the pure per-kind part of the generic verbs (upstream: registry/rest/{create,update,delete}.go). */
+import type { Dialect } from '../../api/dialect.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import type { FieldError } from '../../machinery/status-error.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import type { UserInfo } from '../request.ts'
+
+export interface StrategyContext {
+  readonly dialect: Dialect
+  readonly nowMs: number
+  readonly user: UserInfo
+  readonly reader: ObjectReader
+  readonly dryRun: boolean
+  random(): number
+}
+
+/** How one sub-resource's PUT or PATCH changes the stored object. */
+export interface SubresourceStrategy {
+  /** `object` is a draft: restore what this sub-resource may not change from `old`. */
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): void
+  validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[]
+}
+
+export interface DeletePlan {
+  /** Seconds of grace; 0 removes the object at once (unless finalizers hold it). */
+  readonly gracePeriodSeconds: number
+}
+
+/** All hooks are pure apart from changing the draft they are given; all are optional. */
+export interface Strategy {
+  /** Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else. */
+  applyDefaults?(object: KubeObject, context: StrategyContext): void
+  /** Sets what the server owns on a new object (status, generation is generic). */
+  prepareForCreate?(object: KubeObject, context: StrategyContext): void
+  /** Restores what a plain update may not change. The generic verb has put `status` back when there is a status sub-resource. */
+  prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): void
+  validate?(object: KubeObject, context: StrategyContext): FieldError[]
+  /** Besides the generic metadata rules; call `validate` from it where upstream does. */
+  validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[]
+  /** Texts for `Warning` headers. */
+  warnings?(object: KubeObject, old: KubeObject | undefined): string[]
+  /** `status` and others by name. Without an entry for `status`, the generic one keeps all but status and most metadata from `old`. */
+  readonly subresources?: Readonly<Record<string, SubresourceStrategy>>
+  /** Which names are valid: default `subdomain` (RFC 1123 subdomain). `path` is any path segment (RBAC). */
+  readonly nameForm?: 'subdomain' | 'label' | 'label-1035' | 'path'
+  /** `metadata.generation` counts changes of everything but metadata and status. */
+  readonly hasGeneration?: boolean
+  /** PUT without resourceVersion is allowed (upstream AllowUnconditionalUpdate); default true. */
+  readonly allowUnconditionalUpdate?: boolean
+  /** Grace for a delete, given what the client asked for (undefined: nothing). Default: none, deleted at once. */
+  planDelete?(object: KubeObject, requestedSeconds: number | undefined): DeletePlan
+  /** Releases what the object holds outside itself (addresses, ports) after it is gone. */
+  afterDelete?(object: KubeObject): void
+}

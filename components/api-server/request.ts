@@ -1,0 +1,115 @@
+/** The values a request carries through the chain: who asks, for what, and what is answered. */
+import type { Resource } from '../machinery/resource.ts'
+
+/** Who a request acts for. Opaque to authentication, interpreted by authorization. */
+export interface UserInfo {
+  readonly name: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** One selector requirement as authorizers see it. */
+export interface SelectorRequirement {
+  readonly key: string
+  readonly operator: string
+  readonly values: readonly string[]
+}
+
+/** What an authorizer decides on (spec: "Authorization"). */
+export interface AuthorizationAttributes {
+  readonly user: UserInfo
+  readonly verb: string
+  readonly isResourceRequest: boolean
+  /** Set for resource requests. `resource` is the plural without the sub-resource. */
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  /** The URL path, for non-resource requests. */
+  readonly path: string
+  readonly fieldSelector?: readonly SelectorRequirement[]
+  readonly labelSelector?: readonly SelectorRequirement[]
+}
+
+/** The transport's view of a request: the same for HTTP/1.1 and HTTP/2. Header names are lower case. */
+export interface HttpRequest {
+  readonly method: string
+  /** The raw target: path and query as sent. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly remoteAddress: string
+  /** The verified or unverified peer certificate in DER, when the client sent one. */
+  readonly peer: PeerCertificate | undefined
+  /** Reads the whole body; rejects with a 413 StatusError past `maxBytes`. */
+  body(maxBytes: number): Promise<Buffer>
+  /** Aborts when the client has gone or the server gives the request up. */
+  readonly signal: AbortSignal
+}
+
+/** A client certificate as the TLS layer received it; one value per connection, so it can key a cache. */
+export interface PeerCertificate {
+  readonly der: Buffer
+  /** DER of the chain the client sent after its own certificate. */
+  readonly intermediates: readonly Buffer[]
+}
+
+/** Where a streamed answer goes. */
+export interface ResponseSink {
+  /** False when the peer is slow: wait for `drained()` before writing much more. */
+  write(chunk: Buffer): boolean
+  /** Resolves when the peer has caught up; rejects when it has gone. */
+  drained(): Promise<void>
+  /** Bytes accepted but not yet taken by the peer. */
+  readonly buffered: number
+  readonly signal: AbortSignal
+}
+
+/** A handler's result. A function body streams; the response ends when its promise settles. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body: Buffer | ((sink: ResponseSink) => Promise<void>)
+}
+
+/** The parsed target of a request (upstream: apiserver pkg/endpoints/request RequestInfo). */
+export interface RequestInfo {
+  readonly isResourceRequest: boolean
+  /** Path without the query, percent-encoding kept. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Request verb: get, list, watch, create, update, patch, delete, deletecollection, proxy; else the lower-case method. */
+  readonly verb: string
+  readonly group: string
+  readonly version: string
+  readonly namespace: string
+  /** The plural in the path, '' for non-resource requests. */
+  readonly plural: string
+  readonly name: string
+  readonly subresource: string
+  /** Path segments after the sub-resource (proxy). */
+  readonly rest: readonly string[]
+}
+
+/** What the filters fill in, in chain order; handlers read it. */
+export interface RequestContext {
+  readonly http: HttpRequest
+  readonly id: string
+  readonly receivedAtMs: number
+  info: RequestInfo
+  user: UserInfo
+  /** The served resource, once routed; undefined for non-resource requests. */
+  resource: Resource | undefined
+  /** Texts for `Warning` response headers, in order. */
+  warnings: string[]
+  /** Annotations for the audit record. */
+  annotations: Record<string, string>
+}
+
+/** The next step of the chain. */
+export type Next = (context: RequestContext) => Promise<Answer>
+
+/** One step every request takes. */
+export type Filter = (context: RequestContext, next: Next) => Promise<Answer>
