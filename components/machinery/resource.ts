@@ -1,14 +1,7 @@
 /** Resource: the constant that describes one kind of one served group version, and its URL paths. */
 
 export type Verb =
-  | 'create'
-  | 'get'
-  | 'list'
-  | 'watch'
-  | 'update'
-  | 'patch'
-  | 'delete'
-  | 'deletecollection'
+  'create' | 'get' | 'list' | 'watch' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
 /** A path below an item, with the verbs it answers and the kind it speaks (discovery shows all of it). */
 export interface Subresource {
@@ -47,13 +40,15 @@ export interface Resource {
   readonly selectableFields: readonly string[]
   /** PUT on a missing name creates (UPD-002: a property of the type). */
   readonly createOnUpdate: boolean
-  /** True for virtual types: a POST is answered, nothing is stored. */
+  /** True for types of which nothing is stored: a POST (or a read of component statuses) is answered on the spot. */
   readonly virtual: boolean
   /** Where it is stored: `${storage.group}/${storage.plural}`; two versions of a kind name the same place. */
   readonly storagePrefix: string
   /** The version whose form is stored; equal to `version` for nearly all. */
   readonly storageVersion: { readonly package: string; readonly apiVersion: string }
   readonly lifecycle: Lifecycle
+  /** False for alpha and beta versions, which only `--runtime-config` switches on. */
+  readonly servedByDefault: boolean
 }
 
 /** `v1` for the core group, else `group/version`. */
