@@ -1,0 +1,42 @@
+/** SortedMap and the order of keys. */
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compareUtf8, SortedMap } from '../../components/component-base/sorted-map.ts'
+
+describe('SortedMap', () => {
+  it('iterates in key order from any key, whether it is there or not', () => {
+    const map = new SortedMap<string, number>(compareUtf8)
+    for (const [i, key] of ['c', 'a', 'e'].entries()) map.set(key, i)
+    expect([...map.entries()]).toEqual([
+      ['a', 1],
+      ['c', 0],
+      ['e', 2],
+    ])
+    expect([...map.entries('b')].map(([key]) => key)).toEqual(['c', 'e'])
+    expect([map.size, map.firstKey(), map.get('e'), map.get('x')]).toEqual([3, 'a', 2, undefined])
+  })
+
+  it('keeps a snapshot apart from later changes', () => {
+    const map = new SortedMap<number, string>((a, b) => a - b)
+    for (let i = 0; i < 1000; i++) map.set(i, 'old')
+    const snapshot = map.snapshot()
+    map.set(5, 'new')
+    expect(map.delete(6)).toBe(true)
+    expect(map.delete(6)).toBe(false)
+    expect([snapshot.get(5), snapshot.get(6), snapshot.size]).toEqual(['old', 'old', 1000])
+    expect([map.get(5), map.get(6), map.size]).toEqual(['new', undefined, 999])
+  })
+})
+
+describe('compareUtf8', () => {
+  it('orders any two strings as their UTF-8 bytes are ordered', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 6 })
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
+        expect(Math.sign(compareUtf8(a, b))).toBe(expected)
+      }),
+    )
+    expect(compareUtf8('\u{1F600}', '\uFFFD')).toBeGreaterThan(0)
+  })
+})
