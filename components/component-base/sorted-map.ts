@@ -2,10 +2,9 @@
 import sortedBTree from 'sorted-btree'
 
 // The package is CommonJS: Node's default import is its exports object; vitest hands out the class itself.
-const BTree =
-  'default' in sortedBTree
-    ? sortedBTree.default
-    : (sortedBTree as unknown as typeof sortedBTree.default)
+type TreeClass = typeof sortedBTree.default
+const imported: { default?: TreeClass } = sortedBTree
+const BTree = imported.default ?? (imported as unknown as TreeClass)
 type Tree<K, V> = sortedBTree.default<K, V>
 
 /** Negative, zero or positive, as for Array.sort. */
