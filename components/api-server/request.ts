@@ -1,5 +1,13 @@
 /** The values a request carries through the chain: who asks, for what, and what is answered. */
+import type { Answer, HttpRequest } from '../component-base/http.ts'
 import type { Resource } from '../machinery/resource.ts'
+
+export type {
+  Answer,
+  HttpRequest,
+  PeerCertificate,
+  ResponseSink,
+} from '../component-base/http.ts'
 
 /** Who a request acts for. Opaque to authentication, interpreted by authorization. */
 export interface UserInfo {
@@ -32,46 +40,6 @@ export interface AuthorizationAttributes {
   readonly path: string
   readonly fieldSelector?: readonly SelectorRequirement[]
   readonly labelSelector?: readonly SelectorRequirement[]
-}
-
-/** The transport's view of a request: the same for HTTP/1.1 and HTTP/2. Header names are lower case. */
-export interface HttpRequest {
-  readonly method: string
-  /** The raw target: path and query as sent. */
-  readonly url: string
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly remoteAddress: string
-  /** The verified or unverified peer certificate in DER, when the client sent one. */
-  readonly peer: PeerCertificate | undefined
-  /** Reads the whole body; rejects with a 413 StatusError past `maxBytes`. */
-  body(maxBytes: number): Promise<Buffer>
-  /** Aborts when the client has gone or the server gives the request up. */
-  readonly signal: AbortSignal
-}
-
-/** A client certificate as the TLS layer received it; one value per connection, so it can key a cache. */
-export interface PeerCertificate {
-  readonly der: Buffer
-  /** DER of the chain the client sent after its own certificate. */
-  readonly intermediates: readonly Buffer[]
-}
-
-/** Where a streamed answer goes. */
-export interface ResponseSink {
-  /** False when the peer is slow: wait for `drained()` before writing much more. */
-  write(chunk: Buffer): boolean
-  /** Resolves when the peer has caught up; rejects when it has gone. */
-  drained(): Promise<void>
-  /** Bytes accepted but not yet taken by the peer. */
-  readonly buffered: number
-  readonly signal: AbortSignal
-}
-
-/** A handler's result. A function body streams; the response ends when its promise settles. */
-export interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[]>>
-  readonly body: Buffer | ((sink: ResponseSink) => Promise<void>)
 }
 
 /** The parsed target of a request (upstream: apiserver pkg/endpoints/request RequestInfo). */

@@ -8,6 +8,8 @@ export interface ObjectMeta {
   name?: string
   generateName?: string
   namespace?: string
+  /** Legacy; dropped on every write. */
+  selfLink?: string
   uid?: string
   resourceVersion?: string
   generation?: number

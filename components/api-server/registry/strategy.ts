@@ -49,6 +49,12 @@ export interface Strategy {
   readonly allowUnconditionalUpdate?: boolean
   /** Grace for a delete, given what the client asked for (undefined: nothing). Default: none, deleted at once. */
   planDelete?(object: KubeObject, requestedSeconds: number | undefined): DeletePlan
+  /** Changes the draft of an object that enters its terminating state (Namespace: `status.phase`). */
+  prepareForDelete?(object: KubeObject): void
+  /** True while something besides `metadata.finalizers` keeps a terminating object (Namespace: `spec.finalizers`). */
+  holdsDeletion?(object: KubeObject): boolean
+  /** Dependents are orphaned when a delete names no policy (batch/v1 Job, ReplicationController); default: deleted. */
+  readonly orphansByDefault?: boolean
   /** Releases what the object holds outside itself (addresses, ports) after it is gone. */
   afterDelete?(object: KubeObject): void
 }

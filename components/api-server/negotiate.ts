@@ -1,0 +1,83 @@
+/** negotiate: the Accept header -> how an answer is represented (spec: "Request headers"; upstream: negotiation.go). */
+import type { Dialect } from '../api/dialect.ts'
+import { StatusError } from '../machinery/status-error.ts'
+
+/** `object` is the plain form; the others are views that the server makes of it. */
+export type View = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'
+
+export interface Representation {
+  readonly mediaType: 'application/json' | 'application/yaml'
+  readonly view: View
+  /** Version of the meta group the view was asked in: v1 or v1beta1. */
+  readonly viewVersion: string
+}
+
+const plainJson: Representation = {
+  mediaType: 'application/json',
+  view: 'object',
+  viewVersion: 'v1',
+}
+
+interface Clause {
+  readonly type: string
+  readonly parameters: ReadonlyMap<string, string>
+  readonly quality: number
+}
+
+function parseAccept(header: string): Clause[] {
+  const clauses: Clause[] = []
+  for (const text of header.split(',')) {
+    const [type = '', ...rest] = text.split(';')
+    const parameters = new Map<string, string>()
+    for (const parameter of rest) {
+      const equals = parameter.indexOf('=')
+      if (equals > 0) {
+        parameters.set(
+          parameter.slice(0, equals).trim().toLowerCase(),
+          parameter.slice(equals + 1).trim().replace(/^"|"$/g, ''),
+        )
+      }
+    }
+    const quality = Number(parameters.get('q') ?? '1')
+    clauses.push({
+      type: type.trim().toLowerCase(),
+      parameters,
+      quality: Number.isFinite(quality) ? quality : 0,
+    })
+  }
+  return clauses.filter((clause) => clause.type !== '').sort((a, b) => b.quality - a.quality)
+}
+
+const mediaTypes: Readonly<Record<string, Representation['mediaType']>> = {
+  'application/json': 'application/json',
+  'application/*': 'application/json',
+  '*/*': 'application/json',
+  'application/yaml': 'application/yaml',
+}
+
+const views = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
+
+export function notAcceptable(): StatusError {
+  return new StatusError(
+    'NotAcceptable',
+    'only the following media types are accepted: application/json, application/yaml',
+    { details: {} },
+  )
+}
+
+/** The best representation the client accepts; a 406 StatusError when there is none. */
+export function negotiate(header: string | string[] | undefined, dialect: Dialect): Representation {
+  if (header === undefined || header === '' || header === 'application/json') return plainJson
+  for (const clause of parseAccept(Array.isArray(header) ? header.join(',') : header)) {
+    const mediaType = mediaTypes[clause.type]
+    if (mediaType === undefined || clause.quality <= 0) continue
+    const view = clause.parameters.get('as')
+    if (view === undefined) return { mediaType, view: 'object', viewVersion: 'v1' }
+    const version = clause.parameters.get('v') ?? ''
+    const isMeta = clause.parameters.get('g') === `meta.${dialect.apiDomain}`
+    if (views.has(view) && isMeta && (version === 'v1' || version === 'v1beta1')) {
+      return { mediaType, view: view as View, viewVersion: version }
+    }
+  }
+  throw notAcceptable()
+}

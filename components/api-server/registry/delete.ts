@@ -1,0 +1,106 @@
+/** delete: grace, finalizers, propagation and preconditions of one deletion (upstream: rest/delete.go, store.go Delete). */
+import { timestamp } from '../../component-base/clock.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import { conflict, notFound } from '../../machinery/status-error.ts'
+import { isReadyToGo, objectKey, type Registry } from './registry.ts'
+import type { Strategy } from './strategy.ts'
+import type { DeleteRequest, Written } from './write.ts'
+
+/** The garbage collector's finalizers: dependents are let go of, or deleted first. */
+export const orphanFinalizer = 'orphan'
+export const foregroundFinalizer = 'foregroundDeletion'
+
+function checkPreconditions(request: DeleteRequest, object: KubeObject): void {
+  const { resource, name, preconditions } = request
+  const { uid = '', resourceVersion = '' } = object.metadata
+  const wrong = (what: string, asked: string, found: string): Error =>
+    conflict(
+      resource,
+      name,
+      `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`,
+    )
+  if (preconditions.uid !== undefined && preconditions.uid !== uid) {
+    throw wrong('UID', preconditions.uid, uid)
+  }
+  if (
+    preconditions.resourceVersion !== undefined &&
+    preconditions.resourceVersion !== resourceVersion
+  ) {
+    throw wrong('ResourceVersion', preconditions.resourceVersion, resourceVersion)
+  }
+}
+
+/** The finalizers the object has once the asked-for propagation is noted on it. */
+function propagationFinalizers(
+  strategy: Strategy,
+  request: DeleteRequest,
+  finalizers: readonly string[],
+): string[] {
+  const others = finalizers.filter((f) => f !== orphanFinalizer && f !== foregroundFinalizer)
+  const { propagation } = request
+  if (propagation === 'Orphan') return [...others, orphanFinalizer]
+  if (propagation === 'Foreground') return [...others, foregroundFinalizer]
+  if (propagation === 'Background') return others
+  if (others.length < finalizers.length) return [...finalizers]
+  return strategy.orphansByDefault === true ? [...others, orphanFinalizer] : others
+}
+
+/** Notes the deletion on the draft: when it ends, after what grace. Grace can be shortened later, never prolonged. */
+function startTermination(draft: KubeObject, graceSeconds: number, nowMs: number): void {
+  const { metadata } = draft
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata
+  if (deletionTimestamp === undefined) {
+    metadata.deletionTimestamp = timestamp(nowMs + graceSeconds * 1000)
+    metadata.deletionGracePeriodSeconds = graceSeconds
+    if (metadata.generation !== undefined) metadata.generation += 1
+    return
+  }
+  if (graceSeconds < deletionGracePeriodSeconds) {
+    const began = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000
+    metadata.deletionTimestamp = timestamp(began + graceSeconds * 1000)
+    metadata.deletionGracePeriodSeconds = graceSeconds
+  }
+}
+
+/** Deletes, or starts the termination of, one object. Throws NotFound and Conflict; retries lost races. */
+export async function deleteObject(registry: Registry, request: DeleteRequest): Promise<Written> {
+  const { resource, namespace, name, user, dryRun, warnings } = request
+  const strategy = registry.strategy(resource)
+  const key = objectKey(resource, namespace, name)
+  for (;;) {
+    const current = registry.cache.collection(resource).get(key)
+    if (current === undefined) throw notFound(resource, name)
+    const old = current.object()
+    checkPreconditions(request, old)
+    await registry.admit({
+      operation: 'DELETE',
+      resource,
+      subresource: '',
+      namespace,
+      name,
+      object: undefined,
+      old,
+      user,
+      dryRun,
+      warnings,
+    })
+    const draft = current.draft()
+    const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
+    if (finalizers.length > 0) draft.metadata.finalizers = finalizers
+    else delete draft.metadata.finalizers
+    const { gracePeriodSeconds } = strategy.planDelete?.(old, request.gracePeriodSeconds) ?? {
+      gracePeriodSeconds: 0,
+    }
+    startTermination(draft, gracePeriodSeconds, registry.clock.now())
+    strategy.prepareForDelete?.(draft)
+
+    if (isReadyToGo(strategy, draft)) {
+      const removed = await registry.commit(request, key, current.revision, null, old)
+      if (removed === undefined) continue
+      strategy.afterDelete?.(old)
+      return { entry: removed, outcome: 'removed' }
+    }
+    const written = await registry.commit(request, key, current.revision, draft)
+    if (written !== undefined) return { entry: written, outcome: 'terminating' }
+  }
+}

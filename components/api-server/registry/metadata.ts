@@ -1,0 +1,79 @@
+/** metadata: what the server owns of an object's metadata, set or restored by the generic verbs (upstream: rest/meta.go). */
+import { timestamp } from '../../component-base/clock.ts'
+import { deepEqual, type KubeObject } from '../../machinery/object.ts'
+import { badRequest } from '../../machinery/status-error.ts'
+
+/** Characters of generated names: no vowels, no look-alikes (upstream: util/rand). */
+const nameAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
+const suffixLength = 5
+/** generateName is cut so that the whole fits a DNS label (upstream: names/generate.go). */
+const longestGenerateName = 63 - suffixLength
+
+/** A random name that starts with `base`. */
+export function generateName(base: string, random: () => number): string {
+  let suffix = ''
+  for (let at = 0; at < suffixLength; at += 1) {
+    suffix += nameAlphabet[Math.floor(random() * nameAlphabet.length)] ?? ''
+  }
+  return base.slice(0, longestGenerateName) + suffix
+}
+
+/** Puts the request's namespace on the object; refuses another one in the body. */
+export function ensureNamespace(object: KubeObject, namespace: string, namespaced: boolean): void {
+  const { metadata } = object
+  if (!namespaced) {
+    if (metadata.namespace) {
+      throw badRequest('namespace may not be set on a cluster-scoped object')
+    }
+    delete metadata.namespace
+    return
+  }
+  if (metadata.namespace && metadata.namespace !== namespace) {
+    throw badRequest(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    )
+  }
+  metadata.namespace = namespace
+}
+
+/** Sets what a new object gets from the server and drops what a client may not set. */
+export function fillNewMetadata(
+  object: KubeObject,
+  by: { nowMs: number; uuid: string; hasGeneration: boolean },
+): void {
+  const { metadata } = object
+  metadata.uid = by.uuid
+  metadata.creationTimestamp = timestamp(by.nowMs)
+  delete metadata.resourceVersion
+  delete metadata.deletionTimestamp
+  delete metadata.deletionGracePeriodSeconds
+  delete metadata.selfLink
+  if (by.hasGeneration) metadata.generation = 1
+  else delete metadata.generation
+}
+
+/** Restores what an update may not change. `object` has the old one's name and namespace already. */
+export function keepMetadata(object: KubeObject, old: KubeObject): void {
+  const now = object.metadata
+  const before = old.metadata
+  if (before.uid !== undefined) now.uid = before.uid
+  if (before.creationTimestamp !== undefined) now.creationTimestamp = before.creationTimestamp
+  for (const field of [
+    'generation',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+    'generateName',
+  ] as const) {
+    if (before[field] === undefined) delete now[field]
+    else Object.assign(now, { [field]: before[field] })
+  }
+  delete now.selfLink
+}
+
+/** True when something besides metadata and status differs: what `metadata.generation` counts. */
+export function specChanged(object: KubeObject, old: KubeObject): boolean {
+  const names = new Set([...Object.keys(object), ...Object.keys(old)])
+  for (const name of ['kind', 'apiVersion', 'metadata', 'status']) names.delete(name)
+  for (const name of names) if (!deepEqual(object[name], old[name])) return true
+  return false
+}

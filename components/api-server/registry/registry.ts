@@ -1,0 +1,365 @@
+/**
+ * Registry: what create, update and get mean, once for every resource (upstream: registry/generic/registry/store.go).
+ * A write is: draft -> strategy -> admission -> validation -> one encoding -> one commit -> the cache's entry.
+ */
+import type { Dialect } from '../../api/dialect.ts'
+import type { Resources } from '../../api/resources.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import {
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from '../../machinery/object-meta-validation.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import {
+  alreadyExists,
+  conflict,
+  invalid,
+  isStatusError,
+  notFound,
+  objectModified,
+  StatusError,
+  type FieldError,
+} from '../../machinery/status-error.ts'
+import type { Store } from '../../store/store.ts'
+import type { AdmissionRequest } from '../admission/admission.ts'
+import type { AdmissionChain } from '../admission/chain.ts'
+import type { UserInfo } from '../request.ts'
+import { Entry } from '../watch-cache/entry.ts'
+import { encodeForStore } from '../watch-cache/object-bytes.ts'
+import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
+import { deleteObject } from './delete.ts'
+import {
+  ensureNamespace,
+  fillNewMetadata,
+  generateName,
+  keepMetadata,
+  specChanged,
+} from './metadata.ts'
+import { strategyOf } from './strategies.ts'
+import type { Strategy, StrategyContext } from './strategy.ts'
+import type { CreateRequest, DeleteRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
+
+/** A create by generateName tries this many names (upstream: RetryGenerateName). */
+const mostGeneratedNames = 8
+
+export interface RegistryOptions {
+  readonly store: Store
+  readonly cache: WatchCache
+  readonly dialect: Dialect
+  readonly resources: Resources
+  readonly clock: Clock
+  readonly admission: AdmissionChain
+  /** Told of every object that was stored; for what expires. */
+  readonly onStored?: (resource: Resource, storeKeyText: string, revision: number) => void
+}
+
+/** `namespace/name`, or the name alone for cluster-scoped resources. */
+export function objectKey(resource: Resource, namespace: string, name: string): string {
+  return resource.namespaced ? `${namespace}/${name}` : name
+}
+
+export class Registry {
+  readonly #options: RegistryOptions
+
+  constructor(options: RegistryOptions) {
+    this.#options = options
+  }
+
+  get cache(): WatchCache {
+    return this.#options.cache
+  }
+
+  get resources(): Resources {
+    return this.#options.resources
+  }
+
+  get clock(): Clock {
+    return this.#options.clock
+  }
+
+  strategy(resource: Resource): Strategy {
+    return strategyOf(resource)
+  }
+
+  strategyContext(user: UserInfo, dryRun: boolean): StrategyContext {
+    const { dialect, clock, cache } = this.#options
+    return {
+      dialect,
+      nowMs: clock.now(),
+      user,
+      reader: cache,
+      dryRun,
+      random: () => clock.random(),
+    }
+  }
+
+  /** The newest committed state. Throws NotFound. */
+  get(resource: Resource, namespace: string, name: string): Entry {
+    const entry = this.#options.cache.collection(resource).get(objectKey(resource, namespace, name))
+    if (entry === undefined) throw notFound(resource, name)
+    return entry
+  }
+
+  async create(request: CreateRequest): Promise<Written> {
+    const { object, resource } = request
+    const base = object.metadata.generateName
+    const generates = request.name === undefined && !object.metadata.name && base
+    for (let attempt = 1; ; attempt += 1) {
+      if (generates) {
+        object.metadata.name = generateName(base, () => this.#options.clock.random())
+      }
+      try {
+        return await this.#createOnce(request)
+      } catch (error) {
+        const retry = generates && isStatusError(error, 'AlreadyExists')
+        if (!retry || attempt >= mostGeneratedNames) throw error
+        this.strategy(resource).afterDelete?.(object)
+      }
+    }
+  }
+
+  async #createOnce(request: CreateRequest): Promise<Written> {
+    const { resource, namespace, object, user, dryRun, warnings } = request
+    const { admission, clock } = this.#options
+    const strategy = this.strategy(resource)
+    const context = this.strategyContext(user, dryRun)
+    ensureNamespace(object, namespace, resource.namespaced)
+    strategy.applyDefaults?.(object, context)
+    fillNewMetadata(object, {
+      nowMs: context.nowMs,
+      uuid: clock.uuid(),
+      hasGeneration: strategy.hasGeneration === true,
+    })
+    const admitted: AdmissionRequest = {
+      operation: 'CREATE',
+      resource,
+      subresource: '',
+      namespace,
+      name: object.metadata.name ?? '',
+      object,
+      old: undefined,
+      user,
+      dryRun,
+      warnings,
+    }
+    await admission.mutate(admitted)
+    strategy.prepareForCreate?.(object, context)
+    this.#refuseInvalid(resource, object, [
+      ...validateObjectMeta(object.metadata, {
+        namespaced: resource.namespaced,
+        nameForm: strategy.nameForm ?? 'subdomain',
+        path: 'metadata',
+      }),
+      ...(strategy.validate?.(object, context) ?? []),
+    ])
+    for (const text of strategy.warnings?.(object, undefined) ?? []) warnings.push(text)
+    await admission.validate(admitted)
+    const name = object.metadata.name ?? ''
+    const written = await this.commit(request, objectKey(resource, namespace, name), 0, object)
+    if (written === undefined) throw alreadyExists(resource, name)
+    return { entry: written, outcome: 'created' }
+  }
+
+  async update(request: UpdateRequest): Promise<Written> {
+    const { resource, namespace, name } = request
+    const key = objectKey(resource, namespace, name)
+    for (;;) {
+      const current = this.#options.cache.collection(resource).get(key)
+      if (current === undefined) {
+        if (request.createInstead === undefined) throw notFound(resource, name)
+        return await this.create({ ...request, object: request.createInstead(), name })
+      }
+      const written = await this.#updateOnce(request, current, key)
+      if (written !== undefined) return written
+    }
+  }
+
+  /** Undefined when another writer was first and the caller named no version: try again. */
+  async #updateOnce(
+    request: UpdateRequest,
+    current: Entry,
+    key: string,
+  ): Promise<Written | undefined> {
+    const { resource, namespace, name, subresource, user, dryRun, warnings } = request
+    const { admission } = this.#options
+    const strategy = this.strategy(resource)
+    const context = this.strategyContext(user, dryRun)
+    const old = current.object()
+    const object = await request.change(old, current)
+    ensureNamespace(object, namespace, resource.namespaced)
+    const named = this.#checkVersion(resource, object, current)
+    strategy.applyDefaults?.(object, context)
+    keepMetadata(object, old)
+    this.#separate(strategy, request, { object, old, context })
+    const admitted: AdmissionRequest = {
+      operation: 'UPDATE',
+      resource,
+      subresource,
+      namespace,
+      name,
+      object,
+      old,
+      user,
+      dryRun,
+      warnings,
+    }
+    await admission.mutate(admitted)
+    if (subresource === '' || strategy.subresources?.[subresource] !== undefined) {
+      this.#prepare(strategy, request, { object, old, context })
+    }
+    if (strategy.hasGeneration === true && specChanged(object, old)) {
+      object.metadata.generation = (old.metadata.generation ?? 0) + 1
+    }
+    const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
+    this.#refuseInvalid(resource, object, [
+      ...validateObjectMetaUpdate(object.metadata, old.metadata),
+      ...(hooks?.validateUpdate?.(object, old, context) ?? []),
+    ])
+    if (subresource === '') warnings.push(...(strategy.warnings?.(object, old) ?? []))
+    await admission.validate(admitted)
+
+    if (isReadyToGo(strategy, object)) {
+      const removed = await this.commit(request, key, current.revision, null, object)
+      if (removed === undefined) return this.#lost(resource, name, named)
+      strategy.afterDelete?.(object)
+      return { entry: removed, outcome: 'removed' }
+    }
+    const bytes = encodeForStore(object)
+    const unchanged = new Entry(key, current.revision, bytes)
+    if (unchanged.bytes.equals(current.bytes)) return { entry: current, outcome: 'unchanged' }
+    const written = await this.commit(request, key, current.revision, bytes)
+    if (written === undefined) return this.#lost(resource, name, named)
+    return { entry: written, outcome: 'updated' }
+  }
+
+  /** Compares what the client says it changes with what is there. True when it named a version. */
+  #checkVersion(resource: Resource, object: KubeObject, current: Entry): boolean {
+    const { metadata } = object
+    const name = metadata.name ?? ''
+    const uid = current.object().metadata.uid
+    if (metadata.uid !== undefined && metadata.uid !== '' && metadata.uid !== uid) {
+      throw conflict(
+        resource,
+        name,
+        `StorageError: invalid object, Code: 4, Key: ${storeKey(resource, current.key)}, ResourceVersion: 0, ` +
+          `AdditionalErrorMsg: Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid ?? ''}`,
+      )
+    }
+    const version = metadata.resourceVersion ?? ''
+    if (version === '' || version === '0') {
+      if (this.strategy(resource).allowUnconditionalUpdate === false) {
+        throw invalid(resource, name, [
+          {
+            field: 'metadata.resourceVersion',
+            type: 'FieldValueInvalid',
+            message: 'Invalid value: 0x0: must be specified for an update',
+          },
+        ])
+      }
+      return false
+    }
+    if (version !== String(current.revision)) throw conflict(resource, name, objectModified)
+    return true
+  }
+
+  #lost(resource: Resource, name: string, named: boolean): undefined {
+    if (named) throw conflict(resource, name, objectModified)
+    return undefined
+  }
+
+  /** Keeps spec and status apart: a plain update cannot touch status, a status update nothing else. */
+  #separate(
+    strategy: Strategy,
+    request: UpdateRequest,
+    states: { object: KubeObject; old: KubeObject; context: StrategyContext },
+  ): void {
+    const { object, old } = states
+    const { resource, subresource } = request
+    if (subresource === '') {
+      if (!resource.subresources.some(({ name }) => name === 'status')) return
+      if (old['status'] === undefined) delete object['status']
+      else object['status'] = old['status']
+      return
+    }
+    if (subresource !== 'status' || strategy.subresources?.['status'] !== undefined) return
+    for (const name of Object.keys(object)) {
+      if (!['kind', 'apiVersion', 'metadata', 'status'].includes(name)) delete object[name]
+    }
+    for (const [name, value] of Object.entries(old)) {
+      if (!['metadata', 'status'].includes(name)) object[name] = value as unknown
+    }
+    if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences
+    else object.metadata.ownerReferences = old.metadata.ownerReferences
+  }
+
+  #prepare(
+    strategy: Strategy,
+    request: UpdateRequest,
+    states: { object: KubeObject; old: KubeObject; context: StrategyContext },
+  ): void {
+    const { object, old, context } = states
+    const hooks =
+      request.subresource === '' ? strategy : strategy.subresources?.[request.subresource]
+    hooks?.prepareForUpdate?.(object, old, context)
+  }
+
+  #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {
+    if (errors.length > 0) throw invalid(resource, object.metadata.name ?? '', errors)
+  }
+
+  delete(request: DeleteRequest): Promise<Written> {
+    return deleteObject(this, request)
+  }
+
+  admit(request: AdmissionRequest): Promise<void> {
+    return this.#options.admission.validate(request)
+  }
+
+  /**
+   * One commit: `value` is a draft to encode, bytes already encoded, or null to delete (then `last` is the state that
+   * went). Undefined when the compare was lost; then the cache holds the winner's state.
+   */
+  async commit(
+    target: WriteTarget,
+    key: string,
+    expectedRevision: number,
+    value: KubeObject | Buffer | null,
+    last?: KubeObject,
+  ): Promise<Entry | undefined> {
+    const { store, cache, onStored } = this.#options
+    const bytes =
+      value === null ? encodeForStore(last ?? {metadata: {}}) : Buffer.isBuffer(value) ? value : encodeForStore(value)
+    if (target.dryRun) {
+      const there = cache.collection(target.resource).get(key)
+      if ((there?.revision ?? 0) !== expectedRevision) return undefined
+      return new Entry(key, expectedRevision, bytes)
+    }
+    const keyText = storeKey(target.resource, key)
+    const result = await store.txn({
+      key: keyText,
+      expectedRevision,
+      value: value === null ? null : bytes,
+    })
+    if (!result.ok) {
+      await cache.applied(result.current?.modRevision ?? (await store.revision()))
+      return undefined
+    }
+    await cache.applied(result.revision)
+    if (value !== null) onStored?.(target.resource, keyText, result.revision)
+    const entry = cache.collection(target.resource).get(key)
+    return entry?.revision === result.revision ? entry : new Entry(key, result.revision, bytes)
+  }
+}
+
+/** True when nothing holds a terminating object any more. */
+export function isReadyToGo(strategy: Strategy, object: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
+  return (
+    deletionTimestamp !== undefined &&
+    deletionGracePeriodSeconds === 0 &&
+    finalizers.length === 0 &&
+    strategy.holdsDeletion?.(object) !== true
+  )
+}
+
