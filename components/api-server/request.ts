@@ -2,12 +2,7 @@
 import type { Answer, HttpRequest } from '../component-base/http.ts'
 import type { Resource } from '../machinery/resource.ts'
 
-export type {
-  Answer,
-  HttpRequest,
-  PeerCertificate,
-  ResponseSink,
-} from '../component-base/http.ts'
+export type { Answer, HttpRequest, PeerCertificate, ResponseSink } from '../component-base/http.ts'
 
 /** Who a request acts for. Opaque to authentication, interpreted by authorization. */
 export interface UserInfo {

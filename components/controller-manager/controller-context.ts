@@ -1,0 +1,39 @@
+/** What every controller is given, and how the list of controllers describes one. */
+import type { Dialect } from '../api/dialect.ts'
+import type { Resources } from '../api/resources.ts'
+import type { Client } from '../client/client.ts'
+import type { EventRecorder } from '../client/event-recorder.ts'
+import type { InformerFactory } from '../client/informer.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
+import type { ControllerManagerOptions } from './options.ts'
+
+export interface ControllerContext {
+  /** Acts with the controller's own identity when the manager runs with --use-service-account-credentials. */
+  readonly client: Client
+  /** Shared by all controllers of the process; it is started by the manager after every controller has asked for its own. */
+  readonly informers: InformerFactory
+  readonly dialect: Dialect
+  /** `resourcesOf(dialect)`. */
+  readonly resources: Resources
+  readonly clock: Clock
+  /** Bound to the controller's name. */
+  readonly log: Log
+  readonly recorder: EventRecorder
+  readonly options: ControllerManagerOptions
+}
+
+/** One controller of the explicit list in controllers.ts. */
+export interface ControllerEntry {
+  /** Upstream's name: `token-cleaner-controller`. */
+  readonly name: string
+  /** Older names that --controllers still accepts: `tokencleaner`. */
+  readonly aliases: readonly string[]
+  /** Whether `*` includes it. */
+  readonly defaultOn: boolean
+  /**
+   * Asks for its informers synchronously, before its first await, then runs until `signal` aborts and its workers have
+   * stopped. A rejection ends the process.
+   */
+  start(context: ControllerContext, signal: AbortSignal): Promise<void>
+}
