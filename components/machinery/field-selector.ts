@@ -53,7 +53,10 @@ export function checkFieldSelector(
 }
 
 /** `valueOf` gives a field's text; '' for an absent one. */
-export function matchesFields(selector: FieldSelector, valueOf: (field: string) => string): boolean {
+export function matchesFields(
+  selector: FieldSelector,
+  valueOf: (field: string) => string,
+): boolean {
   for (const { field, operator, value } of selector) {
     if ((valueOf(field) === value) !== (operator === '=')) return false
   }
@@ -124,9 +127,7 @@ function unescape(value: string): string {
     if (character === '\\') {
       const escaped = value[++at]
       if (escaped === undefined || !'\\,='.includes(escaped)) {
-        throw badRequest(
-          `invalid field selector: invalid escape sequence: \\${escaped ?? ''}`,
-        )
+        throw badRequest(`invalid field selector: invalid escape sequence: \\${escaped ?? ''}`)
       }
       plain += escaped
     } else if (character === ',' || character === '=') {

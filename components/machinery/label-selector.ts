@@ -191,7 +191,9 @@ function requirement(
   if (keyFaults.length > 0) faults.push(`key: Invalid value: "${key}": ${keyFaults.join('; ')}`)
   if (operator === 'in' || operator === 'notin') {
     if (values.length === 0) {
-      faults.push("values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty")
+      faults.push(
+        "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+      )
     }
   } else if (operator === 'exists' || operator === '!') {
     if (values.length > 0) {
