@@ -1,0 +1,121 @@
+/** Certificate signing requests (PKCS#10, RFC 2986): made with a key, read and checked. */
+import { createPublicKey } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import {
+  bitString,
+  expect,
+  explicit,
+  octetString,
+  oid,
+  readAll,
+  readBits,
+  readOid,
+  readOne,
+  sequence,
+  setOf,
+  smallInteger,
+  tag,
+} from './der.ts'
+import type { DerElement } from './der.ts'
+import type { KeyPair } from './keys.ts'
+import { publicKeyInfo, signatureAlgorithm, signBytes, verifyBytes } from './keys.ts'
+import { decodePem, encodePem } from './pem.ts'
+import type { Subject, SubjectAlternativeNames } from './subject.ts'
+import {
+  decodeAlternativeNames,
+  decodeSubject,
+  encodeAlternativeNames,
+  encodeSubject,
+  noAlternativeNames,
+} from './subject.ts'
+
+const EXTENSION_REQUEST = '1.2.840.113549.1.9.14'
+const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17'
+
+/** What a signing request asks for. The signature has been checked against `publicKey`. */
+export interface CertificateRequest extends SubjectAlternativeNames {
+  readonly subject: Subject
+  readonly publicKey: KeyObject
+  /** `ec`, `rsa` or `ed25519`. */
+  readonly keyType: string
+}
+
+/** A request for the subject, signed with its own key, in PEM (`CERTIFICATE REQUEST`). */
+export function createCertificateRequest(
+  keys: KeyPair,
+  wanted: { subject: Subject } & Partial<SubjectAlternativeNames>,
+): string {
+  const names = encodeAlternativeNames({ ...noAlternativeNames, ...wanted })
+  const extensions =
+    names === undefined
+      ? []
+      : [sequence(sequence(oid(SUBJECT_ALTERNATIVE_NAME), octetString(names)))]
+  const attributes = extensions.map((list) => sequence(oid(EXTENSION_REQUEST), setOf(list)))
+  const info = sequence(
+    smallInteger(0),
+    encodeSubject(wanted.subject),
+    publicKeyInfo(keys.publicKey),
+    explicit(0, ...attributes),
+  )
+  const der = sequence(
+    info,
+    signatureAlgorithm(keys.privateKey),
+    bitString(signBytes(keys.privateKey, info)),
+  )
+  return encodePem('CERTIFICATE REQUEST', der)
+}
+
+function requestedNames(attributes: DerElement | undefined): SubjectAlternativeNames {
+  if (attributes === undefined) return noAlternativeNames
+  for (const attribute of readAll(expect(attributes, 0xa0).content)) {
+    const [type, values] = readAll(expect(attribute, tag.sequence).content)
+    if (readOid(type) !== EXTENSION_REQUEST) continue
+    for (const list of readAll(expect(values, tag.set).content)) {
+      for (const extension of readAll(expect(list, tag.sequence).content)) {
+        const parts = readAll(expect(extension, tag.sequence).content)
+        if (readOid(parts[0]) !== SUBJECT_ALTERNATIVE_NAME) continue
+        const value = expect(parts.at(-1), tag.octetString)
+        return decodeAlternativeNames(readOne(value.content, tag.sequence))
+      }
+    }
+  }
+  return noAlternativeNames
+}
+
+/**
+ * Reads a request in PEM and checks its signature. Throws an Error whose message says what is wrong: no
+ * `CERTIFICATE REQUEST` block first, malformed DER, an unsupported key, or a signature that does not hold.
+ */
+export function parseCertificateRequest(pem: string): CertificateRequest {
+  const [block] = decodePem(pem)
+  if (block?.label !== 'CERTIFICATE REQUEST' && block?.label !== 'NEW CERTIFICATE REQUEST') {
+    throw new Error('PEM block type must be CERTIFICATE REQUEST')
+  }
+  const [info, algorithm, signature, ...more] = readAll(readOne(block.der, tag.sequence).content)
+  if (more.length > 0) throw new Error('the certificate request has parts that do not belong to it')
+  const [version, name, keyInfo, attributes] = readAll(expect(info, tag.sequence).content)
+  expect(version, tag.integer)
+  const publicKey = createPublicKey({
+    key: expect(keyInfo, tag.sequence).raw,
+    format: 'der',
+    type: 'spki',
+  })
+  const signed = verifyBytes({
+    algorithm: readOid(readAll(expect(algorithm, tag.sequence).content)[0]),
+    key: publicKey,
+    bytes: expect(info, tag.sequence).raw,
+    signature: readBits(signature),
+  })
+  if (!signed) throw new Error('the signature of the certificate request does not hold')
+  return {
+    subject: decodeSubject(expect(name, tag.sequence)),
+    publicKey,
+    keyType: publicKey.asymmetricKeyType ?? '',
+    ...requestedNames(attributes),
+  }
+}
+
+/** True when two keys are the same public key. */
+export function samePublicKey(a: KeyObject, b: KeyObject): boolean {
+  return publicKeyInfo(a).equals(publicKeyInfo(b))
+}

@@ -1,0 +1,134 @@
+/** The whole pki of a cluster as a value: authorities, service-account keys, and one certificate per component. */
+import type { Authority } from './authority.ts'
+import { createAuthority, sign } from './authority.ts'
+import type { KeyKind } from './keys.ts'
+import { generateKeyPair, privateKeyPem, publicKeyPem } from './keys.ts'
+import type { ApiServerNames, Profile } from './profiles.ts'
+import {
+  adminSubject,
+  apiServerProfile,
+  clientProfile,
+  controllerManagerSubject,
+  frontProxyClientSubject,
+  kubeletClientSubject,
+  schedulerSubject,
+  servingProfile,
+} from './profiles.ts'
+
+/** A certificate and its key, both in PEM. */
+export interface Credential {
+  readonly certificatePem: string
+  readonly privateKeyPem: string
+}
+
+/** The component certificates, named as their files: `<name>.crt` and `<name>.key`. */
+export const credentialNames = [
+  'apiserver',
+  'apiserver-kubelet-client',
+  'front-proxy-client',
+  'controller-manager',
+  'controller-manager-serving',
+  'scheduler',
+  'scheduler-serving',
+  'admin',
+] as const
+
+export type CredentialName = (typeof credentialNames)[number]
+
+export interface Pki {
+  /** Signs everything but the front proxy's client. */
+  readonly authority: Authority
+  readonly frontProxyAuthority: Authority
+  /** Signs service account tokens; the public half verifies them. */
+  readonly serviceAccountKey: { readonly privateKeyPem: string; readonly publicKeyPem: string }
+  readonly credentials: Readonly<Record<CredentialName, Credential>>
+}
+
+export interface PkiOptions {
+  readonly apiServer: ApiServerNames
+  /** Default `ec`. */
+  readonly keyKind?: KeyKind
+}
+
+/** The profile of each component certificate. */
+export function credentialProfile(name: CredentialName, options: PkiOptions): Profile {
+  const { keyKind = 'ec', apiServer } = options
+  const local = (commonName: string): Profile =>
+    servingProfile(
+      {
+        subject: { commonName, organizations: [] },
+        dnsNames: ['localhost', ...(apiServer.hostNames ?? [])],
+        ipAddresses: ['127.0.0.1', '::1', ...(apiServer.ipAddresses ?? [])],
+      },
+      keyKind,
+    )
+  switch (name) {
+    case 'apiserver':
+      return apiServerProfile(apiServer, keyKind)
+    case 'apiserver-kubelet-client':
+      return clientProfile(kubeletClientSubject, keyKind)
+    case 'front-proxy-client':
+      return clientProfile(frontProxyClientSubject, keyKind)
+    case 'controller-manager':
+      return clientProfile(controllerManagerSubject, keyKind)
+    case 'controller-manager-serving':
+      return local('kube-controller-manager')
+    case 'scheduler':
+      return clientProfile(schedulerSubject, keyKind)
+    case 'scheduler-serving':
+      return local('kube-scheduler')
+    case 'admin':
+      return clientProfile(adminSubject, keyKind)
+  }
+}
+
+/** A new key and a certificate for it. */
+export function issue(
+  authority: Authority,
+  wanted: { profile: Profile; nowMs: number; keyKind?: KeyKind },
+): Credential {
+  const keys = generateKeyPair(wanted.keyKind)
+  return {
+    certificatePem: sign(authority, {
+      profile: wanted.profile,
+      publicKey: keys.publicKey,
+      nowMs: wanted.nowMs,
+    }),
+    privateKeyPem: privateKeyPem(keys.privateKey),
+  }
+}
+
+/** Which authority signs it. */
+export function authorityFor(
+  pki: Pick<Pki, 'authority' | 'frontProxyAuthority'>,
+  name: CredentialName,
+): Authority {
+  return name === 'front-proxy-client' ? pki.frontProxyAuthority : pki.authority
+}
+
+/** Everything new: a few milliseconds with elliptic-curve keys. */
+export function createPki(options: PkiOptions & { nowMs: number }): Pki {
+  const { nowMs, keyKind = 'ec' } = options
+  const authority = createAuthority({ commonName: options.apiServer.serviceName, nowMs, keyKind })
+  const frontProxyAuthority = createAuthority({ commonName: 'front-proxy-ca', nowMs, keyKind })
+  const tokenKeys = generateKeyPair(keyKind)
+  const credentials = Object.fromEntries(
+    credentialNames.map((name) => [
+      name,
+      issue(authorityFor({ authority, frontProxyAuthority }, name), {
+        profile: credentialProfile(name, options),
+        nowMs,
+        keyKind,
+      }),
+    ]),
+  ) as Record<CredentialName, Credential>
+  return {
+    authority,
+    frontProxyAuthority,
+    serviceAccountKey: {
+      privateKeyPem: privateKeyPem(tokenKeys.privateKey),
+      publicKeyPem: publicKeyPem(tokenKeys.publicKey),
+    },
+    credentials,
+  }
+}
