@@ -24,9 +24,13 @@ export type StoreEvent =
 
 /** Compare and swap of one key. `expectedRevision` 0 means the key must not exist. */
 export interface Txn {
+  /** A string without lone surrogates, else the txn rejects with a TypeError. */
   readonly key: string
   readonly expectedRevision: number
-  /** The new value; null deletes the key. The store owns the buffer from now on. */
+  /**
+   * The new value; null deletes the key. The store owns the buffer from now on: nobody may change it. Deleting a key
+   * that does not exist (and is expected not to) is ok and commits nothing.
+   */
   readonly value: Buffer | null
 }
 
@@ -63,16 +67,21 @@ export interface Store {
   revision(): Promise<number>
   /**
    * Hands every commit after `fromRevision` to `sink`, in order, without gaps or repeats, in batches. The sink is called
-   * synchronously from the commit path, before the commit's own `txn` resolves, and must not throw. Resolves when `signal`
-   * aborts; rejects with StoreError `compacted` when `fromRevision` is older than what is kept.
+   * synchronously from the commit path, before the commit's own `txn` resolves, and must not throw (one that does ends its
+   * watch, which rejects with that error). Nothing is handed out after `signal` aborts, which resolves the promise. Rejects
+   * with StoreError `compacted` when `fromRevision` is older than what is kept, or the history is compacted away before the
+   * watch has caught up; with `closed` when the store closes. A future `fromRevision` waits for the commits after it.
    */
   watch(
     options: { prefix: string; fromRevision: number; signal: AbortSignal },
     sink: (events: readonly StoreEvent[]) => void,
   ): Promise<void>
-  /** Drops history before `revision`; newest values stay. Reads and watches of dropped revisions fail with `compacted`. */
+  /**
+   * Drops history before `revision`: the state at it and all commits after it stay readable, older reads and watches fail
+   * with `compacted`. An older revision than the last one does nothing; a future one rejects with `future-revision`.
+   */
   compact(revision: number): Promise<void>
-  /** Finishes what is queued, then releases files and threads. Idempotent. */
+  /** Finishes what is queued, then releases files and threads. Later calls of anything else reject with `closed`. Idempotent. */
   close(): Promise<void>
 }
 

@@ -1,0 +1,209 @@
+/**
+ * RevisionIndex: which key held which revision when, in memory. Each key's versions form a chain from the newest back to
+ * the last compaction; the log lists the commits since then (model: etcd's treeIndex over a store keyed by revision).
+ */
+import { compareUtf8, SortedMap } from '../component-base/sorted-map.ts'
+import { StoreError, type KeyValue, type StoreEvent } from './store.ts'
+
+/** What one commit made of one key. */
+export interface Version {
+  readonly key: string
+  readonly revision: number
+  /** 0: the commit deleted the key. */
+  readonly createRevision: number
+  /** Set while the bytes are in memory; a deletion has none. */
+  value: Buffer | undefined
+  /** The version before, deletions included; undefined from the last compaction back. */
+  previous: Version | undefined
+}
+
+export interface ScanOptions {
+  readonly prefix: string
+  readonly from?: string | undefined
+  readonly atRevision: number
+}
+
+export class RevisionIndex {
+  readonly #newest = new SortedMap<string, Version>(compareUtf8)
+  /** Commits after `#compacted`, one for each revision. */
+  #log: Version[] = []
+  #committed = 0
+  #compacted = 0
+  #pending = 0
+
+  constructor(options: { compactedRevision?: number } = {}) {
+    this.#compacted = options.compactedRevision ?? 0
+    this.#committed = this.#compacted
+  }
+
+  /** The newest committed revision. */
+  get committed(): number {
+    return this.#committed
+  }
+
+  /** History before this revision is gone. */
+  get compacted(): number {
+    return this.#compacted
+  }
+
+  /** What the key holds once everything pending has committed; undefined when it does not exist then. */
+  head(key: string): Version | undefined {
+    return existing(this.#newest.get(key))
+  }
+
+  /** The newest version of the key, a deletion included, committed or pending. */
+  newest(key: string): Version | undefined {
+    return this.#newest.get(key)
+  }
+
+  /** What the key held at a revision. The caller checks that the revision is one the index has. */
+  at(key: string, revision: number): Version | undefined {
+    return versionAt(this.#newest.get(key), revision)
+  }
+
+  isCommitted(version: Version): boolean {
+    return version.revision <= this.#committed
+  }
+
+  /** Adds a pending version under the next revision. `value` null deletes. */
+  append(key: string, value: Buffer | null): Version {
+    if (!key.isWellFormed()) throw new TypeError(`the key ${JSON.stringify(key)} has no UTF-8 form`)
+    const previous = this.#newest.get(key)
+    const revision = this.#committed + ++this.#pending
+    const createRevision = value === null ? 0 : previous?.createRevision || revision
+    // The first version's key serves all later ones, so that a busy key is in memory once.
+    const version: Version = {
+      key: previous?.key ?? key,
+      revision,
+      createRevision,
+      value: value ?? undefined,
+      previous,
+    }
+    this.#newest.set(version.key, version)
+    return version
+  }
+
+  /** Makes the oldest pending version the newest committed one. */
+  commit(version: Version): void {
+    if (version.revision !== this.#committed + 1) throw new Error('commits must come in order')
+    this.#committed = version.revision
+    this.#pending--
+    this.#log.push(version)
+  }
+
+  /** Takes back every pending version; `versions` are all of them in the order they were appended. */
+  rollback(versions: readonly Version[]): void {
+    for (const { key, previous } of versions.toReversed()) {
+      if (previous === undefined) this.#newest.delete(key)
+      else this.#newest.set(key, previous)
+    }
+    this.#pending -= versions.length
+  }
+
+  /**
+   * Adds a version that a store has kept, in revision order, while it opens. Returns the revisions that an interrupted
+   * compaction left behind. Throws when a revision after the compacted one is missing.
+   */
+  restore(stored: { key: string; revision: number; createRevision: number }): readonly number[] {
+    const previous = this.#newest.get(stored.key)
+    const version: Version = { ...stored, value: undefined, previous }
+    this.#newest.set(stored.key, version)
+    if (stored.revision <= this.#compacted) return this.#forget(version)
+    if (stored.revision !== this.#committed + 1)
+      throw new Error(`revision ${this.#committed + 1} is missing`)
+    this.#committed = stored.revision
+    this.#log.push(version)
+    return []
+  }
+
+  /** Drops history before `revision` and returns the revisions whose bytes nobody can ask for any more. */
+  compact(revision: number): readonly number[] {
+    if (revision > this.#committed) throw futureRevision(revision, this.#committed)
+    if (revision <= this.#compacted) return []
+    const dropped = this.#log.splice(0, revision - this.#compacted)
+    this.#compacted = revision
+    return dropped.flatMap((version) => this.#forget(version))
+  }
+
+  #forget(version: Version): number[] {
+    const { previous } = version
+    version.previous = undefined
+    const gone = existing(previous) === undefined ? [] : [(previous as Version).revision]
+    if (version.createRevision > 0) return gone
+    if (this.#newest.get(version.key) === version) this.#newest.delete(version.key)
+    return [...gone, version.revision]
+  }
+
+  /** Throws `compacted` or `future-revision` when the state at a revision cannot be read. */
+  checkReadable(revision: number): void {
+    if (revision < this.#compacted) throw compactedRevision(revision, this.#compacted)
+    if (revision > this.#committed) throw futureRevision(revision, this.#committed)
+  }
+
+  /** The keys that exist at a revision, in key order. The caller checks the revision; later changes do not show. */
+  *scan(options: ScanOptions): Generator<Version> {
+    const { prefix, from, atRevision } = options
+    const start = from !== undefined && compareUtf8(from, prefix) > 0 ? from : prefix
+    for (const [key, newest] of this.#newest.snapshot().entries(start)) {
+      if (!key.startsWith(prefix)) return
+      const version = versionAt(newest, atRevision)
+      if (version !== undefined) yield version
+    }
+  }
+
+  /** At most `limit` commits after a revision, in order. Throws `compacted` when some of them are gone. */
+  commitsAfter(revision: number, limit: number): readonly Version[] {
+    if (revision < this.#compacted) throw compactedRevision(revision, this.#compacted)
+    const start = revision - this.#compacted
+    return this.#log.slice(start, start + limit)
+  }
+}
+
+/** A deletion means that the key does not exist. */
+export function existing(version: Version | undefined): Version | undefined {
+  return version === undefined || version.createRevision === 0 ? undefined : version
+}
+
+function versionAt(newest: Version | undefined, revision: number): Version | undefined {
+  let version = newest
+  while (version !== undefined && version.revision > revision) version = version.previous
+  return existing(version)
+}
+
+export function keyValueOf(version: Version, value: Buffer): KeyValue {
+  return {
+    key: version.key,
+    value,
+    createRevision: version.createRevision,
+    modRevision: version.revision,
+  }
+}
+
+/** The event of a commit; `value` and `previousValue` are the bytes of the version and of the one before, if any. */
+export function eventOf(options: {
+  version: Version
+  value: Buffer | undefined
+  previous: KeyValue | undefined
+}): StoreEvent {
+  const { version, value, previous } = options
+  if (value !== undefined) {
+    const kv = keyValueOf(version, value)
+    return previous === undefined ? { type: 'put', kv } : { type: 'put', kv, previous }
+  }
+  if (previous === undefined) throw new Error(`the deletion of ${version.key} deleted nothing`)
+  return { type: 'delete', key: version.key, revision: version.revision, previous }
+}
+
+export function compactedRevision(revision: number, compacted: number): StoreError {
+  return new StoreError(
+    'compacted',
+    `revision ${revision} has been compacted; the oldest kept revision is ${compacted}`,
+  )
+}
+
+function futureRevision(revision: number, committed: number): StoreError {
+  return new StoreError(
+    'future-revision',
+    `revision ${revision} is in the future; the newest is ${committed}`,
+  )
+}
