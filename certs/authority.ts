@@ -41,13 +41,15 @@ export interface Authority {
   readonly certificate: X509Certificate
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
+  /** Of the public key; every certificate it signs names it. */
+  readonly keyIdentifier: Buffer
 }
 
 interface Issuer {
   /** DER of the issuer's Name; equal byte for byte to its certificate's subject. */
   readonly name: Buffer
   readonly privateKey: KeyObject
-  readonly publicKey: KeyObject
+  readonly keyIdentifier: Buffer
 }
 
 /** The subject exactly as the certificate has it: another encoder may have chosen other string types. */
@@ -58,7 +60,7 @@ function subjectNameOf(certificate: X509Certificate): Buffer {
   return expect(fields[fields[0]?.tag === 0xa0 ? 5 : 4], tag.sequence).raw
 }
 
-function extensions(profile: Profile, subjectKey: KeyObject, issuer: Issuer): Buffer {
+function extensions(profile: Profile, issuer: Issuer): Buffer {
   const list: Buffer[] = []
   const add = (id: string, value: Buffer | undefined, critical = false): void => {
     if (value === undefined) return
@@ -67,8 +69,9 @@ function extensions(profile: Profile, subjectKey: KeyObject, issuer: Issuer): Bu
   add('2.5.29.15', encodeKeyUsage(profile.usages), true)
   add('2.5.29.37', encodeExtendedKeyUsage(profile.usages))
   add('2.5.29.19', profile.isAuthority ? sequence(boolean(true)) : sequence(), true)
-  if (profile.isAuthority) add('2.5.29.14', octetString(keyIdentifier(subjectKey)))
-  add('2.5.29.35', sequence(implicit(0, keyIdentifier(issuer.publicKey))))
+  // The only authorities signed here sign themselves, so subject and issuer share the key.
+  if (profile.isAuthority) add('2.5.29.14', octetString(issuer.keyIdentifier))
+  add('2.5.29.35', sequence(implicit(0, issuer.keyIdentifier)))
   add(
     '2.5.29.17',
     encodeAlternativeNames({ ...noAlternativeNames, ...profile }),
@@ -97,7 +100,7 @@ function encodeCertificate(options: {
     sequence(time(options.notBeforeMs), time(options.notAfterMs)),
     encodeSubject(profile.subject),
     publicKeyInfo(publicKey),
-    extensions(profile, publicKey, issuer),
+    extensions(profile, issuer),
   )
   const der = sequence(body, algorithm, bitString(signBytes(issuer.privateKey, body)))
   return encodePem('CERTIFICATE', der)
@@ -111,15 +114,16 @@ export function createAuthority(options: {
   lifetimeMs?: number
 }): Authority {
   const keys = generateKeyPair(options.keyKind)
+  const signer = { privateKey: keys.privateKey, keyIdentifier: keyIdentifier(keys.publicKey) }
   const profile = authorityProfile(options.commonName, options.lifetimeMs)
   const certificatePem = encodeCertificate({
     profile,
     publicKey: keys.publicKey,
-    issuer: { name: encodeSubject(profile.subject), ...keys },
+    issuer: { name: encodeSubject(profile.subject), ...signer },
     notBeforeMs: options.nowMs - BACKDATE_MS,
     notAfterMs: options.nowMs + profile.lifetimeMs,
   })
-  return { certificatePem, certificate: new X509Certificate(certificatePem), ...keys }
+  return { certificatePem, certificate: new X509Certificate(certificatePem), ...keys, ...signer }
 }
 
 /** An authority from its files. Throws when the key is not the certificate's or the certificate may not sign. */
@@ -130,7 +134,12 @@ export function loadAuthority(files: { certificatePem: string; privateKeyPem: st
     throw new Error('the private key does not belong to the authority certificate')
   }
   if (!certificate.ca) throw new Error('the certificate is not an authority: CA is not true')
-  return { certificatePem: files.certificatePem, certificate, ...keys }
+  return {
+    certificatePem: files.certificatePem,
+    certificate,
+    ...keys,
+    keyIdentifier: keyIdentifier(keys.publicKey),
+  }
 }
 
 /**
@@ -148,7 +157,7 @@ export function sign(
     issuer: {
       name: subjectNameOf(authority.certificate),
       privateKey: authority.privateKey,
-      publicKey: authority.publicKey,
+      keyIdentifier: authority.keyIdentifier,
     },
     notBeforeMs: wanted.nowMs - BACKDATE_MS,
     notAfterMs: Math.min(wanted.nowMs + wanted.profile.lifetimeMs, authorityEnd),
