@@ -1,0 +1,119 @@
+/** Feature gates: those of release 1.32 that the components honour, and what `--feature-gates` may say about them. */
+
+export interface FeatureGate {
+  readonly stage: 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED'
+  readonly default: boolean
+  /** Setting the other value is refused: the gate no longer switches anything. */
+  readonly isLocked: boolean
+}
+
+const alpha: FeatureGate = { stage: 'ALPHA', default: false, isLocked: false }
+const beta: FeatureGate = { stage: 'BETA', default: true, isLocked: false }
+const stable: FeatureGate = { stage: 'GA', default: true, isLocked: true }
+
+export const featureGates = {
+  AllowUnsafeMalformedObjectDeletion: alpha,
+  AnonymousAuthConfigurableEndpoints: beta,
+  AuthorizeNodeWithSelectors: beta,
+  AuthorizeWithSelectors: beta,
+  ContainerCheckpoint: beta,
+  CustomResourceFieldSelectors: stable,
+  StructuredAuthenticationConfiguration: beta,
+  StructuredAuthorizationConfiguration: stable,
+  ValidatingAdmissionPolicy: stable,
+  WatchList: beta,
+} as const satisfies Record<string, FeatureGate>
+
+export type FeatureGateName = keyof typeof featureGates
+
+/** Whether each gate is on. */
+export type FeatureGates = Readonly<Record<FeatureGateName, boolean>>
+
+const names = Object.keys(featureGates) as FeatureGateName[]
+
+/** All gates at their defaults. */
+export const defaultFeatureGates: FeatureGates = Object.fromEntries(
+  names.map((name) => [name, featureGates[name].default]),
+) as FeatureGates
+
+const truths: Readonly<Record<string, boolean | undefined>> = {
+  true: true,
+  TRUE: true,
+  True: true,
+  t: true,
+  T: true,
+  1: true,
+  false: false,
+  FALSE: false,
+  False: false,
+  f: false,
+  F: false,
+  0: false,
+}
+
+/**
+ * Reads `--feature-gates=A=true,B=false`; `AllAlpha` and `AllBeta` set the default of their stage. A gate given twice has its
+ * last value. Throws an Error fit for the operator for an unknown gate, a bad value and a locked gate; warnings are texts to log.
+ */
+export function parseFeatureGates(text: string): {
+  readonly gates: FeatureGates
+  readonly warnings: readonly string[]
+} {
+  const given = new Map<string, boolean>()
+  for (const item of text.split(',')) {
+    if (item.trim() === '') continue
+    const equals = item.indexOf('=')
+    const name = (equals < 0 ? item : item.slice(0, equals)).trim()
+    if (equals < 0) throw new Error(`missing bool value for ${name}`)
+    const value = truths[item.slice(equals + 1).trim()]
+    if (value === undefined) {
+      throw new Error(
+        `invalid value of ${name}=${item.slice(equals + 1).trim()}, want true or false`,
+      )
+    }
+    if (name !== 'AllAlpha' && name !== 'AllBeta' && !isFeatureGate(name)) {
+      throw new Error(`unrecognized feature gate: ${name}`)
+    }
+    given.set(name, value)
+  }
+  const gates: Record<FeatureGateName, boolean> = { ...defaultFeatureGates }
+  for (const name of names) {
+    const { stage, isLocked } = featureGates[name] as FeatureGate
+    const ofStage = stage === 'ALPHA' ? given.get('AllAlpha') : given.get('AllBeta')
+    if (!isLocked && (stage === 'ALPHA' || stage === 'BETA')) gates[name] = ofStage ?? gates[name]
+  }
+  const warnings: string[] = []
+  for (const [name, value] of given) {
+    if (!isFeatureGate(name)) continue
+    const gate: FeatureGate = featureGates[name]
+    if (gate.isLocked && value !== gate.default) {
+      throw new Error(
+        `cannot set feature gate ${name} to ${value}, feature is locked to ${gate.default}`,
+      )
+    }
+    if (gate.stage === 'GA' || gate.stage === 'DEPRECATED') {
+      const what = gate.stage === 'GA' ? 'GA' : 'deprecated'
+      warnings.push(
+        `Setting ${what} feature gate ${name}=${value}. It will be removed in a future release.`,
+      )
+    }
+    gates[name] = value
+  }
+  return { gates, warnings }
+}
+
+/** One line a gate, as `--help` lists them: `ContainerCheckpoint=true|false (BETA - default=true)`. */
+export function featureGateHelp(): string[] {
+  return [
+    'AllAlpha=true|false (ALPHA - default=false)',
+    'AllBeta=true|false (BETA - default=false)',
+    ...names.map((name) => {
+      const { stage, default: value } = featureGates[name]
+      return `${name}=true|false (${stage} - default=${value})`
+    }),
+  ]
+}
+
+function isFeatureGate(name: string): name is FeatureGateName {
+  return Object.hasOwn(featureGates, name)
+}
