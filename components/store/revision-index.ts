@@ -100,20 +100,21 @@ export class RevisionIndex {
     this.#pending -= versions.length
   }
 
-  /**
-   * Adds a version that a store has kept, in revision order, while it opens. Returns the revisions that an interrupted
-   * compaction left behind. Throws when a revision after the compacted one is missing.
-   */
-  restore(stored: { key: string; revision: number; createRevision: number }): readonly number[] {
+  /** Adds a stored version, in revision order, while a store opens. Throws when one after the compacted revision is missing. */
+  restore(stored: { key: string; revision: number; createRevision: number }): void {
     const previous = this.#newest.get(stored.key)
-    const version: Version = { ...stored, value: undefined, previous }
-    this.#newest.set(stored.key, version)
-    if (stored.revision <= this.#compacted) return this.#forget(version)
+    const version: Version = {
+      ...stored,
+      key: previous?.key ?? stored.key,
+      value: undefined,
+      previous,
+    }
+    this.#newest.set(version.key, version)
+    if (stored.revision <= this.#compacted) return
     if (stored.revision !== this.#committed + 1)
       throw new Error(`revision ${this.#committed + 1} is missing`)
     this.#committed = stored.revision
     this.#log.push(version)
-    return []
   }
 
   /** Drops history before `revision` and returns the revisions whose bytes nobody can ask for any more. */
@@ -201,7 +202,7 @@ export function compactedRevision(revision: number, compacted: number): StoreErr
   )
 }
 
-function futureRevision(revision: number, committed: number): StoreError {
+export function futureRevision(revision: number, committed: number): StoreError {
   return new StoreError(
     'future-revision',
     `revision ${revision} is in the future; the newest is ${committed}`,

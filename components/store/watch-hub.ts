@@ -6,7 +6,7 @@ import type { RevisionIndex, Version } from './revision-index.ts'
 import { StoreError, type StoreEvent } from './store.ts'
 
 /** Commits that a replay reads at once. */
-const replayBatch = 256
+const replayBatch = 64
 
 interface Watcher {
   readonly prefix: string

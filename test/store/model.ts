@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Store, StoreEvent } from '../../components/store/store.ts'
-import { bytes, collect, line, revisionOf, until } from './conformance.ts'
+import { bytes, collect, line, revisionOf, until } from './actions.ts'
 
 interface Commit {
   readonly key: string

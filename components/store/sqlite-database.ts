@@ -1,0 +1,246 @@
+/**
+ * The SQLite file of the embedded store: one row for each kept revision, so that a commit only appends. Runs in the
+ * writer's thread; the only file that imports node:sqlite.
+ */
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { lockOwner } from './lock-owner.ts'
+import {
+  packValues,
+  type CommitRequest,
+  type PackedValues,
+  type StoredVersions,
+} from './sqlite-messages.ts'
+import { StoreError } from './store.ts'
+
+/** `PRAGMA user_version`. A change of the tables raises it and converts what is older. */
+const schemaVersion = 1
+/** `PRAGMA application_id`: 'revs'. */
+const applicationId = 0x72657673
+/** Four rows of a typical object share a page: 1.5 times the commits of SQLite's 4 KB (docs/decisions/0002). */
+const pageSize = 16_384
+/** Checkpoint every 4 MB: short enough not to be felt by a commit that waits for it. */
+const checkpointPages = 256
+/** An answer with values stops growing here. */
+const readBytes = 1_000_000
+
+/** Result codes of sqlite3.h. */
+const busy = 5
+const corrupt = 11
+const notADatabase = 26
+
+export class SqliteDatabase {
+  readonly #path: string
+  readonly #db: DatabaseSync
+  readonly #begin: StatementSync
+  readonly #commit: StatementSync
+  readonly #insert: StatementSync
+  readonly #select: StatementSync
+  readonly #delete: StatementSync
+  readonly #scan: StatementSync
+
+  /**
+   * Opens or creates the file (mode 0600) and locks it until `close` or the end of the process, however it ends.
+   * Throws StoreError `cannot-open`. No commit makes the file larger than `maxBytes`.
+   */
+  constructor({ path, maxBytes }: { path: string; maxBytes?: number | undefined }) {
+    this.#path = path
+    try {
+      createFile(path)
+      this.#db = new DatabaseSync(path)
+    } catch (error) {
+      throw cannotOpen(path, error)
+    }
+    try {
+      prepareFile(this.#db, path)
+      if (maxBytes !== undefined)
+        this.#db.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`)
+      this.#begin = this.#db.prepare('BEGIN IMMEDIATE')
+      this.#commit = this.#db.prepare('COMMIT')
+      this.#insert = this.#db.prepare('INSERT INTO log VALUES (?, ?, ?, ?)')
+      this.#delete = this.#db.prepare('DELETE FROM log WHERE revision = ?')
+      this.#select = this.#db.prepare('SELECT value FROM log WHERE revision = ?')
+      this.#select.setReturnArrays(true)
+      this.#scan = this.#db.prepare(
+        'SELECT revision, create_revision, key FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
+      )
+      this.#scan.setReturnArrays(true)
+    } catch (error) {
+      this.#db.close()
+      throw cannotOpen(path, error)
+    }
+  }
+
+  compactedRevision(): number {
+    const row = this.#db.prepare("SELECT value FROM meta WHERE name = 'compacted'").get()
+    return Number(row?.['value'])
+  }
+
+  /** See Calls.load. Throws `cannot-open` when the file turns out to be damaged. */
+  load({ afterRevision, limit }: { afterRevision: number; limit: number }): StoredVersions {
+    try {
+      const rows = this.#scan.all(afterRevision, limit) as unknown as [number, number, string][]
+      return {
+        revisions: rows.map(([revision]) => revision),
+        createRevisions: rows.map(([, createRevision]) => createRevision),
+        keys: rows.map(([, , key]) => key),
+      }
+    } catch (error) {
+      throw cannotOpen(this.#path, error)
+    }
+  }
+
+  /** See Calls.commit. */
+  commit(request: CommitRequest): PackedValues {
+    const { firstRevision, keys, createRevisions, values, replaced } = request
+    let answer = packValues([])
+    const write = (): void => {
+      answer = packValues(replaced.map((revision) => this.#keptValue(revision)))
+      let offset = 0
+      for (const [i, key] of keys.entries()) {
+        const length = values.lengths[i] ?? -1
+        const value = length < 0 ? null : new Uint8Array(values.bytes, offset, length)
+        this.#insert.run(firstRevision + i, createRevisions[i] ?? 0, key, value)
+        offset += Math.max(length, 0)
+      }
+    }
+    this.#transaction(write, firstRevision + keys.length - 1)
+    return answer
+  }
+
+  /** See Calls.read. */
+  read({ revisions }: { revisions: readonly number[] }): PackedValues {
+    const values: (Uint8Array | undefined)[] = []
+    let size = 0
+    for (const revision of revisions) {
+      if (size >= readBytes) break
+      const value = this.#value(revision)
+      size += value?.length ?? 0
+      values.push(value)
+    }
+    return packValues(values)
+  }
+
+  /** See Calls.compact. */
+  compact({ revision, dropped }: { revision: number; dropped: readonly number[] }): void {
+    this.#transaction(() => {
+      this.#db.prepare("UPDATE meta SET value = ? WHERE name = 'compacted'").run(revision)
+      for (const gone of dropped) this.#delete.run(gone)
+    })
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #value(revision: number): Uint8Array | undefined {
+    const row = this.#select.get(revision) as unknown as [Uint8Array | null] | undefined
+    return row?.[0] ?? undefined
+  }
+
+  #keptValue(revision: number): Uint8Array {
+    const value = this.#value(revision)
+    if (value === undefined) throw new Error(`revision ${revision} is missing`)
+    return value
+  }
+
+  /** Rolls back when anything fails, and throws `unavailable`, unless `lastRevision` turns out to be stored all the same. */
+  #transaction(work: () => void, lastRevision = Infinity): void {
+    try {
+      this.#begin.run()
+      work()
+      this.#commit.run()
+    } catch (error) {
+      // SQLite rolls some failures back by itself.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+      if (this.#isStored(lastRevision)) return
+      throw new StoreError('unavailable', `cannot write ${this.#path}: ${messageOf(error)}`, error)
+    }
+  }
+
+  #isStored(revision: number): boolean {
+    try {
+      return this.#scan.all(revision - 1, 1).length > 0
+    } catch {
+      // It cannot be read either; the caller reports the failure that led here.
+      return false
+    }
+  }
+}
+
+/** The file comes into being with its mode, and its name is durable before anything in it is acknowledged. */
+function createFile(path: string): void {
+  if (existsSync(path)) {
+    chmodSync(path, 0o600)
+    return
+  }
+  closeSync(openSync(path, 'wx', 0o600))
+  const directory = openSync(dirname(path), 'r')
+  fsyncSync(directory)
+  closeSync(directory)
+}
+
+function prepareFile(db: DatabaseSync, path: string): void {
+  // The lock comes with the first access and, in this mode, stays. It is the kernel's, so it ends with the process.
+  db.exec('PRAGMA locking_mode = EXCLUSIVE')
+  const tables = Number(pragma(db, 'SELECT count(*) FROM sqlite_schema'))
+  if (tables > 0 && pragma(db, 'PRAGMA application_id') !== applicationId)
+    throw new StoreError('cannot-open', `${path} is an SQLite file of another program`)
+  const found = Number(pragma(db, 'PRAGMA user_version'))
+  if (found > schemaVersion)
+    throw new StoreError(
+      'cannot-open',
+      `${path} was written by a newer release: its schema is ${found}, this release knows ${schemaVersion}`,
+    )
+  if (tables === 0) db.exec(`PRAGMA page_size = ${pageSize}`)
+  db.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = ${checkpointPages};
+  `)
+  if (tables === 0) createTables(db)
+  else db.exec('BEGIN IMMEDIATE; COMMIT')
+}
+
+function createTables(db: DatabaseSync): void {
+  db.exec(`
+    BEGIN IMMEDIATE;
+    CREATE TABLE log (
+      revision INTEGER PRIMARY KEY,
+      create_revision INTEGER NOT NULL,
+      key TEXT NOT NULL,
+      value BLOB
+    ) STRICT;
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    INSERT INTO meta VALUES ('compacted', 0);
+    PRAGMA application_id = ${applicationId};
+    PRAGMA user_version = ${schemaVersion};
+    COMMIT;
+  `)
+}
+
+function pragma(db: DatabaseSync, sql: string): unknown {
+  return Object.values(db.prepare(sql).get() ?? {})[0]
+}
+
+function cannotOpen(path: string, error: unknown): StoreError {
+  if (error instanceof StoreError) return error
+  return new StoreError('cannot-open', `${path} ${reasonOf(path, error)}`, error)
+}
+
+function reasonOf(path: string, error: unknown): string {
+  // Extended result codes keep the plain one in their low byte.
+  const code = Number((error as { errcode?: number }).errcode) & 0xff
+  if (code === busy) {
+    const pid = lockOwner(path)
+    return `is in use by another process${pid === undefined ? '' : ` (pid ${pid})`}`
+  }
+  if (code === corrupt || code === notADatabase)
+    return `is damaged or not a store: ${messageOf(error)}`
+  return `cannot be opened: ${messageOf(error)}`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,356 @@
+/**
+ * The embedded store: one SQLite file, one writer. The main thread decides every compare in its index and numbers the
+ * commits; the writer's thread makes whole batches of them durable while the next batch gathers (group commit).
+ */
+import { RecentValues } from './recent-values.ts'
+import {
+  compactedRevision,
+  eventOf,
+  existing,
+  futureRevision,
+  keyValueOf,
+  RevisionIndex,
+  type Version,
+} from './revision-index.ts'
+import { packValues, unpackValues, type CommitRequest } from './sqlite-messages.ts'
+import { SqliteThread } from './sqlite-thread.ts'
+import {
+  StoreError,
+  type KeyValue,
+  type RangeOptions,
+  type RangeResult,
+  type Store,
+  type StoreEvent,
+  type Txn,
+  type TxnResult,
+} from './store.ts'
+import { WatchHub } from './watch-hub.ts'
+
+/** Bounds of one flush: what waits longer than the flush itself gains nothing by company. */
+const maxBatchTxns = 1024
+const maxBatchBytes = 8_000_000
+/** Bytes of the newest commits kept in memory; mostly they are the very buffers that the API server keeps. */
+const recentBytes = 32_000_000
+const loadRows = 4096
+const rangeKeys = 256
+/** Revisions dropped in one flush, which commits may have to wait for. */
+const compactRevisions = 500
+
+export interface SqliteStoreOptions {
+  readonly path: string
+  /** The file does not grow beyond it (the write-ahead log beside it takes some MB more): commits fail with `unavailable`. */
+  readonly maxBytes?: number
+}
+
+/** Opens or creates the file. Rejects with `cannot-open` when another process has it, or when it cannot be read. */
+export async function openSqliteStore({ path, maxBytes }: SqliteStoreOptions): Promise<Store> {
+  const thread = new SqliteThread()
+  try {
+    const { compactedRevision } = await thread.call('open', { path, maxBytes })
+    const index = new RevisionIndex({ compactedRevision })
+    await load({ thread, index, path })
+    return new SqliteStore(thread, index)
+  } catch (error) {
+    await thread.stop()
+    throw error
+  }
+}
+
+async function load(options: {
+  thread: SqliteThread
+  index: RevisionIndex
+  path: string
+}): Promise<void> {
+  const { thread, index, path } = options
+  for (let afterRevision = 0; ;) {
+    const stored = await thread.call('load', { afterRevision, limit: loadRows })
+    for (const [i, key] of stored.keys.entries()) {
+      afterRevision = stored.revisions[i] ?? 0
+      try {
+        index.restore({
+          key,
+          revision: afterRevision,
+          createRevision: stored.createRevisions[i] ?? 0,
+        })
+      } catch (error) {
+        throw new StoreError('cannot-open', `${path} is damaged: ${String(error)}`, error)
+      }
+    }
+    if (stored.keys.length < loadRows) return
+  }
+}
+
+/** A txn that resolves when everything queued before it, and its own commit if it makes one, is durable. */
+interface QueuedTxn {
+  readonly version?: Version
+  /** The bytes that the commit replaces, when they are in memory. */
+  readonly replaced?: Buffer | undefined
+  readonly result: () => TxnResult
+  readonly resolve: (result: TxnResult) => void
+  readonly reject: (error: StoreError) => void
+}
+
+class SqliteStore implements Store {
+  readonly #thread: SqliteThread
+  readonly #index: RevisionIndex
+  readonly #hub: WatchHub
+  readonly #recent = new RecentValues(recentBytes)
+  #queue: QueuedTxn[] = []
+  #committing: Promise<void> | undefined
+  #compacting: Promise<void> = Promise.resolve()
+  /** Dropped from the index but, as far as known, not yet from the file. */
+  #dropped: number[] = []
+  #closing: Promise<void> | undefined
+
+  constructor(thread: SqliteThread, index: RevisionIndex) {
+    this.#thread = thread
+    this.#index = index
+    this.#hub = new WatchHub({ index, eventsOf: async (versions) => this.#eventsOf(versions) })
+  }
+
+  async get(key: string): Promise<KeyValue | undefined> {
+    this.#checkOpen()
+    const version = this.#index.at(key, this.#index.committed)
+    return version && this.#keyValue(version)
+  }
+
+  async range(options: RangeOptions): Promise<RangeResult> {
+    this.#checkOpen()
+    for (;;) {
+      const revision = options.atRevision ?? this.#index.committed
+      try {
+        return await this.#rangeAt(revision, options)
+      } catch (error) {
+        // A compaction overtook a read of what was newest: what is newest now is as good an answer.
+        const isOvertaken = error instanceof StoreError && error.code === 'compacted'
+        if (!isOvertaken || options.atRevision !== undefined) throw error
+      }
+    }
+  }
+
+  async txn({ key, expectedRevision, value }: Txn): Promise<TxnResult> {
+    this.#checkOpen()
+    const newest = this.#index.newest(key)
+    const current = existing(newest)
+    if ((current?.revision ?? 0) !== expectedRevision) return this.#lose(newest)
+    if (current === undefined && value === null)
+      return this.#enqueue({ result: () => ({ ok: true, revision: this.#index.committed }) })
+    const version = this.#index.append(key, value)
+    const result: TxnResult = { ok: true, revision: version.revision }
+    return this.#enqueue({ version, replaced: current?.value, result: () => result })
+  }
+
+  async revision(): Promise<number> {
+    this.#checkOpen()
+    return this.#index.committed
+  }
+
+  async watch(
+    options: { prefix: string; fromRevision: number; signal: AbortSignal },
+    sink: (events: readonly StoreEvent[]) => void,
+  ): Promise<void> {
+    this.#checkOpen()
+    return this.#hub.watch(options, sink)
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#checkOpen()
+    if (revision > this.#index.committed) throw futureRevision(revision, this.#index.committed)
+    const earlier = this.#compacting
+    const compacting = (async () => {
+      await earlier
+      await this.#compactTo(revision)
+    })()
+    this.#compacting = compacting.catch(() => {
+      // Its own caller is told; the next compaction takes up what is left.
+    })
+    return compacting
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await this.#committing
+      await this.#compacting
+      this.#hub.close()
+      await this.#thread.stop()
+    })()
+    return this.#closing
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new StoreError('closed', 'the store has been closed')
+  }
+
+  /** The compare is lost to `newest`. If that is still pending, nobody may see it before it is durable. */
+  async #lose(newest: Version | undefined): Promise<TxnResult> {
+    const version = existing(newest)
+    if (newest === undefined || this.#index.isCommitted(newest))
+      return version === undefined
+        ? { ok: false }
+        : { ok: false, current: await this.#keyValue(version) }
+    const result: TxnResult =
+      version?.value === undefined
+        ? { ok: false }
+        : { ok: false, current: keyValueOf(version, version.value) }
+    return this.#enqueue({ result: () => result })
+  }
+
+  async #enqueue(txn: Omit<QueuedTxn, 'resolve' | 'reject'>): Promise<TxnResult> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ ...txn, resolve, reject })
+      this.#committing ??= this.#commitQueue()
+    })
+  }
+
+  async #commitQueue(): Promise<void> {
+    // Promises that this turn settles may add more txns; they shall share the first flush.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    while (this.#queue.length > 0) {
+      const batch = takeBatch(this.#queue)
+      try {
+        this.#settle(batch, await this.#write(batch))
+      } catch (error) {
+        this.#fail(batch, error)
+      }
+    }
+    this.#committing = undefined
+  }
+
+  /** Makes a batch durable; answers the replaced values that are not in memory, in order. */
+  async #write(batch: readonly QueuedTxn[]): Promise<(Buffer | undefined)[]> {
+    const commits = batch.filter(isCommit)
+    const [first] = commits
+    if (first === undefined) return []
+    const versions = commits.map(({ version }) => version)
+    const values = packValues(versions.map(({ value }) => value))
+    const request: CommitRequest = {
+      firstRevision: first.version.revision,
+      keys: versions.map(({ key }) => key),
+      createRevisions: versions.map(({ createRevision }) => createRevision),
+      values,
+      replaced: commits.filter(isReplacedUnknown).map(({ version }) => version.previous!.revision),
+    }
+    return unpackValues(await this.#thread.call('commit', request, [values.bytes]))
+  }
+
+  #settle(batch: readonly QueuedTxn[], readValues: readonly (Buffer | undefined)[]): void {
+    const events: StoreEvent[] = []
+    let read = 0
+    for (const txn of batch) {
+      if (!isCommit(txn)) continue
+      const { version } = txn
+      const before = existing(version.previous)
+      const bytes = isReplacedUnknown(txn) ? readValues[read++] : txn.replaced
+      const previous = before && bytes && keyValueOf(before, bytes)
+      events.push(eventOf({ version, value: version.value, previous }))
+      this.#index.commit(version)
+      this.#recent.add(version)
+    }
+    this.#hub.publish(events)
+    for (const txn of batch) txn.resolve(txn.result())
+  }
+
+  /** Nothing of the batch is durable, and what has been queued since was numbered after it. */
+  #fail(batch: readonly QueuedTxn[], cause: unknown): void {
+    const failed = [...batch, ...this.#queue]
+    this.#queue = []
+    this.#index.rollback(failed.filter(isCommit).map(({ version }) => version))
+    const message = cause instanceof Error ? cause.message : String(cause)
+    for (const txn of failed) txn.reject(new StoreError('unavailable', message, cause))
+  }
+
+  async #rangeAt(revision: number, options: RangeOptions): Promise<RangeResult> {
+    this.#index.checkReadable(revision)
+    const { limit = Infinity } = options
+    const kvs: KeyValue[] = []
+    const scan = this.#index.scan({ ...options, atRevision: revision })
+    for (;;) {
+      // One more than the limit tells whether there are more.
+      const wanted = Math.min(rangeKeys, limit + 1 - kvs.length)
+      const page = takeFrom(scan, wanted)
+      const values = await this.#readValues(page.slice(0, limit - kvs.length))
+      for (const [i, value] of values.entries()) kvs.push(keyValueOf(page[i] as Version, value))
+      this.#index.checkReadable(revision)
+      const isEnd = page.length < wanted
+      if (isEnd || kvs.length === limit) return { kvs, revision, more: page.length > values.length }
+    }
+  }
+
+  async #keyValue(version: Version): Promise<KeyValue> {
+    if (version.value !== undefined) return keyValueOf(version, version.value)
+    const [value] = await this.#readValues([version])
+    return keyValueOf(version, value as Buffer)
+  }
+
+  async #eventsOf(versions: readonly Version[]): Promise<readonly StoreEvent[]> {
+    const steps = versions.map((version) => ({ version, before: existing(version.previous) }))
+    const wanted = steps.flatMap(({ version, before }) => [version, before])
+    const readable = wanted.filter((version) => existing(version) !== undefined) as Version[]
+    const values = (await this.#readValues(readable)).values()
+    return steps.map(({ version, before }) => {
+      const value = existing(version) && values.next().value
+      const previous = before && keyValueOf(before, values.next().value as Buffer)
+      return eventOf({ version, value, previous })
+    })
+  }
+
+  /**
+   * The values of versions that are no deletions. Asks the thread even when all are in memory, so that a caller's long
+   * loop lets others have a turn. Rejects with `compacted`.
+   */
+  async #readValues(versions: readonly Version[]): Promise<Buffer[]> {
+    const values = versions.map(({ value }) => value)
+    let missing = [...versions.keys()].filter((i) => values[i] === undefined)
+    do {
+      const revisions = missing.map((i) => (versions[i] as Version).revision)
+      const read = unpackValues(await this.#thread.call('read', { revisions }))
+      for (const [j, value] of read.entries()) {
+        if (value === undefined)
+          throw compactedRevision(revisions[j] as number, this.#index.compacted)
+        values[missing[j] as number] = value
+      }
+      missing = missing.slice(read.length)
+    } while (missing.length > 0)
+    return values as Buffer[]
+  }
+
+  async #compactTo(revision: number): Promise<void> {
+    while (this.#index.compacted < revision || this.#dropped.length > 0) {
+      const step = Math.min(revision, this.#index.compacted + compactRevisions)
+      this.#dropped.push(...this.#index.compact(step))
+      const dropped = this.#dropped
+      await this.#thread.call('compact', { revision: this.#index.compacted, dropped })
+      this.#dropped = []
+    }
+  }
+}
+
+/** The next values; unlike `take` of iterator helpers it leaves the iterator open. */
+function takeFrom<T>(iterator: Iterator<T>, count: number): T[] {
+  const taken: T[] = []
+  while (taken.length < count) {
+    const next = iterator.next()
+    if (next.done === true) break
+    taken.push(next.value)
+  }
+  return taken
+}
+
+function takeBatch(queue: QueuedTxn[]): QueuedTxn[] {
+  let bytes = 0
+  let count = 0
+  while (count < queue.length && count < maxBatchTxns && bytes < maxBatchBytes)
+    bytes += queue[count++]?.version?.value?.length ?? 0
+  return queue.splice(0, count)
+}
+
+type QueuedCommit = QueuedTxn & { readonly version: Version }
+
+function isCommit(txn: QueuedTxn): txn is QueuedCommit {
+  return txn.version !== undefined
+}
+
+/** The commit replaces a value that is not in memory. */
+function isReplacedUnknown({ version, replaced }: QueuedCommit): boolean {
+  return replaced === undefined && existing(version.previous) !== undefined
+}

@@ -1,0 +1,68 @@
+/** The main thread's end of the writer's thread: a call is a promise, and the death of the thread fails them all. */
+import { Worker } from 'node:worker_threads'
+import type { AnswerMessage, CallMessage, CallName, Calls } from './sqlite-messages.ts'
+import { StoreError } from './store.ts'
+
+interface Caller {
+  readonly resolve: (answer: never) => void
+  readonly reject: (error: StoreError) => void
+}
+
+export class SqliteThread {
+  readonly #worker: Worker
+  /** The thread answers in order, so the oldest caller gets the next answer. */
+  readonly #callers: Caller[] = []
+  #end: StoreError | undefined
+
+  constructor() {
+    this.#worker = new Worker(writerUrl(), {
+      name: 'sqlite-writer',
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    })
+    this.#worker.on('message', (message: AnswerMessage) => this.#receive(message))
+    this.#worker.on('error', (error) => this.#fail(`failed: ${String(error)}`, error))
+    this.#worker.on('exit', () => this.#fail('has ended'))
+  }
+
+  /** Rejects with what the thread answers, with `unavailable` when it has died and with `closed` after `stop`. */
+  async call<Name extends CallName>(
+    name: Name,
+    request: Calls[Name]['request'],
+    transfer: readonly ArrayBuffer[] = [],
+  ): Promise<Calls[Name]['answer']> {
+    if (this.#end !== undefined) throw this.#end
+    const message: CallMessage = { name, request }
+    return new Promise((resolve, reject) => {
+      this.#callers.push({ resolve, reject })
+      this.#worker.postMessage(message, transfer)
+    })
+  }
+
+  /** Lets the thread answer what it has been asked, closes the file and ends the thread. */
+  async stop(): Promise<void> {
+    const closed = this.call('close', undefined)
+    this.#end ??= new StoreError('closed', 'the store has been closed')
+    try {
+      await closed
+    } finally {
+      await this.#worker.terminate()
+    }
+  }
+
+  #receive(message: AnswerMessage): void {
+    const caller = this.#callers.shift()
+    if (message.ok) caller?.resolve(message.answer as never)
+    else caller?.reject(new StoreError(message.code, message.message))
+  }
+
+  #fail(what: string, cause?: unknown): void {
+    this.#end ??= new StoreError('unavailable', `the thread that writes the store ${what}`, cause)
+    for (const caller of this.#callers.splice(0)) caller.reject(this.#end)
+  }
+}
+
+/** Beside this file when it runs from sources, beside the bundle (as an entry of its own) when it is built. */
+function writerUrl(): URL {
+  const file = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js'
+  return new URL(file, import.meta.url)
+}
