@@ -1,0 +1,347 @@
+/**
+ * The TLS listener of every serving process: HTTP/2 and, chosen by ALPN, HTTP/1.1, both handed to one handler. Client
+ * certificates are asked for and passed on unverified; whoever authenticates must verify them.
+ */
+import { createServer as createHttp1Server } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { constants, performServerHandshake } from 'node:http2'
+import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { createServer as createTlsServer } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
+import type { Answer, HttpRequest, PeerCertificate } from './http.ts'
+import { RequestAbortedError } from './http.ts'
+import { Http1Request, sendHttp1 } from './http1-exchange.ts'
+import { Http2Request, sendHttp2 } from './http2-exchange.ts'
+import type { Connection } from './http2-exchange.ts'
+import type { Log } from './log.ts'
+
+/** PEM texts. `cert` starts with the server's own certificate. */
+export interface ServerCertificate {
+  readonly cert: string | Buffer
+  readonly key: string | Buffer
+}
+
+export interface HttpsServerLimits {
+  /** A TLS handshake, an HTTP/1.1 head or an HTTP/2 preface that takes longer ends the connection; default 30 s. */
+  readonly headersTimeoutMs: number
+  /** A request body that takes longer is given up; default 60 s. */
+  readonly bodyTimeoutMs: number
+  /** A connection without any request for this long is closed; default 90 s, as upstream. */
+  readonly idleTimeoutMs: number
+  /** Total size of a request's headers; default 64 KiB. */
+  readonly maxHeaderBytes: number
+  /** Requests at once on one HTTP/2 connection; default 1000, as upstream. */
+  readonly maxConcurrentStreams: number
+  /** How long shutdown waits for requests in flight; default 10 s. */
+  readonly drainMs: number
+}
+
+export interface HttpsServerOptions {
+  readonly host: string
+  /** 0 picks a free port. */
+  readonly port: number
+  readonly tls: ServerCertificate & {
+    /** Authorities named to clients so that they choose a fitting certificate; PEM. It does not make them verified. */
+    readonly clientCa?: string | Buffer
+    /** Default TLSv1.2. */
+    readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
+    readonly ciphers?: string
+  }
+  /** A rejection is a bug of the handler: it is logged and answered with a bare 500. */
+  readonly handler: (request: HttpRequest) => Promise<Answer>
+  /** Takes over the connection of an HTTP/1.1 request that asks for another protocol. Without it such requests are plain ones. */
+  readonly upgrade?: (
+    request: HttpRequest,
+    connection: {
+      readonly incoming: IncomingMessage
+      readonly socket: Duplex
+      readonly head: Buffer
+    },
+  ) => void
+  readonly limits?: Partial<HttpsServerLimits>
+  readonly log: Log
+}
+
+export interface HttpsServer {
+  /** Resolves when connections are accepted; rejects if they never will be. */
+  readonly ready: Promise<{ readonly host: string; readonly port: number }>
+  /**
+   * Listens and serves until `signal` aborts, then accepts no more, tells clients to go away, waits for what is in flight
+   * (at most `drainMs`) and cuts off the rest. Rejects with a clear message when it cannot listen.
+   */
+  run(signal: AbortSignal): Promise<void>
+  /** New connections get this certificate from now on; open ones keep theirs. */
+  setCertificate(certificate: ServerCertificate): void
+  /** Open connections. */
+  readonly connections: number
+}
+
+const defaultLimits: HttpsServerLimits = {
+  headersTimeoutMs: 30_000,
+  bodyTimeoutMs: 60_000,
+  idleTimeoutMs: 90_000,
+  maxHeaderBytes: 65_536,
+  maxConcurrentStreams: 1000,
+  drainMs: 10_000,
+}
+
+function peerOf(socket: TLSSocket): PeerCertificate | undefined {
+  let certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) return undefined
+  const der = certificate.raw
+  const intermediates: Buffer[] = []
+  // A self-signed certificate may be its own issuer; eight is deeper than any chain in use.
+  for (certificate = certificate.issuerCertificate; certificate;) {
+    if (intermediates.length === 8 || certificate.raw.equals(intermediates.at(-1) ?? der)) break
+    intermediates.push(certificate.raw)
+    certificate = certificate.issuerCertificate
+  }
+  return { der, intermediates }
+}
+
+function connectionOf(socket: TLSSocket, limits: HttpsServerLimits): Connection {
+  let peer: PeerCertificate | undefined
+  let isPeerRead = false
+  return {
+    remoteAddress: socket.remoteAddress ?? '',
+    bodyTimeoutMs: limits.bodyTimeoutMs,
+    get peer() {
+      if (!isPeerRead) peer = peerOf(socket)
+      isPeerRead = true
+      return peer
+    },
+  }
+}
+
+const internalFault: Answer = {
+  status: 500,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body: Buffer.from('Internal Server Error\n'),
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  const why: Record<string, string> = {
+    EADDRINUSE: 'the port is already in use',
+    EACCES: 'permission denied',
+    EADDRNOTAVAIL: 'this machine has no such address',
+  }
+  const reason = why[error.code ?? ''] ?? error.message
+  return new Error(`cannot listen on ${host}:${port}: ${reason}`, { cause: error })
+}
+
+/** A listener that does nothing until `run`. */
+export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
+  const { host, port, tls, handler, upgrade, log } = options
+  const limits = { ...defaultLimits, ...options.limits }
+  const sockets = new Set<Socket>()
+  const connectionKey = new WeakMap<object, Connection>()
+  /** HTTP/2 sessions with what the sweep needs to know of them. */
+  const sessions = new Map<
+    ServerHttp2Session,
+    { open: number; quietSince: number; isGreeted: boolean }
+  >()
+  let isDraining = false
+
+  const answerTo = async (request: HttpRequest): Promise<Answer> => {
+    try {
+      return await handler(request)
+    } catch (error) {
+      if (!(error instanceof RequestAbortedError)) log.error('request handler failed', { error })
+      return internalFault
+    }
+  }
+  const logCutShort = (request: HttpRequest, error: unknown): void => {
+    if (error instanceof RequestAbortedError || request.signal.aborted) return
+    log.error('answer cut short', { method: request.method, error })
+  }
+
+  const serveHttp2 = (socket: TLSSocket): void => {
+    const connection = connectionOf(socket, limits)
+    const session = performServerHandshake(socket, {
+      maxHeaderListPairs: 256,
+      maxSendHeaderBlockLength: limits.maxHeaderBytes,
+      maxSessionMemory: 64,
+      settings: {
+        maxConcurrentStreams: limits.maxConcurrentStreams,
+        maxHeaderListSize: limits.maxHeaderBytes,
+        initialWindowSize: 262_144,
+      },
+    })
+    const state = { open: 0, quietSince: Date.now(), isGreeted: false }
+    sessions.set(session, state)
+    session.setLocalWindowSize(1_048_576)
+    session.once('remoteSettings', () => {
+      state.isGreeted = true
+    })
+    session.on('error', (error) => log.debug('connection failed', { error }))
+    session.on('close', () => sessions.delete(session))
+    session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      const request = new Http2Request(stream, headers, connection)
+      state.open += 1
+      // Without a listener a reset stream would end the process; what it means is told by 'close'.
+      stream.on('error', () => {})
+      stream.on('close', () => {
+        state.open -= 1
+        if (state.open === 0) state.quietSince = Date.now()
+        request.closed()
+      })
+      answerTo(request)
+        .then((answer) => sendHttp2(stream, request, answer))
+        .catch((error: unknown) => {
+          logCutShort(request, error)
+          if (!stream.destroyed) stream.close(constants.NGHTTP2_INTERNAL_ERROR)
+        })
+    })
+    if (isDraining) session.close()
+  }
+
+  const http1 = createHttp1Server(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs,
+      keepAliveTimeout: limits.idleTimeoutMs,
+      connectionsCheckingInterval: Math.ceil(limits.headersTimeoutMs / 4),
+      shouldUpgradeCallback: () => upgrade !== undefined,
+    },
+    (message, response) => {
+      const connection = connectionKey.get(message.socket)
+      if (connection === undefined) return
+      const request = new Http1Request(message, connection)
+      if (isDraining) response.shouldKeepAlive = false
+      response.on('error', () => {
+        // A peer that has gone is told by 'close'.
+      })
+      response.on('close', () => {
+        if (!response.writableFinished) request.closed()
+      })
+      answerTo(request)
+        .then((answer) => sendHttp1(message, response, request, answer))
+        .catch((error: unknown) => {
+          logCutShort(request, error)
+          response.destroy()
+        })
+    },
+  )
+  http1.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const connection = connectionKey.get(socket)
+    if (connection === undefined || upgrade === undefined) {
+      socket.destroy()
+      return
+    }
+    const request = new Http1Request(incoming, connection)
+    socket.on('error', () => {
+      // Told by 'close'.
+    })
+    socket.on('close', () => request.closed())
+    upgrade(request, { incoming, socket, head })
+  })
+
+  const listener = createTlsServer({
+    ...tls,
+    // An explicit list, even an empty one, keeps Node from loading its own root certificates.
+    ca: tls.clientCa ?? [],
+    minVersion: tls.minVersion ?? 'TLSv1.2',
+    ALPNProtocols: ['h2', 'http/1.1'],
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: limits.headersTimeoutMs,
+    noDelay: true,
+  })
+  listener.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  listener.on('tlsClientError', (error, socket) => {
+    log.debug('TLS handshake failed', { error })
+    socket.destroy()
+  })
+  listener.on('secureConnection', (socket: TLSSocket) => {
+    socket.on('error', () => {
+      // Told by 'close'.
+    })
+    if (socket.alpnProtocol === 'h2') {
+      serveHttp2(socket)
+      return
+    }
+    connectionKey.set(socket, connectionOf(socket, limits))
+    http1.emit('connection', socket)
+  })
+
+  const sweep = (): void => {
+    const now = Date.now()
+    for (const [session, state] of sessions) {
+      const quietMs = now - state.quietSince
+      if (!state.isGreeted && quietMs > limits.headersTimeoutMs) session.destroy()
+      else if (state.open === 0 && quietMs > limits.idleTimeoutMs) session.close()
+    }
+  }
+
+  const drain = async (): Promise<void> => {
+    isDraining = true
+    const closed = new Promise<void>((resolve) => {
+      listener.close(() => resolve())
+    })
+    for (const session of sessions.keys()) session.close()
+    http1.closeIdleConnections()
+    const cutOff = setTimeout(() => {
+      for (const session of sessions.keys()) session.destroy()
+      for (const socket of sockets) socket.destroy()
+    }, limits.drainMs)
+    await closed
+    clearTimeout(cutOff)
+    http1.close()
+  }
+
+  const {
+    promise: ready,
+    resolve: nowReady,
+    reject: neverReady,
+  } = Promise.withResolvers<{
+    host: string
+    port: number
+  }>()
+  // Whoever runs the server gets the same rejection from `run`.
+  ready.catch(() => {})
+
+  return {
+    ready,
+    run: async (signal) => {
+      try {
+        signal.throwIfAborted()
+        await new Promise<void>((resolve, reject) => {
+          listener.once('error', (error) => reject(listenError(error, host, port)))
+          listener.listen({ host, port, backlog: 1024 }, resolve)
+        })
+      } catch (error) {
+        neverReady(error)
+        throw error
+      }
+      listener.on('error', (error) => log.error('listener failed', { error }))
+      // Starts the check of slow heads and bodies, which only a listening server would run.
+      http1.emit('listening')
+      const sweeper = setInterval(sweep, Math.ceil(limits.headersTimeoutMs / 4))
+      nowReady({ host, port: (listener.address() as AddressInfo).port })
+      if (!signal.aborted) {
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+      }
+      clearInterval(sweeper)
+      await drain()
+    },
+    setCertificate: (certificate) => {
+      listener.setSecureContext({
+        ...tls,
+        ...certificate,
+        ca: tls.clientCa ?? [],
+        minVersion: tls.minVersion ?? 'TLSv1.2',
+      })
+    },
+    get connections() {
+      return sockets.size
+    },
+  }
+}

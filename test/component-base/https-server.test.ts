@@ -1,0 +1,496 @@
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import http2 from 'node:http2'
+import https from 'node:https'
+import net from 'node:net'
+import tls from 'node:tls'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
+import { BodyTooLargeError } from '../../components/component-base/http.ts'
+import { refuseUpgrade } from '../../components/component-base/http1-exchange.ts'
+import { createHttpsServer } from '../../components/component-base/https-server.ts'
+import type { HttpsServerOptions } from '../../components/component-base/https-server.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import { createTestPki } from '../support/tls.ts'
+
+const pki = createTestPki()
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+})
+
+const text = (body: string, status = 200): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain' },
+  body: Buffer.from(body),
+})
+
+async function serve(
+  handler: HttpsServerOptions['handler'],
+  more: Partial<HttpsServerOptions> = {},
+) {
+  const stop = new AbortController()
+  const server = createHttpsServer({
+    host: '127.0.0.1',
+    port: 0,
+    tls: pki.server,
+    handler,
+    log: silentLog,
+    ...more,
+  })
+  const done = server.run(stop.signal)
+  const { port } = await server.ready
+  cleanups.push(async () => {
+    stop.abort()
+    await done
+  })
+  return { port, server, done, stop: () => stop.abort() }
+}
+
+type Reply = { status: number; headers: Record<string, unknown>; body: string }
+type Ask = { method?: string; headers?: Record<string, string>; body?: Buffer | string }
+
+function session(port: number, options: http2.SecureClientSessionOptions = {}) {
+  const client = http2.connect(`https://127.0.0.1:${port}`, { ca: pki.caPem, ...options })
+  client.on('error', () => {})
+  cleanups.push(() => client.destroy())
+  return client
+}
+
+async function ask2(client: http2.ClientHttp2Session, path: string, more: Ask = {}) {
+  const stream = client.request({
+    ':path': path,
+    ':method': more.method ?? 'GET',
+    ...more.headers,
+  })
+  stream.end(more.body)
+  return new Promise<Reply>((resolve, reject) => {
+    let headers: http2.IncomingHttpHeaders = {}
+    const chunks: Buffer[] = []
+    stream.on('response', (received) => {
+      headers = received
+    })
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('error', reject)
+    stream.on('close', () =>
+      resolve({
+        status: Number(headers[':status']),
+        headers,
+        body: Buffer.concat(chunks).toString(),
+      }),
+    )
+  })
+}
+
+function ask1(port: number, path: string, more: Ask & { cert?: string; key?: string } = {}) {
+  return new Promise<Reply>((resolve, reject) => {
+    const { body, ...options } = more
+    const request = https.request(
+      { host: '127.0.0.1', port, path, ca: pki.caPem, agent: false, ...options },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+          }),
+        )
+      },
+    )
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+function tlsSocket(port: number, alpn: string[]) {
+  const socket = tls.connect({ host: '127.0.0.1', port, ca: pki.caPem, ALPNProtocols: alpn })
+  socket.on('error', () => {})
+  cleanups.push(() => socket.destroy())
+  return socket
+}
+
+/** Runs `step` every 20 ms until the socket closes. */
+async function trickle(socket: net.Socket, step: () => void) {
+  const timer = setInterval(step, 20)
+  socket.resume()
+  await once(socket, 'close')
+  clearInterval(timer)
+}
+
+describe('one shape for both HTTP versions', () => {
+  const echo = async (request: HttpRequest) =>
+    text(
+      JSON.stringify({
+        method: request.method,
+        url: request.url,
+        host: request.headers['host'],
+        custom: request.headers['x-custom'],
+        body: (await request.body(1000)).toString(),
+      }),
+      201,
+    )
+
+  it('hands method, target, headers and body to the handler', async () => {
+    const { port } = await serve(echo)
+    const options: Ask = { method: 'POST', headers: { 'x-custom': 'a' }, body: 'hello' }
+    const [two, one] = await Promise.all([
+      ask2(session(port), '/p?q=1', options),
+      ask1(port, '/p?q=1', options),
+    ])
+    for (const reply of [two, one]) {
+      expect(reply.status).toBe(201)
+      expect(reply.headers['content-type']).toBe('text/plain')
+      expect(JSON.parse(reply.body)).toEqual({
+        method: 'POST',
+        url: '/p?q=1',
+        host: `127.0.0.1:${port}`,
+        custom: 'a',
+        body: 'hello',
+      })
+    }
+  })
+
+  it('answers HEAD without a body and with its length', async () => {
+    const { port } = await serve(async () => text('12345'))
+    const two = await ask2(session(port), '/', { method: 'HEAD' })
+    const one = await ask1(port, '/', { method: 'HEAD' })
+    for (const reply of [two, one]) {
+      expect(reply.body).toBe('')
+      expect(Number(reply.headers['content-length'])).toBe(5)
+    }
+  })
+
+  it('passes the client certificate on unverified, one value per connection', async () => {
+    const stranger = createTestPki().client('mallory')
+    const friend = pki.client('alice')
+    const seen: HttpRequest['peer'][] = []
+    const { port } = await serve(async (request) => {
+      seen.push(request.peer)
+      return text(
+        request.peer === undefined ? 'none' : new X509Certificate(request.peer.der).subject,
+      )
+    })
+    const client = session(port, friend)
+    expect((await ask2(client, '/')).body).toBe('CN=alice')
+    expect((await ask2(client, '/')).body).toBe('CN=alice')
+    expect(seen[0]).toBe(seen[1])
+    expect((await ask2(session(port, stranger), '/')).body).toBe('CN=mallory')
+    expect((await ask1(port, '/', friend)).body).toBe('CN=alice')
+    expect((await ask1(port, '/')).body).toBe('none')
+    expect((await ask2(session(port), '/')).body).toBe('none')
+  })
+
+  it('passes on the chain the client sent', async () => {
+    const own = pki.client('alice')
+    const { port } = await serve(async (request) =>
+      text(String(request.peer?.intermediates.map((der) => new X509Certificate(der).subject))),
+    )
+    const client = session(port, { key: own.key, cert: `${own.cert}${pki.caPem}` })
+    expect((await ask2(client, '/')).body).toBe('CN=test-ca')
+  })
+
+  it('a body over the limit is a BodyTooLargeError, announced or not', async () => {
+    const { port } = await serve(async (request) => {
+      try {
+        await request.body(10)
+        return text('read')
+      } catch (error) {
+        return text(String((error as BodyTooLargeError).maxBytes), 413)
+      }
+    })
+    const client = session(port)
+    const body = Buffer.alloc(11)
+    expect((await ask2(client, '/', { method: 'POST', body })).status).toBe(413)
+    const announced = await ask2(client, '/', {
+      method: 'POST',
+      body,
+      headers: { 'content-length': '11' },
+    })
+    expect(announced).toMatchObject({ status: 413, body: '10' })
+    expect((await ask1(port, '/', { method: 'POST', body })).status).toBe(413)
+    expect((await ask2(client, '/', { method: 'POST', body: Buffer.alloc(10) })).status).toBe(200)
+  })
+
+  it('a handler that throws gives a bare 500 and the listener goes on', async () => {
+    let count = 0
+    const { port } = await serve(async () => {
+      count += 1
+      if (count < 3) throw new Error('secret detail')
+      return text('fine')
+    })
+    const client = session(port)
+    const two = await ask2(client, '/')
+    const one = await ask1(port, '/')
+    expect([two.status, one.status]).toEqual([500, 500])
+    expect(two.body + one.body).not.toContain('secret')
+    expect((await ask2(client, '/')).body).toBe('fine')
+  })
+
+  it('streams with backpressure and tells how much waits', async () => {
+    const chunk = Buffer.alloc(65_536, 'a')
+    let most = 0
+    const { port } = await serve(async () => ({
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        for (let sent = 0; sent < 64; sent += 1) {
+          if (!sink.write(chunk)) await sink.drained()
+          most = Math.max(most, sink.buffered)
+        }
+      },
+    }))
+    expect((await ask2(session(port), '/')).body.length).toBe(64 * 65_536)
+    expect((await ask1(port, '/')).body.length).toBe(64 * 65_536)
+    expect(most).toBeLessThan(1_000_000)
+  })
+
+  it('a stream that fails in the middle is cut, not ended', async () => {
+    const { port } = await serve(async () => ({
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        sink.write(Buffer.from('half'))
+        throw new Error('lost')
+      },
+    }))
+    await expect(ask2(session(port), '/')).rejects.toThrow()
+    await expect(ask1(port, '/')).rejects.toThrow()
+  })
+})
+
+describe('clients that go away', () => {
+  it('aborts the signal and the stream of a client that vanishes, and keeps nothing of it', async () => {
+    const ends: string[] = []
+    const started = Promise.withResolvers<void>()
+    const { port, server } = await serve(async (request) => ({
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        sink.write(Buffer.from('x'))
+        started.resolve()
+        await new Promise<void>((resolve) => {
+          request.signal.addEventListener('abort', () => resolve())
+        })
+        ends.push(request.url)
+        expect(sink.write(Buffer.from('more'))).toBe(false)
+        await expect(sink.drained()).rejects.toThrow('went away')
+      },
+    }))
+    const client = session(port)
+    const stream = client.request({ ':path': '/two' })
+    stream.on('error', () => {})
+    await once(stream, 'response')
+    stream.close(http2.constants.NGHTTP2_CANCEL)
+    const request = https.get({
+      host: '127.0.0.1',
+      port,
+      path: '/one',
+      ca: pki.caPem,
+      agent: false,
+    })
+    request.on('error', () => {})
+    await once(request, 'response')
+    request.destroy()
+    const dying = session(port)
+    const last = dying.request({ ':path': '/socket' })
+    last.on('error', () => {})
+    await once(last, 'response')
+    dying.destroy()
+    await expect.poll(() => ends.toSorted()).toEqual(['/one', '/socket', '/two'])
+    client.destroy()
+    await expect.poll(() => server.connections).toBe(0)
+  })
+
+  it('a request cut off in its body is never taken for a whole one', async () => {
+    const outcomes: string[] = []
+    const { port } = await serve(async (request) => {
+      await request.body(1000).then(
+        (body) => outcomes.push(`whole ${body.length}`),
+        (error: Error) => outcomes.push(error.name),
+      )
+      return text('')
+    })
+    const client = session(port)
+    const stream = client.request({ ':path': '/', ':method': 'POST' })
+    stream.on('error', () => {})
+    stream.write('{"half":')
+    setTimeout(() => client.destroy(), 50)
+    const request = https.request({ host: '127.0.0.1', port, method: 'POST', ca: pki.caPem })
+    request.on('error', () => {})
+    request.write('{"half":')
+    setTimeout(() => request.destroy(), 50)
+    await expect.poll(() => outcomes).toEqual(['RequestAbortedError', 'RequestAbortedError'])
+  })
+})
+
+describe('slow clients', () => {
+  const limits = { headersTimeoutMs: 200, bodyTimeoutMs: 200, idleTimeoutMs: 300 }
+
+  it('ends an HTTP/1.1 head that comes byte by byte', async () => {
+    const { port } = await serve(async () => text('never'), { limits })
+    const socket = tlsSocket(port, ['http/1.1'])
+    await once(socket, 'secureConnect')
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\n')
+    await trickle(socket, () => socket.write('x'))
+  })
+
+  it('ends a body that comes byte by byte', async () => {
+    const { port } = await serve(
+      async (request) => {
+        await request.body(1000)
+        return text('never')
+      },
+      { limits },
+    )
+    const socket = tlsSocket(port, ['http/1.1'])
+    await once(socket, 'secureConnect')
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\n')
+    await trickle(socket, () => socket.write('x'))
+
+    const stream = session(port).request({ ':path': '/', ':method': 'POST' })
+    const timer = setInterval(() => stream.writable && stream.write('x'), 20)
+    stream.on('error', () => {})
+    await once(stream, 'response')
+    clearInterval(timer)
+  })
+
+  it('ends a TLS handshake, and an HTTP/2 preface, that never comes', async () => {
+    const { port } = await serve(async () => text('never'), { limits })
+    const raw = net.connect(port, '127.0.0.1')
+    raw.on('error', () => {})
+    const half = tlsSocket(port, ['h2'])
+    await once(half, 'secureConnect')
+    half.write('PRI * HTTP')
+    await Promise.all([trickle(raw, () => {}), trickle(half, () => {})])
+  })
+
+  it('closes idle connections, but none with a request open', async () => {
+    const open = Promise.withResolvers<Answer>()
+    const { port } = await serve(
+      async (request) => (request.url === '/open' ? open.promise : text('quick')),
+      { limits },
+    )
+    const idle = session(port)
+    await ask2(idle, '/quick')
+    const busy = session(port)
+    const slow = ask2(busy, '/open')
+    await once(idle, 'close')
+    expect(busy.closed).toBe(false)
+    open.resolve(text('late'))
+    expect((await slow).body).toBe('late')
+  })
+
+  it('refuses headers over the limit', async () => {
+    const { port } = await serve(async () => text('fine'), { limits: { maxHeaderBytes: 4096 } })
+    const headers = { 'x-long': 'a'.repeat(8000) }
+    expect((await ask1(port, '/', { headers })).status).toBe(431)
+    const client = session(port)
+    // The limit binds once the client has acknowledged it.
+    expect((await ask2(client, '/')).status).toBe(200)
+    await expect(ask2(client, '/', { headers })).rejects.toThrow()
+  })
+})
+
+describe('life of the listener', () => {
+  it('a port in use is a clear error', async () => {
+    const { port } = await serve(async () => text(''))
+    const second = createHttpsServer({
+      host: '127.0.0.1',
+      port,
+      tls: pki.server,
+      handler: async () => text(''),
+      log: silentLog,
+    })
+    const message = `cannot listen on 127.0.0.1:${port}: the port is already in use`
+    await expect(second.run(new AbortController().signal)).rejects.toThrow(message)
+    await expect(second.ready).rejects.toThrow(message)
+  })
+
+  it('finishes what is in flight on shutdown and takes nothing new', async () => {
+    const gate = Promise.withResolvers<Answer>()
+    const { port, stop, done } = await serve(async () => gate.promise)
+    const client = session(port)
+    const [two, one] = [ask2(client, '/'), ask1(port, '/')]
+    const kept = new https.Agent({ keepAlive: true })
+    cleanups.push(() => kept.destroy())
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const goaway = once(client, 'goaway')
+    stop()
+    await goaway
+    gate.resolve(text('done'))
+    expect((await two).body).toBe('done')
+    expect((await one).body).toBe('done')
+    await done
+    await expect(ask1(port, '/')).rejects.toThrow('ECONNREFUSED')
+  })
+
+  it('cuts off what does not finish in time', async () => {
+    let aborted = false
+    const { port, stop, done } = await serve(
+      async (request) => {
+        request.signal.addEventListener('abort', () => {
+          aborted = true
+        })
+        return new Promise<Answer>(() => {})
+      },
+      { limits: { drainMs: 50 } },
+    )
+    const pending = ask2(session(port), '/').catch((error: Error) => error)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    stop()
+    await done
+    expect(aborted).toBe(true)
+    await pending
+  })
+
+  it('serves a new certificate to new connections only', async () => {
+    const other = createTestPki()
+    const { port, server } = await serve(async () => text('fine'))
+    const old = session(port)
+    await ask2(old, '/')
+    server.setCertificate(other.server)
+    expect((await ask2(old, '/')).body).toBe('fine')
+    expect((await ask2(session(port, { ca: other.caPem }), '/')).body).toBe('fine')
+    await expect(ask2(session(port), '/')).rejects.toThrow()
+  })
+
+  it('refuses TLS below 1.2', async () => {
+    const { port } = await serve(async () => text('fine'))
+    const socket = tls.connect({
+      host: '127.0.0.1',
+      port,
+      ca: pki.caPem,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    })
+    await expect(once(socket, 'secureConnect')).rejects.toThrow()
+  })
+
+  it('hands upgrade requests to the hook, which may refuse them', async () => {
+    const { port } = await serve(async () => text('plain'), {
+      upgrade: (request, { socket }) => {
+        if (request.url === '/no') refuseUpgrade(socket, text('not you', 403))
+        else
+          socket.end(
+            'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nhello',
+          )
+      },
+    })
+    const headers = { connection: 'Upgrade', upgrade: 'websocket' }
+    expect(await ask1(port, '/no', { headers })).toMatchObject({ status: 403, body: 'not you' })
+    const request = https.get({
+      host: '127.0.0.1',
+      port,
+      path: '/yes',
+      ca: pki.caPem,
+      headers,
+      agent: false,
+    })
+    const [, , head] = (await once(request, 'upgrade')) as [unknown, unknown, Buffer]
+    expect(head.toString()).toBe('hello')
+  })
+})
