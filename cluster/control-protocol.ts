@@ -1,0 +1,81 @@
+/** Control protocol: what the command line and the supervisor say to each other, as JSON lines over a unix socket. */
+import type { NodeConfig, Program } from './cluster-config.ts'
+import type { ClusterErrorKind } from './cluster-error.ts'
+
+export type ComponentState =
+  /** Planned, not started yet. */
+  | 'waiting'
+  | 'starting'
+  | 'ready'
+  /** Stopped by SIGSTOP. */
+  | 'paused'
+  /** It ended by itself; the next start waits for its delay. */
+  | 'backoff'
+  | 'stopping'
+  | 'stopped'
+  /** Its first start failed; nobody tries again. */
+  | 'failed'
+
+export interface ComponentStatus {
+  readonly name: string
+  readonly program: Program
+  readonly state: ComponentState
+  readonly pid?: number
+  /** Starts after the first one. */
+  readonly restarts: number
+  /** When it entered this state, in milliseconds since the epoch. */
+  readonly sinceMs: number
+  /** What it said when it became ready: ports and the like. */
+  readonly info?: Readonly<Record<string, unknown>>
+  /** Why it is in this state, when there is something to say. */
+  readonly message?: string
+}
+
+/** Method -> parameters and result. `start` and `watch` send a ComponentStatus as event for each change meanwhile. */
+export interface ControlMethods {
+  /** Starts what is planned and not running. Fails with the reason of the first component that does not start. */
+  start: { params: Record<never, never>; result: Record<never, never> }
+  status: { params: Record<never, never>; result: { components: readonly ComponentStatus[] } }
+  /** Sends events until the connection closes. */
+  watch: { params: Record<never, never>; result: Record<never, never> }
+  'add-node': { params: { node: NodeConfig }; result: Record<never, never> }
+  /** Stops the node's process and forgets it; its Node object is not touched. */
+  'remove-node': { params: { name: string }; result: Record<never, never> }
+  'stop-component': { params: { name: string }; result: Record<never, never> }
+  'start-component': { params: { name: string }; result: Record<never, never> }
+  restart: { params: { name: string }; result: Record<never, never> }
+  pause: { params: { name: string }; result: Record<never, never> }
+  resume: { params: { name: string }; result: Record<never, never> }
+  /** SIGKILL; resolves when the process is gone. It is started again as after any other crash. */
+  kill: { params: { name: string }; result: Record<never, never> }
+  /** Stops every component, then ends the supervisor. */
+  shutdown: { params: Record<never, never>; result: Record<never, never> }
+}
+
+export type ControlMethod = keyof ControlMethods
+
+export interface ControlRequest {
+  readonly id: number
+  readonly method: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+export interface ControlFault {
+  readonly kind: ClusterErrorKind
+  readonly message: string
+  readonly hint?: string
+  readonly details?: readonly string[]
+}
+
+export type ControlReply =
+  | { readonly id: number; readonly event: ComponentStatus }
+  | { readonly id: number; readonly result: Readonly<Record<string, unknown>> }
+  | { readonly id: number; readonly fault: ControlFault }
+
+/** How the supervisor answers each method. */
+export type ControlHandlers = {
+  readonly [M in ControlMethod]: (
+    params: ControlMethods[M]['params'],
+    connection: { emit(event: ComponentStatus): void; readonly signal: AbortSignal },
+  ) => Promise<ControlMethods[M]['result']>
+}

@@ -1,0 +1,48 @@
+/** Log tail: the last lines of a component's log file, read without loading the file. */
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+
+const windowBytes = 64 * 1024
+
+/** Up to `count` last lines that began at or after byte `from`; none when the file is not there. */
+export function lastLines(path: string, count: number, from = 0): string[] {
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch {
+    return [] // nothing was logged yet
+  }
+  try {
+    const end = fstatSync(file).size
+    const start = Math.max(Math.min(from, end), end - windowBytes)
+    const buffer = Buffer.alloc(end - start)
+    const read = readSync(file, buffer, 0, buffer.length, start)
+    const lines = buffer.toString('utf8', 0, read).split('\n')
+    if (lines.at(-1) === '') lines.pop()
+    if (start > from) lines.shift()
+    return lines.slice(-count)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** A JSON log line as people read it; any other line as it is. */
+export function readableLine(line: string): string {
+  if (!line.startsWith('{')) return line
+  try {
+    const { time, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>
+    if (typeof message !== 'string') return line
+    const rest = Object.entries(fields).map(([name, value]) => `${name}=${readableValue(value)}`)
+    const clock = typeof time === 'string' ? time.slice(11, 23) : ''
+    return [clock, String(level ?? '').padEnd(5), message, ...rest].join(' ').trim()
+  } catch {
+    return line
+  }
+}
+
+function readableValue(value: unknown): string {
+  if (typeof value === 'object' && value !== null && 'message' in value) {
+    const cause = (value as { cause?: unknown }).cause
+    return `${String(value.message)}${cause === undefined ? '' : `: ${readableValue(cause)}`}`
+  }
+  return typeof value === 'string' && !/\s/.test(value) ? value : JSON.stringify(value)
+}

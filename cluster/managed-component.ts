@@ -1,0 +1,175 @@
+/** Managed component: keeps one process of the cluster running as long as that is wanted. */
+import type { Clock } from '../components/component-base/clock.ts'
+import type { Log } from '../components/component-base/log.ts'
+import type { Child } from './child-process.ts'
+import { ChildStartError } from './child-process.ts'
+import { ClusterError } from './cluster-error.ts'
+import type { ComponentState, ComponentStatus } from './control-protocol.ts'
+import type { ComponentSpec } from './plan.ts'
+import { decideRestart } from './restart-policy.ts'
+
+export interface ManagedComponent {
+  readonly spec: ComponentSpec
+  status(): ComponentStatus
+  /** Resolves when it is ready. Rejects with a ClusterError that holds its last log lines when this first start fails. */
+  start(): Promise<void>
+  /** Resolves when the process is gone; it stays so until `start`. */
+  stop(): Promise<void>
+  /** Sends a signal to the running process; `not-running` when there is none. */
+  signal(signal: NodeJS.Signals): void
+  pause(): void
+  resume(): void
+  /** SIGKILL; resolves when that process is gone. */
+  kill(): Promise<void>
+}
+
+export interface ManagedComponentOptions {
+  readonly spec: ComponentSpec
+  readonly clock: Clock
+  readonly log: Log
+  /** Spawns one run of the component. */
+  readonly spawn: (spec: ComponentSpec) => Child
+  readonly onChange: (status: ComponentStatus) => void
+}
+
+export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {
+  const { spec, clock, log, spawn, onChange } = options
+  let state: ComponentState = 'waiting'
+  let sinceMs = clock.now()
+  let message: string | undefined
+  let info: Readonly<Record<string, unknown>> | undefined
+  let child: Child | undefined
+  let restarts = 0
+  let crashes = 0
+  /** Aborts when the component is no longer wanted. */
+  let wanted: AbortController | undefined
+
+  const status = (): ComponentStatus => ({
+    name: spec.name,
+    program: spec.program,
+    state,
+    restarts,
+    sinceMs,
+    ...(child?.pid === undefined ? {} : { pid: child.pid }),
+    ...(info === undefined ? {} : { info }),
+    ...(message === undefined ? {} : { message }),
+  })
+  const enter = (next: ComponentState, why?: string): void => {
+    state = next
+    sinceMs = clock.now()
+    message = why
+    onChange(status())
+  }
+
+  /** One run until ready; the child is in place even when this rejects. */
+  const launch = async (): Promise<Child> => {
+    info = undefined
+    const run = spawn(spec)
+    child = run
+    enter('starting')
+    const line = await run.ready
+    const { ready: _, ...rest } = line
+    info = rest
+    enter('ready')
+    return run
+  }
+
+  /** Waits for the end of a run; starts the next ones until the component is no longer wanted. */
+  const keepRunning = async (first: Child, signal: AbortSignal): Promise<void> => {
+    let run: Child | undefined = first
+    let readyAt: number | undefined = clock.now()
+    for (;;) {
+      const exit = (await run?.exited) ?? { code: undefined, signal: undefined }
+      if (signal.aborted) return
+      const ranMs = readyAt === undefined ? 0 : clock.now() - readyAt
+      const end = { wasReady: readyAt !== undefined, ranMs, signal: exit.signal }
+      const decision = decideRestart(end, crashes)
+      crashes = decision.crashes
+      const why = exit.signal ?? `exit code ${exit.code ?? 'unknown'}`
+      log.warn('component ended', { name: spec.name, why, restartInMs: decision.delayMs })
+      child = undefined
+      enter('backoff', `ended by itself: ${why}`)
+      if (decision.delayMs > 0) {
+        try {
+          await clock.sleep(decision.delayMs, signal)
+        } catch {
+          return // stopped while it waited
+        }
+      }
+      restarts += 1
+      readyAt = undefined
+      try {
+        run = await launch()
+        readyAt = clock.now()
+      } catch (error) {
+        run = child
+        if (!signal.aborted) log.warn('component did not start', { name: spec.name, error })
+      }
+    }
+  }
+
+  const start = async (): Promise<void> => {
+    if (wanted !== undefined) return
+    const current = new AbortController()
+    wanted = current
+    crashes = 0
+    try {
+      const run = await launch()
+      keepRunning(run, current.signal).catch((error: unknown) => {
+        log.error('a component is no longer looked after', { name: spec.name, error })
+        enter('failed', String(error))
+      })
+    } catch (error) {
+      await child?.exited
+      child = undefined
+      if (current.signal.aborted) {
+        throw new ClusterError('failed', `${spec.name} was stopped before it was ready`)
+      }
+      wanted = undefined
+      const why = error instanceof Error ? error.message : String(error)
+      enter('failed', why)
+      throw new ClusterError('failed', why, {
+        details: error instanceof ChildStartError ? error.tail : [],
+        cause: error,
+      })
+    }
+  }
+
+  const stop = async (): Promise<void> => {
+    wanted?.abort(new Error('stopped'))
+    wanted = undefined
+    const run = child
+    if (run !== undefined) {
+      enter('stopping')
+      await run.stop()
+      if (child === run) child = undefined
+    }
+    info = undefined
+    if (state !== 'stopped') enter('stopped')
+  }
+
+  const running = (): Child => {
+    if (child === undefined) throw new ClusterError('not-running', `${spec.name} is not running`)
+    return child
+  }
+  return {
+    spec,
+    status,
+    start,
+    stop,
+    signal: (signal) => running().signal(signal),
+    pause: () => {
+      running().signal('SIGSTOP')
+      enter('paused')
+    },
+    resume: () => {
+      running().signal('SIGCONT')
+      if (state === 'paused') enter(info === undefined ? 'starting' : 'ready')
+    },
+    kill: async () => {
+      const run = running()
+      run.signal('SIGKILL')
+      await run.exited
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Ports: finding one that is free on an address. */
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { ClusterError } from './cluster-error.ts'
+
+export const defaultPort = 6443
+
+/** Binds a port for a moment and returns its number; 0 lets the system choose. Rejects with the system's error. */
+function tryPort(address: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ host: address, port, exclusive: true }, () => {
+      const bound = (server.address() as AddressInfo).port
+      server.close(() => resolve(bound))
+    })
+  })
+}
+
+/** The wished port, which must be free; without a wish 6443, or any other when that is taken. */
+export async function choosePort(address: string, wished: number | undefined): Promise<number> {
+  const port = wished ?? defaultPort
+  try {
+    return await tryPort(address, port)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (wished === undefined && (code === 'EADDRINUSE' || code === 'EACCES')) {
+      return await tryPort(address, 0)
+    }
+    if (code === 'EADDRINUSE') {
+      throw new ClusterError('failed', `port ${port} on ${address} is in use`, {
+        hint: 'choose another one with --port, or leave --port out to get a free one',
+        cause: error,
+      })
+    }
+    if (code === 'EACCES') {
+      throw new ClusterError('permission', `no right to listen on port ${port}`, {
+        hint: 'choose one above 1023',
+        cause: error,
+      })
+    }
+    throw new ClusterError('failed', `cannot listen on ${address}:${port} (${code ?? 'unknown'})`, {
+      hint: 'is the address one of this machine?',
+      cause: error,
+    })
+  }
+}

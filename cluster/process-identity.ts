@@ -1,0 +1,98 @@
+/** Process identity: a pid plus the time it started, so that a pid that was given to somebody else is never signalled. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Clock } from '../components/component-base/clock.ts'
+
+export interface ProcessIdentity {
+  readonly pid: number
+  /** What the operating system says about the start; compared as text, never interpreted. */
+  readonly startTime: string
+}
+
+/** The environment variable that every process of a cluster inherits; its value is the cluster's id. */
+export const clusterMarker = 'SKIFF_CLUSTER_ID'
+
+function linuxStartTime(pid: number): string | undefined {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  // The command name is in parentheses and may hold anything; fields are counted from its end (proc(5): 3 = state, 22 = starttime).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'Z' ? undefined : fields[19]
+}
+
+/** When `pid` started, or undefined when there is no such process (a zombie is none). */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') return linuxStartTime(pid)
+    const listed = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return listed.trim() || undefined
+  } catch {
+    return undefined // no such process
+  }
+}
+
+/** The identity of a living process, or undefined when it is gone already. */
+export function identify(pid: number): ProcessIdentity | undefined {
+  const startTime = startTimeOf(pid)
+  return startTime === undefined ? undefined : { pid, startTime }
+}
+
+export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
+  return startTimeOf(pid) === startTime
+}
+
+/** Sends a signal if the process is still that very one; false when it is not. EPERM is thrown: it means a process of another user. */
+export function signalProcess(process_: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  if (!isAlive(process_)) return false
+  try {
+    process.kill(process_.pid, signal)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+/** Living processes that carry the cluster's marker in their environment. Linux only; elsewhere the recorded ones must do. */
+export function processesMarked(clusterId: string): ProcessIdentity[] {
+  if (process.platform !== 'linux') return []
+  const wanted = `${clusterMarker}=${clusterId}`
+  const found: ProcessIdentity[] = []
+  for (const entry of readdirSync('/proc')) {
+    if (!/^[0-9]+$/.test(entry)) continue
+    try {
+      if (!readFileSync(`/proc/${entry}/environ`, 'latin1').split('\0').includes(wanted)) continue
+    } catch {
+      continue // gone meanwhile, or another user's
+    }
+    const identity = identify(Number(entry))
+    if (identity !== undefined && identity.pid !== process.pid) found.push(identity)
+  }
+  return found
+}
+
+/**
+ * Ends processes that are not our children: TERM to all (and CONT, since a stopped process sees no TERM), KILL to those
+ * left after `graceMs`. Resolves when all are gone; returns how many had been alive.
+ */
+export async function endProcesses(
+  processes: readonly ProcessIdentity[],
+  { clock, graceMs }: { clock: Clock; graceMs: number },
+): Promise<number> {
+  const alive = processes.filter((process_) => signalProcess(process_, 'SIGTERM'))
+  for (const process_ of alive) signalProcess(process_, 'SIGCONT')
+  const deadline = clock.now() + graceMs
+  let left = alive
+  let killed = false
+  while ((left = left.filter(isAlive)).length > 0) {
+    if (!killed && clock.now() >= deadline) {
+      killed = true
+      for (const process_ of left) signalProcess(process_, 'SIGKILL')
+    }
+    // Only a parent can wait for a process; for anybody else looking again is the one way.
+    await clock.sleep(10)
+  }
+  return alive.length
+}

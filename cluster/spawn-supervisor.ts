@@ -1,0 +1,80 @@
+/** Starting a supervisor: a detached process that takes over the cluster's lock from us. */
+import { spawn } from 'node:child_process'
+import { closeSync, fstatSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { environment } from '../components/component-base/environment.ts'
+import { ClusterError } from './cluster-error.ts'
+import { readLines } from './lines.ts'
+import { lastLines, readableLine } from './log-tail.ts'
+import { clusterMarker, identify } from './process-identity.ts'
+import type { Programs } from './programs.ts'
+import { handOverLock } from './state-dir.ts'
+import type { StatePaths } from './state-dir.ts'
+
+export interface SupervisorProcess {
+  readonly pid: number
+  /** Resolves when it listens on its socket; rejects with its last log lines when it ended instead. */
+  readonly ready: Promise<void>
+}
+
+export interface SpawnSupervisorOptions {
+  readonly paths: StatePaths
+  readonly clusterId: string
+  readonly programs: Programs
+  /** `owner`: the cluster ends, and its state directory goes, when this process does, however it ends. */
+  readonly lifetime: 'detached' | 'owner'
+  /** Further flags of the supervisor. */
+  readonly flags?: readonly string[]
+}
+
+/** Call it as holder of the lock. The process lives on when this one ends, unless its lifetime is that of its owner. */
+export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProcess {
+  const { paths, lifetime } = options
+  const logFile = join(paths.logs, 'supervisor.log')
+  const log = openSync(logFile, 'a', 0o600)
+  const logStart = fstatSync(log).size
+  const child = spawn(
+    process.execPath,
+    [
+      options.programs.supervisor,
+      `--state-dir=${paths.dir}`,
+      `--programs-dir=${options.programs.folder}`,
+      ...(lifetime === 'owner' ? ['--end-with-owner'] : []),
+      ...(options.flags ?? []),
+    ],
+    {
+      detached: true,
+      stdio: [lifetime === 'owner' ? 'pipe' : 'ignore', log, log, 'pipe'],
+      env: { ...environment, [clusterMarker]: options.clusterId },
+    },
+  )
+  closeSync(log)
+  child.unref()
+  if (lifetime === 'owner' && child.stdin !== null && 'unref' in child.stdin) {
+    ;(child.stdin as unknown as { unref(): void }).unref()
+  }
+  child.stdin?.on('error', () => {}) // the supervisor is gone: whoever calls it will see
+  const heir = child.pid === undefined ? undefined : identify(child.pid)
+  if (heir !== undefined) handOverLock(paths, heir)
+
+  const ready = new Promise<void>((resolve, reject) => {
+    const fail = (cause?: unknown): void =>
+      reject(
+        new ClusterError('failed', 'the supervisor did not start', {
+          details: lastLines(logFile, 15, logStart).map((line) => readableLine(line)),
+          cause,
+        }),
+      )
+    child.once('error', fail)
+    const pipe = child.stdio[3] as Readable | null | undefined
+    if (pipe === null || pipe === undefined) return
+    const end = readLines(pipe, () => {
+      resolve()
+      pipe.destroy()
+    })
+    void end.then(() => fail())
+  })
+  ready.catch(() => {}) // whoever waits for it gets the error
+  return { pid: child.pid ?? -1, ready }
+}

@@ -1,0 +1,238 @@
+/** State directory: everything one cluster owns, in one folder readable by its owner alone; who holds its lock owns the cluster. */
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import type { Clock } from '../components/component-base/clock.ts'
+import { ClusterError } from './cluster-error.ts'
+import { identify, isAlive } from './process-identity.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+
+export const defaultClusterName = 'default'
+
+/** The paths inside one state directory. */
+export interface StatePaths {
+  readonly dir: string
+  readonly lock: string
+  /** ClusterConfig, as JSON. */
+  readonly config: string
+  /** RecordedProcess[], as JSON: what to end when the supervisor cannot. */
+  readonly processes: string
+  readonly socket: string
+  readonly pki: string
+  readonly logs: string
+  readonly nodes: string
+  readonly store: string
+  readonly adminKubeconfig: string
+}
+
+/** Where clusters are kept: `$XDG_STATE_HOME/skiff`, else `~/.local/state/skiff`. A relative XDG path counts as unset, as its specification says. */
+export function stateRoot(environment: Readonly<Record<string, string | undefined>>): string {
+  const xdg = environment['XDG_STATE_HOME']
+  const base =
+    xdg !== undefined && isAbsolute(xdg)
+      ? xdg
+      : join(environment['HOME'] ?? homedir(), '.local', 'state')
+  return join(base, 'skiff')
+}
+
+/** A cluster's name becomes a folder, a node name's part and a kubeconfig context, so it is a DNS label. */
+export function checkClusterName(name: string): void {
+  if (/^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$/.test(name)) return
+  throw new ClusterError('usage', `"${name}" is not a name for a cluster`, {
+    hint: 'use at most 50 lower case letters, digits and dashes, with a letter or digit at both ends',
+  })
+}
+
+export function statePaths(root: string, name: string): StatePaths {
+  return pathsIn(join(root, 'clusters', name))
+}
+
+export function pathsIn(dir: string): StatePaths {
+  return {
+    dir,
+    lock: join(dir, 'lock'),
+    config: join(dir, 'cluster.json'),
+    processes: join(dir, 'processes.json'),
+    socket: join(dir, 'control.sock'),
+    pki: join(dir, 'pki'),
+    logs: join(dir, 'logs'),
+    nodes: join(dir, 'nodes'),
+    store: join(dir, 'state.db'),
+    adminKubeconfig: join(dir, 'kubeconfig'),
+  }
+}
+
+/** Runs a file operation; missing rights, a full disk and the like become an error that names the directory and a remedy. */
+export function withClearErrors<T>(path: string, operation: () => T): T {
+  try {
+    return operation()
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+      throw new ClusterError(
+        'permission',
+        `no right to use the state directory ${path} (${code})`,
+        {
+          hint: 'give your user access to it, or set XDG_STATE_HOME to a directory of yours',
+          cause: error,
+        },
+      )
+    }
+    if (code === 'ENOSPC' || code === 'EDQUOT') {
+      throw new ClusterError('failed', `no space left for the state directory ${path}`, {
+        hint: 'free some space, or set XDG_STATE_HOME to another disk',
+        cause: error,
+      })
+    }
+    if (code === 'ENOTDIR') {
+      throw new ClusterError('failed', `${path}: a part of this path is not a directory`, {
+        hint: 'remove that file, or set XDG_STATE_HOME to a directory of yours',
+        cause: error,
+      })
+    }
+    throw error
+  }
+}
+
+/** Creates the directory and its folders (0700); returns false when it was there already. */
+export function createStateDir(paths: StatePaths): boolean {
+  return withClearErrors(paths.dir, () => {
+    const created = mkdirSync(paths.dir, { recursive: true, mode: 0o700 }) !== undefined
+    for (const folder of [paths.pki, paths.logs, paths.nodes]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    }
+    return created
+  })
+}
+
+/** Writes a file whole or not at all, readable by its owner alone. */
+export function writePrivateFile(path: string, content: string): void {
+  withClearErrors(path, () => {
+    const temporary = `${path}.${process.pid}.tmp`
+    writeFileSync(temporary, content, { mode: 0o600 })
+    renameSync(temporary, path)
+  })
+}
+
+/** The parsed file, or undefined when it is not there. A file that is no JSON is an error that names it. */
+export function readJsonFile<T>(path: string): T | undefined {
+  let text: string
+  try {
+    text = withClearErrors(path, () => readFileSync(path, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return JSON.parse(text) as T
+  } catch (error) {
+    throw new ClusterError('failed', `${path} is damaged: it is not JSON`, {
+      hint: 'remove the cluster with: skiff down',
+      cause: error,
+    })
+  }
+}
+
+/** Who holds the lock, if that process is still alive. */
+export function lockHolder(paths: StatePaths): ProcessIdentity | undefined {
+  const holder = readLock(paths)
+  return holder !== undefined && isAlive(holder) ? holder : undefined
+}
+
+function readLock(paths: StatePaths): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(readFileSync(paths.lock, 'utf8')) as ProcessIdentity
+  } catch {
+    return undefined // no lock, or one that says nothing: nobody to wait for
+  }
+}
+
+/** Moves a dead holder's lock away. If somebody took it over in between, that lock is put back and its holder returned. */
+function removeDeadLock(paths: StatePaths, aside: string): ProcessIdentity | undefined {
+  try {
+    renameSync(paths.lock, aside)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    const moved = JSON.parse(readFileSync(aside, 'utf8')) as ProcessIdentity
+    if (!isAlive(moved)) return undefined
+    linkSync(aside, paths.lock)
+    return moved
+  } catch {
+    return undefined // an unreadable lock is nobody's; a lock in its place has been taken by a third
+  } finally {
+    unlinkSync(aside)
+  }
+}
+
+/**
+ * Takes the lock for this process; returns the living holder instead when there is one. A lock whose holder is dead is
+ * taken over. `link` is the atomic step: of two that try at once, one wins.
+ */
+export function acquireLock(
+  paths: StatePaths,
+  clock: Clock,
+): { ok: true } | { ok: false; holder: ProcessIdentity } {
+  const self = identify(process.pid)
+  const temporary = `${paths.lock}.${clock.uuid()}`
+  return withClearErrors(paths.lock, () => {
+    writeFileSync(temporary, JSON.stringify(self), { mode: 0o600 })
+    try {
+      for (;;) {
+        try {
+          linkSync(temporary, paths.lock)
+          return { ok: true }
+        } catch (error) {
+          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+        }
+        const holder = lockHolder(paths) ?? removeDeadLock(paths, `${temporary}.dead`)
+        if (holder !== undefined) return { ok: false, holder }
+      }
+    } finally {
+      unlinkSync(temporary)
+    }
+  })
+}
+
+/** Gives a lock that this process holds to another one, without a moment in which nobody has it. */
+export function handOverLock(paths: StatePaths, heir: ProcessIdentity): void {
+  writePrivateFile(paths.lock, JSON.stringify(heir))
+}
+
+/** Gives up the lock if this process holds it. */
+export function releaseLock(paths: StatePaths): void {
+  if (readLock(paths)?.pid === process.pid) rmSync(paths.lock, { force: true })
+}
+
+/** Removes the directory and all it holds. Call only as holder of the lock, with no process of the cluster left. */
+export function removeStateDir(paths: StatePaths): void {
+  withClearErrors(paths.dir, () => rmSync(paths.dir, { recursive: true, force: true }))
+}
+
+/** Names of the clusters that have a state directory, sorted. */
+export function listClusters(root: string): string[] {
+  try {
+    return readdirSync(join(root, 'clusters')).toSorted()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    return withClearErrors(root, () => {
+      throw error
+    })
+  }
+}
+
+export function stateDirExists(paths: StatePaths): boolean {
+  return statSync(paths.dir, { throwIfNoEntry: false }) !== undefined
+}

@@ -1,0 +1,70 @@
+/** Supervisor process: one per cluster, detached from whoever started it. Its state directory is its working directory. */
+import { join } from 'node:path'
+import { runComponent, StartError } from '../components/component-base/component.ts'
+import { defineFlags, flag } from '../components/component-base/flags.ts'
+import { readClusterConfig } from './cluster-config.ts'
+import { serveControl } from './control-server.ts'
+import { pathsIn, removeStateDir } from './state-dir.ts'
+import { createSupervisor } from './supervisor.ts'
+
+const flags = defineFlags({
+  'state-dir': flag.string("The cluster's state directory."),
+  'programs-dir': flag.string('Folder with the bundles of the components.', import.meta.dirname),
+  'ready-timeout': flag.duration('How long a component may take to become ready.', 30_000),
+  'stop-timeout': flag.duration(
+    'How long a component may take to stop before it is killed.',
+    10_000,
+  ),
+  'end-with-owner': flag.bool(
+    'When standard input ends, take the cluster down and remove the state directory.',
+    false,
+  ),
+})
+
+/** Resolves when standard input ends: whoever held its other end is gone. */
+function ownerGone(): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdin.on('end', resolve).on('error', resolve).resume()
+  })
+}
+
+await runComponent({
+  name: 'supervisor',
+  description: 'Keeps the processes of one cluster running. `skiff up` starts it.',
+  flags,
+  run: async ({ options, signal, clock, log, ready }) => {
+    const dir = options['state-dir']
+    if (dir === undefined) throw new StartError('--state-dir is needed')
+    const paths = pathsIn(dir)
+    process.chdir(dir)
+    const config = readClusterConfig(paths)
+    if (config === undefined) throw new StartError(`${paths.config} is missing`)
+    const supervisor = createSupervisor({
+      config,
+      paths,
+      clock,
+      log,
+      scriptOf: (program) => join(options['programs-dir'], `${program}.js`),
+      readyTimeoutMs: options['ready-timeout'],
+      stopTimeoutMs: options['stop-timeout'],
+    })
+    // A relative path: the folder may be too deep for a socket address.
+    const asked = Promise.withResolvers<void>()
+    const control = await serveControl('control.sock', supervisor.handlers, (method) => {
+      if (method === 'shutdown') asked.resolve()
+    })
+    ready()
+    const stopped = new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true })
+    })
+    const abandoned = options['end-with-owner'] ? ownerGone() : new Promise<never>(() => {})
+    const end = await Promise.race([
+      asked.promise.then(() => 'asked' as const),
+      stopped.then(() => 'stopped' as const),
+      abandoned.then(() => 'abandoned' as const),
+    ])
+    await supervisor.shutdown()
+    await control.close()
+    if (end === 'abandoned') removeStateDir(paths)
+  },
+})

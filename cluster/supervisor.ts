@@ -1,0 +1,205 @@
+/** Supervisor: keeps the processes of one cluster running, in the order of the plan, and does what the control socket asks. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../components/component-base/clock.ts'
+import type { Log } from '../components/component-base/log.ts'
+import { startChild } from './child-process.ts'
+import type { Child } from './child-process.ts'
+import { writeClusterConfig } from './cluster-config.ts'
+import type { ClusterConfig, Program } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
+import type { ComponentStatus, ControlHandlers } from './control-protocol.ts'
+import { createManagedComponent } from './managed-component.ts'
+import type { ManagedComponent } from './managed-component.ts'
+import { planCluster, planNode, startOrder } from './plan.ts'
+import type { ComponentSpec } from './plan.ts'
+import { clusterMarker, identify } from './process-identity.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { writePrivateFile } from './state-dir.ts'
+import type { StatePaths } from './state-dir.ts'
+
+/** One line of processes.json: what `down` ends when there is no supervisor to ask. */
+export interface RecordedProcess extends ProcessIdentity {
+  readonly component: string
+}
+
+export interface SupervisorOptions {
+  readonly config: ClusterConfig
+  readonly paths: StatePaths
+  readonly clock: Clock
+  readonly log: Log
+  /** The script that is a program. */
+  readonly scriptOf: (program: Program) => string
+  readonly readyTimeoutMs: number
+  readonly stopTimeoutMs: number
+}
+
+export interface Supervisor {
+  readonly handlers: ControlHandlers
+  /** Stops every component, dependants first. Resolves when no process is left; no component starts any more. */
+  shutdown(): Promise<void>
+}
+
+export function createSupervisor(options: SupervisorOptions): Supervisor {
+  const { paths, clock, log } = options
+  let { config } = options
+  const components = new Map<string, ManagedComponent>()
+  const listeners = new Set<(status: ComponentStatus) => void>()
+  let recorded = ''
+  let closing: Promise<void> | undefined
+
+  const record = (): void => {
+    const processes: RecordedProcess[] = []
+    for (const component of components.values()) {
+      const { name, pid } = component.status()
+      const identity = pid === undefined ? undefined : identify(pid)
+      if (identity !== undefined) processes.push({ component: name, ...identity })
+    }
+    const text = JSON.stringify(processes)
+    if (text === recorded) return
+    recorded = text
+    writePrivateFile(paths.processes, `${text}\n`)
+  }
+
+  const spawn = (spec: ComponentSpec): Child =>
+    startChild(
+      {
+        name: spec.name,
+        command: process.execPath,
+        args: [...spec.nodeOptions, options.scriptOf(spec.program), ...spec.args],
+        environment: { [clusterMarker]: config.id },
+        cwd: paths.dir,
+        logFile: join(paths.logs, `${spec.name}.log`),
+        readyTimeoutMs: options.readyTimeoutMs,
+        stopTimeoutMs: options.stopTimeoutMs,
+      },
+      clock,
+    )
+
+  const add = (spec: ComponentSpec): ManagedComponent => {
+    for (const folder of spec.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const onChange = (status: ComponentStatus): void => {
+      record()
+      for (const listener of listeners) listener(status)
+    }
+    const component = createManagedComponent({ spec, clock, log, spawn, onChange })
+    components.set(spec.name, component)
+    return component
+  }
+  for (const spec of planCluster(config, paths)) add(spec)
+
+  const named = (name: string): ManagedComponent => {
+    const component = components.get(name)
+    if (component !== undefined) return component
+    throw new ClusterError('not-found', `there is no component "${name}"`, {
+      hint: `there are: ${[...components.keys()].join(', ')}`,
+    })
+  }
+  const refuseWhenClosing = (): void => {
+    if (closing !== undefined) throw new ClusterError('not-running', 'the cluster is going down')
+  }
+  /** Sends the caller every change while `work` goes on. */
+  const reporting = async (
+    emit: (event: ComponentStatus) => void,
+    work: () => Promise<void>,
+  ): Promise<void> => {
+    listeners.add(emit)
+    try {
+      await work()
+    } finally {
+      listeners.delete(emit)
+    }
+  }
+
+  const specs = (): ComponentSpec[] => [...components.values()].map((component) => component.spec)
+  const startAll = async (): Promise<void> => {
+    for (const step of startOrder(specs())) {
+      refuseWhenClosing()
+      await Promise.all(step.map((spec) => named(spec.name).start()))
+    }
+  }
+  const stopAll = async (): Promise<void> => {
+    for (const step of startOrder(specs()).toReversed()) {
+      await Promise.all(step.map((spec) => named(spec.name).stop()))
+    }
+    record()
+  }
+  const shutdown = (): Promise<void> => (closing ??= stopAll())
+
+  const handlers: ControlHandlers = {
+    start: async (_, { emit }) => {
+      refuseWhenClosing()
+      await reporting(emit, startAll)
+      return {}
+    },
+    status: async () => ({
+      components: [...components.values()].map((component) => component.status()),
+    }),
+    watch: async (_, { emit, signal }) => {
+      await reporting(emit, async () => {
+        for (const component of components.values()) emit(component.status())
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      })
+      return {}
+    },
+    'add-node': async ({ node }, { emit }) => {
+      refuseWhenClosing()
+      if (components.has(node.name)) {
+        throw new ClusterError('already-exists', `there is already a component "${node.name}"`)
+      }
+      const component = add(planNode(node, config, paths))
+      try {
+        await reporting(emit, () => component.start())
+      } catch (error) {
+        components.delete(node.name)
+        throw error
+      }
+      config = { ...config, nodes: [...config.nodes, node] }
+      writeClusterConfig(paths, config)
+      return {}
+    },
+    'remove-node': async ({ name }) => {
+      const component = named(name)
+      if (component.spec.program !== 'node-agent') {
+        throw new ClusterError('usage', `"${name}" is not a node`)
+      }
+      await component.stop()
+      components.delete(name)
+      config = { ...config, nodes: config.nodes.filter((node) => node.name !== name) }
+      writeClusterConfig(paths, config)
+      return {}
+    },
+    'stop-component': async ({ name }) => {
+      await named(name).stop()
+      return {}
+    },
+    'start-component': async ({ name }) => {
+      refuseWhenClosing()
+      await named(name).start()
+      return {}
+    },
+    restart: async ({ name }) => {
+      refuseWhenClosing()
+      await named(name).stop()
+      await named(name).start()
+      return {}
+    },
+    pause: async ({ name }) => {
+      named(name).pause()
+      return {}
+    },
+    resume: async ({ name }) => {
+      named(name).resume()
+      return {}
+    },
+    kill: async ({ name }) => {
+      await named(name).kill()
+      return {}
+    },
+    shutdown: async (_, { emit }) => {
+      await reporting(emit, shutdown)
+      return {}
+    },
+  }
+  return { handlers, shutdown }
+}

@@ -1,0 +1,96 @@
+/** Taking a cluster down: by its supervisor when there is one, else by what was recorded about its processes. Nothing is left. */
+import type { Clock } from '../components/component-base/clock.ts'
+import { readClusterConfig } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
+import { connectControl } from './control-client.ts'
+import type { ComponentStatus } from './control-protocol.ts'
+import { endProcesses, isAlive, processesMarked } from './process-identity.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+import { acquireLock, lockHolder, readJsonFile, releaseLock, removeStateDir } from './state-dir.ts'
+import type { StatePaths } from './state-dir.ts'
+import type { RecordedProcess } from './supervisor.ts'
+
+export interface TakeDownOptions {
+  readonly clock: Clock
+  readonly onComponent?: ((status: ComponentStatus) => void) | undefined
+  /** How long processes without a supervisor get between TERM and KILL; default 5 s. */
+  readonly graceMs?: number
+}
+
+/** Asks the supervisor to stop everything. False when there is none that answers. */
+async function askSupervisor(paths: StatePaths, options: TakeDownOptions): Promise<boolean> {
+  const control = await connectControl(paths).catch((error: unknown) => {
+    if (error instanceof ClusterError && error.kind === 'not-running') return undefined
+    throw error
+  })
+  if (control === undefined) return false
+  try {
+    await control.call('shutdown', {}, options.onComponent)
+    return true
+  } catch (error) {
+    if (error instanceof ClusterError && error.kind === 'not-running') return false
+    throw error
+  } finally {
+    control.close()
+  }
+}
+
+/** Processes of the cluster that live without a supervisor: the recorded ones, and those that carry its mark. */
+function leftProcesses(paths: StatePaths): ProcessIdentity[] {
+  let recorded: readonly RecordedProcess[] | undefined
+  let id: string | undefined
+  try {
+    recorded = readJsonFile<RecordedProcess[]>(paths.processes)
+    id = readClusterConfig(paths)?.id
+  } catch {
+    // A damaged file must not keep anybody from taking the cluster down; what can be found is ended.
+  }
+  const found = new Map<number, ProcessIdentity>()
+  for (const one of recorded ?? []) if (isAlive(one)) found.set(one.pid, one)
+  if (id !== undefined) for (const one of processesMarked(id)) found.set(one.pid, one)
+  return [...found.values()]
+}
+
+/** Ends what a supervisor that died has left running; returns how many processes that were. */
+export async function endLeftovers(paths: StatePaths, options: TakeDownOptions): Promise<number> {
+  const { clock, graceMs = 5000 } = options
+  let ended = 0
+  // A component may be starting another process at this very moment, so look until nothing is found.
+  for (;;) {
+    const left = leftProcesses(paths)
+    if (left.length === 0) return ended
+    ended += await endProcesses(left, { clock, graceMs })
+  }
+}
+
+/** Stops every process of the cluster, its supervisor last, and gives up a lock that we hold. The state directory stays. */
+export async function stopCluster(paths: StatePaths, options: TakeDownOptions): Promise<void> {
+  const supervisor = lockHolder(paths)
+  if (supervisor !== undefined && supervisor.pid !== process.pid) {
+    const answered = await askSupervisor(paths, options)
+    const { clock, graceMs = 5000 } = options
+    // Asked, it ends by itself within moments; one that does not answer is told by signal.
+    if (answered) await waitForEnd(supervisor, { clock, graceMs })
+    await endProcesses([supervisor], { clock, graceMs })
+  }
+  await endLeftovers(paths, options)
+  releaseLock(paths)
+}
+
+async function waitForEnd(
+  process_: ProcessIdentity,
+  { clock, graceMs }: { clock: Clock; graceMs: number },
+): Promise<void> {
+  const deadline = clock.now() + graceMs
+  while (isAlive(process_) && clock.now() < deadline) await clock.sleep(5)
+}
+
+/** Stops the cluster and removes its state directory. */
+export async function removeCluster(paths: StatePaths, options: TakeDownOptions): Promise<void> {
+  await stopCluster(paths, options)
+  const lock = acquireLock(paths, options.clock)
+  if (!lock.ok && lock.holder.pid !== process.pid) {
+    throw new ClusterError('already-exists', 'somebody is starting this cluster again right now')
+  }
+  removeStateDir(paths)
+}

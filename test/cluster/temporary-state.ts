@@ -1,0 +1,41 @@
+/** A state root of its own for each test, and the programs that stand in for the components. */
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { LaunchOptions } from '../../cluster/launch.ts'
+import type { Programs } from '../../cluster/programs.ts'
+import { listClusters, statePaths } from '../../cluster/state-dir.ts'
+import { removeCluster } from '../../cluster/take-down.ts'
+import { systemClock } from '../../components/component-base/clock.ts'
+
+export const fixturePrograms: Programs = {
+  supervisor: join(import.meta.dirname, '..', '..', 'cluster', 'supervisor-main.ts'),
+  folder: join(import.meta.dirname, 'fixtures', 'programs'),
+}
+
+/** A new folder; when the test ends, clusters in it are taken down and it is removed. */
+export function temporaryStateRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), 'skiff-state-'))
+  onTestFinished(async () => {
+    for (const name of listClusters(root)) {
+      await removeCluster(statePaths(root, name), { clock: systemClock, graceMs: 500 })
+    }
+    await rm(root, { recursive: true, force: true })
+  })
+  return root
+}
+
+/** Options of a small cluster of stand-ins in `stateRoot`. */
+export function fixtureLaunch(stateRoot: string, more: Partial<LaunchOptions> = {}): LaunchOptions {
+  return {
+    name: 'lab',
+    stateRoot,
+    programs: fixturePrograms,
+    lifetime: 'detached',
+    clock: systemClock,
+    nodes: 2,
+    ...more,
+  }
+}
