@@ -1,0 +1,113 @@
+/** Leaves of decode.ts: one reader per scalar kind. */
+import { canonicalBase64 } from './base64.ts'
+import { mismatch, type DecodeContext, type Walk } from './decode-walkers.ts'
+import { copyJson } from './json-copy.ts'
+import { canonicalQuantity, QuantityError, quantityErrors } from './quantity.ts'
+import type { ScalarKind, ScalarSchema } from './schema.ts'
+import { canonicalTime } from './time-text.ts'
+
+/** What Go writes for an unset scalar that is not left out. */
+export function zeroScalar(kind: ScalarKind): unknown {
+  switch (kind) {
+    case 'string':
+      return ''
+    case 'bool':
+      return false
+    case 'int32':
+    case 'int64':
+    case 'double':
+    case 'IntOrString':
+      return 0
+    case 'Quantity':
+      return '0'
+    default:
+      return null
+  }
+}
+
+/** The reader of a scalar kind. */
+export function readScalar(schema: ScalarSchema): Walk {
+  const { goType } = schema
+  switch (schema.kind) {
+    case 'string':
+      return (value, context) =>
+        typeof value === 'string' ? value : wrong(context, value, goType, '')
+    case 'bool':
+      return (value, context) =>
+        typeof value === 'boolean' ? value : wrong(context, value, goType, false)
+    case 'int32':
+      return (value, context) =>
+        typeof value === 'number' && (value | 0) === value
+          ? value
+          : wrong(context, value, goType, 0)
+    case 'int64':
+      return (value, context) =>
+        typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 2 ** 63
+          ? value
+          : wrong(context, value, goType, 0)
+    case 'double':
+      return (value, context) =>
+        typeof value === 'number' ? value : wrong(context, value, goType, 0)
+    case 'bytes':
+      return readBytes(goType)
+    case 'Time':
+    case 'MicroTime':
+      return readTime(schema.kind)
+    case 'Quantity':
+      return readQuantity
+    case 'IntOrString':
+      return readIntOrString
+    case 'RawExtension':
+    case 'JSON':
+    case 'FieldsV1':
+    case 'any':
+      return (value) => copyJson(value)
+  }
+}
+
+function wrong(context: DecodeContext, value: unknown, goType: string, zero: unknown): unknown {
+  mismatch(context, value, goType)
+  return zero
+}
+
+function readBytes(goType: string): Walk {
+  return (value, context) => {
+    if (typeof value !== 'string') return wrong(context, value, goType, '')
+    const result = canonicalBase64(value)
+    if (typeof result === 'string') return result
+    context.saved ??= `illegal base64 data at input byte ${result.illegalAt}`
+    return ''
+  }
+}
+
+function readTime(kind: 'Time' | 'MicroTime'): Walk {
+  return (value, context) => {
+    if (typeof value !== 'string') {
+      mismatch(context, value, 'string', true)
+      return null
+    }
+    const result = canonicalTime(value, kind)
+    if ('text' in result) return result.text
+    context.hard ??= result.error
+    return null
+  }
+}
+
+function readQuantity(value: unknown, context: DecodeContext): unknown {
+  const isText = typeof value === 'string' || typeof value === 'number'
+  try {
+    if (isText) return canonicalQuantity(String(value).trim())
+    context.hard ??= quantityErrors.format
+  } catch (error) {
+    if (!(error instanceof QuantityError)) throw error
+    context.hard ??= error.message
+  }
+  return '0'
+}
+
+function readIntOrString(value: unknown, context: DecodeContext): unknown {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number' && (value | 0) === value) return value
+  mismatch(context, value, 'int32', true)
+  return 0
+}

@@ -1,0 +1,299 @@
+/** The compiled walkers behind decode.ts: one closure per struct, made when first needed. Nulls never reach a walker. */
+import { readScalar, zeroScalar } from './decode-scalars.ts'
+import { setOwn } from './json-copy.ts'
+import type { FieldSchema, ListSchema, MapSchema, Schema, StructSchema } from './schema.ts'
+
+/** What a decode gathers; one per call. */
+export interface DecodeContext {
+  /** Errors of types that decode themselves (quantities, times): upstream stops at the first. */
+  hard: string | undefined
+  /** The first type mismatch: upstream goes on, then fails with it. */
+  saved: string | undefined
+  /** Paths of unknown fields; undefined when nobody asks. */
+  readonly unknown: Set<string> | undefined
+  /** Field names, list indices, and map keys behind a NUL, down to the value at hand. */
+  readonly path: (string | number)[]
+  owner: StructSchema | undefined
+}
+
+/** Gives the canonical value; undefined for an empty list or map. */
+export type Walk = (value: unknown, context: DecodeContext) => unknown
+
+interface CompiledField {
+  readonly name: string
+  readonly index: number
+  readonly walk: Walk
+  /** A result equal to this is not written. */
+  readonly skip: unknown
+  /** What is written when the field is unset. */
+  readonly fill: (() => unknown) | undefined
+}
+
+interface Shape {
+  readonly schema: StructSchema
+  readonly fields: readonly CompiledField[]
+  readonly byName: ReadonlyMap<string, CompiledField>
+  /** Fields that are written even when unset, in order. */
+  readonly fills: readonly CompiledField[]
+}
+
+const maxUnknown = 100
+const nothing = Symbol('no value is skipped')
+const compiled = new WeakMap<StructSchema, Walk>()
+const shapes = new WeakMap<StructSchema, Shape>()
+
+/** The walker of a struct; cheap after the first call. */
+export function compileStruct(schema: StructSchema): Walk {
+  const known = compiled.get(schema)
+  if (known !== undefined) return known
+  const walk: Walk =
+    schema.union === undefined
+      ? (value, context) => walkStruct(shapeOf(schema), value, context)
+      : compileUnion(schema)
+  compiled.set(schema, walk)
+  return walk
+}
+
+function shapeOf(schema: StructSchema): Shape {
+  const known = shapes.get(schema)
+  if (known !== undefined) return known
+  const fields = [...schema.fields.values()].map(compileField)
+  const shape = {
+    schema,
+    fields,
+    byName: new Map(fields.map((field) => [field.name, field])),
+    fills: fields.filter(({ fill }) => fill !== undefined),
+  }
+  shapes.set(schema, shape)
+  return shape
+}
+
+function compileField(field: FieldSchema, index: number): CompiledField {
+  const { name, schema } = field
+  return { name, index, walk: compile(schema), skip: skippedValue(field), fill: fillOf(field) }
+}
+
+function skippedValue({ schema, pointer, omitEmpty }: FieldSchema): unknown {
+  if (!omitEmpty || pointer) return nothing
+  if (schema.kind === 'list' || schema.kind === 'map' || schema.kind === 'bytes') return undefined
+  const zero = schema.kind === 'struct' ? undefined : zeroScalar(schema.kind)
+  const isDroppable = zero === '' || zero === 0 || zero === false
+  return isDroppable && schema.kind !== 'IntOrString' ? zero : nothing
+}
+
+/** Go leaves out no struct, and with it no time, quantity or raw value, unless it is a pointer. */
+function fillOf({ schema, pointer, omitEmpty }: FieldSchema): (() => unknown) | undefined {
+  if (pointer) return omitEmpty ? undefined : () => null
+  switch (schema.kind) {
+    case 'struct':
+    case 'Time':
+    case 'MicroTime':
+    case 'Quantity':
+    case 'IntOrString':
+    case 'RawExtension':
+      return () => zeroOf(schema)
+    default:
+      return omitEmpty ? undefined : () => zeroOf(schema)
+  }
+}
+
+/** What Go writes for an unset value. */
+function zeroOf(schema: Schema): unknown {
+  if (schema.kind === 'list' || schema.kind === 'map') return null
+  if (schema.kind !== 'struct') return zeroScalar(schema.kind)
+  if (schema.union !== undefined) return schema.union === 'schema-or-bool' ? false : null
+  const object: Record<string, unknown> = {}
+  for (const field of shapeOf(schema).fills) object[field.name] = field.fill?.()
+  return object
+}
+
+function compile(schema: Schema): Walk {
+  if (schema.kind === 'struct') return (value, context) => compileStruct(schema)(value, context)
+  if (schema.kind === 'list') return compileList(schema)
+  if (schema.kind === 'map') return compileMap(schema)
+  return readScalar(schema)
+}
+
+function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unknown {
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    mismatch(context, value, shape.schema.goType)
+    return {}
+  }
+  const { byName, fills } = shape
+  const { path, owner } = context
+  const input = value as Record<string, unknown>
+  const depth = path.length
+  const object: Record<string, unknown> = {}
+  let slots: unknown[] | undefined
+  let last = -1
+  let nextFill = 0
+  context.owner = shape.schema
+  for (const key in input) {
+    const field = byName.get(key)
+    if (field === undefined) {
+      if (context.unknown !== undefined) reportUnknown(context, key)
+      continue
+    }
+    const raw = input[key]
+    if (raw === null || raw === undefined) continue
+    path[depth] = key
+    const result = field.walk(raw, context)
+    path.length = depth
+    const { index } = field
+    if (slots === undefined && index < last) slots = slotsOf(shape, object)
+    if (slots === undefined) {
+      last = index
+      for (; nextFill < fills.length; nextFill += 1) {
+        const fill = fills[nextFill] as CompiledField
+        if (fill.index >= index) break
+        if (object[fill.name] === undefined) object[fill.name] = fill.fill?.()
+      }
+      if (result !== field.skip) object[key] = result === undefined ? null : result
+    } else if (result !== field.skip) slots[index] = result === undefined ? null : result
+  }
+  context.owner = owner
+  if (slots !== undefined) return fromSlots(shape, slots)
+  for (; nextFill < fills.length; nextFill += 1) {
+    const fill = fills[nextFill] as CompiledField
+    if (object[fill.name] === undefined) object[fill.name] = fill.fill?.()
+  }
+  return object
+}
+
+/** The values written so far, by field index: used once keys turn out not to come in upstream's order. */
+function slotsOf(shape: Shape, object: Record<string, unknown>): unknown[] {
+  return shape.fields.map(({ name }) => object[name])
+}
+
+function fromSlots(shape: Shape, slots: readonly unknown[]): Record<string, unknown> {
+  const object: Record<string, unknown> = {}
+  for (const { name, index, fill } of shape.fields) {
+    const value = slots[index]
+    if (value !== undefined) object[name] = value
+    else if (fill !== undefined) object[name] = fill()
+  }
+  return object
+}
+
+function compileList(schema: ListSchema): Walk {
+  const walk = compile(schema.items)
+  const { goType, items } = schema
+  return (value, context) => {
+    if (!Array.isArray(value)) {
+      mismatch(context, value, goType)
+      return undefined
+    }
+    if (value.length === 0) return undefined
+    const { path } = context
+    const depth = path.length
+    const list: unknown[] = []
+    for (let index = 0; index < value.length; index += 1) {
+      const item: unknown = value[index]
+      path[depth] = index
+      list.push(item === null || item === undefined ? zeroOf(items) : (walk(item, context) ?? null))
+    }
+    path.length = depth
+    return list
+  }
+}
+
+function compileMap(schema: MapSchema): Walk {
+  const walk = compile(schema.values)
+  const { goType, values } = schema
+  return (value, context) => {
+    if (typeof value !== 'object' || Array.isArray(value)) {
+      mismatch(context, value, goType)
+      return undefined
+    }
+    const { path } = context
+    const depth = path.length
+    const input = value as Record<string, unknown>
+    const keys = Object.keys(input)
+    if (keys.length === 0) return undefined
+    if (!isSorted(keys)) keys.sort(byBytes)
+    const map: Record<string, unknown> = {}
+    for (const key of keys) {
+      const item = input[key]
+      path[depth] = `\0${key}`
+      const result =
+        item === null || item === undefined ? zeroOf(values) : (walk(item, context) ?? null)
+      setOwn(map, key, result)
+    }
+    path.length = depth
+    return map
+  }
+}
+
+/** Upstream writes maps in the order of their keys' bytes. */
+function isSorted(keys: readonly string[]): boolean {
+  for (let index = 1; index < keys.length; index += 1) {
+    if ((keys[index - 1] as string) > (keys[index] as string)) return false
+  }
+  return true
+}
+
+function byBytes(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Unions decode themselves upstream, so nothing inside is reported as unknown. */
+function compileUnion(schema: StructSchema): Walk {
+  const inner = schema.own.find(({ name }) => name === 'Schema')?.schema as StructSchema
+  const other = schema.own.find(({ name }) => name !== 'Schema')?.schema as Schema
+  const list = schema.union === 'schema-or-bool' ? undefined : compile(other)
+  return (value, context) => {
+    const quiet: DecodeContext = { ...context, unknown: undefined }
+    let result: unknown = schema.union === 'schema-or-bool' ? false : null
+    if (Array.isArray(value)) result = list?.(value, quiet) ?? result
+    else if (typeof value === 'object') result = compileStruct(inner)(value, quiet)
+    else if (schema.union === 'schema-or-bool' && typeof value === 'boolean') result = value
+    if (
+      schema.union === 'schema-or-bool' &&
+      (Array.isArray(value) || !/^(?:object|boolean)$/.test(typeof value))
+    ) {
+      context.hard ??= 'boolean or JSON schema expected'
+    }
+    context.hard ??= quiet.hard
+    context.saved ??= quiet.saved
+    return result
+  }
+}
+
+/** Notes a type mismatch as Go words it; only the first counts. */
+export function mismatch(
+  context: DecodeContext,
+  value: unknown,
+  goType: string,
+  hard = false,
+): void {
+  const what = Array.isArray(value)
+    ? 'array'
+    : typeof value === 'boolean'
+      ? 'bool'
+      : typeof value === 'number' && /^u?int/.test(goType)
+        ? `number ${value}`
+        : typeof value
+  const fields = context.path.filter(
+    (segment) => typeof segment === 'string' && !segment.startsWith('\0'),
+  )
+  const where =
+    context.owner === undefined
+      ? 'Go value'
+      : `Go struct field ${context.owner.goName}.${fields.join('.')}`
+  const message = `json: cannot unmarshal ${what} into ${where} of type ${goType}`
+  if (hard) context.hard ??= message
+  else context.saved ??= message
+}
+
+function reportUnknown(context: DecodeContext, key: string): void {
+  if (context.unknown === undefined || context.unknown.size >= maxUnknown) return
+  let path = ''
+  for (const segment of [...context.path, key]) {
+    if (typeof segment === 'number') path += `[${segment}]`
+    else {
+      const name = segment.startsWith('\0') ? segment.slice(1) : segment
+      path += path === '' ? name : `.${name}`
+    }
+  }
+  context.unknown.add(path)
+}

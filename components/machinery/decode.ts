@@ -1,0 +1,52 @@
+/**
+ * Decoding: JSON values to objects as upstream's typed decoder leaves them. Checks types with Go's messages, drops and
+ * reports unknown fields, and writes the canonical form: fields in upstream's order, zero values dropped or filled in.
+ */
+import type { KubeObject } from './object.ts'
+import type { StructSchema } from './schema.ts'
+import { compileStruct, type DecodeContext } from './decode-walkers.ts'
+
+export interface Decoded<T> {
+  /** Fresh and mutable; shares nothing with the value. Not to be used when there is a fault. */
+  readonly object: T
+  /** The first error that makes the value unusable, in upstream's words, without the caller's prefix. */
+  readonly fault: string | undefined
+  /** `unknown field "spec.containers[0].x"`, in document order, at most 100. Empty in mode `ignore`. */
+  readonly problems: readonly string[]
+}
+
+export interface DecodeOptions {
+  /** `report` (the default) collects unknown fields, for fieldValidation Warn and Strict; `ignore` only drops them. */
+  readonly mode?: 'ignore' | 'report'
+}
+
+/**
+ * Decodes a parsed JSON value. Never throws, whatever the value: nesting past upstream's bound is a fault too.
+ * An object that came out once comes out the same again.
+ */
+export function decode<T = KubeObject>(
+  value: unknown,
+  schema: StructSchema,
+  options: DecodeOptions = {},
+): Decoded<T> {
+  const context: DecodeContext = {
+    hard: undefined,
+    saved: undefined,
+    unknown: options.mode === 'ignore' ? undefined : new Set(),
+    path: [],
+    owner: undefined,
+  }
+  let object: unknown = {}
+  try {
+    object = compileStruct(schema)(value ?? {}, context)
+  } catch (error) {
+    // Nesting past the bound, or past the stack.
+    if (!(error instanceof RangeError)) throw error
+    context.hard = 'exceeded max depth'
+  }
+  return {
+    object: object as T,
+    fault: context.hard ?? context.saved,
+    problems: Array.from(context.unknown ?? [], (path) => `unknown field ${JSON.stringify(path)}`),
+  }
+}
