@@ -1,0 +1,54 @@
+/** FitError: why no node took a pod, and the one sentence about it that users read (upstream: framework.FitError). */
+import type { Rejection } from './plugin.ts'
+
+/** What was learnt about the nodes of one attempt. */
+export interface Diagnosis {
+  readonly nodeCount: number
+  /** How many nodes gave each reason; a node may give several. */
+  readonly reasons: Map<string, number>
+  /** The plugins that rejected a node: only changes that concern them are worth a new attempt. */
+  readonly rejectedBy: Set<string>
+  /** Nodes that would pass if pods were removed from them. */
+  readonly resolvable: string[]
+}
+
+/** A diagnosis of nothing yet. */
+export function newDiagnosis(nodeCount: number): Diagnosis {
+  return { nodeCount, reasons: new Map(), rejectedBy: new Set(), resolvable: [] }
+}
+
+/** Adds the verdict of one plugin about `count` nodes; `nodeName` is for a verdict about a single one. */
+export function addRejection(
+  diagnosis: Diagnosis,
+  found: { plugin: string; rejection: Rejection; count?: number; nodeName?: string },
+): void {
+  const { plugin, rejection, count = 1, nodeName } = found
+  diagnosis.rejectedBy.add(plugin)
+  for (const reason of rejection.reasons) {
+    diagnosis.reasons.set(reason, (diagnosis.reasons.get(reason) ?? 0) + count)
+  }
+  if (rejection.resolvable && nodeName !== undefined) diagnosis.resolvable.push(nodeName)
+}
+
+/** `0/3 nodes are available: 1 Insufficient cpu, 2 ...`, ending in a full stop. */
+function nodesAvailable(nodeCount: number, reasons: ReadonlyMap<string, number>): string {
+  const parts = [...reasons].map(([reason, count]) => `${count} ${reason}`).toSorted()
+  const list = parts.length === 0 ? '' : ` ${parts.join(', ')}.`
+  return `0/${nodeCount} nodes are available:${list}`
+}
+
+/**
+ * The message of the PodScheduled condition and of the FailedScheduling event. `preemption` says why evicting others did
+ * not help: a sentence of its own, or counts of nodes by reason.
+ */
+export function fitMessage(
+  diagnosis: Diagnosis,
+  preemption?: string | ReadonlyMap<string, number>,
+): string {
+  if (diagnosis.nodeCount === 0) return 'no nodes available to schedule pods'
+  const own = nodesAvailable(diagnosis.nodeCount, diagnosis.reasons)
+  if (preemption === undefined) return own
+  const tail =
+    typeof preemption === 'string' ? preemption : nodesAvailable(diagnosis.nodeCount, preemption)
+  return `${own} preemption: ${tail}`
+}

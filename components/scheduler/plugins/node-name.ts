@@ -1,0 +1,15 @@
+/** NodeName: a pod that names its node goes nowhere else. */
+import type { FilterPlugin, Rejection } from '../plugin.ts'
+
+const rejection: Rejection = {
+  reasons: ["node(s) didn't match the requested node name"],
+  resolvable: false,
+}
+
+export const nodeName: FilterPlugin = {
+  name: 'NodeName',
+  filter({ pod }, node) {
+    const wanted = pod.spec?.nodeName
+    return !wanted || wanted === node.name ? undefined : rejection
+  },
+}

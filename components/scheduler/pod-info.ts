@@ -1,0 +1,88 @@
+/** PodInfo: what the scheduler needs of one pod, computed once so that looking at a node costs only arithmetic. */
+import type { Container, Pod, Toleration } from '../api/generated/types.ts'
+import { keyOf } from '../machinery/object.ts'
+import type { Amounts } from './amounts.ts'
+import { addAmounts, amountsOf, noAmounts, raiseTo } from './amounts.ts'
+
+export interface HostPort {
+  readonly ip: string
+  readonly protocol: string
+  readonly port: number
+}
+
+export interface PodInfo {
+  readonly pod: Pod
+  readonly key: string
+  readonly uid: string
+  readonly priority: number
+  readonly requests: Readonly<Amounts>
+  /** Requests for scoring: a container without a request counts as 100m CPU and 200 MB, so that empty pods spread too. */
+  readonly scoringMilliCpu: number
+  readonly scoringMemory: number
+  readonly hostPorts: readonly HostPort[]
+  readonly tolerations: readonly Toleration[]
+}
+
+const defaultMilliCpu = 100
+const defaultMemory = 200 * 1024 * 1024
+
+/**
+ * What a pod needs at its peak: the sum of its containers and of the restartable init containers, or what an ordinary
+ * init container needs beside the restartable ones started before it, whichever is more; plus the overhead.
+ */
+export function podAmounts(pod: Pod, ofContainer: (container: Container) => Amounts): Amounts {
+  const total = noAmounts()
+  for (const container of pod.spec?.containers ?? []) addAmounts(total, ofContainer(container))
+  const sidecars = noAmounts()
+  const initPeak = noAmounts()
+  for (const container of pod.spec?.initContainers ?? []) {
+    const own = ofContainer(container)
+    if (container.restartPolicy === 'Always') {
+      addAmounts(total, own)
+      addAmounts(sidecars, own)
+      raiseTo(initPeak, sidecars)
+    } else {
+      addAmounts(own, sidecars)
+      raiseTo(initPeak, own)
+    }
+  }
+  raiseTo(total, initPeak)
+  addAmounts(total, amountsOf(pod.spec?.overhead))
+  return total
+}
+
+function withScoringDefaults(container: Container): Amounts {
+  const requests = container.resources?.requests
+  const amounts = amountsOf(requests)
+  if (requests?.['cpu'] === undefined) amounts.milliCpu = defaultMilliCpu
+  if (requests?.['memory'] === undefined) amounts.memory = defaultMemory
+  return amounts
+}
+
+function hostPortsOf(pod: Pod): HostPort[] {
+  const ports: HostPort[] = []
+  const sidecars = (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always')
+  for (const container of [...sidecars, ...(pod.spec?.containers ?? [])]) {
+    for (const { hostPort, hostIP, protocol } of container.ports ?? []) {
+      if (hostPort === undefined || hostPort <= 0) continue
+      ports.push({ ip: hostIP || '0.0.0.0', protocol: protocol || 'TCP', port: hostPort })
+    }
+  }
+  return ports
+}
+
+/** Everything plugins ask of a pod. */
+export function podInfoOf(pod: Pod): PodInfo {
+  const scoring = podAmounts(pod, withScoringDefaults)
+  return {
+    pod,
+    key: keyOf(pod),
+    uid: pod.metadata.uid ?? '',
+    priority: pod.spec?.priority ?? 0,
+    requests: podAmounts(pod, (container) => amountsOf(container.resources?.requests)),
+    scoringMilliCpu: scoring.milliCpu,
+    scoringMemory: scoring.memory,
+    hostPorts: hostPortsOf(pod),
+    tolerations: pod.spec?.tolerations ?? [],
+  }
+}

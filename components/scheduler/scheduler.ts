@@ -1,0 +1,156 @@
+/**
+ * Scheduler: takes the next pod, finds it a node, counts it there at once and binds it; tells pods that fit nowhere why.
+ * One decision is one synchronous step over the snapshot; only bindings and reports are in flight at the same time.
+ */
+import type { Pod } from '../api/generated/types.ts'
+import type { ResourceClient } from '../client/resource-client.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+import type { Diagnosis } from './fit-error.ts'
+import { fitMessage } from './fit-error.ts'
+import type { Plugins } from './find-node.ts'
+import { createNodeFinder } from './find-node.ts'
+import type { PodInfo } from './pod-info.ts'
+import { podInfoOf } from './pod-info.ts'
+import type { PodReporter } from './pod-reporter.ts'
+import type { Eviction } from './preemption.ts'
+import { findEviction } from './preemption.ts'
+import type { QueuedPod, SchedulingQueue } from './scheduling-queue.ts'
+import type { Snapshot } from './snapshot.ts'
+
+export interface SchedulerOptions {
+  readonly pods: ResourceClient<Pod>
+  readonly queue: SchedulingQueue
+  readonly snapshot: Snapshot
+  readonly plugins: Plugins
+  readonly reporter: PodReporter
+  /** The newest form of a pod that still waits for a node, by key: what a failed binding goes on with. */
+  readonly waitingPod: (key: string) => Pod | undefined
+  readonly clock: Clock
+  readonly log: Log
+  readonly percentageOfNodesToScore?: number
+  /** Bindings in flight; more wait. */
+  readonly parallelism?: number
+  readonly metrics?: SchedulerMetrics
+}
+
+/** What the scheduler counts; times are in seconds. */
+export interface SchedulerMetrics {
+  attempt(result: 'scheduled' | 'unschedulable' | 'error', seconds: number): void
+}
+
+/** True for a pod that waits for this scheduler: not bound, not ending, not gated, and addressed to it. */
+export function isWaiting(pod: Pod, schedulerName: string): boolean {
+  return (
+    !pod.spec?.nodeName &&
+    pod.metadata.deletionTimestamp === undefined &&
+    (pod.spec?.schedulerName || 'default-scheduler') === schedulerName &&
+    (pod.spec?.schedulingGates?.length ?? 0) === 0 &&
+    pod.status?.phase !== 'Succeeded' &&
+    pod.status?.phase !== 'Failed'
+  )
+}
+
+/** Runs until the signal aborts; bindings in flight are finished first. */
+export async function runScheduler(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
+  const { queue, snapshot, plugins, reporter, clock, log, parallelism = 64 } = options
+  const findNode = createNodeFinder({
+    plugins,
+    snapshot,
+    ...(options.percentageOfNodesToScore === undefined
+      ? {}
+      : { percentageOfNodesToScore: options.percentageOfNodesToScore }),
+  })
+  const inFlight = new Set<Promise<void>>()
+
+  const launch = (work: Promise<void>): void => {
+    const tracked: Promise<void> = work.finally(() => inFlight.delete(tracked))
+    inFlight.add(tracked)
+  }
+
+  const bind = async (queued: QueuedPod, nodeName: string, startedMs: number): Promise<void> => {
+    const { info } = queued
+    const { namespace = '', name = '' } = info.pod.metadata
+    try {
+      await options.pods.createSubresource({ namespace, name }, 'binding', {
+        apiVersion: 'v1',
+        kind: 'Binding',
+        metadata: { namespace, name, uid: info.uid },
+        target: { kind: 'Node', name: nodeName },
+      })
+    } catch (error) {
+      snapshot.forget(info)
+      queue.changed('pod-removed')
+      options.metrics?.attempt('error', (clock.now() - startedMs) / 1000)
+      const now = options.waitingPod(info.key)
+      if (now === undefined || now.metadata.uid !== info.uid) return
+      queued.info = podInfoOf(now)
+      log.warn('binding failed; the pod is tried again', { pod: info.key, node: nodeName, error })
+      queue.addBackoff(queued)
+      // A pod that has just gone, or was bound by another: nothing to tell anybody.
+      if (isStatusError(error, 'NotFound', 'Conflict')) return
+      await reporter.failed(info, {
+        reason: 'SchedulerError',
+        message: `binding rejected: ${error instanceof Error ? error.message : String(error)}`,
+      })
+      return
+    }
+    options.metrics?.attempt('scheduled', (clock.now() - startedMs) / 1000)
+    log.debug('bound', { pod: info.key, node: nodeName })
+    reporter.scheduled(info, nodeName)
+  }
+
+  const evict = async (info: PodInfo, { node, victims }: Eviction): Promise<void> => {
+    for (const victim of victims) {
+      if (victim.pod.metadata.deletionTimestamp !== undefined) continue
+      await reporter.preempt(info, victim, node.name)
+    }
+  }
+
+  const reject = async (queued: QueuedPod, diagnosis: Diagnosis): Promise<void> => {
+    const { info } = queued
+    const outcome =
+      diagnosis.nodeCount === 0
+        ? undefined
+        : findEviction({ pod: info, snapshot, filters: plugins.filters, diagnosis })
+    const eviction = outcome?.ok === true ? outcome.eviction : undefined
+    if (eviction !== undefined) snapshot.nominate(info, eviction.node.name)
+    else snapshot.withdraw(info.key)
+    queue.addUnschedulable(queued, diagnosis.rejectedBy)
+    await reporter.failed(info, {
+      reason: 'Unschedulable',
+      message: fitMessage(diagnosis, outcome?.ok === false ? outcome.why : undefined),
+      nominatedNodeName: eviction?.node.name ?? '',
+    })
+    if (eviction !== undefined) await evict(info, eviction)
+  }
+
+  const guarded = async (info: PodInfo, work: Promise<void>): Promise<void> => {
+    try {
+      await work
+    } catch (error) {
+      log.warn('reporting on a pod failed', { pod: info.key, error })
+    }
+  }
+
+  try {
+    for (;;) {
+      const queued = await queue.pop(signal)
+      const startedMs = clock.now()
+      const decision = findNode(queued.info)
+      if (decision.ok) {
+        snapshot.assume(queued.info, decision.node.name)
+        launch(guarded(queued.info, bind(queued, decision.node.name, startedMs)))
+      } else {
+        options.metrics?.attempt('unschedulable', (clock.now() - startedMs) / 1000)
+        launch(guarded(queued.info, reject(queued, decision.diagnosis)))
+      }
+      if (inFlight.size >= parallelism) await Promise.race(inFlight)
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    await Promise.allSettled(inFlight)
+  }
+}
