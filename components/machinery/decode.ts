@@ -6,13 +6,17 @@ import type { KubeObject } from './object.ts'
 import type { StructSchema } from './schema.ts'
 import { compileStruct, type DecodeContext } from './decode-walkers.ts'
 
-export interface Decoded<T> {
-  /** Fresh and mutable; shares nothing with the value. Not to be used when there is a fault. */
-  readonly object: T
+export interface DecodeProblems {
   /** The first error that makes the value unusable, in upstream's words, without the caller's prefix. */
-  readonly fault: string | undefined
-  /** `unknown field "spec.containers[0].x"`, in document order, at most 100. Empty in mode `ignore`. */
-  readonly problems: readonly string[]
+  readonly fatal: string | undefined
+  /** Paths of unknown fields (`spec.containers[0].x`) in document order, at most 100. Empty in mode `ignore`. */
+  readonly unknown: readonly string[]
+}
+
+export interface Decoded<T> {
+  /** Fresh and mutable; shares nothing with the value. Not to be used when there is a fatal problem. */
+  readonly object: T
+  readonly problems: DecodeProblems
 }
 
 export interface DecodeOptions {
@@ -21,7 +25,7 @@ export interface DecodeOptions {
 }
 
 /**
- * Decodes a parsed JSON value. Never throws, whatever the value: nesting past upstream's bound is a fault too.
+ * Decodes a parsed JSON value. Never throws, whatever the value: nesting past upstream's bound is a fatal problem too.
  * An object that came out once comes out the same again.
  */
 export function decode<T = KubeObject>(
@@ -46,7 +50,9 @@ export function decode<T = KubeObject>(
   }
   return {
     object: object as T,
-    fault: context.hard ?? context.saved,
-    problems: Array.from(context.unknown ?? [], (path) => `unknown field ${JSON.stringify(path)}`),
+    problems: {
+      fatal: context.hard ?? context.saved,
+      unknown: context.unknown === undefined ? [] : [...context.unknown],
+    },
   }
 }

@@ -70,19 +70,26 @@ export function canonicalQuantity(text: string): string {
   return result
 }
 
-/** Below, at or above 0 as `a` is smaller than, equal to or larger than `b`. */
-export function compareQuantity(a: Quantity, b: Quantity): -1 | 0 | 1 {
-  return a.nanos < b.nanos ? -1 : a.nanos > b.nanos ? 1 : 0
+/** Below, at or above 0 as `a` is smaller than, equal to or larger than `b`. Throws QuantityError. */
+export function compareQuantities(a: string, b: string): -1 | 0 | 1 {
+  const left = parseQuantity(a).nanos
+  const right = parseQuantity(b).nanos
+  return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** The sum, in the format of the first unless that is zero. */
-export function addQuantity(a: Quantity, b: Quantity): Quantity {
-  return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format }
+/** The sum, in the format of the first unless that is zero. Throws QuantityError. */
+export function addQuantities(a: string, b: string): string {
+  return combine(parseQuantity(a), parseQuantity(b), 1n)
 }
 
-/** The difference, in the format of the first unless that is zero. */
-export function subtractQuantity(a: Quantity, b: Quantity): Quantity {
-  return { nanos: a.nanos - b.nanos, format: a.nanos === 0n ? b.format : a.format }
+/** The difference, in the format of the first unless that is zero. Throws QuantityError. */
+export function subtractQuantities(a: string, b: string): string {
+  return combine(parseQuantity(a), parseQuantity(b), -1n)
+}
+
+function combine(a: Quantity, b: Quantity, sign: bigint): string {
+  const format = a.nanos === 0n ? b.format : a.format
+  return formatQuantity({ nanos: a.nanos + sign * b.nanos, format })
 }
 
 /** Whole units, rounded up. Throws QuantityError. */
