@@ -1,4 +1,14 @@
 /** Controller: informers -> keys -> work queue -> reconciler. Level based: a reconciler gets a key, never an event. */
+import type { Clock } from '../component-base/clock.ts'
+import { messageOf } from '../component-base/log.ts'
+import type { Log } from '../component-base/log.ts'
+import type { KubeObject } from '../machinery/object.ts'
+import { keyOf } from '../machinery/object.ts'
+import { isStatusError, StatusError } from '../machinery/status-error.ts'
+import { ConnectionError } from './connection-error.ts'
+import type { Informer, InformerEvent } from './informer.ts'
+import { createWorkQueue } from './work-queue.ts'
+import type { WorkQueue } from './work-queue.ts'
 
 /** What a reconciler wants next. Returning nothing means done; throwing retries with back-off, TerminalError does not. */
 export interface Result {
@@ -14,4 +24,100 @@ export class TerminalError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'TerminalError'
   }
+}
+
+/** An informer and the keys its events put on the queue. */
+export interface ControllerSource {
+  readonly informer: Informer
+  /** Keys to reconcile because of this event; of an update the old state's keys are asked for too. */
+  readonly keysOf: (object: KubeObject) => readonly string[]
+}
+
+/** A source whose events are of type T: `source(pods, (pod) => [keyOf(pod)])`. `keysOf` defaults to the object's own key. */
+export function source<T extends KubeObject>(
+  informer: Informer<T>,
+  keysOf: (object: T) => readonly string[] = (object) => [keyOf(object)],
+): ControllerSource {
+  return { informer: informer as unknown as Informer, keysOf: keysOf as ControllerSource['keysOf'] }
+}
+
+export interface ControllerOptions {
+  /** As in logs. */
+  readonly name: string
+  readonly informers: readonly ControllerSource[]
+  readonly reconcile: Reconciler
+  /** Keys worked on at once; default 1. */
+  readonly workers?: number
+  readonly clock: Clock
+  readonly log: Log
+  /** For those who add keys of their own; made here when absent. Shut down at the end either way. */
+  readonly queue?: WorkQueue
+  /** Keys to reconcile once at the start even if no object gives them. */
+  readonly initialKeys?: readonly string[]
+}
+
+/** An event's keys, old and new, each once. */
+function keysOfEvent(event: InformerEvent<KubeObject>, keysOf: ControllerSource['keysOf']) {
+  const keys = keysOf(event.object)
+  return event.type === 'update' ? new Set([...keysOf(event.old), ...keys]) : keys
+}
+
+/**
+ * Waits until all informers are ready, then reconciles keys until `signal` aborts and the work under way has ended. The
+ * informers must be run by someone else. Errors of the reconciler are logged and retried; a lost race is retried quietly.
+ */
+export async function runController(
+  options: ControllerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, informers, reconcile, workers = 1, clock, initialKeys = [] } = options
+  const log = options.log.with({ controller: name })
+  const queue = options.queue ?? createWorkQueue({ clock })
+  const stop = (): void => queue.shutDown()
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+
+  for (const { informer, keysOf } of informers) {
+    informer.onEvent((event) => {
+      for (const key of keysOfEvent(event, keysOf)) queue.add(key)
+    })
+  }
+  for (const key of initialKeys) queue.add(key)
+
+  const retry = (key: string, error: unknown): void => {
+    if (error instanceof TerminalError) {
+      log.error('reconcile failed for good', { key, error })
+      queue.forget(key)
+      return
+    }
+    const fields = { key, retries: queue.retries(key) }
+    if (isStatusError(error, 'Conflict')) log.debug('lost a race; trying again', fields)
+    else if (error instanceof StatusError || error instanceof ConnectionError)
+      log.warn('reconcile failed; trying again', { ...fields, why: messageOf(error) })
+    else log.error('reconcile failed; trying again', { ...fields, error })
+    queue.addRateLimited(key)
+  }
+  const work = async (): Promise<void> => {
+    for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
+      try {
+        const result = await reconcile(key, signal)
+        queue.forget(key)
+        if (result?.requeueAfterMs !== undefined) queue.addAfter(key, result.requeueAfterMs)
+      } catch (error) {
+        if (!signal.aborted) retry(key, error)
+      } finally {
+        queue.done(key)
+      }
+    }
+  }
+
+  await Promise.race([
+    Promise.all(informers.map(({ informer }) => informer.ready)),
+    new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      if (signal.aborted) resolve()
+    }),
+  ])
+  await Promise.all(Array.from({ length: workers }, work))
+  signal.removeEventListener('abort', stop)
 }

@@ -1,6 +1,14 @@
 /** Informer: list + watch + cache of one resource, shared by all who ask for it (upstream: client-go tools/cache SharedInformer). */
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/object.ts'
+import { keyOf } from '../machinery/object.ts'
 import type { Resource } from '../machinery/resource.ts'
+import type { Client } from './client.ts'
+import { createObjectCache } from './object-cache.ts'
+import { runReflector } from './reflector.ts'
+import type { ReflectorSink } from './reflector.ts'
+import type { ResourceClient } from './resource-client.ts'
 
 export type InformerEvent<T> =
   | { readonly type: 'add'; readonly object: T }
@@ -34,4 +42,116 @@ export interface InformerFactory {
   run(signal: AbortSignal): Promise<void>
   /** Resolves when all informers asked for so far are ready. */
   ready(): Promise<void>
+}
+
+type Selection = { namespace?: string; fieldSelector?: string; labelSelector?: string }
+
+/** An informer of one selection of a resource. A handler that is added late is first told of every object there is. */
+export function createInformer<T extends KubeObject>(options: {
+  readonly client: ResourceClient<T>
+  readonly selection?: Selection
+  readonly clock: Clock
+  readonly log: Log
+}): Informer<T> {
+  const { client, selection = {}, clock, log } = options
+  const cache = createObjectCache<T>()
+  const handlers: ((event: InformerEvent<T>) => void)[] = []
+  const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
+
+  const tell = (handler: (event: InformerEvent<T>) => void, event: InformerEvent<T>): void => {
+    try {
+      handler(event)
+    } catch (error) {
+      log.error('informer handler failed', { resource: client.resource.plural, error })
+    }
+  }
+  const announce = (event: InformerEvent<T>): void => {
+    for (const handler of handlers) tell(handler, event)
+  }
+  const put = (object: T): void => {
+    const old = cache.set(object)
+    if (old === undefined) announce({ type: 'add', object })
+    else if (old.metadata.uid !== object.metadata.uid) {
+      announce({ type: 'delete', object: old })
+      announce({ type: 'add', object })
+    } else if (old.metadata.resourceVersion !== object.metadata.resourceVersion)
+      announce({ type: 'update', object, old })
+  }
+  const sink: ReflectorSink<T> = {
+    replace: (objects) => {
+      const gone = new Set(cache.keys())
+      for (const object of objects) {
+        gone.delete(keyOf(object))
+        put(object)
+      }
+      for (const key of gone) {
+        const object = cache.delete(key)
+        if (object !== undefined) announce({ type: 'delete', object })
+      }
+      nowReady()
+    },
+    apply: (type, object) => {
+      if (type !== 'DELETED') {
+        put(object)
+        return
+      }
+      if (cache.delete(keyOf(object)) !== undefined) announce({ type: 'delete', object })
+    },
+  }
+
+  return {
+    resource: client.resource,
+    run: (signal) => runReflector({ client, selection, sink, clock, log }, signal),
+    ready,
+    get: cache.get,
+    list: cache.list,
+    byIndex: cache.byIndex,
+    addIndex: cache.addIndex,
+    onEvent: (handler) => {
+      handlers.push(handler)
+      for (const object of cache.list()) tell(handler, { type: 'add', object })
+    },
+  }
+}
+
+/** Informers that share caches: the same resource and selection is the same informer. */
+export function createInformerFactory(
+  client: Pick<Client, 'resource'>,
+  clock: Clock,
+  log: Log,
+): InformerFactory {
+  const informers = new Map<string, Informer>()
+  let start: ((informer: Informer) => void) | undefined
+  return {
+    informer: <T extends KubeObject>(resource: Resource, selection: Selection = {}) => {
+      const { namespace = '', labelSelector = '', fieldSelector = '' } = selection
+      const { group, version, plural } = resource
+      const id = [group, version, plural, namespace, labelSelector, fieldSelector].join('|')
+      const known = informers.get(id)
+      if (known !== undefined) return known as unknown as Informer<T>
+      const made = createInformer<T>({
+        client: client.resource<T>(resource),
+        selection,
+        clock,
+        log,
+      })
+      informers.set(id, made as unknown as Informer)
+      start?.(made as unknown as Informer)
+      return made
+    },
+    run: async (signal) => {
+      const running: Promise<void>[] = []
+      start = (informer) => void running.push(informer.run(signal))
+      for (const informer of informers.values()) start(informer)
+      if (!signal.aborted) {
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+      }
+      await Promise.all(running)
+    },
+    ready: async () => {
+      await Promise.all([...informers.values()].map((informer) => informer.ready))
+    },
+  }
 }

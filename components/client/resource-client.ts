@@ -1,6 +1,9 @@
 /** ResourceClient: the verbs on one resource, typed. Errors are StatusErrors; an unreachable server is a ConnectionError. */
 import type { KubeList, KubeObject } from '../machinery/object.ts'
 import type { Resource } from '../machinery/resource.ts'
+import { apiVersionOf, resourcePath } from '../machinery/resource.ts'
+import type { RestClient } from './rest-client.ts'
+import { watchEvents } from './watch-stream.ts'
 
 export interface ListOptions {
   readonly namespace?: string
@@ -67,4 +70,152 @@ export interface ResourceClient<T extends KubeObject = KubeObject> {
   deleteCollection(options: ListOptions, deleteOptions?: DeleteOptions): Promise<void>
   /** Ends when the server ends it; throws a StatusError for an ERROR event (410: relist). */
   watch(options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent<T>>
+}
+
+const patchTypes: Record<PatchType, string> = {
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+}
+
+function query(
+  parameters: Readonly<Record<string, string | number | boolean | undefined>>,
+): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== '' && value !== false) search.set(name, String(value))
+  }
+  return search.size === 0 ? '' : `?${search.toString()}`
+}
+
+function selection(options: Omit<ListOptions, 'namespace'>) {
+  const { labelSelector, fieldSelector, resourceVersion, resourceVersionMatch, limit } = options
+  return {
+    labelSelector,
+    fieldSelector,
+    resourceVersion,
+    resourceVersionMatch,
+    limit,
+    continue: options.continue,
+  }
+}
+
+function writeQuery(options: WriteOptions & { readonly force?: boolean }): string {
+  return query({
+    dryRun: options.dryRun === true ? 'All' : undefined,
+    fieldManager: options.fieldManager,
+    force: options.force,
+  })
+}
+
+function abortable(signal: AbortSignal | undefined): { signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal }
+}
+
+function deleteRequest(options: DeleteOptions) {
+  const { gracePeriodSeconds, propagationPolicy, preconditions, dryRun, signal } = options
+  const body = {
+    kind: 'DeleteOptions',
+    apiVersion: 'v1',
+    gracePeriodSeconds,
+    propagationPolicy,
+    preconditions,
+    ...(dryRun === true ? { dryRun: ['All'] } : {}),
+  }
+  return { method: 'DELETE', body, ...abortable(signal) }
+}
+
+/** The resource's verbs over HTTP. Objects are sent with their apiVersion and kind, which those from lists lack. */
+export function createResourceClient<T extends KubeObject = KubeObject>(
+  rest: RestClient,
+  resource: Resource,
+): ResourceClient<T> {
+  const typed = (object: T) => ({
+    ...object,
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+  })
+  const pathOf = (ref: { namespace?: string | undefined; name?: string }, subresource?: string) =>
+    resourcePath(resource, {
+      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
+      ...(ref.name === undefined ? {} : { name: ref.name }),
+      ...(subresource === undefined ? {} : { subresource }),
+    })
+  const update = async (object: T, options: WriteOptions = {}): Promise<T> =>
+    (await rest.json({
+      method: 'PUT',
+      path: pathOf(object.metadata, options.subresource) + writeQuery(options),
+      body: typed(object),
+      ...abortable(options.signal),
+    })) as T
+
+  return {
+    resource,
+    get: async (ref, options = {}) =>
+      (await rest.json({
+        method: 'GET',
+        path: pathOf(ref, options.subresource),
+        ...abortable(options.signal),
+      })) as T,
+    list: async (options = {}, signal) =>
+      (await rest.json({
+        method: 'GET',
+        path: pathOf({ namespace: options.namespace }) + query(selection(options)),
+        ...abortable(signal),
+      })) as KubeList<T>,
+    create: async (object, options = {}) => {
+      const { namespace } = object.metadata
+      const target =
+        options.subresource === undefined
+          ? pathOf({ namespace })
+          : pathOf(object.metadata, options.subresource)
+      return (await rest.json({
+        method: 'POST',
+        path: target + writeQuery(options),
+        body: typed(object),
+        ...abortable(options.signal),
+      })) as T
+    },
+    createSubresource: async (ref, subresource, object) =>
+      (await rest.json({
+        method: 'POST',
+        path: pathOf(ref, subresource),
+        body: object,
+      })) as KubeObject,
+    update,
+    updateStatus: (object, options = {}) => update(object, { ...options, subresource: 'status' }),
+    patch: async (ref, patch, options) =>
+      (await rest.json({
+        method: 'PATCH',
+        path: pathOf(ref, options.subresource) + writeQuery(options),
+        body: patch,
+        contentType: patchTypes[options.type],
+        ...abortable(options.signal),
+      })) as T,
+    delete: async (ref, options = {}) =>
+      (await rest.json({ path: pathOf(ref), ...deleteRequest(options) })) as KubeObject,
+    deleteCollection: async (options, deleteOptions = {}) => {
+      await rest.json({
+        path: pathOf({ namespace: options.namespace }) + query(selection(options)),
+        ...deleteRequest(deleteOptions),
+      })
+    },
+    watch: async function* (options, signal) {
+      const { chunks } = await rest.stream({
+        method: 'GET',
+        path:
+          pathOf({ namespace: options.namespace }) +
+          query({
+            ...selection(options),
+            watch: true,
+            allowWatchBookmarks: options.allowWatchBookmarks,
+            sendInitialEvents: options.sendInitialEvents,
+            timeoutSeconds: options.timeoutSeconds,
+          }),
+        signal,
+      })
+      yield* watchEvents<T>(chunks)
+    },
+  }
 }

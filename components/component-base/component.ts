@@ -4,7 +4,7 @@ import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { defineFlags, describeFlags, flag, FlagError, parseFlags } from './flags.ts'
 import type { FlagDeclarations, FlagValues } from './flags.ts'
-import { createLog } from './log.ts'
+import { createLog, messageOf } from './log.ts'
 import type { Log, LogLevel } from './log.ts'
 
 /** Flags every component has. */
@@ -68,15 +68,6 @@ function helpText(component: Component<FlagDeclarations>, flags: FlagDeclaration
     examples.length === 0 ? '' : `Examples:\n${examples.map((line) => `  ${line}\n`).join('')}\n`,
     `Flags:\n${describeFlags(flags)}`,
   ].join('')
-}
-
-/** The first line of an error and of its causes: what a user needs to see. */
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const line = error.message.split('\n')[0] ?? ''
-  return error.cause instanceof Error && !line.includes(error.cause.message)
-    ? `${line}: ${messageOf(error.cause)}`
-    : line
 }
 
 /**

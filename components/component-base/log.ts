@@ -59,3 +59,12 @@ export const silentLog: Log = {
   error: () => {},
   with: () => silentLog,
 }
+
+/** The first line of an error and of its causes: what a user needs to see. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const line = error.message.split('\n')[0] ?? ''
+  return error.cause instanceof Error && !line.includes(error.cause.message)
+    ? `${line}: ${messageOf(error.cause)}`
+    : line
+}

@@ -1,0 +1,53 @@
+/** Client: one server, one identity, and the typed verbs of every resource on it. */
+import type { Dialect } from '../api/dialect.ts'
+import { systemClock } from '../component-base/clock.ts'
+import type { Clock } from '../component-base/clock.ts'
+import { silentLog } from '../component-base/log.ts'
+import type { Log } from '../component-base/log.ts'
+import type { KubeObject } from '../machinery/object.ts'
+import type { Resource } from '../machinery/resource.ts'
+import { createResourceClient } from './resource-client.ts'
+import type { ResourceClient } from './resource-client.ts'
+import { createRestClient } from './rest-client.ts'
+import type { RestClient, RestClientOptions } from './rest-client.ts'
+
+export interface Client {
+  /** The verbs of one resource; the same value for the same resource. */
+  resource<T extends KubeObject = KubeObject>(resource: Resource): ResourceClient<T>
+  readonly rest: RestClient
+  readonly dialect: Dialect
+  readonly clock: Clock
+  readonly log: Log
+  /** Ends the connection; what is under way fails. */
+  close(): void
+}
+
+export interface ClientOptions extends RestClientOptions {
+  readonly dialect: Dialect
+  readonly clock?: Clock
+  readonly log?: Log
+}
+
+/** A client over a rest client that exists already; closing it closes that one. */
+export function createClientOver(
+  rest: RestClient,
+  options: { dialect: Dialect; clock: Clock; log: Log },
+): Client {
+  const clients = new Map<Resource, ResourceClient>()
+  return {
+    resource: <T extends KubeObject>(resource: Resource) => {
+      const known = clients.get(resource) ?? createResourceClient(rest, resource)
+      clients.set(resource, known)
+      return known as unknown as ResourceClient<T>
+    },
+    rest,
+    ...options,
+    close: () => rest.close(),
+  }
+}
+
+/** A client that opens no connection until its first request. */
+export function createClient(options: ClientOptions): Client {
+  const { dialect, clock = systemClock, log = silentLog, ...rest } = options
+  return createClientOver(createRestClient(rest), { dialect, clock, log })
+}

@@ -1,0 +1,124 @@
+/** Reflector: keeps a sink equal to what the server has: list, watch, resume where the watch ended, list again when it cannot. */
+import { createBackoff } from '../component-base/backoff.ts'
+import type { Clock } from '../component-base/clock.ts'
+import { messageOf } from '../component-base/log.ts'
+import type { Log } from '../component-base/log.ts'
+import type { KubeObject } from '../machinery/object.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+import { ConnectionError } from './connection-error.ts'
+import type { ListOptions, ResourceClient, WatchEvent } from './resource-client.ts'
+
+export interface ReflectorSink<T> {
+  /** The whole state: what is not in it is gone. */
+  replace(objects: readonly T[]): void
+  apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: Pick<ResourceClient<T>, 'list' | 'watch' | 'resource'>
+  readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>
+  readonly sink: ReflectorSink<T>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Upstream's reflector waits 0.8 s up to 30 s. The first retry comes fast, so that a restarted server is found at once. */
+const backoffOptions = { initialMs: 800, maxMs: 30_000, jitter: 1 }
+const firstRetryMs = 50
+/** How long upstream asks a watch to last: at least this, at most twice. */
+const watchSeconds = 300
+/** A watch that ended sooner without an event counts as a failure. */
+const shortWatchMs = 1000
+
+/** Runs until `signal` aborts, whatever happens to the server. The sink is called synchronously and must not throw. */
+export async function runReflector<T extends KubeObject>(
+  options: ReflectorOptions<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, selection, sink, clock } = options
+  const log = options.log.with({ resource: client.resource.plural })
+  const backoff = createBackoff(backoffOptions, () => clock.random())
+  /** Where the next watch starts. */
+  let version = ''
+  /** What the next list asks for: `0` is any state, a version is not older than it, '' is the newest. */
+  let listVersion = '0'
+  let failures = 0
+  let expiries = 0
+
+  const recovered = (): void => {
+    if (failures > 1) log.info('server reached again')
+    failures = 0
+    backoff.reset()
+  }
+  const pause = async (error: unknown): Promise<void> => {
+    failures += 1
+    const delayMs = failures === 1 ? firstRetryMs : backoff.next()
+    const fields = { why: messageOf(error), retryInMs: Math.round(delayMs) }
+    if (failures === 1) log.debug('watch interrupted; trying again', fields)
+    else log.warn('cannot list and watch; trying again', fields)
+    await clock.sleep(delayMs, signal)
+  }
+
+  const list = async (): Promise<void> => {
+    const answer = await client.list({ ...selection, resourceVersion: listVersion }, signal)
+    sink.replace(answer.items)
+    version = answer.metadata.resourceVersion ?? ''
+    listVersion = version
+    recovered()
+  }
+
+  const watch = async (): Promise<void> => {
+    let events = 0
+    const startedAt = clock.now()
+    const lasted = (): boolean => clock.now() - startedAt >= shortWatchMs
+    const stream: AsyncIterable<WatchEvent<T>> = client.watch(
+      {
+        ...selection,
+        resourceVersion: version,
+        allowWatchBookmarks: true,
+        timeoutSeconds: Math.floor(watchSeconds * (1 + clock.random())),
+      },
+      signal,
+    )
+    try {
+      for await (const { type, object } of stream) {
+        if (events === 0) recovered()
+        events += 1
+        expiries = 0
+        version = object.metadata.resourceVersion ?? version
+        listVersion = version
+        if (type !== 'BOOKMARK') sink.apply(type, object)
+      }
+    } catch (error) {
+      // A watch that was open and quiet had reached the server, whatever went before it.
+      if (error instanceof ConnectionError && error.code === 'lost' && lasted()) recovered()
+      throw error
+    }
+    if (events === 0 && !lasted()) throw new ConnectionError('lost', 'the watch ended at once')
+    recovered()
+  }
+
+  for (let needsList = true; !signal.aborted;) {
+    const isListing = needsList
+    try {
+      if (needsList) await list()
+      needsList = false
+      await watch()
+    } catch (error) {
+      if (signal.aborted) return
+      // A version the server does not know (any more, or yet: it was restored) cannot be asked for again.
+      if (isListing && isStatusError(error, 'Expired', 'Gone', 'Timeout')) listVersion = ''
+      if (isStatusError(error, 'Expired', 'Gone')) {
+        needsList = true
+        expiries += 1
+        if (expiries === 1) continue
+      }
+      try {
+        await pause(error)
+      } catch {
+        // Only an abort ends the sleep early.
+        return
+      }
+    }
+  }
+}

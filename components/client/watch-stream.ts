@@ -1,0 +1,43 @@
+/** Watch streams: newline-separated JSON events in chunks of any size -> events, each parsed once. */
+import type { KubeObject } from '../machinery/object.ts'
+import type { Status } from '../machinery/status-error.ts'
+import { StatusError } from '../machinery/status-error.ts'
+import { ConnectionError } from './connection-error.ts'
+import type { WatchEvent } from './resource-client.ts'
+
+const newline = 0x0a
+
+/** Whole lines of a byte stream, without the newline. A last line without one is dropped: it was cut off. */
+async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  let pending: Buffer[] = []
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+      const tail = chunk.subarray(start, end)
+      yield pending.length === 0 ? tail : Buffer.concat([...pending, tail])
+      pending = []
+      start = end + 1
+    }
+    if (start < chunk.length) pending.push(chunk.subarray(start))
+  }
+}
+
+/** The events of one watch response. An ERROR event ends it with a StatusError (410: list again). */
+export async function* watchEvents<T extends KubeObject>(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<WatchEvent<T>, void> {
+  for await (const line of linesOf(chunks)) {
+    if (line.length === 0) continue
+    let event: { type: string; object: unknown }
+    try {
+      event = JSON.parse(line.toString()) as typeof event
+    } catch (error) {
+      throw new ConnectionError('malformed', 'the watch sent a line that is not JSON', error)
+    }
+    if (event.type === 'ERROR') {
+      const status = event.object as Partial<Status>
+      throw StatusError.fromStatus(status, status.code ?? 500)
+    }
+    yield event as WatchEvent<T>
+  }
+}

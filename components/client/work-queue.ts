@@ -1,0 +1,130 @@
+/**
+ * WorkQueue: keys waiting for work. A key waits once however often it is added, is never worked on twice at once, and a key
+ * added while it is worked on comes again afterwards (model: client-go util/workqueue).
+ */
+import { backoffDelay } from '../component-base/backoff.ts'
+import type { Clock } from '../component-base/clock.ts'
+
+export interface WorkQueue {
+  add(key: string): void
+  /** Adds the key once `ms` have passed; the earliest of several such calls counts. */
+  addAfter(key: string, ms: number): void
+  /** Adds the key after its own growing delay, and after the rate limit all retries share. */
+  addRateLimited(key: string): void
+  /** Ends the key's growing delay: call it after a success. */
+  forget(key: string): void
+  /** How often the key was added by addRateLimited since it was last forgotten. */
+  retries(key: string): number
+  /** The oldest waiting key, once there is one; undefined when the queue was shut down. The caller must call `done`. */
+  next(): Promise<string | undefined>
+  /** The key is no longer worked on. */
+  done(key: string): void
+  /** Drops what waits; `next` gives undefined from now on. */
+  shutDown(): void
+  /** Keys that wait now, without the delayed ones. */
+  readonly size: number
+  /** Keys that are worked on. */
+  readonly processing: number
+}
+
+export interface WorkQueueOptions {
+  readonly clock: Clock
+  /** The first retry's delay; default 5 ms, as upstream. */
+  readonly initialMs?: number
+  /** The longest retry delay; default 1000 s, as upstream. */
+  readonly maxMs?: number
+  /** Retries a second, all keys together, past a burst; default 10 and 100, as upstream. */
+  readonly ratePerSecond?: number
+  readonly burst?: number
+}
+
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  const { clock, initialMs = 5, maxMs = 1_000_000, ratePerSecond = 10, burst = 100 } = options
+  const waiting: string[] = []
+  const dirty = new Set<string>()
+  const processing = new Set<string>()
+  const delayed = new Map<string, { readonly at: number; readonly cancel: () => void }>()
+  const failures = new Map<string, number>()
+  const sleepers: ((key: string | undefined) => void)[] = []
+  let isShutDown = false
+  let tokens = burst
+  let refilledAt = clock.now()
+
+  /** Takes one token of the shared bucket; gives how long to wait for it. */
+  const reserve = (): number => {
+    const now = clock.now()
+    tokens = Math.min(burst, tokens + ((now - refilledAt) / 1000) * ratePerSecond)
+    refilledAt = now
+    tokens -= 1
+    return tokens >= 0 ? 0 : (-tokens / ratePerSecond) * 1000
+  }
+  const offer = (key: string): void => {
+    const sleeper = sleepers.shift()
+    if (sleeper === undefined) {
+      waiting.push(key)
+      return
+    }
+    dirty.delete(key)
+    processing.add(key)
+    sleeper(key)
+  }
+  const add = (key: string): void => {
+    if (isShutDown || dirty.has(key)) return
+    dirty.add(key)
+    if (!processing.has(key)) offer(key)
+  }
+  const addAfter = (key: string, ms: number): void => {
+    if (isShutDown) return
+    if (ms <= 0) {
+      add(key)
+      return
+    }
+    const at = clock.now() + ms
+    const earlier = delayed.get(key)
+    if (earlier !== undefined && earlier.at <= at) return
+    earlier?.cancel()
+    const cancel = clock.after(ms, () => {
+      delayed.delete(key)
+      add(key)
+    })
+    delayed.set(key, { at, cancel })
+  }
+
+  return {
+    add,
+    addAfter,
+    addRateLimited: (key) => {
+      const tries = failures.get(key) ?? 0
+      failures.set(key, tries + 1)
+      addAfter(key, Math.max(backoffDelay({ initialMs, maxMs }, tries), reserve()))
+    },
+    forget: (key) => void failures.delete(key),
+    retries: (key) => failures.get(key) ?? 0,
+    next: async () => {
+      if (isShutDown) return undefined
+      const key = waiting.shift()
+      if (key === undefined) return new Promise((resolve) => sleepers.push(resolve))
+      dirty.delete(key)
+      processing.add(key)
+      return key
+    },
+    done: (key) => {
+      processing.delete(key)
+      if (dirty.has(key) && !isShutDown) offer(key)
+    },
+    shutDown: () => {
+      isShutDown = true
+      for (const { cancel } of delayed.values()) cancel()
+      delayed.clear()
+      waiting.length = 0
+      dirty.clear()
+      for (const sleeper of sleepers.splice(0)) sleeper(undefined)
+    },
+    get size() {
+      return waiting.length
+    },
+    get processing() {
+      return processing.size
+    },
+  }
+}
