@@ -1,0 +1,203 @@
+/** LeaderElector: of several processes one leads at a time, by holding a Lease (model: client-go leaderelection). */
+import { microTimestamp } from '../component-base/clock.ts'
+import type { Clock } from '../component-base/clock.ts'
+import { messageOf } from '../component-base/log.ts'
+import type { Log } from '../component-base/log.ts'
+import type { KubeObject } from '../machinery/object.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+import type { ResourceClient } from './resource-client.ts'
+
+export interface LeaderElectorOptions {
+  /** Of the Lease resource. */
+  readonly leases: Pick<ResourceClient, 'get' | 'create' | 'update'>
+  readonly namespace: string
+  readonly name: string
+  /** Of this process, unlike every other's: `<host>_<uuid>`. */
+  readonly identity: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Others may take the lease over this long after the last renewal they saw; default 15 s. */
+  readonly leaseDurationMs?: number
+  /** The leader gives up when it could not renew for this long; default 10 s. */
+  readonly renewDeadlineMs?: number
+  /** Time between tries; default 2 s. */
+  readonly retryPeriodMs?: number
+  /** Called when the observed leader changes. */
+  readonly onNewLeader?: (identity: string) => void
+}
+
+/** What is in a Lease's spec. */
+export interface LeaseRecord {
+  readonly holderIdentity?: string
+  readonly leaseDurationSeconds?: number
+  readonly acquireTime?: string
+  readonly renewTime?: string
+  readonly leaseTransitions?: number
+}
+
+/** The record to write when this process takes or renews the lease; undefined when another holds it validly. */
+export function nextRecord(
+  current: LeaseRecord | undefined,
+  facts: {
+    readonly identity: string
+    readonly nowMs: number
+    /** When this process saw the record change last, by its own clock: never the record's own time. */
+    readonly observedAtMs: number
+    readonly leaseDurationMs: number
+  },
+): LeaseRecord | undefined {
+  const { identity, nowMs, observedAtMs, leaseDurationMs } = facts
+  const holder = current?.holderIdentity ?? ''
+  const isOwn = holder === identity
+  const heldForMs = (current?.leaseDurationSeconds ?? leaseDurationMs / 1000) * 1000
+  if (holder !== '' && !isOwn && observedAtMs + heldForMs > nowMs) return undefined
+  const now = microTimestamp(nowMs)
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: Math.max(1, Math.round(leaseDurationMs / 1000)),
+    acquireTime: isOwn ? (current?.acquireTime ?? now) : now,
+    renewTime: now,
+    leaseTransitions: (current?.leaseTransitions ?? 0) + (isOwn || current === undefined ? 0 : 1),
+  }
+}
+
+/** Leadership was lost while `lead` ran: the process must not go on as if it led. */
+export class LeadershipLostError extends Error {
+  constructor(name: string) {
+    super(`leadership of ${name} was lost`)
+    this.name = 'LeadershipLostError'
+  }
+}
+
+/**
+ * Waits for the lease, then runs `lead`, whose signal aborts when `signal` does or the lease is lost. Returns when `signal`
+ * aborted or `lead` returned, after giving the lease back; rejects with LeadershipLostError when it was lost, or with what
+ * `lead` rejects with.
+ */
+export async function runLeaderElection(
+  options: LeaderElectorOptions,
+  lead: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { leases, namespace, name, identity, clock, onNewLeader } = options
+  const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options
+  const log = options.log.with({ lease: `${namespace}/${name}`, identity })
+  let lease: KubeObject | undefined
+  let seen = ''
+  let observedAtMs = 0
+  let leader = ''
+
+  const observe = (found: KubeObject): void => {
+    lease = found
+    const record = JSON.stringify(found['spec'] ?? {})
+    if (record !== seen) {
+      seen = record
+      observedAtMs = clock.now()
+    }
+    const holder = (found['spec'] as LeaseRecord | undefined)?.holderIdentity ?? ''
+    if (holder !== leader) {
+      leader = holder
+      if (holder !== '') log.info('new leader', { leader: holder })
+      onNewLeader?.(holder)
+    }
+  }
+  const tryToHold = async (deadline: AbortSignal): Promise<boolean> => {
+    if (lease === undefined || leader !== identity) {
+      try {
+        observe(await leases.get({ namespace, name }, { signal: deadline }))
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound')) throw error
+        lease = undefined
+      }
+    }
+    const current = lease?.['spec'] as LeaseRecord | undefined
+    const spec = nextRecord(current, {
+      identity,
+      nowMs: clock.now(),
+      observedAtMs,
+      leaseDurationMs,
+    })
+    if (spec === undefined) return false
+    try {
+      const metadata = lease?.metadata ?? { namespace, name }
+      const options = { signal: deadline }
+      const written =
+        lease === undefined
+          ? await leases.create({ metadata, spec }, options)
+          : await leases.update({ ...lease, spec }, options)
+      observe(written)
+      return true
+    } catch (error) {
+      // The next try reads what is there now.
+      lease = undefined
+      throw error
+    }
+  }
+  const attempt = async (): Promise<boolean> => {
+    const deadline = new AbortController()
+    const cancel = clock.after(renewDeadlineMs, () => deadline.abort(new Error('no answer in time')))
+    try {
+      return await tryToHold(AbortSignal.any([signal, deadline.signal]))
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
+        log.warn('cannot reach the lease; trying again', { why: messageOf(error) })
+      return false
+    } finally {
+      cancel()
+    }
+  }
+  const release = async (): Promise<void> => {
+    if (leader !== identity || lease === undefined) return
+    const spec = lease['spec'] as LeaseRecord
+    try {
+      const now = microTimestamp(clock.now())
+      await leases.update({
+        ...lease,
+        spec: {
+          ...spec,
+          holderIdentity: '',
+          leaseDurationSeconds: 1,
+          renewTime: now,
+          acquireTime: now,
+        },
+      })
+      log.info('lease given back')
+    } catch (error) {
+      log.info('lease not given back; it will run out', { why: messageOf(error) })
+    }
+  }
+
+  try {
+    while (!(await attempt())) await clock.sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
+  } catch (error) {
+    if (signal.aborted) return
+    throw error
+  }
+  log.info('leading')
+
+  const stop = new AbortController()
+  const leading = AbortSignal.any([signal, stop.signal])
+  const renew = async (): Promise<void> => {
+    let renewedAtMs = clock.now()
+    while (!leading.aborted) {
+      await clock.sleep(retryPeriodMs, leading)
+      if (await attempt()) renewedAtMs = clock.now()
+      else if (leader !== identity || clock.now() - renewedAtMs >= renewDeadlineMs)
+        throw new LeadershipLostError(name)
+    }
+  }
+  const renewing = renew().catch((error: unknown) => {
+    if (leading.aborted) return
+    stop.abort(error)
+  })
+  try {
+    await lead(leading)
+  } finally {
+    const lost = stop.signal.aborted
+    stop.abort(new Error('no longer leading'))
+    await renewing
+    if (!lost) await release()
+  }
+  if (stop.signal.reason instanceof LeadershipLostError) throw stop.signal.reason
+}

@@ -1,0 +1,492 @@
+/**
+ * FakeCluster: an in-memory server behind the Client interface, for tests of controllers. It has resource versions,
+ * conflicts, watches, status sub-resources, generated names, finalizers and deletion; no defaults, validation or rights.
+ */
+import type { Dialect } from '../../components/api/dialect.ts'
+import { dialects } from '../../components/api/dialect.ts'
+import type { Client } from '../../components/client/client.ts'
+import type {
+  DeleteOptions,
+  ListOptions,
+  PatchType,
+  ResourceClient,
+  WatchEvent,
+  WatchOptions,
+  WriteOptions,
+} from '../../components/client/resource-client.ts'
+import type { RestClient } from '../../components/client/rest-client.ts'
+import { timestamp } from '../../components/component-base/clock.ts'
+import type { Clock } from '../../components/component-base/clock.ts'
+import { createEventQueue } from '../../components/component-base/event-queue.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { deepEqual, keyOf } from '../../components/machinery/object.ts'
+import type { Resource } from '../../components/machinery/resource.ts'
+import { apiVersionOf } from '../../components/machinery/resource.ts'
+import {
+  alreadyExists,
+  conflict,
+  expired,
+  notFound,
+  objectModified,
+} from '../../components/machinery/status-error.ts'
+
+export interface RecordedCall {
+  readonly verb: string
+  /** `pods`, `pods/status`. */
+  readonly resource: string
+  readonly key: string
+  readonly object?: unknown
+}
+
+type Reaction = (call: RecordedCall) => unknown
+
+interface Logged {
+  readonly version: number
+  readonly store: string
+  readonly event: WatchEvent
+}
+
+const copy = <T>(value: T): T => structuredClone(value)
+const nothing = new Set(['', undefined])
+
+function fieldOf(object: KubeObject, path: string): string {
+  let value: unknown = object
+  for (const part of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part]
+  return value === undefined || value === null ? '' : String(value)
+}
+
+/** `a=b`, `a!=b`, `a`, `!a`, joined by commas: what controllers use. */
+function matches(object: KubeObject, options: ListOptions): boolean {
+  const { namespace, fieldSelector = '', labelSelector = '' } = options
+  if (!nothing.has(namespace) && object.metadata.namespace !== namespace) return false
+  const labels = object.metadata.labels ?? {}
+  const test = (part: string, value: (name: string) => string | undefined): boolean => {
+    const [, name = '', operator = '', wanted = ''] = /^([^!=]+)(!=|==?)(.*)$/.exec(part) ?? []
+    if (operator === '')
+      return part.startsWith('!') ? value(part.slice(1)) === undefined : value(part) !== undefined
+    return (value(name) === wanted) === (operator !== '!=')
+  }
+  return (
+    fieldSelector
+      .split(',')
+      .every((part) => part === '' || test(part, (path) => fieldOf(object, path))) &&
+    labelSelector.split(',').every((part) => part === '' || test(part, (name) => labels[name]))
+  )
+}
+
+/** RFC 7386; lists are replaced, so it serves strategic patches only as far as those do not merge lists. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return copy(patch)
+  const result: Record<string, unknown> =
+    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name]
+    else result[name] = mergePatch(result[name], value)
+  }
+  return result
+}
+
+/** RFC 6902 add, replace and remove. */
+function jsonPatch(
+  target: KubeObject,
+  patch: readonly { op: string; path: string; value?: unknown }[],
+) {
+  const result = copy(target)
+  for (const { op, path, value } of patch) {
+    const parts = path
+      .slice(1)
+      .split('/')
+      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    const last = parts.pop() ?? ''
+    // oxlint-disable-next-line typescript/no-explicit-any -- any JSON
+    const parent = parts.reduce<any>((at, part) => at[part], result)
+    if (op === 'remove') {
+      if (Array.isArray(parent)) parent.splice(Number(last), 1)
+      else delete parent[last]
+    } else if (Array.isArray(parent) && op === 'add') {
+      parent.splice(last === '-' ? parent.length : Number(last), 0, value)
+    } else parent[last] = value
+  }
+  return result
+}
+
+export class FakeCluster {
+  readonly clock: Clock
+  readonly dialect: Dialect
+  /** Every call of every client, in order, watches and lists too. */
+  readonly calls: RecordedCall[] = []
+  readonly #objects = new Map<string, Map<string, KubeObject>>()
+  readonly #reactions: { verb: string; resource: string; react: Reaction }[] = []
+  readonly #watches = new Set<(logged: Logged) => void>()
+  readonly #enders = new Set<(error: unknown) => void>()
+  #log: Logged[] = []
+  #version = 100
+  #oldest = 0
+  #names = 0
+
+  constructor(clock: Clock, dialect: Dialect = dialects.kubernetes) {
+    this.clock = clock
+    this.dialect = dialect
+  }
+
+  /** Calls of writing verbs, as `create pods default/web`. */
+  get writes(): string[] {
+    return this.calls
+      .filter(({ verb }) => !['get', 'list', 'watch'].includes(verb))
+      .map(({ verb, resource, key }) => `${verb} ${resource} ${key}`)
+  }
+
+  /** Before each such call (`*` is any verb) `react` runs: what it throws the caller gets; a value it returns is the answer. */
+  react(verb: string, resource: string, react: Reaction): () => void {
+    const entry = { verb, resource, react }
+    this.#reactions.unshift(entry)
+    return () => void this.#reactions.splice(this.#reactions.indexOf(entry), 1)
+  }
+
+  /** Puts an object in as it is, without a recorded call; metadata it lacks is filled in. */
+  seed<T extends KubeObject>(resource: Resource, object: T): T {
+    return this.#insert(resource, object) as T
+  }
+
+  /** What is stored; undefined for nothing. A copy. */
+  peek<T extends KubeObject = KubeObject>(resource: Resource, key: string): T | undefined {
+    const found = this.#store(resource).get(key)
+    return found === undefined ? undefined : (copy(found) as T)
+  }
+
+  /** All stored objects of the resource, by key. Copies. */
+  all<T extends KubeObject = KubeObject>(resource: Resource): T[] {
+    return [...this.#store(resource).values()].map((object) => copy(object) as T)
+  }
+
+  /** Changes a stored object as another client would. */
+  change(resource: Resource, key: string, edit: (object: KubeObject) => void): KubeObject {
+    const object = copy(this.#mustGet(resource, key))
+    edit(object)
+    return this.#replace(resource, object)
+  }
+
+  /** Deletes a stored object as another client would. */
+  remove(resource: Resource, key: string): void {
+    this.#delete(resource, key, {})
+  }
+
+  /** Ends all open watches: cleanly, or with the error. */
+  endWatches(error?: unknown): void {
+    for (const end of [...this.#enders]) end(error)
+  }
+
+  /** Forgets history: a watch from before now gets 410. */
+  compact(): void {
+    this.#oldest = this.#version
+    this.#log = []
+  }
+
+  client(): Client {
+    const clients = new Map<Resource, ResourceClient>()
+    return {
+      resource: <T extends KubeObject>(resource: Resource) => {
+        const known = clients.get(resource) ?? this.#resourceClient(resource)
+        clients.set(resource, known)
+        return known as unknown as ResourceClient<T>
+      },
+      rest: {} as RestClient,
+      dialect: this.dialect,
+      clock: this.clock,
+      log: silentLog,
+      close: () => {},
+    }
+  }
+
+  #id(resource: Resource): string {
+    return resource.storagePrefix
+  }
+
+  #store(resource: Resource): Map<string, KubeObject> {
+    const id = this.#id(resource)
+    const store = this.#objects.get(id) ?? new Map<string, KubeObject>()
+    this.#objects.set(id, store)
+    return store
+  }
+
+  #mustGet(resource: Resource, key: string): KubeObject {
+    const found = this.#store(resource).get(key)
+    if (found === undefined) throw notFound(resource, key.slice(key.indexOf('/') + 1))
+    return found
+  }
+
+  #emit(resource: Resource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
+    const logged = { version: this.#version, store: this.#id(resource), event: { type, object } }
+    this.#log.push(logged)
+    for (const watch of [...this.#watches]) watch(logged)
+  }
+
+  #insert(resource: Resource, given: KubeObject): KubeObject {
+    const object = copy(given)
+    const { metadata } = object
+    if (metadata.name === undefined) {
+      this.#names += 1
+      metadata.name = `${metadata.generateName ?? ''}${String(this.#names).padStart(5, '0')}`
+    }
+    if (this.#store(resource).has(keyOf(object))) throw alreadyExists(resource, metadata.name)
+    this.#version += 1
+    object.apiVersion = apiVersionOf(resource)
+    object.kind = resource.kind
+    metadata.uid ??= this.clock.uuid()
+    metadata.creationTimestamp ??= timestamp(this.clock.now())
+    metadata.generation ??= 1
+    metadata.resourceVersion = String(this.#version)
+    this.#store(resource).set(keyOf(object), object)
+    this.#emit(resource, 'ADDED', object)
+    return copy(object)
+  }
+
+  #replace(resource: Resource, object: KubeObject): KubeObject {
+    const key = keyOf(object)
+    const old = this.#mustGet(resource, key)
+    const next = copy(object)
+    next.apiVersion = apiVersionOf(resource)
+    next.kind = resource.kind
+    next.metadata.uid = old.metadata.uid as string
+    next.metadata.creationTimestamp = old.metadata.creationTimestamp as string
+    next.metadata.resourceVersion = old.metadata.resourceVersion as string
+    if (old.metadata.deletionTimestamp !== undefined)
+      next.metadata.deletionTimestamp = old.metadata.deletionTimestamp
+    if (deepEqual(old, next)) return copy(old)
+    if (!deepEqual(old['spec'], next['spec']))
+      next.metadata.generation = (old.metadata.generation ?? 1) + 1
+    this.#version += 1
+    next.metadata.resourceVersion = String(this.#version)
+    if (next.metadata.deletionTimestamp !== undefined && !next.metadata.finalizers?.length) {
+      this.#store(resource).delete(key)
+      this.#emit(resource, 'DELETED', next)
+      return copy(next)
+    }
+    this.#store(resource).set(key, next)
+    this.#emit(resource, 'MODIFIED', next)
+    return copy(next)
+  }
+
+  #delete(resource: Resource, key: string, options: DeleteOptions): KubeObject {
+    const old = this.#mustGet(resource, key)
+    const { uid, resourceVersion } = options.preconditions ?? {}
+    const name = old.metadata.name ?? ''
+    if (uid !== undefined && uid !== old.metadata.uid)
+      throw conflict(resource, name, `Precondition failed: UID in precondition: ${uid}`)
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion)
+      throw conflict(resource, name, `Precondition failed: ${resourceVersion}`)
+    const added = { Orphan: 'orphan', Foreground: 'foregroundDeletion', Background: '' }
+    const finalizer = added[options.propagationPolicy ?? 'Background']
+    const finalizers = [
+      ...(old.metadata.finalizers ?? []),
+      ...(finalizer === '' ? [] : [finalizer]),
+    ]
+    this.#version += 1
+    const next = copy(old)
+    next.metadata.resourceVersion = String(this.#version)
+    if (finalizers.length === 0) {
+      this.#store(resource).delete(key)
+      this.#emit(resource, 'DELETED', next)
+      return copy(next)
+    }
+    if (old.metadata.deletionTimestamp !== undefined) return copy(old)
+    next.metadata.deletionTimestamp = timestamp(this.clock.now())
+    next.metadata.finalizers = finalizers
+    this.#store(resource).set(key, next)
+    this.#emit(resource, 'MODIFIED', next)
+    return copy(next)
+  }
+
+  #call(call: RecordedCall): { answer: unknown } | undefined {
+    this.calls.push(call)
+    for (const { verb, resource, react } of this.#reactions) {
+      if ((verb !== '*' && verb !== call.verb) || (resource !== '*' && resource !== call.resource))
+        continue
+      const answer = react(call)
+      if (answer !== undefined) return { answer }
+    }
+    return undefined
+  }
+
+  #update(resource: Resource, object: KubeObject, options: WriteOptions): KubeObject {
+    const old = this.#mustGet(resource, keyOf(object))
+    const sent = object.metadata.resourceVersion
+    if (sent !== undefined && sent !== old.metadata.resourceVersion)
+      throw conflict(resource, object.metadata.name ?? '', objectModified)
+    const { subresource } = options
+    if (subresource === 'status') {
+      const { metadata } = object
+      const { labels, annotations } = metadata
+      return this.#replace(resource, {
+        ...old,
+        metadata: {
+          ...old.metadata,
+          ...(labels && { labels }),
+          ...(annotations && { annotations }),
+        },
+        status: object['status'],
+      })
+    }
+    const hasStatus = resource.subresources.some(({ name }) => name === 'status')
+    const keepStatus = subresource === undefined && hasStatus
+    return this.#replace(resource, {
+      ...object,
+      ...(keepStatus && old['status'] !== undefined ? { status: old['status'] } : {}),
+    })
+  }
+
+  #patch(
+    resource: Resource,
+    ref: { namespace?: string | undefined; name: string },
+    patch: unknown,
+    options: WriteOptions & { type: PatchType },
+  ): KubeObject {
+    const key = ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name
+    const old = this.#store(resource).get(key)
+    if (old === undefined) {
+      if (options.type === 'apply') return this.#insert(resource, patch as KubeObject)
+      throw notFound(resource, ref.name)
+    }
+    const next = (
+      options.type === 'json'
+        ? jsonPatch(old, patch as { op: string; path: string }[])
+        : mergePatch(old, patch)
+    ) as KubeObject
+    const hasVersion = (patch as { metadata?: { resourceVersion?: string } }).metadata
+      ?.resourceVersion
+    if (hasVersion === undefined) delete next.metadata.resourceVersion
+    return this.#update(resource, next, options)
+  }
+
+  async *#watch(
+    resource: Resource,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent> {
+    const from = Number(options.resourceVersion ?? '0')
+    if (from !== 0 && from < this.#oldest)
+      throw expired(`too old resource version: ${from} (${this.#oldest})`)
+    const queue = createEventQueue<WatchEvent>(100_000)
+    const store = this.#id(resource)
+    const visible = new Set<string>()
+    const deliver = (logged: Logged): void => {
+      if (logged.store !== store) return
+      const { object } = logged.event
+      const key = keyOf(object)
+      const isMatch = logged.event.type !== 'DELETED' && matches(object, options)
+      if (!isMatch && !visible.has(key) && !matches(object, options)) return
+      const type = isMatch ? (visible.has(key) ? 'MODIFIED' : 'ADDED') : 'DELETED'
+      if (isMatch) visible.add(key)
+      else visible.delete(key)
+      queue.push({ type, object: copy(object) })
+    }
+    // What the watcher's list showed it, so that a first change is told as a change.
+    for (const object of this.#store(resource).values()) {
+      if (Number(object.metadata.resourceVersion) <= from && matches(object, options))
+        visible.add(keyOf(object))
+    }
+    for (const { version, event } of this.#log) {
+      if (version > from && event.type !== 'ADDED' && matches(event.object, options))
+        visible.add(keyOf(event.object))
+    }
+    for (const logged of this.#log) if (logged.version > from) deliver(logged)
+    const end = (error?: unknown): void => queue.end(error)
+    const abort = (): void => queue.end(signal.reason)
+    this.#watches.add(deliver)
+    this.#enders.add(end)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    try {
+      yield* queue
+    } finally {
+      this.#watches.delete(deliver)
+      this.#enders.delete(end)
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  #resourceClient(resource: Resource): ResourceClient {
+    const named = (subresource?: string): string =>
+      subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`
+    const keyFor = (ref: { namespace?: string | undefined; name: string }): string =>
+      ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name
+    const answer = async <T>(call: RecordedCall, act: () => T): Promise<T> => {
+      const reacted = this.#call(call)
+      return reacted === undefined ? act() : (copy(reacted.answer) as T)
+    }
+    const update = (object: KubeObject, options: WriteOptions = {}): Promise<KubeObject> =>
+      answer(
+        {
+          verb: 'update',
+          resource: named(options.subresource),
+          key: keyOf(object),
+          object: copy(object),
+        },
+        () => this.#update(resource, object, options),
+      )
+    return {
+      resource,
+      get: (ref, options = {}) =>
+        answer({ verb: 'get', resource: named(options.subresource), key: keyFor(ref) }, () =>
+          copy(this.#mustGet(resource, keyFor(ref))),
+        ),
+      list: (options = {}) =>
+        answer({ verb: 'list', resource: named(), key: options.namespace ?? '' }, () => ({
+          kind: resource.listKind,
+          apiVersion: apiVersionOf(resource),
+          metadata: { resourceVersion: String(this.#version) },
+          items: this.all(resource).filter((object) => matches(object, options)),
+        })),
+      create: (object, options = {}) =>
+        answer(
+          {
+            verb: 'create',
+            resource: named(options.subresource),
+            key: keyOf(object),
+            object: copy(object),
+          },
+          () => (resource.virtual ? copy(object) : this.#insert(resource, object)),
+        ),
+      createSubresource: (ref, subresource, object) =>
+        answer(
+          { verb: 'create', resource: named(subresource), key: keyFor(ref), object: copy(object) },
+          () => copy(object),
+        ),
+      update,
+      updateStatus: (object, options = {}) => update(object, { ...options, subresource: 'status' }),
+      patch: (ref, patch, options) =>
+        answer(
+          {
+            verb: 'patch',
+            resource: named(options.subresource),
+            key: keyFor(ref),
+            object: copy(patch),
+          },
+          () => this.#patch(resource, ref, patch, options),
+        ),
+      delete: (ref, options = {}) =>
+        answer(
+          {
+            verb: 'delete',
+            resource: named(),
+            key: keyFor(ref),
+            object: { ...options, signal: undefined },
+          },
+          () => this.#delete(resource, keyFor(ref), options),
+        ),
+      deleteCollection: (options, deleteOptions = {}) =>
+        answer(
+          { verb: 'deletecollection', resource: named(), key: options.namespace ?? '' },
+          () => {
+            for (const object of this.all(resource))
+              if (matches(object, options)) this.#delete(resource, keyOf(object), deleteOptions)
+          },
+        ),
+      watch: (options, signal) => {
+        this.#call({ verb: 'watch', resource: named(), key: options.namespace ?? '' })
+        return this.#watch(resource, options, signal)
+      },
+    }
+  }
+}
