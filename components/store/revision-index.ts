@@ -17,6 +17,11 @@ export interface Version {
   previous: Version | undefined
 }
 
+/** One key's versions; `newest` may be pending. Shared by the live order and its snapshots, which look past what is too new. */
+interface KeyHistory {
+  newest: Version | undefined
+}
+
 export interface ScanOptions {
   readonly prefix: string
   readonly from?: string | undefined
@@ -24,7 +29,9 @@ export interface ScanOptions {
 }
 
 export class RevisionIndex {
-  readonly #newest = new SortedMap<string, Version>(compareUtf8)
+  readonly #byKey = new Map<string, KeyHistory>()
+  /** The same histories in key order. It changes only when a key comes or goes. */
+  readonly #inOrder = new SortedMap<string, KeyHistory>(compareUtf8)
   /** Commits after `#compacted`, one for each revision. */
   #log: Version[] = []
   #committed = 0
@@ -48,17 +55,17 @@ export class RevisionIndex {
 
   /** What the key holds once everything pending has committed; undefined when it does not exist then. */
   head(key: string): Version | undefined {
-    return existing(this.#newest.get(key))
+    return existing(this.newest(key))
   }
 
   /** The newest version of the key, a deletion included, committed or pending. */
   newest(key: string): Version | undefined {
-    return this.#newest.get(key)
+    return this.#byKey.get(key)?.newest
   }
 
   /** What the key held at a revision. The caller checks that the revision is one the index has. */
   at(key: string, revision: number): Version | undefined {
-    return versionAt(this.#newest.get(key), revision)
+    return versionAt(this.newest(key), revision)
   }
 
   isCommitted(version: Version): boolean {
@@ -68,19 +75,29 @@ export class RevisionIndex {
   /** Adds a pending version under the next revision. `value` null deletes. */
   append(key: string, value: Buffer | null): Version {
     if (!key.isWellFormed()) throw new TypeError(`the key ${JSON.stringify(key)} has no UTF-8 form`)
-    const previous = this.#newest.get(key)
+    const previous = this.newest(key)
     const revision = this.#committed + ++this.#pending
     const createRevision = value === null ? 0 : previous?.createRevision || revision
-    // The first version's key serves all later ones, so that a busy key is in memory once.
-    const version: Version = {
-      key: previous?.key ?? key,
-      revision,
-      createRevision,
-      value: value ?? undefined,
-      previous,
+    // A busy key is in memory once.
+    const kept = previous?.key ?? key
+    return this.#add({ key: kept, revision, createRevision, value: value ?? undefined, previous })
+  }
+
+  #add(version: Version): Version {
+    const history = this.#byKey.get(version.key)
+    if (history !== undefined) {
+      history.newest = version
+      return version
     }
-    this.#newest.set(version.key, version)
+    const added: KeyHistory = { newest: version }
+    this.#byKey.set(version.key, added)
+    this.#inOrder.set(version.key, added)
     return version
+  }
+
+  #remove(key: string): void {
+    this.#byKey.delete(key)
+    this.#inOrder.delete(key)
   }
 
   /** Makes the oldest pending version the newest committed one. */
@@ -94,22 +111,19 @@ export class RevisionIndex {
   /** Takes back every pending version; `versions` are all of them in the order they were appended. */
   rollback(versions: readonly Version[]): void {
     for (const { key, previous } of versions.toReversed()) {
-      if (previous === undefined) this.#newest.delete(key)
-      else this.#newest.set(key, previous)
+      const history = this.#byKey.get(key)
+      if (previous === undefined) this.#remove(key)
+      else if (history !== undefined) history.newest = previous
     }
     this.#pending -= versions.length
   }
 
   /** Adds a stored version, in revision order, while a store opens. Throws when one after the compacted revision is missing. */
   restore(stored: { key: string; revision: number; createRevision: number }): void {
-    const previous = this.#newest.get(stored.key)
-    const version: Version = {
-      ...stored,
-      key: previous?.key ?? stored.key,
-      value: undefined,
-      previous,
-    }
-    this.#newest.set(version.key, version)
+    const previous = this.newest(stored.key)
+    // A busy key is in memory once.
+    const key = previous?.key ?? stored.key
+    const version = this.#add({ ...stored, key, value: undefined, previous })
     if (stored.revision <= this.#compacted) return
     if (stored.revision !== this.#committed + 1)
       throw new Error(`revision ${this.#committed + 1} is missing`)
@@ -131,7 +145,7 @@ export class RevisionIndex {
     version.previous = undefined
     const gone = existing(previous) === undefined ? [] : [(previous as Version).revision]
     if (version.createRevision > 0) return gone
-    if (this.#newest.get(version.key) === version) this.#newest.delete(version.key)
+    if (this.newest(version.key) === version) this.#remove(version.key)
     return [...gone, version.revision]
   }
 
@@ -145,9 +159,9 @@ export class RevisionIndex {
   *scan(options: ScanOptions): Generator<Version> {
     const { prefix, from, atRevision } = options
     const start = from !== undefined && compareUtf8(from, prefix) > 0 ? from : prefix
-    for (const [key, newest] of this.#newest.snapshot().entries(start)) {
+    for (const [key, history] of this.#inOrder.snapshot().entries(start)) {
       if (!key.startsWith(prefix)) return
-      const version = versionAt(newest, atRevision)
+      const version = versionAt(history.newest, atRevision)
       if (version !== undefined) yield version
     }
   }

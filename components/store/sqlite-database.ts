@@ -39,6 +39,7 @@ export class SqliteDatabase {
   readonly #select: StatementSync
   readonly #delete: StatementSync
   readonly #scan: StatementSync
+  #lastRevision: number
 
   /**
    * Opens or creates the file (mode 0600) and locks it until `close` or the end of the process, however it ends.
@@ -66,6 +67,8 @@ export class SqliteDatabase {
         'SELECT revision, create_revision, key FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
       )
       this.#scan.setReturnArrays(true)
+      const lastRevision = Number(scalar(this.#db, 'SELECT max(revision) FROM log'))
+      this.#lastRevision = Math.max(lastRevision, this.compactedRevision())
     } catch (error) {
       this.#db.close()
       throw cannotOpen(path, error)
@@ -73,8 +76,7 @@ export class SqliteDatabase {
   }
 
   compactedRevision(): number {
-    const row = this.#db.prepare("SELECT value FROM meta WHERE name = 'compacted'").get()
-    return Number(row?.['value'])
+    return Number(scalar(this.#db, "SELECT value FROM meta WHERE name = 'compacted'"))
   }
 
   /** See Calls.load. Throws `cannot-open` when the file turns out to be damaged. */
@@ -95,7 +97,11 @@ export class SqliteDatabase {
   commit(request: CommitRequest): PackedValues {
     const { firstRevision, keys, createRevisions, values, replaced } = request
     let answer = packValues([])
+    if (keys.length === 0) return answer
     const write = (): void => {
+      // A batch behind one that failed must not commit.
+      if (firstRevision !== this.#lastRevision + 1)
+        throw new Error(`revision ${firstRevision} does not follow ${this.#lastRevision}`)
       answer = packValues(replaced.map((revision) => this.#keptValue(revision)))
       let offset = 0
       for (const [i, key] of keys.entries()) {
@@ -105,7 +111,9 @@ export class SqliteDatabase {
         offset += Math.max(length, 0)
       }
     }
-    this.#transaction(write, firstRevision + keys.length - 1)
+    const lastRevision = firstRevision + keys.length - 1
+    this.#transaction(write, lastRevision)
+    this.#lastRevision = lastRevision
     return answer
   }
 
@@ -184,10 +192,10 @@ function createFile(path: string): void {
 function prepareFile(db: DatabaseSync, path: string): void {
   // The lock comes with the first access and, in this mode, stays. It is the kernel's, so it ends with the process.
   db.exec('PRAGMA locking_mode = EXCLUSIVE')
-  const tables = Number(pragma(db, 'SELECT count(*) FROM sqlite_schema'))
-  if (tables > 0 && pragma(db, 'PRAGMA application_id') !== applicationId)
+  const tables = Number(scalar(db, 'SELECT count(*) FROM sqlite_schema'))
+  if (tables > 0 && scalar(db, 'PRAGMA application_id') !== applicationId)
     throw new StoreError('cannot-open', `${path} is an SQLite file of another program`)
-  const found = Number(pragma(db, 'PRAGMA user_version'))
+  const found = Number(scalar(db, 'PRAGMA user_version'))
   if (found > schemaVersion)
     throw new StoreError(
       'cannot-open',
@@ -220,7 +228,7 @@ function createTables(db: DatabaseSync): void {
   `)
 }
 
-function pragma(db: DatabaseSync, sql: string): unknown {
+function scalar(db: DatabaseSync, sql: string): unknown {
   return Object.values(db.prepare(sql).get() ?? {})[0]
 }
 

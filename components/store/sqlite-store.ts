@@ -29,9 +29,12 @@ import { WatchHub } from './watch-hub.ts'
 /** Bounds of one flush: what waits longer than the flush itself gains nothing by company. */
 const maxBatchTxns = 1024
 const maxBatchBytes = 8_000_000
+/** Two, so that the thread never waits for the main thread. Fewer txns than `minSplitTxns` are not worth two flushes. */
+const maxInFlight = 2
+const minSplitTxns = 16
 /** Bytes of the newest commits kept in memory; mostly they are the very buffers that the API server keeps. */
 const recentBytes = 32_000_000
-const loadRows = 4096
+const loadRows = 2048
 const rangeKeys = 256
 /** Revisions dropped in one flush, which commits may have to wait for. */
 const compactRevisions = 500
@@ -96,7 +99,9 @@ class SqliteStore implements Store {
   readonly #hub: WatchHub
   readonly #recent = new RecentValues(recentBytes)
   #queue: QueuedTxn[] = []
-  #committing: Promise<void> | undefined
+  /** Batches that the thread has, oldest first. */
+  #inFlight: (readonly QueuedTxn[])[] = []
+  #drained: (() => void) | undefined
   #compacting: Promise<void> = Promise.resolve()
   /** Dropped from the index but, as far as known, not yet from the file. */
   #dropped: number[] = []
@@ -169,7 +174,8 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#closing ??= (async () => {
-      await this.#committing
+      if (this.#queue.length + this.#inFlight.length > 0)
+        await new Promise<void>((resolve) => (this.#drained = resolve))
       await this.#compacting
       this.#hub.close()
       await this.#thread.stop()
@@ -198,33 +204,43 @@ class SqliteStore implements Store {
   async #enqueue(txn: Omit<QueuedTxn, 'resolve' | 'reject'>): Promise<TxnResult> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...txn, resolve, reject })
-      this.#committing ??= this.#commitQueue()
+      // Not at once: promises that this turn settles may add more txns, and they shall share the flush.
+      if (this.#queue.length === 1) process.nextTick(() => this.#flush())
     })
   }
 
-  async #commitQueue(): Promise<void> {
-    // Promises that this turn settles may add more txns; they shall share the first flush.
-    await new Promise<void>((resolve) => process.nextTick(resolve))
-    while (this.#queue.length > 0) {
-      const batch = takeBatch(this.#queue)
-      try {
-        this.#settle(batch, await this.#write(batch))
-      } catch (error) {
-        this.#fail(batch, error)
-      }
+  /** Keeps the thread busy with one batch while the main thread settles the one before and gathers the next. */
+  #flush(): void {
+    while (this.#queue.length > 0 && this.#inFlight.length < maxInFlight) {
+      const isIdle = this.#inFlight.length === 0
+      const half = isIdle && this.#queue.length >= minSplitTxns ? this.#queue.length >> 1 : Infinity
+      const batch = takeBatch(this.#queue, half)
+      this.#inFlight.push(batch)
+      void this.#commit(batch)
     }
-    this.#committing = undefined
+  }
+
+  async #commit(batch: readonly QueuedTxn[]): Promise<void> {
+    try {
+      const replaced = await this.#write(batch)
+      this.#inFlight.shift()
+      this.#settle(batch, replaced)
+    } catch (error) {
+      // Once a batch has failed, those behind it fail too, and have been told so already.
+      if (!this.#inFlight.includes(batch)) return
+      this.#fail(error)
+    }
+    this.#flush()
+    if (this.#inFlight.length === 0) this.#drained?.()
   }
 
   /** Makes a batch durable; answers the replaced values that are not in memory, in order. */
   async #write(batch: readonly QueuedTxn[]): Promise<(Buffer | undefined)[]> {
     const commits = batch.filter(isCommit)
-    const [first] = commits
-    if (first === undefined) return []
     const versions = commits.map(({ version }) => version)
     const values = packValues(versions.map(({ value }) => value))
     const request: CommitRequest = {
-      firstRevision: first.version.revision,
+      firstRevision: versions[0]?.revision ?? 0,
       keys: versions.map(({ key }) => key),
       createRevisions: versions.map(({ createRevision }) => createRevision),
       values,
@@ -250,9 +266,10 @@ class SqliteStore implements Store {
     for (const txn of batch) txn.resolve(txn.result())
   }
 
-  /** Nothing of the batch is durable, and what has been queued since was numbered after it. */
-  #fail(batch: readonly QueuedTxn[], cause: unknown): void {
-    const failed = [...batch, ...this.#queue]
+  /** The oldest batch is not durable, and everything behind it was numbered after it. */
+  #fail(cause: unknown): void {
+    const failed = [...this.#inFlight.flat(), ...this.#queue]
+    this.#inFlight = []
     this.#queue = []
     this.#index.rollback(failed.filter(isCommit).map(({ version }) => version))
     const message = cause instanceof Error ? cause.message : String(cause)
@@ -336,10 +353,10 @@ function takeFrom<T>(iterator: Iterator<T>, count: number): T[] {
   return taken
 }
 
-function takeBatch(queue: QueuedTxn[]): QueuedTxn[] {
+function takeBatch(queue: QueuedTxn[], maxTxns: number): QueuedTxn[] {
   let bytes = 0
   let count = 0
-  while (count < queue.length && count < maxBatchTxns && bytes < maxBatchBytes)
+  while (count < queue.length && count < Math.min(maxTxns, maxBatchTxns) && bytes < maxBatchBytes)
     bytes += queue[count++]?.version?.value?.length ?? 0
   return queue.splice(0, count)
 }
