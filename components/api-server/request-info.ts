@@ -77,9 +77,7 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
   }
   const [plural = '', name = '', subresource = '', ...more] = rest
   let verb = methodVerbs[method] ?? method.toLowerCase()
-  if (subresource === 'proxy') {
-    verb = method === 'GET' || method === 'HEAD' ? 'get' : verb
-  } else if (verb === 'get' && subresource === '') {
+  if (verb === 'get' && subresource === '') {
     if (queryFlag(query, 'watch')) verb = 'watch'
     else if (name === '') verb = 'list'
   } else if (verb === 'delete' && name === '') {

@@ -1,6 +1,6 @@
 /** respond: results and errors -> answers. The one place where an error becomes a Status on the wire. */
 import { dump } from './yaml.ts'
-import { BodyTooLargeError } from '../component-base/http.ts'
+import { BodyTooLargeError, RequestAbortedError } from '../component-base/http.ts'
 import { internalError, StatusError } from '../machinery/status-error.ts'
 import { StoreError } from '../store/store.ts'
 import type { Answer } from './request.ts'
@@ -42,9 +42,14 @@ export function restyle(answer: Answer, style: 'yaml' | 'pretty'): Answer {
 export function asStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error
   if (error instanceof BodyTooLargeError) {
-    return new StatusError('RequestEntityTooLarge', 'Request entity too large: limit is 3145728', {
-      cause: error,
-    })
+    return new StatusError(
+      'RequestEntityTooLarge',
+      `Request entity too large: limit is ${error.maxBytes}`,
+      { details: {}, cause: error },
+    )
+  }
+  if (error instanceof RequestAbortedError) {
+    return new StatusError('Timeout', error.message, { code: 408, cause: error })
   }
   if (error instanceof StoreError) {
     if (error.code === 'compacted') {

@@ -2,6 +2,8 @@
 import { timestamp } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import { conflict, notFound } from '../../machinery/status-error.ts'
+import { Entry } from '../watch-cache/entry.ts'
+import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { isReadyToGo, objectKey, type Registry } from './registry.ts'
 import type { Strategy } from './strategy.ts'
 import type { DeleteRequest, Written } from './write.ts'
@@ -100,7 +102,11 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
       strategy.afterDelete?.(old)
       return { entry: removed, outcome: 'removed' }
     }
-    const written = await registry.commit(request, key, current.revision, draft)
+    const bytes = encodeForStore(draft)
+    if (new Entry(key, current.revision, bytes).bytes.equals(current.bytes)) {
+      return { entry: current, outcome: 'terminating' }
+    }
+    const written = await registry.commit(request, key, current.revision, bytes)
     if (written !== undefined) return { entry: written, outcome: 'terminating' }
   }
 }

@@ -18,7 +18,6 @@ import {
   isStatusError,
   notFound,
   objectModified,
-  StatusError,
   type FieldError,
 } from '../../machinery/status-error.ts'
 import type { Store } from '../../store/store.ts'

@@ -16,6 +16,8 @@ export interface WatcherOptions {
   /** Names the representation; equal names share encoded frames. */
   readonly form: string
   readonly encode: FrameEncoder
+  /** The encoder of the very first frame, once, where it differs; those frames are not shared. */
+  takeFirst(): FrameEncoder | undefined
   /** Most bytes queued before the watcher is cut off. */
   readonly maxQueuedBytes: number
 }
@@ -42,12 +44,25 @@ export class Watcher {
     return this.#revision
   }
 
+  /** Whether a key is in this watcher's part of the collection. */
+  #covers(key: string): boolean {
+    const { keyPrefix, exactKey } = this.#options
+    return exactKey ? key === keyPrefix : key.startsWith(keyPrefix)
+  }
+
+  /** Queues an entry of the present state as an addition, if it matches. Not bounded: it is the list the client asked for. */
+  initial(entry: Entry): void {
+    const { matches, encode, takeFirst } = this.#options
+    if (!this.#covers(entry.key) || (matches !== undefined && !matches(entry))) return
+    const encodeOne = takeFirst() ?? encode
+    this.#frames.push(encodeOne('ADDED', entry))
+  }
+
   /** Takes a commit: decides what it means for this watcher and queues the frame. */
   offer(event: CacheEvent): void {
     this.#revision = event.revision
-    const { keyPrefix, exactKey, matches } = this.#options
-    const key = event.key
-    if (exactKey ? key !== keyPrefix : !key.startsWith(keyPrefix)) return
+    const { matches } = this.#options
+    if (!this.#covers(event.key)) return
     const isIn =
       event.entry !== undefined && (matches === undefined || matches(event.entry))
     const wasIn =
@@ -58,11 +73,16 @@ export class Watcher {
 
   #queue(event: CacheEvent, type: WatchEventType): void {
     if (this.#overflowed) return
+    // A deletion shows the last state at the deleting revision; leaving the selector shows the last matching one.
+    const shown = type === 'DELETED' || event.entry === undefined ? event.lastSeen() : event.entry
+    const encodeFirst = this.#options.takeFirst()
+    if (encodeFirst !== undefined) {
+      this.push(encodeFirst(type, shown))
+      return
+    }
     const name = `${type} ${this.#options.form}`
     let frame = event.frames.get(name)
     if (frame === undefined) {
-      // A deletion shows the last state at the deleting revision; leaving the selector shows the last matching one.
-      const shown = type === 'DELETED' || event.entry === undefined ? event.lastSeen() : event.entry
       frame = this.#options.encode(type, shown)
       event.frames.set(name, frame)
     }

@@ -1,0 +1,107 @@
+/** Verifies a peer's certificate chain for client authentication, as Go's x509 does for upstream. */
+import { X509Certificate } from 'node:crypto'
+import type { PeerCertificate } from '../request.ts'
+
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
+const ANY_USAGE = '2.5.29.37.0'
+/** DER of the identifier of the NameConstraints extension, which node:crypto does not evaluate. */
+const NAME_CONSTRAINTS = Buffer.from('0603551d1e', 'hex')
+/** Longest path that is tried; real ones have two or three certificates. */
+const MAX_DEPTH = 6
+/** Certificates a client may send besides its own. */
+const MAX_INTERMEDIATES = 8
+
+/** Certificates that are trusted as they are. */
+export type TrustedAuthorities = readonly X509Certificate[]
+
+/** All certificates of a PEM text. Throws when there is none or one is malformed. */
+export function parseAuthorities(pem: string): TrustedAuthorities {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (blocks.length === 0)
+    throw new Error('data does not contain any valid RSA or ECDSA certificates')
+  return blocks.map((block) => new X509Certificate(block))
+}
+
+export type ChainResult =
+  | {
+      readonly ok: true
+      readonly leaf: X509Certificate
+      /** While this window lasts the verdict stands: every certificate of the path is valid in it. */
+      readonly notBeforeMs: number
+      readonly notAfterMs: number
+    }
+  | { readonly ok: false; readonly why: string }
+
+function window(certificate: X509Certificate): { from: number; to: number } {
+  return { from: certificate.validFromDate.getTime(), to: certificate.validToDate.getTime() }
+}
+
+/** A certificate without the extension may be used for anything. */
+function allowsClientAuth(certificate: X509Certificate): boolean {
+  const usages = certificate.keyUsage as string[] | undefined
+  return usages === undefined || usages.includes(CLIENT_AUTH) || usages.includes(ANY_USAGE)
+}
+
+function mayIssue(issuer: X509Certificate, subject: X509Certificate): boolean {
+  return (
+    issuer.ca &&
+    allowsClientAuth(issuer) &&
+    !issuer.raw.includes(NAME_CONSTRAINTS) &&
+    subject.checkIssued(issuer) &&
+    subject.verify(issuer.publicKey)
+  )
+}
+
+/**
+ * Finds a path from the peer's certificate to a trusted authority in which every certificate is valid now and may be
+ * used for client authentication. A path through name constraints is refused, as they cannot be evaluated here.
+ */
+export function verifyClientChain(
+  peer: PeerCertificate,
+  trusted: TrustedAuthorities,
+  nowMs: number,
+): ChainResult {
+  let leaf: X509Certificate
+  let intermediates: X509Certificate[]
+  try {
+    leaf = new X509Certificate(peer.der)
+    intermediates = peer.intermediates
+      .slice(0, MAX_INTERMEDIATES)
+      .map((der) => new X509Certificate(der))
+  } catch (error) {
+    return { ok: false, why: `x509: malformed certificate: ${String(error)}` }
+  }
+  let why = 'x509: certificate signed by unknown authority'
+  const isValidNow = (certificate: X509Certificate): boolean => {
+    const { from, to } = window(certificate)
+    if (nowMs >= from && nowMs <= to) return true
+    why = 'x509: certificate has expired or is not yet valid'
+    return false
+  }
+  const pathFrom = (from: X509Certificate, depth: number): X509Certificate[] | undefined => {
+    for (const root of trusted) {
+      if (from.raw.equals(root.raw)) return [from]
+      if (mayIssue(root, from) && isValidNow(root)) return [from, root]
+    }
+    if (depth === MAX_DEPTH) return undefined
+    for (const issuer of intermediates) {
+      if (issuer.raw.equals(from.raw) || !mayIssue(issuer, from) || !isValidNow(issuer)) continue
+      const rest = pathFrom(issuer, depth + 1)
+      if (rest !== undefined) return [from, ...rest]
+    }
+    return undefined
+  }
+  if (!isValidNow(leaf)) return { ok: false, why }
+  if (!allowsClientAuth(leaf)) {
+    return { ok: false, why: 'x509: certificate specifies an incompatible key usage' }
+  }
+  const path = pathFrom(leaf, 0)
+  if (path === undefined) return { ok: false, why }
+  const windows = path.map(window)
+  return {
+    ok: true,
+    leaf,
+    notBeforeMs: Math.max(...windows.map(({ from }) => from)),
+    notAfterMs: Math.min(...windows.map(({ to }) => to)),
+  }
+}

@@ -1,0 +1,36 @@
+/** max-in-flight: more short requests at once than the server was told to take are refused with 429 (upstream: maxinflight.go). */
+import { StatusError } from '../../machinery/status-error.ts'
+import type { Filter } from '../request.ts'
+import { isLongRunning } from './timeout.ts'
+
+const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options'])
+const retryAfterSeconds = 1
+
+function tooMany(): StatusError {
+  return new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
+    details: { retryAfterSeconds },
+  })
+}
+
+/** 0 means no limit. Long-running requests do not count. */
+export function maxInFlight(limits: { reading: number; mutating: number }): Filter {
+  let reading = 0
+  let mutating = 0
+  return async (context, next) => {
+    if (isLongRunning(context)) return await next(context)
+    const reads = readVerbs.has(context.info.verb)
+    if (reads) {
+      if (limits.reading > 0 && reading >= limits.reading) throw tooMany()
+      reading += 1
+    } else {
+      if (limits.mutating > 0 && mutating >= limits.mutating) throw tooMany()
+      mutating += 1
+    }
+    try {
+      return await next(context)
+    } finally {
+      if (reads) reading -= 1
+      else mutating -= 1
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** recover: every error leaves as a Status; what is not a known error is logged as a bug with its request id. */
+import type { Log } from '../../component-base/log.ts'
+import { answerError, asStatusError } from '../respond.ts'
+import type { Filter } from '../request.ts'
+
+export function recover(log: Log): Filter {
+  return async (context, next) => {
+    try {
+      return await next(context)
+    } catch (error) {
+      const status = asStatusError(error)
+      if (status.code >= 500) {
+        const { id, http } = context
+        const path = http.url.split('?', 1)[0]
+        log.error('request failed', { id, method: http.method, path, error })
+      }
+      return answerError(status)
+    }
+  }
+}

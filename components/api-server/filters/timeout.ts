@@ -1,0 +1,36 @@
+/** timeout: a request that is not long-running is answered within its time (upstream: --request-timeout). */
+import type { Clock } from '../../component-base/clock.ts'
+import { StatusError } from '../../machinery/status-error.ts'
+import type { Filter, RequestContext } from '../request.ts'
+
+const streams = new Set(['proxy', 'attach', 'exec', 'log', 'portforward'])
+
+/** Watches and connections to nodes last as long as their client wants. */
+export function isLongRunning(context: RequestContext): boolean {
+  const { verb, subresource } = context.info
+  return verb === 'watch' || verb === 'proxy' || streams.has(subresource)
+}
+
+export function timeout(clock: Clock, timeoutMs: number): Filter {
+  return async (context, next) => {
+    if (isLongRunning(context)) return await next(context)
+    let cancel = (): void => {}
+    const late = new Promise<never>((_, reject) => {
+      cancel = clock.after(timeoutMs, () => {
+        const seconds = Math.ceil(timeoutMs / 1000)
+        reject(
+          new StatusError(
+            'Timeout',
+            `Timeout: request did not complete within the allotted timeout (${seconds}s)`,
+            { details: {} },
+          ),
+        )
+      })
+    })
+    try {
+      return await Promise.race([next(context), late])
+    } finally {
+      cancel()
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** get: one object, from the cache's bytes. */
+import { expired, notFound, StatusError } from '../../machinery/status-error.ts'
+import { parseRevision } from '../list-options.ts'
+import { objectKey } from '../registry/registry.ts'
+import { answerBytes } from '../respond.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import { wantedForm, type ResourceHandler } from './parts.ts'
+
+/** How long a read waits for a revision this server has not seen yet. */
+const notYetSeconds = 1
+
+/** Waits until the cache may answer a read at `version`: '' the newest, '0' anything, else at least that. */
+export async function freshEnough(cache: WatchCache, version: string): Promise<void> {
+  if (version === '0') return
+  await cache.current()
+  if (version === '') return
+  const wanted = parseRevision(version)
+  if (wanted > cache.revision) throw tooLargeVersion(wanted, cache.revision)
+}
+
+/** 504 for a version from the future (ERR: `Too large resource version`). */
+export function tooLargeVersion(wanted: number, current: number): StatusError {
+  return new StatusError(
+    'Timeout',
+    `Too large resource version: ${wanted}, current: ${current}`,
+    {
+      details: {
+        causes: [
+          { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
+        ],
+        retryAfterSeconds: notYetSeconds,
+      },
+    },
+  )
+}
+
+export function tooOldVersion(wanted: number, current: number): StatusError {
+  return expired(`too old resource version: ${wanted} (${current})`)
+}
+
+export const getObject: ResourceHandler = async (context, resource, parts) => {
+  const { info } = context
+  const form = wantedForm(context, resource, parts)
+  await freshEnough(parts.cache, info.query.get('resourceVersion') ?? '')
+  const entry = parts.cache
+    .collection(resource)
+    .get(objectKey(resource, info.namespace, info.name))
+  if (entry === undefined) throw notFound(resource, info.name)
+  return answerBytes(200, form.one(entry))
+}

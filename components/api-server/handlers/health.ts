@@ -1,0 +1,75 @@
+/** health: /healthz, /livez and /readyz, whole or one check, `verbose` and `exclude` (spec: "Health endpoints"). */
+import { internalError } from '../../machinery/status-error.ts'
+import { answerText } from '../respond.ts'
+import type { Answer, RequestContext } from '../request.ts'
+
+export interface HealthCheck {
+  readonly name: string
+  /** Which endpoints ask it. */
+  readonly endpoints: readonly ('healthz' | 'livez' | 'readyz')[]
+  /** Undefined when healthy, else why not: shown to nobody but the log. */
+  check(): string | undefined
+}
+
+const endpoints = ['healthz', 'livez', 'readyz'] as const
+type Endpoint = (typeof endpoints)[number]
+
+function isEndpoint(name: string): name is Endpoint {
+  return (endpoints as readonly string[]).includes(name)
+}
+
+/** The endpoint and single check a path names. */
+function targetOf(path: string): { endpoint: Endpoint; check: string } | undefined {
+  const [, endpoint = '', ...rest] = path.split('/')
+  if (!isEndpoint(endpoint)) return undefined
+  return { endpoint, check: rest.join('/') }
+}
+
+/** Answers a health path, or undefined when the path is none. */
+export function answerHealth(
+  context: RequestContext,
+  checks: readonly HealthCheck[],
+): Answer | undefined {
+  const target = targetOf(context.info.path)
+  if (target === undefined) return undefined
+  const { endpoint, check: wanted } = target
+  const mine = checks.filter((check) => check.endpoints.includes(endpoint))
+  if (wanted !== '') {
+    const one = mine.find(({ name }) => name === wanted)
+    if (one === undefined) return undefined
+    const why = one.check()
+    if (why === undefined) return answerText(200, 'ok')
+    return answerText(500, `${internalError(why).message}\n`)
+  }
+  const { query } = context.info
+  const excluded = new Set(query.getAll('exclude'))
+  const lines: string[] = []
+  let isHealthy = true
+  for (const check of mine) {
+    if (excluded.delete(check.name)) {
+      lines.push(`[+]${check.name} excluded: ok`)
+    } else if (check.check() === undefined) {
+      lines.push(`[+]${check.name} ok`)
+    } else {
+      isHealthy = false
+      lines.push(`[-]${check.name} failed: reason withheld`)
+    }
+  }
+  if (excluded.size > 0) {
+    const names = [...excluded].map((name) => `"${name}"`).join(', ')
+    lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`)
+  }
+  if (!isHealthy) return answerText(500, `${lines.join('\n')}\n${endpoint} check failed\n`)
+  if (!query.has('verbose')) return answerText(200, 'ok')
+  return answerText(200, `${lines.join('\n')}\nhealthz check passed\n`)
+}
+
+/** Paths of the health endpoints, for the index at `/`. */
+export function healthPaths(checks: readonly HealthCheck[]): string[] {
+  return endpoints.flatMap((endpoint) => [
+    `/${endpoint}`,
+    ...checks
+      .filter((check) => check.endpoints.includes(endpoint))
+      .map((check) => `/${endpoint}/${check.name}`),
+  ])
+}

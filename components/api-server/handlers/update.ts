@@ -1,0 +1,40 @@
+/** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
+import { badRequest } from '../../machinery/status-error.ts'
+import { decodeBody, toStorage } from '../decode-body.ts'
+import { answerBytes } from '../respond.ts'
+import { writeOptionsOf } from '../write-options.ts'
+import { wantedForm, writtenBytes, type ResourceHandler } from './parts.ts'
+
+export const updateObject: ResourceHandler = async (context, resource, parts) => {
+  const { info, user, warnings } = context
+  const form = wantedForm(context, resource, parts)
+  const options = writeOptionsOf(info.query, 'UpdateOptions', parts.dialect)
+  const sent = await decodeBody(context, resource, options.fieldValidation)
+  const name = sent.metadata.name ?? ''
+  if (name === '') {
+    throw badRequest('name must be provided')
+  }
+  if (name !== info.name) {
+    throw badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${info.name})`,
+    )
+  }
+  const mayCreate =
+    resource.createOnUpdate && info.subresource === '' && !sent.metadata.resourceVersion
+  const written = await parts.registry.update({
+    resource,
+    namespace: info.namespace,
+    name: info.name,
+    subresource: info.subresource,
+    user,
+    dryRun: options.dryRun,
+    warnings,
+    // The hooks change the draft, so a second attempt needs a fresh one; it takes a lost race to get there.
+    change: () => toStorage(resource, structuredClone(sent)),
+    ...(mayCreate ? { createInstead: () => toStorage(resource, structuredClone(sent)) } : {}),
+  })
+  return answerBytes(
+    written.outcome === 'created' ? 201 : 200,
+    writtenBytes(form, written, options.dryRun),
+  )
+}

@@ -1,0 +1,37 @@
+/** The release whose API is served, and what `/version` says. */
+
+export const release = { major: '1', minor: '32', patch: '0' } as const
+
+/** Build metadata after `+` keeps the version comparable with upstream's for every client. */
+const gitVersion = `v${release.major}.${release.minor}.${release.patch}+skiff`
+
+export interface VersionInfo {
+  readonly major: string
+  readonly minor: string
+  readonly gitVersion: string
+  readonly gitCommit: string
+  readonly gitTreeState: string
+  readonly buildDate: string
+  readonly goVersion: string
+  readonly compiler: string
+  readonly platform: string
+}
+
+/** The body of `/version`; goVersion and compiler name the runtime, which clients only print. */
+export function versionInfo(runtime: {
+  version: string
+  platform: string
+  arch: string
+}): VersionInfo {
+  return {
+    major: release.major,
+    minor: release.minor,
+    gitVersion,
+    gitCommit: '',
+    gitTreeState: 'clean',
+    buildDate: '1970-01-01T00:00:00Z',
+    goVersion: `node${runtime.version}`,
+    compiler: 'v8',
+    platform: `${runtime.platform}/${runtime.arch === 'x64' ? 'amd64' : runtime.arch}`,
+  }
+}

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest'
+import { createAuthority, sign } from '../../../certs/authority.ts'
+import type { Authority } from '../../../certs/authority.ts'
+import { generateKeyPair, keyIdentifier } from '../../../certs/keys.ts'
+import { decodePem } from '../../../certs/pem.ts'
+import { authorityProfile, clientProfile } from '../../../certs/profiles.ts'
+import type { Profile } from '../../../certs/profiles.ts'
+import { X509Certificate } from 'node:crypto'
+import { parseAuthorities } from '../../../components/api-server/authn/certificate-chain.ts'
+import { clientCertificateAuthenticator } from '../../../components/api-server/authn/client-certificate.ts'
+import type { HttpRequest, PeerCertificate } from '../../../components/api-server/request.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+
+const start = Date.parse('2025-01-01T00:00:00Z')
+const DAY = 86_400_000
+const ca = createAuthority({ commonName: 'ca', nowMs: start })
+const otherCa = createAuthority({ commonName: 'other', nowMs: start })
+const keys = generateKeyPair()
+
+const der = (pem: string): Buffer => decodePem(pem)[0]?.der as Buffer
+
+function peerOf(authority: Authority, profile: Profile, more: Buffer[] = []): PeerCertificate {
+  const pem = sign(authority, { profile, publicKey: keys.publicKey, nowMs: start })
+  return { der: der(pem), intermediates: more }
+}
+
+function subordinate(issuer: Authority, profile = authorityProfile('middle')): Authority {
+  const own = generateKeyPair()
+  const pem = sign(issuer, { profile, publicKey: own.publicKey, nowMs: start })
+  const certificate = new X509Certificate(pem)
+  return { ...own, keyIdentifier: keyIdentifier(own.publicKey), certificatePem: pem, certificate }
+}
+
+const jane = clientProfile({ commonName: 'jane', organizations: ['a', 'b'] })
+
+function authenticator(clock = new FakeClock(start), trusted = [ca, otherCa]) {
+  const authorities = parseAuthorities(trusted.map((one) => one.certificatePem).join(''))
+  return clientCertificateAuthenticator({
+    authorities: () => authorities,
+    clock,
+    dialect: dialects.kubernetes,
+  })
+}
+
+const request = (peer: PeerCertificate | undefined): HttpRequest => ({ peer }) as HttpRequest
+const ask = (peer: PeerCertificate | undefined) => authenticator().authenticate(request(peer))
+
+describe('client certificates', () => {
+  test('[AUTHN-010] [AUTHN-011] the common name is the user and each organization a group', () => {
+    expect(ask(peerOf(ca, jane))).toMatchObject({
+      kind: 'user',
+      user: { name: 'jane', groups: ['a', 'b'] },
+    })
+  })
+
+  test('[AUTHN-009] certificates of every given authority are accepted, of others refused', () => {
+    const third = createAuthority({ commonName: 'ca', nowMs: start })
+    expect(ask(peerOf(ca, jane))).toMatchObject({ kind: 'user' })
+    expect(ask(peerOf(otherCa, jane))).toMatchObject({ kind: 'user' })
+    expect(ask(peerOf(third, jane))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('without a certificate, or with one that names nobody, there is no user', () => {
+    expect(ask(undefined)).toEqual({ kind: 'none' })
+    const nobody = clientProfile({ commonName: '', organizations: ['system:masters'] })
+    expect(ask(peerOf(ca, nobody))).toEqual({ kind: 'none' })
+  })
+
+  test('a text inside a name never becomes another name or group', () => {
+    const tricky = clientProfile({
+      commonName: 'x\nO=system:masters',
+      organizations: ['a+O=system:masters'],
+    })
+    expect(ask(peerOf(ca, tricky))).toMatchObject({
+      user: { name: 'x\nO=system:masters', groups: ['a+O=system:masters'] },
+    })
+  })
+
+  test('a serving certificate is no client certificate', () => {
+    const serving: Profile = { ...jane, usages: ['digital signature', 'server auth'] }
+    expect(ask(peerOf(ca, serving))).toMatchObject({ kind: 'failed' })
+    expect(ask(peerOf(ca, { ...jane, usages: ['digital signature'] }))).toMatchObject({
+      kind: 'user',
+    })
+    expect(ask(peerOf(ca, { ...jane, usages: ['any'] }))).toMatchObject({ kind: 'user' })
+  })
+
+  test('a certificate expires on an open connection', async () => {
+    const clock = new FakeClock(start)
+    const subject = authenticator(clock)
+    const peer = peerOf(ca, { ...jane, lifetimeMs: DAY })
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
+    await clock.step(DAY + 1000)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a certificate that is not valid yet becomes valid on an open connection', async () => {
+    const clock = new FakeClock(start - DAY)
+    const subject = authenticator(clock)
+    const peer = peerOf(ca, jane)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'failed' })
+    await clock.step(DAY)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
+  })
+
+  test('a path through intermediates that the client sent is followed', () => {
+    const middle = subordinate(ca)
+    const low = subordinate(middle, authorityProfile('low'))
+    const chain = [der(low.certificatePem), der(middle.certificatePem)]
+    expect(ask(peerOf(low, jane, chain))).toMatchObject({ kind: 'user', user: { name: 'jane' } })
+    expect(ask(peerOf(low, jane, chain.toReversed()))).toMatchObject({ kind: 'user' })
+    expect(ask(peerOf(low, jane, chain.slice(0, 1)))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a client certificate cannot issue another', () => {
+    const fake = subordinate(ca, clientProfile({ commonName: 'low', organizations: [] }))
+    const peer = peerOf(fake, { ...jane, subject: { commonName: 'admin', organizations: [] } }, [
+      der(fake.certificatePem),
+    ])
+    expect(ask(peer)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('an intermediate restricted to servers issues no clients', () => {
+    const middle = subordinate(ca, {
+      ...authorityProfile('middle'),
+      usages: ['cert sign', 'server auth'],
+    })
+    expect(ask(peerOf(middle, jane, [der(middle.certificatePem)]))).toMatchObject({
+      kind: 'failed',
+    })
+  })
+
+  test('an expired intermediate breaks the path', () => {
+    const middle = subordinate(ca, authorityProfile('middle', -60_000))
+    expect(ask(peerOf(middle, jane, [der(middle.certificatePem)]))).toMatchObject({
+      kind: 'failed',
+    })
+  })
+
+  test('bytes that are no certificate fail and do not throw', () => {
+    const junk = Buffer.from('junk')
+    expect(ask({ der: junk, intermediates: [] })).toMatchObject({ kind: 'failed' })
+    const { der: good } = peerOf(ca, jane)
+    expect(ask({ der: good, intermediates: [junk] })).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a changed set of authorities counts at once', () => {
+    let authorities = parseAuthorities(ca.certificatePem)
+    const subject = clientCertificateAuthenticator({
+      authorities: () => authorities,
+      clock: new FakeClock(start),
+      dialect: dialects.kubernetes,
+    })
+    const peer = peerOf(ca, jane)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
+    authorities = parseAuthorities(otherCa.certificatePem)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('the extra field names the credential', () => {
+    const peer = peerOf(ca, jane)
+    const result = ask(peer) as unknown as { user: { extra: Record<string, string[]> } }
+    const [id] = result.user.extra['authentication.kubernetes.io/credential-id'] ?? []
+    expect(id).toMatch(/^X509SHA256=[0-9a-f]{64}$/)
+  })
+})

@@ -1,0 +1,343 @@
+import { CompactSign } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { generateKeyPair, privateKeyPem, publicKeyPem } from '../../../certs/keys.ts'
+import { createServiceAccountIssuer } from '../../../components/api-server/authn/service-account-issuer.ts'
+import {
+  parseSigningKey,
+  parseVerificationKeys,
+  signClaims,
+} from '../../../components/api-server/authn/service-account-keys.ts'
+import { serviceAccountTokenAuthenticator } from '../../../components/api-server/authn/service-account-token.ts'
+import type { ServiceAccountTokenOptions } from '../../../components/api-server/authn/service-account-token.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { StatusError } from '../../../components/machinery/status-error.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeReader } from '../../support/fake-reader.ts'
+
+const dialect = dialects.kubernetes
+const resources = resourcesOf(dialect)
+const keys = generateKeyPair()
+const signingKey = parseSigningKey(privateKeyPem(keys.privateKey))
+const issuer = 'https://kubernetes.default.svc.cluster.local'
+
+function setUp(more: Partial<ServiceAccountTokenOptions> & { maxExpirationSeconds?: number } = {}) {
+  const reader = new FakeReader()
+  const clock = new FakeClock()
+  const shared = { apiAudiences: [issuer], reader, clock, dialect }
+  const authenticator = serviceAccountTokenAuthenticator({
+    ...shared,
+    keys: parseVerificationKeys(publicKeyPem(keys.publicKey)),
+    issuers: [issuer],
+    ...more,
+  })
+  const { maxExpirationSeconds } = more
+  const server = createServiceAccountIssuer({
+    ...shared,
+    issuer,
+    signingKey,
+    verificationKeys: [],
+    ...(maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds }),
+  })
+  reader.put(resources.serviceAccounts, { metadata: { namespace: 'a', name: 'b' } })
+  reader.put(resources.nodes, { metadata: { name: 'n1' } })
+  reader.put(resources.pods, {
+    metadata: { namespace: 'a', name: 'p' },
+    spec: { serviceAccountName: 'b', nodeName: 'n1' },
+  })
+  const warnings: string[] = []
+  const request = (spec: Record<string, unknown> = {}): Promise<KubeObject> =>
+    server.createToken({
+      namespace: 'a',
+      name: 'b',
+      request: { metadata: {}, spec },
+      warnings,
+    })
+  const tokenFor = async (spec: Record<string, unknown> = {}): Promise<string> =>
+    (await request(spec))['status'].token as string
+  const ask = async (token: string, audiences: string[] = []) =>
+    await authenticator.authenticateToken(token, audiences)
+  return { reader, clock, server, request, tokenFor, ask, warnings }
+}
+
+const podRef = { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'p' } }
+
+function claimsOf(token: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
+    string,
+    unknown
+  >
+}
+
+describe('bound tokens', () => {
+  test('[AUTHN-023] [AUTHN-024] [AUTHN-025] an issued token is a JWT of its account', async () => {
+    const { tokenFor, ask, reader } = setUp()
+    const token = await tokenFor()
+    expect(token.split('.')).toHaveLength(3)
+    const uid = reader.get(resources.serviceAccounts, 'a', 'b')?.metadata.uid
+    expect(await ask(token)).toMatchObject({
+      kind: 'user',
+      audiences: [issuer],
+      user: {
+        name: 'system:serviceaccount:a:b',
+        uid,
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:a'],
+      },
+    })
+  })
+
+  test('a token bound to a pod tells its pod and node', async () => {
+    const { tokenFor, ask, reader } = setUp()
+    const uid = reader.get(resources.pods, 'a', 'p')?.metadata.uid ?? ''
+    expect(await ask(await tokenFor(podRef))).toMatchObject({
+      user: {
+        extra: {
+          'authentication.kubernetes.io/pod-name': ['p'],
+          'authentication.kubernetes.io/pod-uid': [uid],
+          'authentication.kubernetes.io/node-name': ['n1'],
+          'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^JTI=/)],
+        },
+      },
+    })
+  })
+
+  test('deleting the account, or creating it anew, revokes its tokens at once', async () => {
+    const { tokenFor, ask, reader } = setUp()
+    const token = await tokenFor()
+    expect(await ask(token)).toMatchObject({ kind: 'user' })
+    reader.remove(resources.serviceAccounts, 'a', 'b')
+    expect(await ask(token)).toMatchObject({ kind: 'failed' })
+    reader.put(resources.serviceAccounts, { metadata: { namespace: 'a', name: 'b' } })
+    expect(await ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test.each([
+    ['Pod', resources.pods, 'a', 'p'],
+    ['Secret', resources.secrets, 'a', 's'],
+    ['Node', resources.nodes, '', 'n1'],
+  ] as const)(
+    'deleting the bound %s revokes the token',
+    async (kind, resource, namespace, name) => {
+      const { tokenFor, ask, reader } = setUp()
+      reader.put(resources.secrets, { metadata: { namespace: 'a', name: 's' } })
+      const token = await tokenFor({ boundObjectRef: { apiVersion: 'v1', kind, name } })
+      expect(await ask(token)).toMatchObject({ kind: 'user' })
+      const old = reader.get(resource, namespace, name) as KubeObject
+      reader.remove(resource, namespace, name)
+      expect(await ask(token)).toMatchObject({ kind: 'failed' })
+      reader.put(resource, { ...old, metadata: { ...old.metadata, uid: 'another' } })
+      expect(await ask(token)).toMatchObject({ kind: 'failed' })
+    },
+  )
+
+  test('a token expires, one minute late', async () => {
+    const { tokenFor, ask, clock } = setUp()
+    const token = await tokenFor({ expirationSeconds: 600 })
+    await clock.step(659_000)
+    expect(await ask(token)).toMatchObject({ kind: 'user' })
+    await clock.step(2000)
+    expect(await ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a token for another audience is refused, and asked for its own audience accepted', async () => {
+    const { tokenFor, ask } = setUp()
+    const token = await tokenFor({ audiences: ['vault', 'other'] })
+    expect(await ask(token)).toMatchObject({ kind: 'failed' })
+    expect(await ask(token, ['x', 'vault'])).toMatchObject({ kind: 'user', audiences: ['vault'] })
+  })
+
+  test('a changed, foreign or unsigned token is refused', async () => {
+    const { tokenFor, ask } = setUp()
+    const token = await tokenFor()
+    const [head, body, signature] = token.split('.') as [string, string, string]
+    const forged = Buffer.from(
+      JSON.stringify({ ...claimsOf(token), sub: 'system:serviceaccount:a:admin' }),
+    ).toString('base64url')
+    expect(await ask(`${head}.${forged}.${signature}`)).toMatchObject({ kind: 'failed' })
+    const none = Buffer.from('{"alg":"none"}').toString('base64url')
+    expect(await ask(`${none}.${body}.`)).toMatchObject({ kind: 'failed' })
+    const foreign = parseSigningKey(privateKeyPem(generateKeyPair().privateKey))
+    expect(await ask(await signClaims(claimsOf(token), foreign))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('the public key cannot be used as a shared secret', async () => {
+    const { tokenFor, ask } = setUp()
+    const secret = new TextEncoder().encode(publicKeyPem(keys.publicKey))
+    const body = new TextEncoder().encode(JSON.stringify(claimsOf(await tokenFor())))
+    const token = await new CompactSign(body).setProtectedHeader({ alg: 'HS256' }).sign(secret)
+    expect(await ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('tokens of other issuers are left to other authenticators', async () => {
+    const { tokenFor, ask } = setUp()
+    const other = await signClaims({ ...claimsOf(await tokenFor()), iss: 'https://x' }, signingKey)
+    expect(await ask(other)).toEqual({ kind: 'none' })
+    expect(await ask('junk')).toEqual({ kind: 'none' })
+    expect(await ask('a.b.c')).toEqual({ kind: 'none' })
+  })
+
+  test('[AUTHN-019] [AUTHN-020] tokens of every given key are accepted, RSA and ECDSA', async () => {
+    const rsa = generateKeyPair('rsa')
+    const pems = [publicKeyPem(keys.publicKey), publicKeyPem(rsa.publicKey)]
+    const { tokenFor, ask } = setUp({ keys: pems.flatMap(parseVerificationKeys) })
+    const token = await tokenFor()
+    const other = await signClaims(claimsOf(token), parseSigningKey(privateKeyPem(rsa.privateKey)))
+    expect(await ask(token)).toMatchObject({ kind: 'user' })
+    expect(await ask(other)).toMatchObject({ kind: 'user' })
+  })
+})
+
+describe('token requests', () => {
+  async function failure(promise: Promise<unknown>): Promise<{ code: number; message: string }> {
+    const error = await promise.then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toBeInstanceOf(StatusError)
+    const { code, message } = error as StatusError
+    return { code, message }
+  }
+
+  test('the answer carries audiences, duration and the time the token ends', async () => {
+    const answer = await setUp().request()
+    expect(answer).toMatchObject({
+      metadata: { name: 'b', namespace: 'a', creationTimestamp: '2025-01-01T00:00:00Z' },
+      spec: { audiences: [issuer], expirationSeconds: 3600, boundObjectRef: null },
+      status: { expirationTimestamp: '2025-01-01T01:00:00Z' },
+    })
+  })
+
+  test('less than ten minutes is refused', async () => {
+    const { request } = setUp()
+    expect(await failure(request({ expirationSeconds: 599 }))).toEqual({
+      code: 422,
+      message:
+        'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: 599: may not specify a duration less than 10 minutes',
+    })
+    expect((await failure(request({ expirationSeconds: 2 ** 32 + 1 }))).message).toContain('2^32')
+  })
+
+  test('an unknown account or bound object is not found', async () => {
+    const { request, server } = setUp()
+    const missing = { apiVersion: 'v1', kind: 'Pod', name: 'no' }
+    expect(await failure(request({ boundObjectRef: missing }))).toEqual({
+      code: 404,
+      message: 'pods "no" not found',
+    })
+    const unknown = { namespace: 'a', name: 'no', request: { metadata: {} }, warnings: [] }
+    expect(await failure(server.createToken(unknown))).toEqual({
+      code: 404,
+      message: 'serviceaccounts "no" not found',
+    })
+  })
+
+  test('a token is not bound to a pod of another account, to another life of it, or to anything else', async () => {
+    const { request, reader } = setUp()
+    reader.put(resources.pods, {
+      metadata: { namespace: 'a', name: 'q' },
+      spec: { serviceAccountName: 'z' },
+    })
+    const ref = (change: Record<string, string>) => ({
+      boundObjectRef: { ...podRef.boundObjectRef, ...change },
+    })
+    expect(await failure(request(ref({ name: 'q' })))).toMatchObject({ code: 400 })
+    expect(await failure(request(ref({ uid: 'old' })))).toMatchObject({ code: 409 })
+    expect(await failure(request(ref({ kind: 'ConfigMap' })))).toEqual({
+      code: 400,
+      message: 'cannot bind token to object of type /v1, Kind=ConfigMap',
+    })
+  })
+
+  test("the projected volume's token is extended to a year, but says one hour", async () => {
+    const { request } = setUp()
+    const answer = await request({ ...podRef, expirationSeconds: 3607 })
+    expect(answer['status'].expirationTimestamp).toBe('2025-01-01T01:00:07Z')
+    const claims = claimsOf(answer['status'].token as string) as { exp: number; iat: number }
+    expect(claims.exp - claims.iat).toBe(365 * 86_400)
+    expect(claims).toMatchObject({ 'kubernetes.io': { warnafter: claims.iat + 3607 } })
+  })
+
+  test('a longer duration than the server allows is shortened with a warning', async () => {
+    const { request, warnings } = setUp({ maxExpirationSeconds: 7200 })
+    const answer = await request({ expirationSeconds: 9000 })
+    expect(answer['spec'].expirationSeconds).toBe(7200)
+    expect(warnings).toEqual(['requested expiration of 9000 seconds shortened to 7200 seconds'])
+  })
+
+  test('the key set and the discovery document let others verify', async () => {
+    const { server, tokenFor } = setUp()
+    const [key] = server.jwks().keys
+    const header = JSON.parse(
+      Buffer.from((await tokenFor()).split('.')[0] ?? '', 'base64url').toString(),
+    ) as { kid: string; alg: string }
+    expect(key).toMatchObject({
+      use: 'sig',
+      kty: 'EC',
+      kid: header.kid,
+      alg: 'ES256',
+      crv: 'P-256',
+    })
+    expect(key).not.toHaveProperty('d')
+    expect(server.openidConfiguration('https://x/openid/v1/jwks')).toEqual({
+      issuer,
+      jwks_uri: 'https://x/openid/v1/jwks',
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES256'],
+    })
+  })
+})
+
+describe('tokens kept in Secrets', () => {
+  async function legacy(world: ReturnType<typeof setUp>): Promise<string> {
+    const claim = (name: string) => `kubernetes.io/serviceaccount/${name}`
+    const token = await signClaims(
+      {
+        iss: 'kubernetes/serviceaccount',
+        sub: 'system:serviceaccount:a:b',
+        [claim('namespace')]: 'a',
+        [claim('secret.name')]: 't',
+        [claim('service-account.name')]: 'b',
+        [claim('service-account.uid')]: world.reader.get(resources.serviceAccounts, 'a', 'b')
+          ?.metadata.uid,
+      },
+      signingKey,
+    )
+    world.reader.put(resources.secrets, secret(token))
+    return token
+  }
+
+  const secret = (token: string, labels = {}): KubeObject => ({
+    metadata: { namespace: 'a', name: 't', labels },
+    type: 'kubernetes.io/service-account-token',
+    data: { token: Buffer.from(token).toString('base64') },
+  })
+
+  test('a token holds while its Secret holds it', async () => {
+    const world = setUp()
+    const token = await legacy(world)
+    expect(await world.ask(token)).toMatchObject({
+      kind: 'user',
+      user: { name: 'system:serviceaccount:a:b' },
+    })
+    world.reader.put(resources.secrets, secret('another'))
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+    const invalidated = { 'kubernetes.io/legacy-token-invalid-since': '2025-01-01' }
+    world.reader.put(resources.secrets, secret(token, invalidated))
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('[AUTHN-022] a deleted Secret revokes its token, unless lookup is off', async () => {
+    for (const [lookup, kind] of [
+      [true, 'failed'],
+      [false, 'user'],
+    ] as const) {
+      const world = setUp({ lookup })
+      const token = await legacy(world)
+      expect(await world.ask(token)).toMatchObject({ kind: 'user' })
+      world.reader.remove(resources.secrets, 'a', 't')
+      expect(await world.ask(token)).toMatchObject({ kind })
+    }
+  })
+})

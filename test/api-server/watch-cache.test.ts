@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { dialects } from '../../components/api/dialect.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { createMemoryStore } from '../../components/store/memory-store.ts'
+import type { Entry } from '../../components/api-server/watch-cache/entry.ts'
+import { encodeForStore } from '../../components/api-server/watch-cache/object-bytes.ts'
+import { Watcher } from '../../components/api-server/watch-cache/watcher.ts'
+import { storeKey, WatchCache } from '../../components/api-server/watch-cache/watch-cache.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+
+const { configMaps } = resourcesOf(dialects.kubernetes)
+
+function configMap(name: string, data: Record<string, string> = {}): KubeObject {
+  return {
+    kind: 'ConfigMap',
+    apiVersion: 'v1',
+    metadata: { name, namespace: 'a', uid: `uid-${name}`, labels: { app: data['app'] ?? '' } },
+    data,
+  }
+}
+
+async function setUp() {
+  const store = createMemoryStore()
+  const clock = new FakeClock()
+  const cache = new WatchCache({ store, clock })
+  const stop = new AbortController()
+  await cache.start(stop.signal)
+  const put = async (object: KubeObject, expectedRevision = 0): Promise<number> => {
+    const key = storeKey(configMaps, `a/${object.metadata.name ?? ''}`)
+    const result = await store.txn({ key, expectedRevision, value: encodeForStore(object) })
+    if (!result.ok) throw new Error('lost')
+    await cache.applied(result.revision)
+    return result.revision
+  }
+  const remove = async (name: string, expectedRevision: number): Promise<number> => {
+    const key = storeKey(configMaps, `a/${name}`)
+    const result = await store.txn({ key, expectedRevision, value: null })
+    if (!result.ok) throw new Error('lost')
+    await cache.applied(result.revision)
+    return result.revision
+  }
+  return { store, clock, cache, put, remove }
+}
+
+function watcher(matches?: (entry: Entry) => boolean, maxQueuedBytes = 1_000_000): Watcher {
+  return new Watcher({
+    keyPrefix: 'a/',
+    exactKey: false,
+    matches,
+    form: 'test',
+    encode: (type, entry) =>
+      Buffer.from(`${type} ${entry.key} ${entry.revision} ${entry.object()['data']?.app ?? ''}`),
+    takeFirst: () => undefined,
+    maxQueuedBytes,
+  })
+}
+
+const taken = (from: Watcher): string[] => from.take().map(String)
+
+describe('watch cache', () => {
+  it('an entry shows the stored object with the revision of its commit', async () => {
+    const { cache, put } = await setUp()
+    const revision = await put(configMap('x', { app: 'one' }))
+    const entry = cache.collection(configMaps).get('a/x')
+    expect(entry?.object()).toEqual({
+      ...configMap('x', { app: 'one' }),
+      metadata: { ...configMap('x', { app: 'one' }).metadata, resourceVersion: String(revision) },
+    })
+    expect(entry?.bytes.toString().endsWith('}\n')).toBe(true)
+  })
+
+  it('a value that looks like the version slot does not move it', async () => {
+    const { cache, put } = await setUp()
+    const object = configMap('x', { app: '"resourceVersion":""' })
+    object.metadata.annotations = { a: '"resourceVersion":"' }
+    const revision = await put(object)
+    const shown = cache.get(configMaps, 'a', 'x')
+    expect(shown?.metadata.resourceVersion).toBe(String(revision))
+    expect(shown?.['data']).toEqual(object['data'])
+  })
+
+  it('an exact snapshot shows the state of its revision, whatever came later', async () => {
+    const { cache, put, remove } = await setUp()
+    const first = await put(configMap('x', { app: 'one' }))
+    const second = await put(configMap('y', { app: 'two' }))
+    const third = await put(configMap('x', { app: 'three' }), first)
+    await remove('y', second)
+    const at = (revision: number): string[] =>
+      [...(cache.collection(configMaps).snapshotAt(revision)?.entries('') ?? [])].map(
+        (entry) => `${entry.key}=${String(entry.object()['data']?.app)}`,
+      )
+    expect(at(first)).toEqual(['a/x=one'])
+    expect(at(second)).toEqual(['a/x=one', 'a/y=two'])
+    expect(at(third)).toEqual(['a/x=three', 'a/y=two'])
+    expect(at(third + 1)).toEqual(['a/x=three'])
+  })
+
+  it('a snapshot older than the history is gone, a younger one is not', async () => {
+    const { cache, put, clock } = await setUp()
+    const first = await put(configMap('x', { app: '1' }))
+    const second = await put(configMap('x', { app: '2' }), first)
+    await clock.step(5 * 60_000 + 1)
+    const third = await put(configMap('x', { app: '3' }), second)
+    const collection = cache.collection(configMaps)
+    expect(collection.snapshotAt(first)).toBeUndefined()
+    expect(collection.snapshotAt(second)).toBeDefined()
+    expect(collection.snapshotAt(third)).toBeDefined()
+    expect(collection.attach(watcher(), first)).toBe(false)
+  })
+
+  it('a watcher sees every commit after its revision once, in order', async () => {
+    const { cache, put, remove } = await setUp()
+    const first = await put(configMap('x', { app: 'one' }))
+    const second = await put(configMap('y', { app: 'two' }))
+    const seen = watcher()
+    expect(cache.collection(configMaps).attach(seen, first)).toBe(true)
+    const third = await put(configMap('x', { app: 'three' }), first)
+    const fourth = await remove('x', third)
+    expect(taken(seen)).toEqual([
+      `ADDED a/y ${second} two`,
+      `MODIFIED a/x ${third} three`,
+      `DELETED a/x ${fourth} three`,
+    ])
+  })
+
+  it('an object that leaves the selector is deleted for the watcher, one that enters is added', async () => {
+    const { cache, put } = await setUp()
+    const seen = watcher((entry) => entry.labels['app'] === 'in')
+    cache.collection(configMaps).attach(seen, 0)
+    const first = await put(configMap('x', { app: 'out' }))
+    const second = await put(configMap('x', { app: 'in' }), first)
+    const third = await put(configMap('x', { app: 'out' }), second)
+    await put(configMap('x', { app: 'still out' }), third)
+    expect(taken(seen)).toEqual([`ADDED a/x ${second} in`, `DELETED a/x ${third} in`])
+  })
+
+  it('a watcher that does not keep up is cut off instead of growing', async () => {
+    const { cache, put } = await setUp()
+    const slow = watcher(undefined, 60)
+    const quick = watcher()
+    cache.collection(configMaps).attach(slow, 0)
+    cache.collection(configMaps).attach(quick, 0)
+    for (let at = 0; at < 10; at += 1) await put(configMap(`x${at}`))
+    expect(slow.overflowed).toBe(true)
+    expect(slow.take()).toEqual([])
+    expect(taken(quick)).toHaveLength(10)
+  })
+
+  it('a frame is encoded once for all watchers of a form', async () => {
+    const { cache, put } = await setUp()
+    const watchers = Array.from({ length: 5 }, () => watcher())
+    for (const one of watchers) cache.collection(configMaps).attach(one, 0)
+    await put(configMap('x'))
+    const frames = watchers.map((one) => one.take()[0])
+    expect(new Set(frames).size).toBe(1)
+  })
+
+  it('a cache started on a store that holds objects serves them and their versions', async () => {
+    const { store, put } = await setUp()
+    const revision = await put(configMap('x', { app: 'kept' }))
+    const again = new WatchCache({ store, clock: new FakeClock() })
+    await again.start(new AbortController().signal)
+    expect(again.revision).toBe(revision)
+    expect(again.list(configMaps, 'a').map((object) => object.metadata.resourceVersion)).toEqual([
+      String(revision),
+    ])
+  })
+})
