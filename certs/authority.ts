@@ -60,7 +60,7 @@ function subjectNameOf(certificate: X509Certificate): Buffer {
   return expect(fields[fields[0]?.tag === 0xa0 ? 5 : 4], tag.sequence).raw
 }
 
-function extensions(profile: Profile, issuer: Issuer): Buffer {
+function extensions(profile: Profile, subjectKey: KeyObject, issuer: Issuer): Buffer {
   const list: Buffer[] = []
   const add = (id: string, value: Buffer | undefined, critical = false): void => {
     if (value === undefined) return
@@ -69,8 +69,7 @@ function extensions(profile: Profile, issuer: Issuer): Buffer {
   add('2.5.29.15', encodeKeyUsage(profile.usages), true)
   add('2.5.29.37', encodeExtendedKeyUsage(profile.usages))
   add('2.5.29.19', profile.isAuthority ? sequence(boolean(true)) : sequence(), true)
-  // The only authorities signed here sign themselves, so subject and issuer share the key.
-  if (profile.isAuthority) add('2.5.29.14', octetString(issuer.keyIdentifier))
+  if (profile.isAuthority) add('2.5.29.14', octetString(keyIdentifier(subjectKey)))
   add('2.5.29.35', sequence(implicit(0, issuer.keyIdentifier)))
   add(
     '2.5.29.17',
@@ -100,7 +99,7 @@ function encodeCertificate(options: {
     sequence(time(options.notBeforeMs), time(options.notAfterMs)),
     encodeSubject(profile.subject),
     publicKeyInfo(publicKey),
-    extensions(profile, issuer),
+    extensions(profile, publicKey, issuer),
   )
   const der = sequence(body, algorithm, bitString(signBytes(issuer.privateKey, body)))
   return encodePem('CERTIFICATE', der)
