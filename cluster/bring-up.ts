@@ -1,0 +1,96 @@
+/** Bringing a launched cluster up: its components start, and nodes join as soon as the API server serves. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { resourcesOf } from '../components/api/resources.ts'
+import type { Client } from '../components/client/client.ts'
+import { tokenSecret } from './bootstrap-token.ts'
+import { dialectOf, serverUrl } from './cluster-config.ts'
+import type { ComponentStatus } from './control-protocol.ts'
+import { createObjects, joinObjects } from './join-objects.ts'
+import type { LaunchedCluster } from './launch.ts'
+import { waitForNodes } from './wait-for-nodes.ts'
+
+/** What happens while a cluster starts. */
+export type Progress =
+  | { readonly kind: 'component'; readonly status: ComponentStatus }
+  /** That Node is Ready. */
+  | { readonly kind: 'node'; readonly name: string }
+
+export interface BringUpOptions {
+  /** The administrator's. */
+  readonly client: Client
+  readonly waitMs: number
+  /** How long the token that the nodes join with lives. */
+  readonly tokenTtlMs: number
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Rejects when the signal aborts, never resolves. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = (): void => reject(signal.reason as Error)
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail, { once: true })
+  })
+}
+
+/** Creates what nodes join with. */
+async function openForJoining(
+  { config, paths, token }: LaunchedCluster,
+  { client, tokenTtlMs, signal }: BringUpOptions,
+): Promise<void> {
+  const dialect = dialectOf(config)
+  const secret = tokenSecret({
+    token,
+    dialect,
+    nowMs: client.clock.now(),
+    ttlMs: tokenTtlMs,
+    description: 'made when the cluster was started',
+  })
+  const authorityPem = readFileSync(join(paths.pki, 'ca.crt'), 'utf8')
+  await createObjects(
+    client,
+    [
+      { resource: resourcesOf(dialect).secrets, object: secret },
+      ...joinObjects({ dialect, server: serverUrl(config), authorityPem }),
+    ],
+    signal,
+  )
+}
+
+/** Resolves when every component has started and every node is Ready; rejects with the first thing that went wrong. */
+export async function bringUp(launched: LaunchedCluster, options: BringUpOptions): Promise<void> {
+  const { onProgress } = options
+  const serving = Promise.withResolvers<void>()
+  const end = new AbortController()
+  const signals = options.signal === undefined ? [end.signal] : [end.signal, options.signal]
+  const signal = AbortSignal.any(signals)
+
+  const start = async (): Promise<void> => {
+    const started = launched.control.call('start', {}, (status) => {
+      onProgress?.({ kind: 'component', status })
+      if (status.program === 'api-server' && status.state === 'ready') serving.resolve()
+    })
+    await Promise.race([started, aborted(signal)])
+  }
+  const joinNodes = async (): Promise<void> => {
+    await Promise.race([serving.promise, aborted(signal)])
+    await Promise.all([
+      openForJoining(launched, { ...options, signal }),
+      waitForNodes({
+        client: options.client,
+        paths: launched.paths,
+        nodes: launched.config.nodes,
+        waitMs: options.waitMs,
+        signal,
+        onReady: (name) => onProgress?.({ kind: 'node', name }),
+      }),
+    ])
+  }
+  try {
+    await Promise.all([start(), joinNodes()])
+  } finally {
+    end.abort(new Error('the start has ended'))
+  }
+}

@@ -1,0 +1,49 @@
+/** Clients of a cluster for its owner: with the administrator's certificate, or as any user, signed by the cluster's own CA. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadAuthority } from '../certs/authority.ts'
+import { issue } from '../certs/pki.ts'
+import { clientProfile } from '../certs/profiles.ts'
+import { createClient } from '../components/client/client.ts'
+import type { Client } from '../components/client/client.ts'
+import type { Credentials } from '../components/client/rest-client.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import { dialectOf, serverUrl } from './cluster-config.ts'
+import type { ClusterConfig } from './cluster-config.ts'
+import type { StatePaths } from './state-dir.ts'
+
+export interface ClusterPlace {
+  readonly config: ClusterConfig
+  readonly paths: StatePaths
+  readonly clock: Clock
+}
+
+/** Who a client of the cluster is. A user needs nothing in the cluster but what RBAC says about it. */
+export type Identity =
+  | 'admin'
+  | 'anonymous'
+  | { readonly token: string }
+  | { readonly user: string; readonly groups?: readonly string[] }
+
+function credentialsOf(place: ClusterPlace, identity: Identity): Credentials {
+  const file = (name: string): string => readFileSync(join(place.paths.pki, name), 'utf8')
+  if (identity === 'anonymous') return {}
+  if (identity === 'admin') return { cert: file('admin.crt'), key: file('admin.key') }
+  if ('token' in identity) return { token: identity.token }
+  const authority = loadAuthority({ certificatePem: file('ca.crt'), privateKeyPem: file('ca.key') })
+  const { user, groups = [] } = identity
+  const subject = { commonName: user, organizations: groups }
+  const issued = issue(authority, { profile: clientProfile(subject), nowMs: place.clock.now() })
+  return { cert: issued.certificatePem, key: issued.privateKeyPem }
+}
+
+/** A client that opens no connection before its first request; whoever asked for it closes it. */
+export function clusterClient(place: ClusterPlace, identity: Identity = 'admin'): Client {
+  return createClient({
+    server: serverUrl(place.config),
+    ca: readFileSync(join(place.paths.pki, 'ca.crt'), 'utf8'),
+    credentials: credentialsOf(place, identity),
+    dialect: dialectOf(place.config),
+    clock: place.clock,
+  })
+}

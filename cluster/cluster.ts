@@ -1,0 +1,199 @@
+/** Cluster: the library's view of a running cluster. Starting one, clients for it, its nodes and its tokens. */
+import type { Client } from '../components/client/client.ts'
+import { resourcesOf } from '../components/api/resources.ts'
+import { systemClock } from '../components/component-base/clock.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import { environment } from '../components/component-base/environment.ts'
+import { isStatusError } from '../components/machinery/status-error.ts'
+import { createBootstrapToken, formatToken, tokenSecret } from './bootstrap-token.ts'
+import type { BootstrapToken, TokenSecretOptions } from './bootstrap-token.ts'
+import { bringUp } from './bring-up.ts'
+import type { Progress } from './bring-up.ts'
+import { clusterClient } from './cluster-client.ts'
+import type { Identity } from './cluster-client.ts'
+import { dialectOf, readClusterConfig, serverUrl } from './cluster-config.ts'
+import type { ClusterConfig, NodeConfig } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
+import { connectControl } from './control-client.ts'
+import type { ControlClient } from './control-client.ts'
+import { launchCluster } from './launch.ts'
+import type { ClusterSettings } from './launch.ts'
+import { planNode } from './plan.ts'
+import { writePlannedFiles, writeTokenFile } from './prepare.ts'
+import { builtPrograms } from './programs.ts'
+import type { Programs } from './programs.ts'
+import { defaultClusterName, stateDirExists, statePaths, stateRoot } from './state-dir.ts'
+import type { StatePaths } from './state-dir.ts'
+import { removeCluster } from './take-down.ts'
+import { waitForNodes } from './wait-for-nodes.ts'
+
+export interface StartClusterOptions extends ClusterSettings {
+  readonly name?: string | undefined
+  /** Default: where `skiff` keeps its clusters. */
+  readonly stateRoot?: string
+  readonly programs?: Programs
+  /** `owner`: the cluster ends with this process, however that ends. Default `detached`. */
+  readonly lifetime?: 'detached' | 'owner'
+  readonly clock?: Clock
+  /** How long the nodes may take to become Ready; default 60 s. */
+  readonly waitMs?: number | undefined
+  readonly onProgress?: (progress: Progress) => void
+  /** Aborting undoes the start. */
+  readonly signal?: AbortSignal
+  readonly supervisorFlags?: readonly string[]
+}
+
+export type CreateTokenOptions = Partial<Omit<TokenSecretOptions, 'dialect' | 'nowMs'>>
+
+/** A running cluster. Disposing takes it down and removes it; `disconnect` leaves it running. */
+export interface Cluster extends AsyncDisposable {
+  readonly config: ClusterConfig
+  readonly paths: StatePaths
+  readonly control: ControlClient
+  readonly server: string
+  /** True when it was there before, with its data. */
+  readonly resumed: boolean
+  /** The administrator's client; one connection, closed by `disconnect`. */
+  readonly client: Client
+  /** A client as somebody else; the caller closes it. */
+  clientAs(identity: Identity): Client
+  /** Starts a process for the node and waits until it is Ready. */
+  addNode(node: NodeConfig, options?: { waitMs?: number }): Promise<void>
+  /** Ends the node's process; with `deleteObject` also deletes its Node. */
+  removeNode(name: string, options?: { deleteObject?: boolean }): Promise<void>
+  /** Makes a token and its Secret; unless said otherwise it lives for a day. */
+  createToken(options?: CreateTokenOptions): Promise<BootstrapToken>
+  /** Resolves when all Node objects of these configurations are Ready; a ClusterError of kind `timeout` says which are not. */
+  waitForNodes(nodes: readonly NodeConfig[], options?: { waitMs?: number }): Promise<void>
+  disconnect(): void
+}
+
+const defaultWaitMs = 60_000
+/** As kubeadm: a token that is made to join with lives for a day. */
+export const defaultTokenTtlMs = 24 * 60 * 60 * 1000
+
+interface Attachment {
+  readonly config: ClusterConfig
+  readonly paths: StatePaths
+  readonly control: ControlClient
+  readonly clock: Clock
+  readonly resumed: boolean
+}
+
+/** A joined agent has its own certificate; its token must not lie around. */
+async function dropTokens(
+  nodes: readonly NodeConfig[],
+  { config, paths }: Attachment,
+): Promise<void> {
+  const files = nodes.flatMap((node) => planNode(node, config, paths).files)
+  await Promise.all(
+    files.map((file) =>
+      file.kind === 'bootstrap-token' ? writeTokenFile(file.path, undefined) : undefined,
+    ),
+  )
+}
+
+function attach(attachment: Attachment): Cluster {
+  const { config, paths, control, clock, resumed } = attachment
+  const dialect = dialectOf(config)
+  const resources = resourcesOf(dialect)
+  const client = clusterClient(attachment)
+
+  const createToken: Cluster['createToken'] = async (options = {}) => {
+    const token = options.token ?? createBootstrapToken(clock)
+    const wanted = { ttlMs: defaultTokenTtlMs, ...options, token, dialect, nowMs: clock.now() }
+    await client.resource(resources.secrets).create(tokenSecret(wanted))
+    return token
+  }
+  const wait: Cluster['waitForNodes'] = async (nodes, { waitMs = defaultWaitMs } = {}) => {
+    const { signal } = new AbortController()
+    await waitForNodes({ client, paths, nodes, waitMs, signal })
+    await dropTokens(nodes, attachment)
+  }
+  const disconnect = (): void => {
+    client.close()
+    control.close()
+  }
+  return {
+    config,
+    paths,
+    control,
+    resumed,
+    client,
+    server: serverUrl(config),
+    clientAs: (identity) => clusterClient(attachment, identity),
+    createToken,
+    waitForNodes: wait,
+    addNode: async (node, options) => {
+      const token = await createToken({ description: `for ${node.name}` })
+      const spec = planNode(node, config, paths)
+      await writePlannedFiles([spec], { config, paths, token: formatToken(token) })
+      await control.call('add-node', { node })
+      await wait([node], options)
+    },
+    removeNode: async (name, { deleteObject = false } = {}) => {
+      await control.call('remove-node', { name })
+      if (!deleteObject) return
+      try {
+        await client.resource(resources.nodes).delete({ name })
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound')) throw error
+      }
+    },
+    disconnect,
+    [Symbol.asyncDispose]: async () => {
+      disconnect()
+      await removeCluster(paths, { clock })
+    },
+  }
+}
+
+function placeOf(options: Pick<StartClusterOptions, 'name' | 'stateRoot'>): {
+  name: string
+  root: string
+} {
+  const { name = defaultClusterName } = options
+  return { name, root: options.stateRoot ?? stateRoot(environment) }
+}
+
+/** Starts a cluster, or one that was left again, and resolves when every node is Ready. What fails is undone. */
+export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  const { name, root } = placeOf(options)
+  const { clock = systemClock, waitMs = defaultWaitMs, onProgress, signal } = options
+  const launched = await launchCluster({
+    ...options,
+    name,
+    stateRoot: root,
+    programs: options.programs ?? builtPrograms(),
+    lifetime: options.lifetime ?? 'detached',
+    clock,
+  })
+  const attachment = { ...launched, clock }
+  const cluster = attach(attachment)
+  try {
+    const { client } = cluster
+    await bringUp(launched, { client, waitMs, tokenTtlMs: defaultTokenTtlMs, onProgress, signal })
+    await dropTokens(launched.config.nodes, attachment)
+    return cluster
+  } catch (error) {
+    cluster.disconnect()
+    await launched.undo()
+    throw error
+  }
+}
+
+/** Attaches to a cluster that runs already. */
+export async function openCluster(
+  options: Pick<StartClusterOptions, 'name' | 'stateRoot' | 'clock'> = {},
+): Promise<Cluster> {
+  const { name, root } = placeOf(options)
+  const paths = statePaths(root, name)
+  const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
+  if (config === undefined) {
+    throw new ClusterError('not-found', `there is no cluster "${name}"`, {
+      hint: `start it with: skiff up${name === defaultClusterName ? '' : ` --name ${name}`}`,
+    })
+  }
+  const control = await connectControl(paths)
+  return attach({ config, paths, control, clock: options.clock ?? systemClock, resumed: true })
+}

@@ -1,0 +1,121 @@
+/** Join objects: what nodes need in the cluster to join by token; upstream's kubeadm creates the same (phases clusterinfo, node). */
+import { apiGroup } from '../components/api/dialect.ts'
+import type { Dialect } from '../components/api/dialect.ts'
+import { resourcesOf } from '../components/api/resources.ts'
+import type { Client } from '../components/client/client.ts'
+import type { KubeObject } from '../components/machinery/object.ts'
+import type { Resource } from '../components/machinery/resource.ts'
+import { isStatusError } from '../components/machinery/status-error.ts'
+
+export interface PlacedObject {
+  readonly resource: Resource
+  readonly object: KubeObject
+}
+
+/** The client configuration that anybody may read: where the server is and which CA to trust, no credentials. */
+export function discoveryKubeconfig(server: string, authorityPem: string): string {
+  return [
+    'apiVersion: v1',
+    'clusters:',
+    '- cluster:',
+    `    certificate-authority-data: ${Buffer.from(authorityPem).toString('base64')}`,
+    `    server: ${server}`,
+    '  name: ""',
+    'contexts: null',
+    'current-context: ""',
+    'kind: Config',
+    'preferences: {}',
+    'users: null',
+    '',
+  ].join('\n')
+}
+
+/** The cluster-info ConfigMap, who may read it, who may ask for a node's certificate, and whose requests are approved. */
+export function joinObjects(options: {
+  dialect: Dialect
+  server: string
+  authorityPem: string
+}): PlacedObject[] {
+  const { dialect } = options
+  const resources = resourcesOf(dialect)
+  const rbac = apiGroup(dialect, 'rbac.authorization')
+  const certificates = apiGroup(dialect, 'certificates')
+  const bindGroup = (name: string, group: string, clusterRole: string): PlacedObject => ({
+    resource: resources.clusterRoleBindings,
+    object: {
+      metadata: { name },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: clusterRole },
+      subjects: [{ apiGroup: rbac, kind: 'Group', name: group }],
+    },
+  })
+  const requests = `system:${certificates}:certificatesigningrequests`
+  const infoReader = {
+    name: 'skiff:bootstrap-signer-clusterinfo',
+    namespace: dialect.publicNamespace,
+  }
+  return [
+    bindGroup('skiff:node-bootstrapper', 'system:bootstrappers', 'system:node-bootstrapper'),
+    bindGroup('skiff:node-autoapprove-bootstrap', 'system:bootstrappers', `${requests}:nodeclient`),
+    bindGroup('skiff:node-autoapprove-rotation', 'system:nodes', `${requests}:selfnodeclient`),
+    {
+      resource: resources.configMaps,
+      object: {
+        metadata: { name: 'cluster-info', namespace: dialect.publicNamespace },
+        data: { kubeconfig: discoveryKubeconfig(options.server, options.authorityPem) },
+      },
+    },
+    {
+      resource: resources.roles,
+      object: {
+        metadata: infoReader,
+        rules: [
+          {
+            apiGroups: [''],
+            resources: ['configmaps'],
+            resourceNames: ['cluster-info'],
+            verbs: ['get'],
+          },
+        ],
+      },
+    },
+    {
+      resource: resources.roleBindings,
+      object: {
+        metadata: infoReader,
+        roleRef: { apiGroup: rbac, kind: 'Role', name: infoReader.name },
+        subjects: [
+          { apiGroup: rbac, kind: 'User', name: 'system:anonymous' },
+          { apiGroup: rbac, kind: 'Group', name: 'system:unauthenticated' },
+        ],
+      },
+    },
+  ]
+}
+
+const retryMs = 20
+const retries = 250
+
+/**
+ * Creates the objects, all at once; what is there already stays as it is. A namespace that the server is just about to
+ * create is waited for.
+ */
+export async function createObjects(
+  client: Client,
+  objects: readonly PlacedObject[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const create = async ({ resource, object }: PlacedObject): Promise<void> => {
+    for (let left = retries; ; left -= 1) {
+      try {
+        await client.resource(resource).create(object, signal === undefined ? {} : { signal })
+        return
+      } catch (error) {
+        if (isStatusError(error, 'AlreadyExists')) return
+        const mayCome = isStatusError(error, 'NotFound') && object.metadata.namespace !== undefined
+        if (!mayCome || left === 0) throw error
+      }
+      await client.clock.sleep(retryMs, signal)
+    }
+  }
+  await Promise.all(objects.map(create))
+}

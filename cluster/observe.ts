@@ -1,0 +1,81 @@
+/** Observing a collection: its whole state now and after every change, over restarts of the server. By watching, never by polling. */
+import type { ResourceClient, WatchEvent } from '../components/client/resource-client.ts'
+import { ConnectionError } from '../components/client/connection-error.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import { keyOf } from '../components/machinery/object.ts'
+import type { KubeObject } from '../components/machinery/object.ts'
+import { StatusError } from '../components/machinery/status-error.ts'
+
+export interface ObserveOptions<T extends KubeObject> {
+  readonly client: ResourceClient<T>
+  readonly clock: Clock
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  readonly signal: AbortSignal
+  /** Told about a lost server, once per loss. */
+  readonly onTrouble?: ((error: Error) => void) | undefined
+}
+
+/** What the state was changed by; absent for the state of a list. */
+export type Change<T extends KubeObject> = WatchEvent<T>
+
+const retryMs = 50
+
+/** Errors after which looking again makes sense: a server that restarts, an expired revision, too much to do. */
+function isPassing(error: unknown): error is Error {
+  if (error instanceof ConnectionError) return error.code !== 'closed' && error.code !== 'untrusted'
+  if (!(error instanceof StatusError)) return false
+  return error.code >= 500 || error.code === 410 || error.code === 429
+}
+
+/**
+ * Calls `onState` with all objects by key, first with a list, then after each event; ends with its result as soon as it
+ * returns one that is not undefined. Rejects with `signal.reason` when aborted, and with errors that time does not mend.
+ */
+export async function observe<T extends KubeObject, R>(
+  options: ObserveOptions<T>,
+  onState: (objects: ReadonlyMap<string, T>, change: Change<T> | undefined) => R | undefined,
+): Promise<R> {
+  const { client, clock, signal } = options
+  const selection = {
+    ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+    ...(options.labelSelector === undefined ? {} : { labelSelector: options.labelSelector }),
+    ...(options.fieldSelector === undefined ? {} : { fieldSelector: options.fieldSelector }),
+  }
+  let inTrouble = false
+  for (;;) {
+    // Leaving the loop in the middle of a watch has to end that watch too.
+    const round = new AbortController()
+    const roundSignal = AbortSignal.any([signal, round.signal])
+    try {
+      const list = await client.list(selection, roundSignal)
+      inTrouble = false
+      const objects = new Map(list.items.map((item) => [keyOf(item), item]))
+      const first = onState(objects, undefined)
+      if (first !== undefined) return first
+      let resourceVersion = list.metadata.resourceVersion ?? ''
+      for (;;) {
+        const events = client.watch({ ...selection, resourceVersion }, roundSignal)
+        for await (const event of events) {
+          resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion
+          if (event.type === 'BOOKMARK') continue
+          const key = keyOf(event.object)
+          if (event.type === 'DELETED') objects.delete(key)
+          else objects.set(key, event.object)
+          const result = onState(objects, event)
+          if (result !== undefined) return result
+        }
+        signal.throwIfAborted()
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isPassing(error)) throw error
+      if (!inTrouble) options.onTrouble?.(error)
+      inTrouble = true
+      await clock.sleep(retryMs, signal)
+    } finally {
+      round.abort(new Error('seen enough'))
+    }
+  }
+}
