@@ -1,7 +1,7 @@
 /** Label selectors: parse the query form, take the API's object form, match, and print (upstream: apimachinery pkg/labels). */
-import { labelValueFaults, qualifiedNameFaults } from './label-syntax.ts'
 import { scanLabelSelector } from './label-selector-tokens.ts'
 import type { Token } from './label-selector-tokens.ts'
+import { labelValue, qualifiedName } from './names.ts'
 import { badRequest } from './status-error.ts'
 
 export type LabelOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | 'gt' | 'lt'
@@ -187,7 +187,7 @@ function requirement(
   const values = [...new Set(given)].sort()
   const faults: string[] = []
   const shown = `[${values.map((value) => `"${value}"`).join(',')}]`
-  const keyFaults = qualifiedNameFaults(key)
+  const keyFaults = qualifiedName(key)
   if (keyFaults.length > 0) faults.push(`key: Invalid value: "${key}": ${keyFaults.join('; ')}`)
   if (operator === 'in' || operator === 'notin') {
     if (values.length === 0) {
@@ -210,7 +210,7 @@ function requirement(
     })
   }
   values.forEach((value, index) => {
-    const valueFaults = labelValueFaults(value)
+    const valueFaults = labelValue(value)
     if (valueFaults.length === 0) return
     faults.push(`values[${index}][${key}]: Invalid value: "${value}": ${valueFaults.join('; ')}`)
   })
@@ -267,7 +267,7 @@ class Parser {
     if (negated) this.next()
     const key = this.next()
     if (!isWord(key)) throw unparsable(`found '${key.text}', expected: identifier`)
-    const keyFaults = qualifiedNameFaults(key.text)
+    const keyFaults = qualifiedName(key.text)
     if (keyFaults.length > 0) {
       throw unparsable(`<nil>: Invalid value: "${key.text}": ${keyFaults.join('; ')}`)
     }

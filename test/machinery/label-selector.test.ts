@@ -75,7 +75,7 @@ describe('label selector', () => {
     expect(failure('a=b@')).toMatch(
       /^unable to parse requirement: values\[0\]\[a\]: Invalid value: "b@": a valid label must/,
     )
-    expect(failure(`a=${'x'.repeat(64)}`)).toContain('must be no more than 63 characters')
+    expect(failure(`a=${'x'.repeat(64)}`)).toContain('must be no more than 63')
     expect(failure('a/b/c')).toContain('a qualified name must consist of')
   })
 
@@ -149,7 +149,7 @@ describe('label selector', () => {
 
   it('never fails otherwise than with a BadRequest', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom(...'ab=!(),<> in') }), (text) => {
+      fc.property(fc.string({ unit: fc.constantFrom(...'ab=!(),<> in'.split('')) }), (text) => {
         try {
           parseLabelSelector(text)
         } catch (error) {

@@ -6,7 +6,7 @@ const up = { ready: true, state: { running: {} } }
 
 function shown(pod: { metadata?: object; spec?: object; status?: object }): string {
   const row = rowOf('pods', { spec: two, ...pod })
-  return `${row['Ready']} ${row['Status']} ${row['Restarts']}`
+  return [row['Ready'], row['Status'], row['Restarts']].join(' ')
 }
 
 describe('pod rows', () => {

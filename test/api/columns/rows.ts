@@ -24,3 +24,10 @@ export function rowOf(
   if (cells.length !== printer.columns.length) throw new Error(`${key}: ${cells.length} cells`)
   return Object.fromEntries(cells.map((cell, index) => [printer.columns[index]?.name, cell]))
 }
+
+/** A kind, an object of it, and the cells that the object decides. */
+export type RowCase = readonly [
+  key: ResourceKey,
+  object: { metadata?: object; [field: string]: unknown },
+  cells: Record<string, unknown>,
+]
