@@ -1,4 +1,5 @@
 /** The main thread's end of the writer's thread: a call is a promise, and the death of the thread fails them all. */
+import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { AnswerMessage, CallMessage, CallName, Calls } from './sqlite-messages.ts'
 import { StoreError } from './store.ts'
@@ -61,8 +62,9 @@ export class SqliteThread {
   }
 }
 
-/** Beside this file when it runs from sources, beside the bundle (as an entry of its own) when it is built. */
+/** Beside this file when it runs from sources; when it is built, a bundle of its own beside this one or its chunks' folder. */
 function writerUrl(): URL {
-  const file = import.meta.url.endsWith('.ts') ? './sqlite-writer.ts' : './sqlite-writer.js'
-  return new URL(file, import.meta.url)
+  if (import.meta.url.endsWith('.ts')) return new URL('./sqlite-writer.ts', import.meta.url)
+  const beside = new URL('./sqlite-writer.js', import.meta.url)
+  return existsSync(beside) ? beside : new URL('../sqlite-writer.js', import.meta.url)
 }

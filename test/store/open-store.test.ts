@@ -1,0 +1,41 @@
+/** The text of `--store`. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openStore } from '../../components/store/open-store.ts'
+import { put } from './actions.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'open-store-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+describe('openStore', () => {
+  it('opens a store in memory and one in a file', async () => {
+    const path = join(directory, 'a:b.db')
+    for (const spec of ['memory:', `sqlite:${path}`, `sqlite:${path}?maxBytes=10000000`]) {
+      const store = await openStore(spec)
+      await put(store, 'a', '1')
+      await store.close()
+    }
+    expect(existsSync(path)).toBe(true)
+  })
+
+  it('names the known schemes when it is given another', async () => {
+    for (const spec of ['redis:x', 'memory', '', 'toString:'])
+      await expect(openStore(spec)).rejects.toMatchObject({
+        code: 'cannot-open',
+        message: `unknown store "${spec}": it starts with memory: or sqlite:`,
+      })
+  })
+
+  it('refuses a file store without a path, or with an option that it does not know', async () => {
+    for (const spec of [
+      'sqlite:',
+      'sqlite:?maxBytes=1',
+      'sqlite:x?maxbytes=1',
+      'sqlite:x?maxBytes=1k',
+    ])
+      await expect(openStore(spec)).rejects.toMatchObject({ code: 'cannot-open' })
+    expect(existsSync('x')).toBe(false)
+  })
+})
