@@ -13,6 +13,8 @@ export interface DecodeContext {
   readonly unknown: Set<string> | undefined
   /** Field names, list indices, and map keys behind a NUL, down to the value at hand. */
   readonly path: (string | number)[]
+  /** How much of `path` counts. */
+  depth: number
   owner: StructSchema | undefined
 }
 
@@ -35,6 +37,8 @@ interface Shape {
   readonly byName: ReadonlyMap<string, CompiledField>
   /** Fields that are written even when unset, in order. */
   readonly fills: readonly CompiledField[]
+  /** As many undefineds as fields. */
+  readonly empty: readonly undefined[]
 }
 
 const maxUnknown = 100
@@ -46,9 +50,10 @@ const shapes = new WeakMap<StructSchema, Shape>()
 export function compileStruct(schema: StructSchema): Walk {
   const known = compiled.get(schema)
   if (known !== undefined) return known
+  let shape: Shape | undefined
   const walk: Walk =
     schema.union === undefined
-      ? (value, context) => walkStruct(shapeOf(schema), value, context)
+      ? (value, context) => walkStruct((shape ??= shapeOf(schema)), value, context)
       : compileUnion(schema)
   compiled.set(schema, walk)
   return walk
@@ -63,6 +68,7 @@ function shapeOf(schema: StructSchema): Shape {
     fields,
     byName: new Map(fields.map((field) => [field.name, field])),
     fills: fields.filter(({ fill }) => fill !== undefined),
+    empty: fields.map(() => undefined),
   }
   shapes.set(schema, shape)
   return shape
@@ -108,7 +114,7 @@ function zeroOf(schema: Schema): unknown {
 }
 
 function compile(schema: Schema): Walk {
-  if (schema.kind === 'struct') return (value, context) => compileStruct(schema)(value, context)
+  if (schema.kind === 'struct') return compileStruct(schema)
   if (schema.kind === 'list') return compileList(schema)
   if (schema.kind === 'map') return compileMap(schema)
   return readScalar(schema)
@@ -122,12 +128,13 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
   const { byName, fills } = shape
   const { path, owner } = context
   const input = value as Record<string, unknown>
-  const depth = path.length
+  const { depth } = context
   const object: Record<string, unknown> = {}
   let slots: unknown[] | undefined
   let last = -1
   let nextFill = 0
   context.owner = shape.schema
+  context.depth = depth + 1
   for (const key in input) {
     const field = byName.get(key)
     if (field === undefined) {
@@ -138,7 +145,6 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
     if (raw === null || raw === undefined) continue
     path[depth] = key
     const result = field.walk(raw, context)
-    path.length = depth
     const { index } = field
     if (slots === undefined && index < last) slots = slotsOf(shape, object)
     if (slots === undefined) {
@@ -152,6 +158,7 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
     } else if (result !== field.skip) slots[index] = result === undefined ? null : result
   }
   context.owner = owner
+  context.depth = depth
   if (slots !== undefined) return fromSlots(shape, slots)
   for (; nextFill < fills.length; nextFill += 1) {
     const fill = fills[nextFill] as CompiledField
@@ -162,15 +169,19 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
 
 /** The values written so far, by field index: used once keys turn out not to come in upstream's order. */
 function slotsOf(shape: Shape, object: Record<string, unknown>): unknown[] {
-  return shape.fields.map(({ name }) => object[name])
+  const slots: unknown[] = shape.empty.slice()
+  for (const key in object) slots[shape.byName.get(key)?.index ?? -1] = object[key]
+  return slots
 }
 
 function fromSlots(shape: Shape, slots: readonly unknown[]): Record<string, unknown> {
   const object: Record<string, unknown> = {}
-  for (const { name, index, fill } of shape.fields) {
+  const { fields } = shape
+  for (let index = 0; index < fields.length; index += 1) {
     const value = slots[index]
-    if (value !== undefined) object[name] = value
-    else if (fill !== undefined) object[name] = fill()
+    const field = fields[index] as CompiledField
+    if (value !== undefined) object[field.name] = value
+    else if (field.fill !== undefined) object[field.name] = field.fill()
   }
   return object
 }
@@ -184,15 +195,15 @@ function compileList(schema: ListSchema): Walk {
       return undefined
     }
     if (value.length === 0) return undefined
-    const { path } = context
-    const depth = path.length
+    const { path, depth } = context
     const list: unknown[] = []
+    context.depth = depth + 1
     for (let index = 0; index < value.length; index += 1) {
       const item: unknown = value[index]
       path[depth] = index
       list.push(item === null || item === undefined ? zeroOf(items) : (walk(item, context) ?? null))
     }
-    path.length = depth
+    context.depth = depth
     return list
   }
 }
@@ -205,13 +216,13 @@ function compileMap(schema: MapSchema): Walk {
       mismatch(context, value, goType)
       return undefined
     }
-    const { path } = context
-    const depth = path.length
+    const { path, depth } = context
     const input = value as Record<string, unknown>
     const keys = Object.keys(input)
     if (keys.length === 0) return undefined
     if (!isSorted(keys)) keys.sort(byBytes)
     const map: Record<string, unknown> = {}
+    context.depth = depth + 1
     for (const key of keys) {
       const item = input[key]
       path[depth] = `\0${key}`
@@ -219,7 +230,7 @@ function compileMap(schema: MapSchema): Walk {
         item === null || item === undefined ? zeroOf(values) : (walk(item, context) ?? null)
       setOwn(map, key, result)
     }
-    path.length = depth
+    context.depth = depth
     return map
   }
 }
@@ -273,9 +284,9 @@ export function mismatch(
       : typeof value === 'number' && /^u?int/.test(goType)
         ? `number ${value}`
         : typeof value
-  const fields = context.path.filter(
-    (segment) => typeof segment === 'string' && !segment.startsWith('\0'),
-  )
+  const fields = context.path
+    .slice(0, context.depth)
+    .filter((segment) => typeof segment === 'string' && !segment.startsWith('\0'))
   const where =
     context.owner === undefined
       ? 'Go value'
@@ -288,7 +299,7 @@ export function mismatch(
 function reportUnknown(context: DecodeContext, key: string): void {
   if (context.unknown === undefined || context.unknown.size >= maxUnknown) return
   let path = ''
-  for (const segment of [...context.path, key]) {
+  for (const segment of [...context.path.slice(0, context.depth - 1), key]) {
     if (typeof segment === 'number') path += `[${segment}]`
     else {
       const name = segment.startsWith('\0') ? segment.slice(1) : segment

@@ -38,6 +38,7 @@ export function decode<T = KubeObject>(
     saved: undefined,
     unknown: options.mode === 'ignore' ? undefined : new Set(),
     path: [],
+    depth: 0,
     owner: undefined,
   }
   let object: unknown = {}

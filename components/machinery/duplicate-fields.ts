@@ -19,7 +19,7 @@ export function strictProblems(text: Buffer, unknown: readonly string[]): string
   const problems = new Set<string>()
   const rest = new Set(unknown)
   scan(text, (path, isDuplicate) => {
-    if (rest.has(path)) {
+    if (rest.size > 0 && rest.has(path)) {
       problems.add(`unknown field ${JSON.stringify(path)}`)
       return false
     }
