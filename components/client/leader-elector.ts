@@ -135,7 +135,9 @@ export async function runLeaderElection(
   }
   const attempt = async (): Promise<boolean> => {
     const deadline = new AbortController()
-    const cancel = clock.after(renewDeadlineMs, () => deadline.abort(new Error('no answer in time')))
+    const cancel = clock.after(renewDeadlineMs, () =>
+      deadline.abort(new Error('no answer in time')),
+    )
     try {
       return await tryToHold(AbortSignal.any([signal, deadline.signal]))
     } catch (error) {

@@ -52,7 +52,7 @@ export interface ObjectRef {
 export interface ResourceClient<T extends KubeObject = KubeObject> {
   readonly resource: Resource
   get(ref: ObjectRef, options?: { subresource?: string; signal?: AbortSignal }): Promise<T>
-  /** All pages are one request unless `limit` is set. */
+  /** All pages are one request unless `limit` is set. Items are given their apiVersion and kind. */
   list(options?: ListOptions, signal?: AbortSignal): Promise<KubeList<T>>
   /** The object's own namespace is used; `options.subresource` with `ref` posts to a sub-resource (binding, eviction, token). */
   create(object: T, options?: WriteOptions): Promise<T>
@@ -131,11 +131,8 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
   rest: RestClient,
   resource: Resource,
 ): ResourceClient<T> {
-  const typed = (object: T) => ({
-    ...object,
-    apiVersion: apiVersionOf(resource),
-    kind: resource.kind,
-  })
+  const apiVersion = apiVersionOf(resource)
+  const typed = (object: T) => ({ ...object, apiVersion, kind: resource.kind })
   const pathOf = (ref: { namespace?: string | undefined; name?: string }, subresource?: string) =>
     resourcePath(resource, {
       ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
@@ -158,12 +155,19 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
         path: pathOf(ref, options.subresource),
         ...abortable(options.signal),
       })) as T,
-    list: async (options = {}, signal) =>
-      (await rest.json({
+    list: async (options = {}, signal) => {
+      const list = (await rest.json({
         method: 'GET',
         path: pathOf({ namespace: options.namespace }) + query(selection(options)),
         ...abortable(signal),
-      })) as KubeList<T>,
+      })) as KubeList<T>
+      // Servers leave these out of list items; with them an object is the same wherever it came from.
+      for (const item of list.items) {
+        item.apiVersion ??= apiVersion
+        item.kind ??= resource.kind
+      }
+      return list
+    },
     create: async (object, options = {}) => {
       const { namespace } = object.metadata
       const target =

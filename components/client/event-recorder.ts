@@ -1,0 +1,153 @@
+/** EventRecorder: tells what happened to an object, as core/v1 Events, counted and combined, without ever holding up the caller. */
+import { timestamp } from '../component-base/clock.ts'
+import type { Clock } from '../component-base/clock.ts'
+import { createEventQueue } from '../component-base/event-queue.ts'
+import { messageOf } from '../component-base/log.ts'
+import type { Log } from '../component-base/log.ts'
+import type { KubeObject } from '../machinery/object.ts'
+import { isStatusError, StatusError } from '../machinery/status-error.ts'
+import { createEventCorrelator } from './event-correlator.ts'
+import type { Correlation } from './event-correlator.ts'
+import type { ResourceClient } from './resource-client.ts'
+
+export interface RecordedEvent {
+  readonly type: 'Normal' | 'Warning'
+  /** Short, in camel case: `FailedScheduling`. */
+  readonly reason: string
+  readonly message: string
+}
+
+export interface EventRecorder {
+  /**
+   * Notes an event about an object, which must have its apiVersion and kind. Returns at once; the event may be combined with
+   * others, or dropped when too many wait or the server refuses it.
+   */
+  record(about: KubeObject, event: RecordedEvent): void
+  /** Sends what was recorded until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface EventRecorderOptions {
+  /** Of the core group's Event resource. */
+  readonly events: Pick<ResourceClient, 'create' | 'patch'>
+  /** Who reports: `default-scheduler`, `kubelet`. */
+  readonly component: string
+  /** The node the reporter is on. */
+  readonly host?: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Waiting {
+  readonly about: Readonly<Record<string, string>>
+  readonly event: RecordedEvent
+  readonly atMs: number
+}
+
+const maxWaiting = 1000
+/** Upstream's retries while the server is away. */
+const maxTries = 12
+const retryMs = 10_000
+
+function referenceTo(object: KubeObject): Record<string, string> {
+  const { apiVersion = '', kind = '' } = object
+  const { namespace = '', name = '', uid = '', resourceVersion = '' } = object.metadata
+  const fields = { kind, namespace, name, uid, apiVersion, resourceVersion }
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ''))
+}
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { events, component, host = '', clock, log } = options
+  const correlator = createEventCorrelator()
+  const waiting = createEventQueue<Waiting>(maxWaiting)
+  let lastName = 0n
+
+  const nameFor = (about: string): string => {
+    // Upstream's names end in the nanosecond; counting on within one keeps two at once apart.
+    const nanoseconds = BigInt(Math.floor(clock.now())) * 1_000_000n
+    lastName = nanoseconds > lastName ? nanoseconds : lastName + 1n
+    return `${about}.${lastName.toString(16)}`
+  }
+  const factsOf = ({ about, event }: Waiting) => {
+    const origin = [component, host, about['kind'], about['namespace'], about['name'], about['uid']]
+    return {
+      origin: origin.join('|'),
+      group: [...origin, about['apiVersion'], event.type, event.reason].join('|'),
+      message: event.message,
+    }
+  }
+  const create = async (item: Waiting, to: Exclude<Correlation, { kind: 'drop' }>) => {
+    const { about, event, atMs } = item
+    const namespace = about['namespace'] ?? 'default'
+    const at = timestamp(atMs)
+    const count = to.kind === 'count' ? to.earlier.count + 1 : 1
+    const firstTimestamp = to.kind === 'count' ? to.earlier.firstTimestamp : at
+    const name = nameFor(about['name'] ?? 'unknown')
+    await events.create({
+      metadata: { name, namespace },
+      involvedObject: about,
+      reason: event.reason,
+      message: to.message,
+      type: event.type,
+      source: { component, ...(host === '' ? {} : { host }) },
+      firstTimestamp,
+      lastTimestamp: at,
+      count,
+      reportingComponent: component,
+      reportingInstance: host,
+    })
+    correlator.remember(to.key, { name, count, firstTimestamp, message: to.message })
+  }
+  const send = async (item: Waiting, to: Exclude<Correlation, { kind: 'drop' }>): Promise<void> => {
+    if (to.kind === 'count') {
+      const { name, count, firstTimestamp } = to.earlier
+      const namespace = item.about['namespace'] ?? 'default'
+      const changed = { count: count + 1, lastTimestamp: timestamp(item.atMs), message: to.message }
+      try {
+        await events.patch({ namespace, name }, changed, { type: 'merge' })
+        correlator.remember(to.key, { name, count: count + 1, firstTimestamp, message: to.message })
+        return
+      } catch (error) {
+        // Events expire; a count that has no event any more starts a new one.
+        if (!isStatusError(error, 'NotFound')) throw error
+      }
+    }
+    await create(item, to)
+  }
+  const deliver = async (item: Waiting, signal: AbortSignal): Promise<void> => {
+    const correlation = correlator.correlate(factsOf(item), item.atMs)
+    if (correlation.kind === 'drop') return
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await send(item, correlation)
+        return
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof StatusError || tries === maxTries) {
+          const fields = { reason: item.event.reason, about: item.about, why: messageOf(error) }
+          log.warn('event not recorded', fields)
+          return
+        }
+        await clock.sleep(retryMs, signal)
+      }
+    }
+  }
+
+  return {
+    record: (about, event) => {
+      // Full is not the queue's end here: events are worth less than what they are about.
+      if (waiting.size < maxWaiting)
+        waiting.push({ about: referenceTo(about), event, atMs: clock.now() })
+    },
+    run: async (signal) => {
+      const stop = (): void => waiting.end()
+      signal.addEventListener('abort', stop, { once: true })
+      if (signal.aborted) stop()
+      try {
+        for await (const item of waiting) await deliver(item, signal)
+      } catch (error) {
+        if (!signal.aborted) throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,272 @@
+/** Kubeconfig: the client configuration file all clients share: read, written, merged, and turned into a connection. */
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { systemClock } from '../component-base/clock.ts'
+import type { Credentials, RestClientOptions } from './rest-client.ts'
+
+export interface KubeconfigCluster {
+  readonly server: string
+  readonly 'certificate-authority'?: string
+  readonly 'certificate-authority-data'?: string
+  readonly 'insecure-skip-tls-verify'?: boolean
+  readonly 'tls-server-name'?: string
+}
+
+/** How to run a credential plugin (client.authentication ExecCredential). */
+export interface KubeconfigExec {
+  readonly apiVersion?: string
+  readonly command: string
+  readonly args?: readonly string[] | null
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null
+  readonly provideClusterInfo?: boolean
+  readonly interactiveMode?: 'Never' | 'IfAvailable' | 'Always'
+  readonly installHint?: string
+}
+
+export interface KubeconfigUser {
+  readonly 'client-certificate'?: string
+  readonly 'client-certificate-data'?: string
+  readonly 'client-key'?: string
+  readonly 'client-key-data'?: string
+  readonly token?: string
+  readonly tokenFile?: string
+  readonly exec?: KubeconfigExec
+}
+
+export interface KubeconfigContext {
+  readonly cluster: string
+  readonly user: string
+  readonly namespace?: string
+}
+
+export interface Kubeconfig {
+  readonly clusters: readonly { readonly name: string; readonly cluster: KubeconfigCluster }[]
+  readonly users: readonly { readonly name: string; readonly user: KubeconfigUser }[]
+  readonly contexts: readonly { readonly name: string; readonly context: KubeconfigContext }[]
+  readonly 'current-context': string
+}
+
+/** A file that is no kubeconfig, or that names something it does not have. */
+export class KubeconfigError extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'KubeconfigError'
+  }
+}
+
+/** The text as a kubeconfig; YAML or JSON. Lists that are absent are empty. */
+export async function parseKubeconfig(text: string): Promise<Kubeconfig> {
+  let value: unknown
+  try {
+    // JSON needs no package, and is what the programs of a cluster write for each other.
+    value = text.trimStart().startsWith('{')
+      ? JSON.parse(text)
+      : (await import('js-yaml')).load(text)
+  } catch (error) {
+    throw new KubeconfigError(`not a kubeconfig: ${(error as Error).message}`, error)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new KubeconfigError('not a kubeconfig: no mapping at the top')
+  const { clusters, users, contexts } = value as Partial<Kubeconfig>
+  return {
+    clusters: clusters ?? [],
+    users: users ?? [],
+    contexts: contexts ?? [],
+    'current-context': (value as Partial<Kubeconfig>)['current-context'] ?? '',
+  }
+}
+
+/** Reads a file; paths in it are made absolute, relative to the file's folder. */
+export async function readKubeconfig(path: string): Promise<Kubeconfig> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    throw new KubeconfigError(`cannot read kubeconfig ${path}: ${(error as Error).message}`, error)
+  }
+  const config = await parseKubeconfig(text)
+  const absolute = <T extends object>(value: T, fields: readonly (keyof T)[]): T => {
+    const result = { ...value }
+    for (const field of fields) {
+      const file = value[field]
+      if (typeof file === 'string' && file !== '')
+        result[field] = resolve(dirname(path), file) as T[keyof T]
+    }
+    return result
+  }
+  return {
+    ...config,
+    clusters: config.clusters.map(({ name, cluster }) => ({
+      name,
+      cluster: absolute(cluster, ['certificate-authority']),
+    })),
+    users: config.users.map(({ name, user }) => ({
+      name,
+      user: absolute(user ?? {}, ['client-certificate', 'client-key', 'tokenFile']),
+    })),
+  }
+}
+
+/** The file's text: YAML, or JSON (which is YAML too) where no package should be loaded. */
+export async function formatKubeconfig(
+  config: Kubeconfig,
+  style: 'yaml' | 'json' = 'yaml',
+): Promise<string> {
+  const whole = { apiVersion: 'v1', kind: 'Config', preferences: {}, ...config }
+  if (style === 'json') return `${JSON.stringify(whole, null, 2)}\n`
+  return (await import('js-yaml')).dump(whole, { lineWidth: -1, noRefs: true })
+}
+
+/** Writes the file with mode 0600, whole or not at all. */
+export async function writeKubeconfig(
+  path: string,
+  config: Kubeconfig,
+  style: 'yaml' | 'json' = 'yaml',
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const draft = `${path}.${randomUUID()}`
+  await writeFile(draft, await formatKubeconfig(config, style), { mode: 0o600 })
+  await rename(draft, path)
+}
+
+/** One configuration of several: of entries with the same name, and of current contexts, the first wins, as upstream. */
+export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
+  const firstOf = <T extends { readonly name: string }>(entries: readonly T[]): T[] =>
+    [...new Map(entries.toReversed().map((entry) => [entry.name, entry])).values()].toReversed()
+  return {
+    clusters: firstOf(configs.flatMap((config) => config.clusters)),
+    users: firstOf(configs.flatMap((config) => config.users)),
+    contexts: firstOf(configs.flatMap((config) => config.contexts)),
+    'current-context':
+      configs.map((config) => config['current-context']).find((name) => name !== '') ?? '',
+  }
+}
+
+/** The configuration of one user of one cluster, with everything embedded. */
+export function createKubeconfig(options: {
+  /** Name of the cluster; the context is `<user>@<cluster>`. */
+  readonly cluster: string
+  readonly server: string
+  readonly ca: string
+  readonly user: string
+  readonly credentials:
+    | { readonly cert: string; readonly key: string }
+    | { readonly token: string }
+    | { readonly certFile: string; readonly keyFile: string }
+  readonly namespace?: string
+}): Kubeconfig {
+  const { cluster, server, ca, user, credentials, namespace } = options
+  const base64 = (text: string): string => Buffer.from(text).toString('base64')
+  const context = `${user}@${cluster}`
+  return {
+    clusters: [{ name: cluster, cluster: { server, 'certificate-authority-data': base64(ca) } }],
+    users: [
+      {
+        name: user,
+        user:
+          'token' in credentials
+            ? { token: credentials.token }
+            : 'cert' in credentials
+              ? {
+                  'client-certificate-data': base64(credentials.cert),
+                  'client-key-data': base64(credentials.key),
+                }
+              : {
+                  'client-certificate': credentials.certFile,
+                  'client-key': credentials.keyFile,
+                },
+      },
+    ],
+    contexts: [
+      {
+        name: context,
+        context: { cluster, user, ...(namespace === undefined ? {} : { namespace }) },
+      },
+    ],
+    'current-context': context,
+  }
+}
+
+/** Runs a credential plugin; see exec-credential.ts. */
+export type ExecRunner = (exec: KubeconfigExec, cluster: KubeconfigCluster) => Promise<Credentials>
+
+export type KubeconfigConnection = Pick<
+  RestClientOptions,
+  'server' | 'ca' | 'serverName' | 'insecureSkipVerify' | 'credentials'
+> & {
+  /** Of the context; `default` when it names none. */
+  readonly namespace: string
+}
+
+/** PEM from embedded data or else from the file; data wins, as upstream. */
+async function pem(
+  data: string | undefined,
+  file: string | undefined,
+): Promise<Buffer | undefined> {
+  if (data !== undefined && data !== '') return Buffer.from(data, 'base64')
+  return file === undefined || file === '' ? undefined : readFile(file)
+}
+
+/** A token that is read again from its file each minute, since such tokens are renewed in place. */
+function tokenFrom(file: string): () => Promise<string> {
+  let token = ''
+  let readAtMs = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (systemClock.now() - readAtMs > 60_000) {
+      token = (await readFile(file, 'utf8')).trim()
+      readAtMs = systemClock.now()
+    }
+    return token
+  }
+}
+
+async function credentialsOf(
+  user: KubeconfigUser,
+  cluster: KubeconfigCluster,
+  runExec: ExecRunner | undefined,
+): Promise<Credentials> {
+  const cert = await pem(user['client-certificate-data'], user['client-certificate'])
+  const key = await pem(user['client-key-data'], user['client-key'])
+  const token = user.token || (user.tokenFile ? tokenFrom(user.tokenFile) : undefined)
+  if (user.exec !== undefined && cert === undefined && token === undefined) {
+    if (runExec === undefined)
+      throw new KubeconfigError('the user needs a credential plugin, which is not run here')
+    return runExec(user.exec, cluster)
+  }
+  return {
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(token === undefined ? {} : { token }),
+  }
+}
+
+/** What to hand to createClient for a context (default: the current one). Reads the files it names. */
+export async function connectionFrom(
+  config: Kubeconfig,
+  options: { readonly context?: string; readonly runExec?: ExecRunner } = {},
+): Promise<KubeconfigConnection> {
+  const name = options.context ?? config['current-context']
+  const find = <T extends { readonly name: string }>(
+    entries: readonly T[],
+    what: string,
+    wanted: string,
+  ): T => {
+    const found = entries.find((entry) => entry.name === wanted)
+    if (found === undefined) throw new KubeconfigError(`kubeconfig has no ${what} "${wanted}"`)
+    return found
+  }
+  const { context } = find(config.contexts, 'context', name)
+  const { cluster } = find(config.clusters, 'cluster', context.cluster)
+  const user = context.user === '' ? {} : find(config.users, 'user', context.user).user
+  const ca = await pem(cluster['certificate-authority-data'], cluster['certificate-authority'])
+  const serverName = cluster['tls-server-name']
+  return {
+    server: cluster.server,
+    ...(ca === undefined ? {} : { ca }),
+    ...(serverName === undefined ? {} : { serverName }),
+    insecureSkipVerify: cluster['insecure-skip-tls-verify'] ?? false,
+    credentials: await credentialsOf(user, cluster, options.runExec),
+    namespace: context.namespace || 'default',
+  }
+}
