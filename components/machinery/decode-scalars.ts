@@ -1,6 +1,6 @@
 /** Leaves of decode.ts: one reader per scalar kind. */
 import { canonicalBase64 } from './base64.ts'
-import { mismatch, type DecodeContext, type Walk } from './decode-walkers.ts'
+import { mismatch, type DecodeContext, type Walk } from './decode-context.ts'
 import { copyJson } from './json-copy.ts'
 import { canonicalQuantity, QuantityError, quantityErrors } from './quantity.ts'
 import type { ScalarKind, ScalarSchema } from './schema.ts'

@@ -1,25 +1,8 @@
 /** The compiled walkers behind decode.ts: one closure per struct, made when first needed. Nulls never reach a walker. */
+import { mismatch, reportUnknown, type DecodeContext, type Walk } from './decode-context.ts'
 import { readScalar, zeroScalar } from './decode-scalars.ts'
 import { setOwn } from './json-copy.ts'
 import type { FieldSchema, ListSchema, MapSchema, Schema, StructSchema } from './schema.ts'
-
-/** What a decode gathers; one per call. */
-export interface DecodeContext {
-  /** Errors of types that decode themselves (quantities, times): upstream stops at the first. */
-  hard: string | undefined
-  /** The first type mismatch: upstream goes on, then fails with it. */
-  saved: string | undefined
-  /** Paths of unknown fields; undefined when nobody asks. */
-  readonly unknown: Set<string> | undefined
-  /** Field names, list indices, and map keys behind a NUL, down to the value at hand. */
-  readonly path: (string | number)[]
-  /** How much of `path` counts. */
-  depth: number
-  owner: StructSchema | undefined
-}
-
-/** Gives the canonical value; undefined for an empty list or map. */
-export type Walk = (value: unknown, context: DecodeContext) => unknown
 
 interface CompiledField {
   readonly name: string
@@ -41,7 +24,6 @@ interface Shape {
   readonly empty: readonly undefined[]
 }
 
-const maxUnknown = 100
 const nothing = Symbol('no value is skipped')
 const compiled = new WeakMap<StructSchema, Walk>()
 const shapes = new WeakMap<StructSchema, Shape>()
@@ -268,43 +250,4 @@ function compileUnion(schema: StructSchema): Walk {
     context.saved ??= quiet.saved
     return result
   }
-}
-
-/** Notes a type mismatch as Go words it; only the first counts. */
-export function mismatch(
-  context: DecodeContext,
-  value: unknown,
-  goType: string,
-  hard = false,
-): void {
-  const what = Array.isArray(value)
-    ? 'array'
-    : typeof value === 'boolean'
-      ? 'bool'
-      : typeof value === 'number' && /^u?int/.test(goType)
-        ? `number ${value}`
-        : typeof value
-  const fields = context.path
-    .slice(0, context.depth)
-    .filter((segment) => typeof segment === 'string' && !segment.startsWith('\0'))
-  const where =
-    context.owner === undefined
-      ? 'Go value'
-      : `Go struct field ${context.owner.goName}.${fields.join('.')}`
-  const message = `json: cannot unmarshal ${what} into ${where} of type ${goType}`
-  if (hard) context.hard ??= message
-  else context.saved ??= message
-}
-
-function reportUnknown(context: DecodeContext, key: string): void {
-  if (context.unknown === undefined || context.unknown.size >= maxUnknown) return
-  let path = ''
-  for (const segment of [...context.path.slice(0, context.depth - 1), key]) {
-    if (typeof segment === 'number') path += `[${segment}]`
-    else {
-      const name = segment.startsWith('\0') ? segment.slice(1) : segment
-      path += path === '' ? name : `.${name}`
-    }
-  }
-  context.unknown.add(path)
 }

@@ -4,7 +4,8 @@
  */
 import type { KubeObject } from './object.ts'
 import type { StructSchema } from './schema.ts'
-import { compileStruct, type DecodeContext } from './decode-walkers.ts'
+import type { DecodeContext } from './decode-context.ts'
+import { compileStruct } from './decode-walkers.ts'
 
 export interface DecodeProblems {
   /** The first error that makes the value unusable, in upstream's words, without the caller's prefix. */
