@@ -17,7 +17,7 @@ import { pathMustBeAbsolute, validateNoBacksteps, validateOneOf } from '../field
 import type { PodRules } from './pod-rules.ts'
 
 /** A source by its field name, as either holder has it. */
-export type AnySource = Partial<Volume> & Partial<PersistentVolumeSource>
+export type AnySource = Volume | PersistentVolumeSource
 
 export interface SourceRules {
   /** The volume's or the PersistentVolume's name. */

@@ -1,0 +1,247 @@
+/** Warnings about Pods and templates: what works but is likely a mistake, or will stop working (upstream: api/pod/warnings.go). */
+import type {
+  Container,
+  ContainerPort,
+  EnvVar,
+  ObjectMeta,
+  PodAffinityTerm,
+  PodSpec,
+  PodTemplateSpec,
+} from '../../../../api/generated/types.ts'
+import { FieldPath } from '../../../../machinery/field-path.ts'
+import { goQuote } from '../../../../machinery/go-syntax.ts'
+import { isWholeQuantity, shownQuantity } from '../quantities.ts'
+import { containersOf } from './pod-os-validation.ts'
+
+type Warn = (at: FieldPath, text: string) => void
+
+/** `at` is the path of what holds `metadata` and `spec`. */
+export function podWarnings(
+  metadata: ObjectMeta | undefined,
+  spec: PodSpec | undefined,
+  at: FieldPath = FieldPath.root(),
+): string[] {
+  if (spec === undefined) return []
+  const warnings: string[] = []
+  const warn: Warn = (where, text) => warnings.push(`${where.toString()}: ${text}`)
+  warnOfNodeLabels(spec, at.child('spec'), warn)
+  warnOfVolumes(spec, at.child('spec'), warn)
+  warnOfRepeats(spec, at.child('spec'), warn)
+  warnOfAnnotations(metadata, spec, at, warn)
+  for (const { container, at: containerAt } of containersOf(spec, at.child('spec'))) {
+    warnOfFractions(container, containerAt, warn)
+    warnOfHiddenVariables(container.env ?? [], containerAt.child('env'), warn)
+  }
+  warnOfPorts(spec, at.child('spec'), warn)
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) {
+    warn(
+      at.child('spec').child('terminationGracePeriodSeconds'),
+      'must be >= 0; negative values are invalid and will be treated as 1',
+    )
+  }
+  warnOfAffinities(spec, at.child('spec').child('affinity'), warn)
+  return warnings
+}
+
+/** For a template at a path like `spec.template`. */
+export function templateWarnings(
+  template: PodTemplateSpec | undefined,
+  ...path: string[]
+): string[] {
+  const at = path.reduce((parent, name) => parent.child(name), FieldPath.root())
+  return podWarnings(template?.metadata, template?.spec, at)
+}
+
+const deprecatedNodeLabel = (since: string, use: string) =>
+  `deprecated since v${since}; use ${goQuote(use)} instead`
+
+/** Labels of nodes that have been replaced. Their domains are upstream's own in every dialect. */
+const deprecatedNodeLabels: Readonly<Record<string, string>> = {
+  'beta.kubernetes.io/arch': deprecatedNodeLabel('1.14', 'kubernetes.io/arch'),
+  'beta.kubernetes.io/os': deprecatedNodeLabel('1.14', 'kubernetes.io/os'),
+  'failure-domain.beta.kubernetes.io/region': deprecatedNodeLabel(
+    '1.17',
+    'topology.kubernetes.io/region',
+  ),
+  'failure-domain.beta.kubernetes.io/zone': deprecatedNodeLabel(
+    '1.17',
+    'topology.kubernetes.io/zone',
+  ),
+  'beta.kubernetes.io/instance-type': deprecatedNodeLabel(
+    '1.17',
+    'node.kubernetes.io/instance-type',
+  ),
+}
+
+function warnOfNodeLabels(spec: PodSpec, at: FieldPath, warn: Warn): void {
+  for (const key in spec.nodeSelector) {
+    const text = deprecatedNodeLabels[key]
+    if (text !== undefined) warn(at.child('nodeSelector').key(key), text)
+  }
+  for (const [i, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
+    const itemAt = at.child('topologySpreadConstraints').index(i)
+    const text = deprecatedNodeLabels[constraint.topologyKey]
+    if (text !== undefined) {
+      warn(itemAt.child('topologyKey'), `${constraint.topologyKey} is ${text}`)
+    }
+    if (constraint.labelSelector === undefined) warn(itemAt.child('labelSelector'), selectsNothing)
+  }
+}
+
+const selectsNothing = 'a null labelSelector results in matching no pod'
+
+function warnOfAffinities(spec: PodSpec, at: FieldPath, warn: Warn): void {
+  const warnOfTerm = (term: PodAffinityTerm | undefined, termAt: FieldPath) => {
+    if (term?.labelSelector === undefined) warn(termAt.child('labelSelector'), selectsNothing)
+  }
+  for (const kind of ['podAffinity', 'podAntiAffinity'] as const) {
+    const affinity = spec.affinity?.[kind]
+    const required = affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []
+    const preferred = affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []
+    for (const [i, term] of required.entries()) {
+      warnOfTerm(
+        term,
+        at.child(kind).child('requiredDuringSchedulingIgnoredDuringExecution').index(i),
+      )
+    }
+    for (const [i, { podAffinityTerm }] of preferred.entries()) {
+      warnOfTerm(
+        podAffinityTerm,
+        at
+          .child(kind)
+          .child('preferredDuringSchedulingIgnoredDuringExecution')
+          .index(i)
+          .child('podAffinityTerm'),
+      )
+    }
+  }
+}
+
+const volumeWarnings = {
+  photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
+  gitRepo: 'deprecated in v1.11',
+  scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
+  flocker: 'deprecated in v1.22, non-functional in v1.25+',
+  storageos: 'deprecated in v1.22, non-functional in v1.25+',
+  quobyte: 'deprecated in v1.22, non-functional in v1.25+',
+  glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
+  cephfs: 'deprecated in v1.28, non-functional in v1.31+',
+  rbd: 'deprecated in v1.28, non-functional in v1.31+',
+} as const
+
+function warnOfVolumes(spec: PodSpec, at: FieldPath, warn: Warn): void {
+  for (const [i, volume] of (spec.volumes ?? []).entries()) {
+    for (const [field, text] of Object.entries(volumeWarnings)) {
+      if (volume[field as keyof typeof volumeWarnings] === undefined) continue
+      const spelling = field === 'storageos' ? 'storageOS' : field
+      warn(at.child('volumes').index(i).child(spelling), text)
+    }
+  }
+}
+
+function warnOfRepeats(spec: PodSpec, at: FieldPath, warn: Warn): void {
+  const addresses = new Set<string>()
+  for (const [i, { ip }] of (spec.hostAliases ?? []).entries()) {
+    if (addresses.has(ip)) {
+      warn(at.child('hostAliases').index(i).child('ip'), `duplicate ip ${goQuote(ip)}`)
+    }
+    addresses.add(ip)
+  }
+  const secrets = new Set<string>()
+  for (const [i, { name = '' }] of (spec.imagePullSecrets ?? []).entries()) {
+    const nameAt = at.child('imagePullSecrets').index(i).child('name')
+    if (secrets.has(name)) warn(nameAt, `duplicate name ${goQuote(name)}`)
+    if (name === '') warn(nameAt, `invalid empty name ""`)
+    secrets.add(name)
+  }
+}
+
+const deprecatedAnnotations: Readonly<Record<string, string>> = {
+  'scheduler.alpha.kubernetes.io/critical-pod':
+    'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls':
+    'non-functional in v1.11+; use the "sysctls" field instead',
+  'security.alpha.kubernetes.io/unsafe-sysctls':
+    'non-functional in v1.11+; use the "sysctls" field instead',
+}
+const podSeccompAnnotation = 'seccomp.security.alpha.kubernetes.io/pod'
+const containerSeccompPrefix = 'container.seccomp.security.alpha.kubernetes.io/'
+const seccompText = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+
+function warnOfAnnotations(
+  metadata: ObjectMeta | undefined,
+  spec: PodSpec,
+  at: FieldPath,
+  warn: Warn,
+): void {
+  const { annotations } = metadata ?? {}
+  if (annotations === undefined) return
+  const annotationsAt = at.child('metadata').child('annotations')
+  for (const [key, text] of Object.entries(deprecatedAnnotations)) {
+    if (annotations[key] !== undefined) warn(annotationsAt.key(key), text)
+  }
+  if (annotations[podSeccompAnnotation] !== undefined && !spec.securityContext?.seccompProfile) {
+    warn(annotationsAt.key(podSeccompAnnotation), seccompText)
+  }
+  for (const { container } of containersOf(spec, at)) {
+    const key = `${containerSeccompPrefix}${container.name}`
+    if (annotations[key] !== undefined && !container.securityContext?.seccompProfile) {
+      warn(annotationsAt.key(key), seccompText)
+    }
+  }
+}
+
+function warnOfFractions(container: Container, at: FieldPath, warn: Warn): void {
+  for (const list of ['limits', 'requests'] as const) {
+    for (const name of ['memory', 'ephemeral-storage']) {
+      const amount = container.resources?.[list]?.[name]
+      if (amount === undefined || isWholeQuantity(amount)) continue
+      warn(
+        at.child('resources').child(list).key(name),
+        `fractional byte value ${goQuote(shownQuantity(amount))} is invalid, must be an integer`,
+      )
+    }
+  }
+}
+
+function warnOfHiddenVariables(variables: readonly EnvVar[], at: FieldPath, warn: Warn): void {
+  const seen = new Set<string>()
+  for (const [i, { name, value = '', valueFrom }] of variables.entries()) {
+    const reference = `$(${name})`
+    const buildsOnIt = !valueFrom && value !== reference && value.includes(reference)
+    if (seen.has(name) && !buildsOnIt) {
+      warn(
+        at.index(i),
+        `hides previous definition of ${goQuote(name)}, which may be dropped when using apply`,
+      )
+    }
+    seen.add(name)
+  }
+}
+
+function warnOfPorts(spec: PodSpec, at: FieldPath, warn: Warn): void {
+  const seen = new Map<string, { port: ContainerPort; at: FieldPath }[]>()
+  for (const { container, at: containerAt } of containersOf(spec, at)) {
+    for (const [i, port] of (container.ports ?? []).entries()) {
+      const portAt = containerAt.child('ports').index(i)
+      const key = `${port.containerPort}/${port.protocol ?? ''}`
+      const others = seen.get(key) ?? []
+      for (const other of others) {
+        const relation = portRelation(port, other.port)
+        if (relation !== undefined) {
+          warn(portAt, `${relation} port definition with ${other.at.toString()}`)
+        }
+      }
+      seen.set(key, [...others, { port, at: portAt }])
+    }
+  }
+}
+
+function portRelation(a: ContainerPort, b: ContainerPort): string | undefined {
+  const [hostA, hostB] = [a.hostPort ?? 0, b.hostPort ?? 0]
+  const [ipA, ipB] = [a.hostIP ?? '', b.hostIP ?? '']
+  if (hostA === hostB && ipA === ipB) return 'duplicate'
+  if (hostA === 0 || hostB === 0) return 'overlapping'
+  if (hostA === hostB && (ipA === '') !== (ipB === '')) return 'dangerously ambiguous'
+  return undefined
+}

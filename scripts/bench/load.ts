@@ -1,0 +1,101 @@
+/** Load over HTTP/2: a number of connections with a number of requests in flight on each, for a time or a count. */
+import { connect, type ClientHttp2Session } from 'node:http2'
+import { performance } from 'node:perf_hooks'
+
+export interface Endpoint {
+  readonly origin: string
+  readonly ca: Buffer
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+export function openSession(endpoint: Endpoint): ClientHttp2Session {
+  const session = connect(endpoint.origin, {
+    ca: endpoint.ca,
+    cert: endpoint.cert,
+    key: endpoint.key,
+    settings: { initialWindowSize: 16 * 1024 * 1024 },
+  })
+  session.setMaxListeners(0)
+  session.once('connect', () => session.setLocalWindowSize(64 * 1024 * 1024))
+  return session
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: Buffer
+}
+
+/** One request; resolves with the status and how many bytes came. */
+export async function exchange(
+  session: ClientHttp2Session,
+  request: Request,
+): Promise<{ status: number; bytes: number; firstByteMs: number }> {
+  return await new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    const stream = session.request({
+      ':method': request.method,
+      ':path': request.path,
+      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+    })
+    let status = 0
+    let bytes = 0
+    let firstByteMs = 0
+    stream.on('response', (headers) => (status = Number(headers[':status'])))
+    stream.on('data', (chunk: Buffer) => {
+      if (bytes === 0) firstByteMs = performance.now() - startedAt
+      bytes += chunk.length
+    })
+    stream.on('end', () => resolve({ status, bytes, firstByteMs }))
+    stream.on('error', reject)
+    stream.end(request.body)
+  })
+}
+
+export interface LoadResult {
+  readonly perSecond: number
+  readonly requests: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** Runs `next` over and over until `durationMs` has passed. Throws on an unexpected status. */
+export async function load(
+  endpoint: Endpoint,
+  options: {
+    connections: number
+    streams: number
+    durationMs: number
+    status: number
+    next: () => Request
+  },
+): Promise<LoadResult> {
+  const sessions = Array.from({ length: options.connections }, () => openSession(endpoint))
+  const times: number[] = []
+  const startedAt = performance.now()
+  const until = startedAt + options.durationMs
+  const worker = async (session: ClientHttp2Session): Promise<void> => {
+    while (performance.now() < until) {
+      const sentAt = performance.now()
+      const { status } = await exchange(session, options.next())
+      if (status !== options.status) throw new Error(`answered ${status}`)
+      times.push(performance.now() - sentAt)
+    }
+  }
+  try {
+    await Promise.all(
+      sessions.flatMap((session) => Array.from({ length: options.streams }, () => worker(session))),
+    )
+  } finally {
+    for (const session of sessions) session.close()
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  times.sort((a, b) => a - b)
+  return {
+    perSecond: times.length / seconds,
+    requests: times.length,
+    p50Ms: times[Math.floor(times.length * 0.5)] ?? 0,
+    p99Ms: times[Math.floor(times.length * 0.99)] ?? 0,
+  }
+}

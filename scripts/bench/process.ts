@@ -1,0 +1,50 @@
+/** Starts a server as a child process and waits for its ready line on descriptor 3. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+export interface Served {
+  readonly child: ChildProcess
+  readonly port: number
+  stop(): Promise<void>
+}
+
+export async function serve(file: string, args: readonly string[]): Promise<Served> {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', file, ...args],
+    { stdio: ['ignore', 'inherit', 'pipe', 'pipe'] },
+  )
+  let errors = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-4000)
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    let text = ''
+    child.stdio[3]?.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+      if (!text.includes('\n')) return
+      resolve((JSON.parse(text.slice(0, text.indexOf('\n'))) as { port: number }).port)
+    })
+    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}: ${errors}`)))
+  })
+  return {
+    child,
+    port,
+    stop: async () => {
+      if (child.exitCode !== null) return
+      const exited = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+/** Resident memory in MB, its peak, and the processor time used so far in ms, as the kernel counts them. */
+export function usage(pid: number): { residentMb: number; peakMb: number; cpuMs: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const kb = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0)
+  return { residentMb: kb('VmRSS') / 1024, peakMb: kb('VmHWM') / 1024, cpuMs: ticks * 10 }
+}
