@@ -45,6 +45,7 @@ export async function runReflector<T extends KubeObject>(
   let failures = 0
   let expiries = 0
 
+  /** A list alone proves little: a server may answer it and refuse every watch. */
   const recovered = (): void => {
     if (failures > 1) log.info('server reached again')
     failures = 0
@@ -64,7 +65,6 @@ export async function runReflector<T extends KubeObject>(
     sink.replace(answer.items)
     version = answer.metadata.resourceVersion ?? ''
     listVersion = version
-    recovered()
   }
 
   const watch = async (): Promise<void> => {

@@ -10,6 +10,7 @@ import type { Clock } from '../component-base/clock.ts'
 import type { Status } from '../machinery/status-error.ts'
 import { StatusError } from '../machinery/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
+import type { ConnectionErrorCode } from './connection-error.ts'
 
 /** Who the client is. PEM texts; a token function is asked before every request and should cache. */
 export interface Credentials {
@@ -74,22 +75,24 @@ export interface RestClient {
 
 type Head = { stream: ClientHttp2Stream; headers: IncomingHttpHeaders; status: number }
 
-const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EHOSTUNREACH'])
+const codes: Readonly<Record<string, ConnectionErrorCode>> = {
+  ECONNREFUSED: 'refused',
+  ENOTFOUND: 'unreachable',
+  EAI_AGAIN: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ETIMEDOUT: 'timeout',
+}
+const trustCodes = /CERT|SIGNED|ISSUER|ERR_TLS|SSL|VERIFY/
 
 function connectionError(error: unknown, server: string): ConnectionError {
   if (error instanceof ConnectionError) return error
-  const { code = '', message } = error as NodeJS.ErrnoException
-  const kind = connectionCodes.has(code)
-    ? code === 'ECONNREFUSED'
-      ? 'refused'
-      : code === 'ECONNRESET'
-        ? 'lost'
-        : 'unreachable'
-    : code.startsWith('ERR_HTTP2') || code === 'EPIPE'
-      ? 'lost'
-      : /CERT|SIGNED|ISSUER|ERR_TLS|SSL|VERIFY/.test(code)
-        ? 'untrusted'
-        : 'lost'
+  // A stream that never began hides why its connection failed in its cause.
+  const { cause } = error as Error
+  const root = cause instanceof Error ? cause : (error as Error)
+  if (root instanceof ConnectionError) return root
+  const { code = '', message } = root as NodeJS.ErrnoException
+  const kind = codes[code] ?? (trustCodes.test(code) ? 'untrusted' : 'lost')
   return new ConnectionError(kind, `${server}: ${message}`, error)
 }
 
@@ -108,13 +111,6 @@ function failureOf(status: number, headers: IncomingHttpHeaders, body: Buffer): 
   if (retryAfter > 0 && parsed.details?.retryAfterSeconds === undefined)
     parsed = { ...parsed, details: { ...parsed.details, retryAfterSeconds: retryAfter } }
   return StatusError.fromStatus(parsed, status)
-}
-
-async function readAll(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = []
-  for await (const chunk of chunks) parts.push(chunk)
-  const [first] = parts
-  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts)
 }
 
 /** A client that opens no connection until its first request. */
@@ -230,32 +226,49 @@ export function createRestClient(options: RestClientOptions): RestClient {
     })
   }
 
+  const cutShort = (): ConnectionError =>
+    new ConnectionError('lost', `${server}: the answer was cut short`)
+
+  /** Ends only when the server ended the answer; being reset looks like an end to the stream itself. */
   const read = async function* (
     stream: ClientHttp2Stream,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<Buffer, void> {
     try {
       for await (const chunk of stream) yield chunk as Buffer
+      signal?.throwIfAborted()
+      if ((stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR) throw cutShort()
     } catch (error) {
       signal?.throwIfAborted()
       throw connectionError(error, server)
     } finally {
       if (!stream.destroyed) stream.close(constants.NGHTTP2_CANCEL)
     }
-    signal?.throwIfAborted()
-    if ((stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR || !stream.readableEnded)
-      throw new ConnectionError('lost', `${server}: the answer was cut short`)
+  }
+  const collect = (stream: ClientHttp2Stream, signal: AbortSignal | undefined): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      const parts: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => parts.push(chunk))
+      stream.on('close', () => {
+        const isWhole = stream.readableEnded && (stream.rstCode ?? 0) === constants.NGHTTP2_NO_ERROR
+        if (isWhole) resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
+        else reject(signal?.aborted ? (signal.reason as Error) : cutShort())
+      })
+    })
+  const sendChecked = async (request: RestRequest): Promise<Head> => {
+    const head = await send(request)
+    if (head.status < 400) return head
+    throw failureOf(head.status, head.headers, await collect(head.stream, request.signal))
   }
 
   const stream: RestClient['stream'] = async (request) => {
-    const head = await send(request)
+    const head = await sendChecked(request)
     const chunks = read(head.stream, request.signal)
-    if (head.status < 400) return { status: head.status, headers: head.headers, chunks }
-    throw failureOf(head.status, head.headers, await readAll(chunks))
+    return { status: head.status, headers: head.headers, chunks }
   }
   const bytes: RestClient['bytes'] = async (request) => {
-    const { chunks, ...head } = await stream(request)
-    return { ...head, body: await readAll(chunks) }
+    const { status, headers, stream: open } = await sendChecked(request)
+    return { status, headers, body: await collect(open, request.signal) }
   }
 
   return {

@@ -1,0 +1,297 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { dialects } from '../../components/api/dialect.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { createClient } from '../../components/client/client.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
+import { createRestClient } from '../../components/client/rest-client.ts'
+import type { RestClientOptions } from '../../components/client/rest-client.ts'
+import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
+import { createHttpsServer } from '../../components/component-base/https-server.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import { conflict, StatusError } from '../../components/machinery/status-error.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { createTestPki } from '../support/tls.ts'
+
+const pki = createTestPki()
+const resources = resourcesOf(dialects.kubernetes)
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+})
+
+const json = (value: unknown, status = 200): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from(JSON.stringify(value)),
+})
+
+async function serve(handler: (request: HttpRequest) => Promise<Answer>, port = 0) {
+  const stop = new AbortController()
+  const limits = { drainMs: 20 }
+  const server = createHttpsServer({
+    host: '127.0.0.1',
+    port,
+    tls: pki.server,
+    handler,
+    log: silentLog,
+    limits,
+  })
+  const done = server.run(stop.signal)
+  const end = async (): Promise<void> => {
+    stop.abort()
+    await done
+  }
+  cleanups.push(end)
+  return { ...(await server.ready), server, end }
+}
+
+function rest(port: number, more: Partial<RestClientOptions> = {}) {
+  const client = createRestClient({ server: `https://127.0.0.1:${port}`, ca: pki.caPem, ...more })
+  cleanups.push(() => client.close())
+  return client
+}
+
+const failure = (promise: Promise<unknown>): Promise<ConnectionError> =>
+  promise.then(
+    () => expect.unreachable(),
+    (error: unknown) => error as ConnectionError,
+  )
+
+describe('rest client', () => {
+  it('sends method, path, JSON and token, and gives back JSON, over one connection', async () => {
+    const { port, server } = await serve(async (request) =>
+      json({
+        method: request.method,
+        url: request.url,
+        auth: request.headers['authorization'],
+        type: request.headers['content-type'],
+        body: JSON.parse((await request.body(100)).toString()) as unknown,
+      }),
+    )
+    const client = rest(port, { credentials: { token: async () => 'secret' } })
+    const answers = await Promise.all(
+      [1, 2, 3].map((body) => client.json({ method: 'POST', path: '/a?b=c', body })),
+    )
+    expect(answers[2]).toEqual({
+      method: 'POST',
+      url: '/a?b=c',
+      auth: 'Bearer secret',
+      type: 'application/json',
+      body: 3,
+    })
+    expect(server.connections).toBe(1)
+  })
+
+  it('presents its certificate, and a new one on a new connection after setCredentials', async () => {
+    const { port } = await serve(async (request) =>
+      json(request.peer?.der.toString('base64') ?? ''),
+    )
+    const first = pki.client('one')
+    const client = rest(port, { credentials: first })
+    const before = await client.json({ method: 'GET', path: '/' })
+    client.setCredentials(pki.client('two'))
+    const after = await client.json({ method: 'GET', path: '/' })
+    expect(before).not.toBe('')
+    expect(after).not.toBe(before)
+  })
+
+  it('turns a Status answer into the StatusError it was', async () => {
+    const sent = conflict(resources.pods, 'web', 'lost')
+    const { port } = await serve(async () => json(sent.toStatus(), 409))
+    const error = await failure(rest(port).json({ method: 'PUT', path: '/' }))
+    expect(error).toBeInstanceOf(StatusError)
+    expect((error as unknown as StatusError).toStatus()).toEqual(sent.toStatus())
+  })
+
+  it('keeps Retry-After, and the text of an answer that is no Status', async () => {
+    const { port } = await serve(async () => ({
+      status: 429,
+      headers: { 'retry-after': '7' },
+      body: Buffer.from('busy\n'),
+    }))
+    const error = (await failure(
+      rest(port).json({ method: 'GET', path: '/' }),
+    )) as unknown as StatusError
+    expect([error.code, error.message, error.details?.retryAfterSeconds]).toEqual([429, 'busy', 7])
+  })
+
+  it('names what is wrong with the connection', async () => {
+    const { port, end } = await serve(async () => json({}))
+    const stranger = rest(port, { ca: createTestPki().caPem })
+    expect((await failure(stranger.json({ method: 'GET', path: '/' }))).code).toBe('untrusted')
+    const misnamed = rest(port, { serverName: 'elsewhere.example' })
+    expect((await failure(misnamed.json({ method: 'GET', path: '/' }))).code).toBe('untrusted')
+    await end()
+    const refused = await failure(rest(port).json({ method: 'GET', path: '/' }))
+    expect(refused).toBeInstanceOf(ConnectionError)
+    expect(refused.code).toBe('refused')
+    const closed = rest(port)
+    closed.close()
+    expect((await failure(closed.json({ method: 'GET', path: '/' }))).code).toBe('closed')
+  })
+
+  it('gives up an answer that does not come, and one whose request is aborted', async () => {
+    const gone: string[] = []
+    const { port } = await serve(async (request) => {
+      request.signal.addEventListener('abort', () => gone.push(request.url))
+      return new Promise<Answer>(() => {})
+    })
+    const clock = new FakeClock()
+    const client = rest(port, { networkClock: clock, timeoutMs: 5000, pingMs: 1e9 })
+    const slow = failure(client.json({ method: 'GET', path: '/slow' }))
+    await expect.poll(() => clock.pending).toBeGreaterThan(1)
+    await clock.step(5000)
+    expect((await slow).code).toBe('timeout')
+    const stop = new AbortController()
+    const aborted = failure(client.json({ method: 'GET', path: '/aborted', signal: stop.signal }))
+    setTimeout(() => stop.abort(new Error('enough')), 50)
+    expect((await aborted).message).toBe('enough')
+    await expect.poll(() => gone.toSorted()).toEqual(['/aborted', '/slow'])
+  })
+
+  it('finds the server again after it was restarted on the same port', async () => {
+    const first = await serve(async () => json('first'))
+    const client = rest(first.port)
+    expect(await client.json({ method: 'GET', path: '/' })).toBe('first')
+    await first.end()
+    expect((await failure(client.json({ method: 'GET', path: '/' }))).code).toBe('refused')
+    await serve(async () => json('second'), first.port)
+    expect(await client.json({ method: 'GET', path: '/' })).toBe('second')
+  })
+
+  it('a stream that is cut is an error, never an end', async () => {
+    const { port } = await serve(async (request) => ({
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        sink.write(Buffer.from('part'))
+        if (request.url === '/cut') throw new Error('cut')
+      },
+    }))
+    const client = rest(port)
+    const read = async (path: string): Promise<string> => {
+      let text = ''
+      const { chunks } = await client.stream({ method: 'GET', path })
+      for await (const chunk of chunks) text += chunk.toString()
+      return text
+    }
+    expect(await read('/whole')).toBe('part')
+    expect((await failure(read('/cut'))).code).toBe('lost')
+  })
+
+  it('leaving a stream cancels it at the server', async () => {
+    let gone = false
+    const { port } = await serve(async () => ({
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        sink.write(Buffer.from('x'))
+        await new Promise<void>((resolve) => {
+          sink.signal.addEventListener('abort', () => resolve())
+        })
+        gone = true
+      },
+    }))
+    const { chunks } = await rest(port).stream({ method: 'GET', path: '/' })
+    for await (const chunk of chunks) {
+      expect(chunk.toString()).toBe('x')
+      break
+    }
+    await expect.poll(() => gone).toBe(true)
+  })
+
+  it('gives up a connection whose pings go unanswered', async () => {
+    const { port } = await serve(async () => new Promise<Answer>(() => {}))
+    const clock = new FakeClock()
+    const client = rest(port, { networkClock: clock, pingMs: 1000, timeoutMs: 1e9 })
+    const pending = failure(client.json({ method: 'GET', path: '/' }))
+    await expect.poll(() => clock.pending).toBeGreaterThan(1)
+    // The ping and its deadline fall due in one step, before the answer can have come.
+    clock.after(1000, () => clock.after(0, () => {}))
+    await clock.step(1000)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    // The server answers pings, so the connection lives and another ping is planned.
+    await clock.step(1000)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    client.close()
+    expect((await pending).code).toBe('lost')
+  })
+})
+
+describe('resource client', () => {
+  it('asks for the path and query of each verb', async () => {
+    const asked: string[] = []
+    const { port } = await serve(async (request) => {
+      const body = (await request.body(10_000)).toString()
+      asked.push(
+        `${request.method} ${request.url} ${request.headers['content-type'] ?? '-'} ${body}`,
+      )
+      return json(request.method === 'GET' ? { metadata: {}, items: [{ metadata: {} }] } : {})
+    })
+    const client = createClient({
+      server: `https://127.0.0.1:${port}`,
+      ca: pki.caPem,
+      dialect: dialects.kubernetes,
+    })
+    cleanups.push(() => client.close())
+    const deployments = client.resource(resources.deployments)
+    const metadata = { namespace: 'ns', name: 'web', resourceVersion: '5' }
+    const list = await deployments.list({ namespace: 'ns', labelSelector: 'a in (b)', limit: 5 })
+    await client.resource(resources.nodes).get({ name: 'n1' })
+    await deployments.create({ metadata }, { dryRun: true, fieldManager: 'me' })
+    await deployments.updateStatus({ metadata })
+    await deployments.patch({ namespace: 'ns', name: 'web' }, [], { type: 'json' })
+    await deployments.patch(
+      { namespace: 'ns', name: 'web' },
+      {},
+      { type: 'apply', force: true, fieldManager: 'me' },
+    )
+    await deployments.delete({ namespace: 'ns', name: 'web' }, { preconditions: { uid: 'u' } })
+    await client
+      .resource(resources.pods)
+      .createSubresource({ namespace: 'ns', name: 'p' }, 'binding', { metadata: {} })
+    const sent = JSON.stringify({ metadata, apiVersion: 'apps/v1', kind: 'Deployment' })
+    expect(asked).toEqual([
+      'GET /apis/apps/v1/namespaces/ns/deployments?labelSelector=a+in+%28b%29&limit=5 - ',
+      'GET /api/v1/nodes/n1 - ',
+      `POST /apis/apps/v1/namespaces/ns/deployments?dryRun=All&fieldManager=me application/json ${sent}`,
+      `PUT /apis/apps/v1/namespaces/ns/deployments/web/status application/json ${sent}`,
+      'PATCH /apis/apps/v1/namespaces/ns/deployments/web application/json-patch+json []',
+      'PATCH /apis/apps/v1/namespaces/ns/deployments/web?fieldManager=me&force=true application/apply-patch+yaml {}',
+      'DELETE /apis/apps/v1/namespaces/ns/deployments/web application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"u"}}',
+      'POST /api/v1/namespaces/ns/pods/p/binding application/json {"metadata":{}}',
+    ])
+    expect(list.items[0]).toMatchObject({ apiVersion: 'apps/v1', kind: 'Deployment' })
+  })
+
+  it('watches events in chunks of any size, and ends with a StatusError on an ERROR event', async () => {
+    const lines = [
+      { type: 'ADDED', object: { metadata: { name: 'grüße' } } },
+      { type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } },
+      { type: 'ERROR', object: { kind: 'Status', reason: 'Expired', code: 410, message: 'old' } },
+    ]
+    const bytes = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    for (const size of [1, 7, 1000]) {
+      const { port } = await serve(async () => ({
+        status: 200,
+        headers: {},
+        body: async (sink) => {
+          for (let at = 0; at < bytes.length; at += size) sink.write(bytes.subarray(at, at + size))
+        },
+      }))
+      const client = createClient({
+        server: `https://127.0.0.1:${port}`,
+        ca: pki.caPem,
+        dialect: dialects.kubernetes,
+      })
+      cleanups.push(() => client.close())
+      const seen: unknown[] = []
+      const watch = async (): Promise<void> => {
+        const events = client.resource(resources.pods).watch({}, new AbortController().signal)
+        for await (const event of events) seen.push(event)
+      }
+      await expect(watch()).rejects.toMatchObject({ reason: 'Expired', code: 410 })
+      expect(seen).toEqual(lines.slice(0, 2))
+    }
+  })
+})
