@@ -242,6 +242,7 @@ function reasonOf(path: string, error: unknown): string {
   const code = Number((error as { errcode?: number }).errcode) & 0xff
   if (code === busy) {
     const pid = lockOwner(path)
+    if (pid === process.pid) return 'is already open in this process'
     return `is in use by another process${pid === undefined ? '' : ` (pid ${pid})`}`
   }
   if (code === corrupt || code === notADatabase)

@@ -1,0 +1,279 @@
+/** What the embedded store promises when a process is killed, a disk is full or a file is not what it should be. */
+import { spawn } from 'node:child_process'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { afterAll, describe, expect, it } from 'vitest'
+import { openSqliteStore } from '../../components/store/sqlite-store.ts'
+import type { Store } from '../../components/store/store.ts'
+import { bytes, collect, committed, put, remove, revisionOf, text, until } from './actions.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'sqlite-failures-'))
+afterAll(() => rmSync(directory, { recursive: true }))
+let files = 0
+const newPath = (): string => join(directory, `${++files}.db`)
+
+interface Acknowledged {
+  readonly revision: number
+  readonly key: string
+  readonly text: string | null
+}
+
+interface Child {
+  readonly pid: number
+  /** Resolves with everything it has acknowledged when it has been killed after `count` acknowledgements. */
+  killAfter(count: number): Promise<Acknowledged[]>
+}
+
+/** Resolves when the child has opened the store. */
+async function startWriter(path: string): Promise<Child> {
+  const program = fileURLToPath(new URL('./fixtures/write-until-killed.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, path], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let complaints = ''
+  child.stderr.on('data', (data: Buffer) => (complaints += data.toString()))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const first = await lines.next()
+  if (first.done === true) throw new Error(`the child has not opened the store: ${complaints}`)
+  return {
+    pid: child.pid ?? 0,
+    killAfter: async (count) => {
+      const acknowledged: Acknowledged[] = []
+      for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
+        acknowledged.push(JSON.parse(next.value) as Acknowledged)
+        if (acknowledged.length === count) child.kill('SIGKILL')
+      }
+      return acknowledged
+    },
+  }
+}
+
+describe('a killed process', () => {
+  it('[RES-004] loses nothing that it acknowledged, five times in a row', async () => {
+    const path = newPath()
+    const acknowledged = new Map<number, string>()
+    for (let round = 1; round <= 5; round++) {
+      const child = await startWriter(path)
+      for (const { revision, key, text } of await child.killAfter(300 * round))
+        acknowledged.set(revision, `${key} ${text}`)
+      const store = await openSqliteStore({ path })
+      const newest = await store.revision()
+      const { events } = collect(store, { prefix: '', fromRevision: 0 })
+      await until(() => events.length === newest)
+      const stored = new Map(
+        events.map((event) => [
+          revisionOf(event),
+          event.type === 'put'
+            ? `${event.kv.key} ${event.kv.value.toString()}`
+            : `${event.key} null`,
+        ]),
+      )
+      for (const [revision, what] of acknowledged) expect(stored.get(revision)).toBe(what)
+      await store.close()
+    }
+    expect(acknowledged.size).toBeGreaterThanOrEqual(300 + 600 + 900 + 1200 + 1500)
+  })
+
+  it('keeps the file to itself while it lives, and frees it by dying', async () => {
+    const path = newPath()
+    const child = await startWriter(path)
+    const owner = process.platform === 'linux' ? ` (pid ${child.pid})` : ''
+    await expect(openSqliteStore({ path })).rejects.toMatchObject({
+      code: 'cannot-open',
+      message: `${path} is in use by another process${owner}`,
+    })
+    await child.killAfter(10)
+    const store = await openSqliteStore({ path })
+    expect(await store.revision()).toBeGreaterThanOrEqual(10)
+    await store.close()
+  })
+})
+
+describe('opening', () => {
+  async function filled(objects = 2000): Promise<string> {
+    const path = newPath()
+    const store = await openSqliteStore({ path })
+    await Promise.all(
+      Array.from({ length: objects }, (_, i) => put(store, `k${i}`, 'v'.repeat(500))),
+    )
+    await store.close()
+    return path
+  }
+  const opening = (path: string) =>
+    expect(openSqliteStore({ path }).then(async (store) => store.close()))
+
+  it('makes a file that only its owner can read, and takes others their rights', async () => {
+    const path = await filled(1)
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    const copy = newPath()
+    copyFileSync(path, copy)
+    const store = await openSqliteStore({ path: copy })
+    await put(store, 'a', '1')
+    for (const file of [copy, `${copy}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600)
+    await store.close()
+  })
+
+  it('refuses a second store in the same process, and the first works on', async () => {
+    const path = newPath()
+    const store = await openSqliteStore({ path })
+    await opening(path).rejects.toMatchObject({ code: 'cannot-open', message: /already open/ })
+    await put(store, 'a', '1')
+    const child = await startWriter(path).catch((error: unknown) => error)
+    expect(child).toMatchObject({
+      message: expect.stringContaining(`is in use by another process`) as string,
+    })
+    expect(text(await store.get('a'))).toBe('1')
+    await store.close()
+  })
+
+  it('refuses a file that is no store', async () => {
+    const path = newPath()
+    writeFileSync(path, 'kind: Pod\n'.repeat(1000))
+    await opening(path).rejects.toMatchObject({
+      code: 'cannot-open',
+      message: `${path} is damaged or not a store: file is not a database`,
+    })
+    expect(readFileSync(path, 'utf8')).toBe('kind: Pod\n'.repeat(1000))
+  })
+
+  it('refuses a file of another program and does not touch it', async () => {
+    const path = newPath()
+    const db = new DatabaseSync(path)
+    db.exec('CREATE TABLE bookmarks (url)')
+    db.close()
+    const before = readFileSync(path)
+    await opening(path).rejects.toMatchObject({
+      code: 'cannot-open',
+      message: `${path} is an SQLite file of another program`,
+    })
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('refuses a newer schema', async () => {
+    const path = await filled(1)
+    const db = new DatabaseSync(path)
+    db.exec('PRAGMA user_version = 2')
+    db.close()
+    await opening(path).rejects.toMatchObject({
+      code: 'cannot-open',
+      message: `${path} was written by a newer release: its schema is 2, this release knows 1`,
+    })
+  })
+
+  it('refuses a file that is cut short, overwritten in the middle, or has lost a commit', async () => {
+    const original = await filled()
+    const damages: ((path: string) => void)[] = [
+      (path) => truncateSync(path, statSync(path).size / 2),
+      (path) => {
+        const content = readFileSync(path)
+        content.fill(0xa5, content.length / 2, content.length / 2 + 40_000)
+        writeFileSync(path, content)
+      },
+      (path) => {
+        const db = new DatabaseSync(path)
+        db.exec('DELETE FROM log WHERE revision = 1000')
+        db.close()
+      },
+    ]
+    for (const damage of damages) {
+      const path = newPath()
+      copyFileSync(original, path)
+      damage(path)
+      await opening(path).rejects.toMatchObject({
+        code: 'cannot-open',
+        message: expect.stringMatching(/ is damaged/) as string,
+      })
+    }
+  })
+
+  it('refuses a folder that does not exist', async () => {
+    const path = join(directory, 'none', 'x.db')
+    await opening(path).rejects.toMatchObject({
+      code: 'cannot-open',
+      message: expect.stringContaining(`${path} cannot be opened: ENOENT`) as string,
+    })
+  })
+})
+
+describe('a full disk', () => {
+  const value = (): Buffer => Buffer.alloc(30_000, 'x')
+
+  /** Replaces one key's value until the store has no room for more; answers the newest revision. */
+  async function fill(store: Store): Promise<number> {
+    let expectedRevision = (await store.get('big'))?.modRevision ?? 0
+    for (;;) {
+      try {
+        expectedRevision = committed(
+          await store.txn({ key: 'big', expectedRevision, value: value() }),
+        )
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'unavailable', message: /full/ })
+        return expectedRevision
+      }
+    }
+  }
+
+  it('fails commits with unavailable, reads on, and commits again when there is room', async () => {
+    const path = newPath()
+    const store = await openSqliteStore({ path, maxBytes: 2_000_000 })
+    await put(store, 'a', '1')
+    const watch = collect(store, { prefix: '', fromRevision: 0 })
+    const newest = await fill(store)
+    expect(await store.revision()).toBe(newest)
+    expect((await store.get('big'))?.modRevision).toBe(newest)
+    expect(text(await store.get('a'))).toBe('1')
+    expect((await store.range({ prefix: '' })).kvs).toHaveLength(2)
+
+    const attempts = await Promise.allSettled(
+      Array.from({ length: 40 }, async (_, i) =>
+        store.txn({ key: `new${i}`, expectedRevision: 0, value: value() }),
+      ),
+    )
+    const failures = attempts.filter(({ status }) => status === 'rejected')
+    expect(failures).toHaveLength(40)
+    expect(await store.revision()).toBe(newest)
+
+    await store.compact(newest)
+    const after = await store.txn({ key: 'new1', expectedRevision: 0, value: value() })
+    expect(after).toEqual({ ok: true, revision: newest + 1 })
+    await remove(store, 'big')
+    expect(watch.events.map(revisionOf)).toEqual(
+      Array.from({ length: newest + 2 }, (_, i) => i + 1),
+    )
+    await store.close()
+    expect(statSync(path).size).toBeLessThanOrEqual(2_000_000)
+
+    const reopened = await openSqliteStore({ path })
+    expect((await reopened.range({ prefix: '' })).kvs.map(({ key }) => key)).toEqual(['a', 'new1'])
+    await reopened.close()
+  })
+
+  it('fails whatever was decided on a commit that failed', async () => {
+    const store = await openSqliteStore({ path: newPath(), maxBytes: 500_000 })
+    const newest = await fill(store)
+    const [first, dependent, lost, other] = await Promise.allSettled([
+      store.txn({ key: 'a', expectedRevision: 0, value: Buffer.alloc(600_000) }),
+      store.txn({ key: 'a', expectedRevision: newest + 1, value: bytes('2') }),
+      store.txn({ key: 'a', expectedRevision: 0, value: bytes('3') }),
+      store.txn({ key: 'b', expectedRevision: 7, value: bytes('4') }),
+    ])
+    const unavailable = { status: 'rejected', reason: { code: 'unavailable' } }
+    expect([first, dependent, lost]).toMatchObject([unavailable, unavailable, unavailable])
+    expect(other).toEqual({ status: 'fulfilled', value: { ok: false } })
+    expect(await store.get('a')).toBeUndefined()
+    await store.compact(newest)
+    expect(await put(store, 'a', '1')).toBe(newest + 1)
+    expect(await store.get('a')).toMatchObject({ createRevision: newest + 1 })
+    await store.close()
+  })
+})
