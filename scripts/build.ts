@@ -10,7 +10,7 @@ const dist = join(root, 'dist')
 
 /** Bundle -> source. Bundles find each other (workers, children) by these names in their own folder. */
 const bundles = {
-  skiff: 'cluster/cli/main.ts',
+  skiff: 'scripts/skiff.ts',
   supervisor: 'cluster/supervisor-main.ts',
   'api-server': 'components/api-server/main.ts',
   'controller-manager': 'components/controller-manager/main.ts',

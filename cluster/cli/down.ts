@@ -1,0 +1,55 @@
+/** `skiff down`: stops a cluster and removes all it has, whatever state it is in. */
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { checkClusterName, listClusters, stateDirExists, statePaths } from '../state-dir.ts'
+import { removeCluster, stopCluster } from '../take-down.ts'
+import { defineCommand, nameFlag } from './command.ts'
+import type { CommandContext } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+
+const flags = defineFlags({
+  ...nameFlag,
+  all: flag.bool('Every cluster.', false),
+  'keep-data': flag.bool('Stop the processes only; `skiff up` goes on with the data.', false),
+})
+
+async function takeDown(context: CommandContext, name: string, keepData: boolean): Promise<void> {
+  const { clock, stateRoot, terminal } = context
+  checkClusterName(name)
+  const paths = statePaths(stateRoot, name)
+  if (!stateDirExists(paths)) {
+    const others = listClusters(stateRoot)
+    throw new ClusterError('not-found', `there is no cluster "${name}"`, {
+      ...(others.length === 0 ? {} : { hint: `there are: ${others.join(', ')}` }),
+    })
+  }
+  if (keepData) {
+    await stopCluster(paths, { clock })
+    terminal.out(`Cluster "${name}" is stopped; its data is kept in ${paths.dir}\n`)
+    return
+  }
+  const { forgetMerged } = await import('../merge-kubeconfig.ts')
+  await forgetMerged(paths, name)
+  await removeCluster(paths, { clock })
+  terminal.out(`Cluster "${name}" is gone\n`)
+}
+
+export const down = defineCommand({
+  name: 'down',
+  summary: 'Stop a cluster and remove everything it has',
+  description:
+    'Works in every state the cluster may be in: also when its supervisor was killed. Only processes that this cluster\n' +
+    'started are ended. What `skiff kubeconfig --merge` added to a kubeconfig is taken out again.',
+  flags,
+  examples: [
+    ['skiff down', 'Remove the cluster "default"'],
+    ['skiff down --all', 'Remove every cluster'],
+    ['skiff down --keep-data', 'Stop it, to go on later with: skiff up'],
+  ],
+  run: async (context, { flags: given }) => {
+    const names = given.all ? listClusters(context.stateRoot) : [given.name]
+    for (const name of names) await takeDown(context, name, given['keep-data'])
+    if (names.length === 0) context.terminal.out('There are no clusters\n')
+    return exitCodes.ok
+  },
+})

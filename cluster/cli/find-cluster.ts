@@ -1,0 +1,26 @@
+/** Finding the cluster that a command is about. */
+import { openCluster } from '../cluster.ts'
+import type { Cluster } from '../cluster.ts'
+import { checkClusterName } from '../state-dir.ts'
+import type { CommandContext } from './command.ts'
+
+/** Attaches to the running cluster of that name, hands it to `work`, and lets go of it afterwards. */
+export async function withCluster<T>(
+  context: CommandContext,
+  name: string,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  checkClusterName(name)
+  const { clock, stateRoot } = context
+  const cluster = await openCluster({ name, stateRoot, clock })
+  try {
+    return await work(cluster)
+  } finally {
+    cluster.disconnect()
+  }
+}
+
+/** The `--name` part of a command line to suggest; nothing for the default cluster. */
+export function nameSuffix(name: string): string {
+  return name === 'default' ? '' : ` --name ${name}`
+}

@@ -1,0 +1,103 @@
+/** `skiff join`: runs a node agent on this machine for a cluster elsewhere. A URL, a token and a CA pin are all it needs. */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join as joinPath, resolve } from 'node:path'
+import { spawn } from 'node:child_process'
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { formatToken, parseToken } from '../bootstrap-token.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { writeTokenFile } from '../prepare.ts'
+import { builtPrograms } from '../programs.ts'
+import { withClearErrors } from '../state-dir.ts'
+import { defineCommand } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+
+const flags = defineFlags({
+  token: flag.string('The bootstrap token; better in a file.', ''),
+  'token-file': flag.string('File that holds the token.', ''),
+  'discovery-token-ca-cert-hash': flag.string("sha256:HEX of the CA's public key: the pin.", ''),
+  'discovery-token-unsafe-skip-ca-verification': flag.bool(
+    'Join without a pin: whoever knows the token could pretend to be the cluster.',
+    false,
+  ),
+  'node-name': flag.string("Name of the node; this machine's host name.", ''),
+  'root-dir': flag.string('Where the agent keeps its key, certificate and checkpoints.', ''),
+  address: flag.string('Address of this machine that the API server reaches the agent at.', ''),
+  dialect: flag.string('Names in the API of that cluster.', 'kubernetes', {
+    choices: ['kubernetes', 'svc'],
+  }),
+})
+
+function checkServer(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'https:') return text
+  throw new ClusterError('usage', `"${text}" is not the URL of an API server`, {
+    hint: 'it looks like https://192.0.2.1:6443',
+  })
+}
+
+export const join = defineCommand({
+  name: 'join',
+  summary: 'Run a node agent here for a cluster on another machine',
+  description:
+    'Stays in the foreground until Ctrl-C; a second start needs no token, the node has its certificate then.\n' +
+    "On the cluster's machine, `skiff token create --print-join-command` prints the line to type here. That cluster\n" +
+    'must listen on an address that can be reached: skiff up --address.',
+  arguments: [{ name: 'SERVER' }],
+  flags,
+  handlesInterrupt: true,
+  examples: [
+    [
+      'skiff join https://192.0.2.1:6443 --token-file token --discovery-token-ca-cert-hash sha256:...',
+      'This machine becomes a node',
+    ],
+  ],
+  run: async ({ stateRoot, signal }, { flags: given, args: [serverText = ''] }) => {
+    const server = checkServer(serverText)
+    const pin = given['discovery-token-ca-cert-hash']
+    if (pin !== '' && !/^sha256:[0-9a-f]{64}$/.test(pin)) {
+      throw new ClusterError('usage', 'the CA pin must be sha256: and 64 hexadecimal digits')
+    }
+    if (pin === '' && !given['discovery-token-unsafe-skip-ca-verification']) {
+      throw new ClusterError('usage', 'the CA pin is missing', {
+        hint: 'give --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification',
+      })
+    }
+    const tokenText =
+      given['token-file'] === '' ? given.token : readFileSync(given['token-file'], 'utf8')
+    const name = given['node-name'] === '' ? hostname().toLowerCase() : given['node-name']
+    const rootDir =
+      given['root-dir'] === '' ? joinPath(stateRoot, 'nodes', name) : resolve(given['root-dir'])
+    const certDir = joinPath(rootDir, 'pki')
+    withClearErrors(rootDir, () => mkdirSync(certDir, { recursive: true, mode: 0o700 }))
+    const tokenFile = joinPath(rootDir, 'bootstrap.json')
+    await writeTokenFile(
+      tokenFile,
+      tokenText === '' ? undefined : formatToken(parseToken(tokenText)),
+    )
+    const script = joinPath(builtPrograms().folder, 'node-agent.js')
+    const agent = spawn(
+      process.execPath,
+      [
+        script,
+        `--config=${tokenFile}`,
+        `--server=${server}`,
+        `--node-name=${name}`,
+        `--root-dir=${rootDir}`,
+        `--cert-dir=${certDir}`,
+        `--dialect=${given.dialect}`,
+        ...(pin === '' ? [] : [`--discovery-token-ca-cert-hash=${pin}`]),
+        ...(given.address === '' ? [] : [`--address=${given.address}`]),
+      ],
+      // Detached: a Ctrl-C reaches it once, through us, and it can end its pods in its own time.
+      { stdio: ['ignore', 'inherit', 'inherit'], detached: true },
+    )
+    signal.addEventListener('abort', () => agent.kill('SIGTERM'), { once: true })
+    const code = await new Promise<number | null>((done, reject) => {
+      agent.once('error', reject)
+      agent.once('exit', done)
+    })
+    await writeTokenFile(tokenFile, undefined)
+    return signal.aborted ? exitCodes.ok : (code ?? exitCodes.failed)
+  },
+})

@@ -1,0 +1,156 @@
+/** `skiff node ...`: nodes come, go, stop and start again. */
+import { resourcesOf } from '../../components/api/resources.ts'
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { nodeNames } from '../cluster-config.ts'
+import type { Cluster } from '../cluster.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { readyCondition } from '../wait-for-nodes.ts'
+import { defineCommand, nameFlag, outputFlag } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { withCluster } from './find-cluster.ts'
+import { shortDuration, table } from './terminal.ts'
+
+const flags = defineFlags({ ...nameFlag })
+const addFlags = defineFlags({
+  ...nameFlag,
+  simulated: flag.int('One process that carries this many simulated nodes, NODE-0 and so on.'),
+  wait: flag.duration('How long it may take to become Ready.', 60_000),
+})
+const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
+const removeFlags = defineFlags({
+  ...nameFlag,
+  'keep-object': flag.bool('Leave its Node in the API, as after a machine that vanished.', false),
+})
+
+/** `node-N` with the first N that is free. */
+export function freeNodeName(taken: readonly string[]): string {
+  let number = 1
+  while (taken.includes(`node-${number}`)) number += 1
+  return `node-${number}`
+}
+
+function checkNodeName(name: string): void {
+  if (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) return
+  throw new ClusterError('usage', `"${name}" is not a name for a node`, {
+    hint: 'use lower case letters, digits, dashes and dots',
+  })
+}
+
+async function isNode(cluster: Cluster, name: string): Promise<void> {
+  const { components } = await cluster.control.call('status', {})
+  const nodes = components.filter((one) => one.program === 'node-agent').map((one) => one.name)
+  if (nodes.includes(name)) return
+  throw new ClusterError('not-found', `there is no node "${name}"`, {
+    hint: nodes.length === 0 ? 'the cluster has no nodes' : `there are: ${nodes.join(', ')}`,
+  })
+}
+
+const add = defineCommand({
+  name: 'node add',
+  summary: 'Add a node and wait until it is Ready',
+  arguments: [{ name: 'NODE', isOptional: true }],
+  flags: addFlags,
+  examples: [
+    ['skiff node add', 'One more, with the next free name'],
+    ['skiff node add crowd --simulated 100', 'A hundred simulated nodes in one process'],
+  ],
+  run: async (context, { flags: given, args }) =>
+    await withCluster(context, given.name, async (cluster) => {
+      const startedMs = context.clock.now()
+      const { components } = await cluster.control.call('status', {})
+      const name = args[0] ?? freeNodeName(components.map((one) => one.name))
+      checkNodeName(name)
+      if (components.some((one) => one.name === name)) {
+        throw new ClusterError('already-exists', `there is already a component "${name}"`)
+      }
+      const simulated = given.simulated
+      const node = simulated === undefined ? { name } : { name, simulated }
+      await cluster.addNode(node, { waitMs: given.wait })
+      const took = shortDuration(context.clock.now() - startedMs)
+      context.terminal.out(
+        `${nodeNames(node).length > 1 ? `${simulated} nodes` : name} Ready after ${took}\n`,
+      )
+      return exitCodes.ok
+    }),
+})
+
+const remove = defineCommand({
+  name: 'node remove',
+  summary: 'Stop a node and delete it from the API',
+  arguments: [{ name: 'NODE' }],
+  flags: removeFlags,
+  examples: [['skiff node remove node-3', 'Its pods are deleted with it by the controllers']],
+  run: async (context, { flags: given, args: [name = ''] }) =>
+    await withCluster(context, given.name, async (cluster) => {
+      await isNode(cluster, name)
+      await cluster.removeNode(name, { deleteObject: !given['keep-object'] })
+      context.terminal.out(`${name} removed\n`)
+      return exitCodes.ok
+    }),
+})
+
+function simple(verb: 'stop' | 'start', words: { summary: string; effect: string; done: string }) {
+  return defineCommand({
+    name: `node ${verb}`,
+    summary: words.summary,
+    arguments: [{ name: 'NODE' }],
+    flags,
+    examples: [[`skiff node ${verb} node-2`, words.effect]],
+    run: async (context, { flags: given, args: [name = ''] }) =>
+      await withCluster(context, given.name, async (cluster) => {
+        await isNode(cluster, name)
+        await cluster.control.call(`${verb}-component`, { name })
+        context.terminal.out(`${name} ${words.done}\n`)
+        return exitCodes.ok
+      }),
+  })
+}
+
+const stop = simple('stop', {
+  summary: 'Stop the process of a node; its Node stays and goes Unknown',
+  effect: 'As if the machine was switched off',
+  done: 'stopped',
+})
+const start = simple('start', {
+  summary: 'Start the process of a stopped node again',
+  effect: 'It comes back with the certificate it has',
+  done: 'started',
+})
+
+const list = defineCommand({
+  name: 'node list',
+  summary: 'List the nodes: their processes and their Node objects',
+  flags: listFlags,
+  examples: [['skiff node list', 'Every node of the cluster']],
+  run: async (context, { flags: given }) =>
+    await withCluster(context, given.name, async (cluster) => {
+      const { client, config } = cluster
+      const { components } = await cluster.control.call('status', {})
+      const objects = await client.resource(resourcesOf(client.dialect).nodes).list()
+      const processOf = (name: string): string | undefined => {
+        const owner = config.nodes.find((node) => nodeNames(node).includes(name))
+        return components.find((one) => one.name === (owner?.name ?? name))?.state
+      }
+      const names = new Set([
+        ...components
+          .filter((one) => one.program === 'node-agent')
+          .map((one) => config.nodes.find((node) => node.name === one.name) ?? { name: one.name })
+          .flatMap(nodeNames),
+        ...objects.items.map((object) => object.metadata.name ?? ''),
+      ])
+      const rows = [...names].map((name) => {
+        const object = objects.items.find((one) => one.metadata.name === name)
+        const ready = object === undefined ? undefined : readyCondition(object)?.status
+        return { name, process: processOf(name) ?? 'elsewhere', ready: ready ?? 'not registered' }
+      })
+      const { terminal } = context
+      if (given.output === 'json') terminal.out(`${JSON.stringify(rows)}\n`)
+      else {
+        const lines = rows.map((row) => [row.name, row.process, row.ready])
+        terminal.out(table([['NODE', 'PROCESS', 'READY'], ...lines]))
+      }
+      return exitCodes.ok
+    }),
+})
+
+export const nodeCommands = [add, remove, stop, start, list]

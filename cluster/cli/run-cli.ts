@@ -1,0 +1,110 @@
+/** The command line: finds the command, runs it, and turns what went wrong into one line, a hint and an exit code. */
+import { systemClock } from '../../components/component-base/clock.ts'
+import { messageOf } from '../../components/component-base/log.ts'
+import { environment } from '../../components/component-base/environment.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { stateRoot } from '../state-dir.ts'
+import { groupHelp, runCommand, unknownCommand } from './command.ts'
+import type { CommandContext, CommandEntry } from './command.ts'
+import { describeExitCodes, exitCodes } from './exit-codes.ts'
+import { processTerminal, styled } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+
+function overview(entries: readonly CommandEntry[]): string {
+  const width = Math.max(...entries.map((entry) => entry.name.length))
+  const lines = entries.map((entry) => `  ${entry.name.padEnd(width)}  ${entry.summary}\n`).join('')
+  return (
+    'skiff runs a whole Kubernetes-style control plane from npm: real processes, real TLS, real joins.\n\n' +
+    `Usage:\n  skiff COMMAND [flags]\n\nCommands:\n${lines}\n` +
+    'Examples:\n  # A cluster with three nodes, Ready in a moment\n  skiff up\n\n' +
+    '  # What runs, and how it is\n  skiff status\n\n  # Away with it, nothing left\n  skiff down\n\n' +
+    `Exit codes:\n${describeExitCodes()}\nHelp on a command: skiff COMMAND --help\n`
+  )
+}
+
+function reportError(error: unknown, terminal: Terminal): number {
+  const label = styled('error:', 'red', terminal.errColors)
+  if (!(error instanceof ClusterError)) {
+    terminal.err(`${label} ${messageOf(error)}\n`)
+    return exitCodes.failed
+  }
+  terminal.err(`${label} ${error.message}\n`)
+  for (const line of error.details)
+    terminal.err(`  ${styled('|', 'dim', terminal.errColors)} ${line}\n`)
+  if (error.hint !== undefined) terminal.err(`hint: ${error.hint}\n`)
+  return exitCodes[error.kind]
+}
+
+async function dispatch(
+  entries: readonly CommandEntry[],
+  words: readonly string[],
+  context: CommandContext,
+): Promise<number> {
+  const [first, second] = words
+  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+    context.terminal.out(overview(entries))
+    return first === undefined ? exitCodes.usage : exitCodes.ok
+  }
+  const word = first === '--version' ? 'version' : first
+  const entry = entries.find((one) => one.name === word)
+  if (entry === undefined)
+    throw unknownCommand(
+      word,
+      entries.map((one) => one.name),
+    )
+  const commands = await entry.load()
+  const [only] = commands
+  if (only !== undefined && only.name === entry.name) {
+    return await runCommand(only, words.slice(1), context)
+  }
+  if (second === undefined || second === '--help' || second === '-h') {
+    context.terminal.out(groupHelp(entry.name, commands))
+    return second === undefined ? exitCodes.usage : exitCodes.ok
+  }
+  const command = commands.find((one) => one.name === `${entry.name} ${second}`)
+  if (command !== undefined) return await runCommand(command, words.slice(2), context)
+  const names = commands.map((one) => one.name.slice(entry.name.length + 1))
+  throw unknownCommand(second, names, `${entry.name} `)
+}
+
+/** Runs one command line and resolves with its exit code; never rejects. */
+export async function runCli(
+  entries: readonly CommandEntry[],
+  words: readonly string[],
+  context: CommandContext,
+): Promise<number> {
+  try {
+    return await dispatch(entries, words, context)
+  } catch (error) {
+    if (context.signal.aborted) {
+      context.terminal.err('interrupted\n')
+      return exitCodes.interrupted
+    }
+    return reportError(error, context.terminal)
+  }
+}
+
+/** Runs this process's own command line and ends the process with its exit code. A second Ctrl-C ends it at once. */
+export async function runProcess(entries: readonly CommandEntry[]): Promise<void> {
+  const stop = new AbortController()
+  const onSignal = (): void => {
+    if (stop.signal.aborted) process.exit(exitCodes.interrupted)
+    stop.abort(new ClusterError('failed', 'interrupted'))
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  const code = await runCli(entries, process.argv.slice(2), {
+    terminal: processTerminal(environment),
+    clock: systemClock,
+    stateRoot: stateRoot(environment),
+    environment,
+    signal: stop.signal,
+  })
+  // Written output first: on a pipe it may still be on its way when the process is told to end.
+  process.exitCode = code
+  await Promise.all([process.stdout, process.stderr].map((stream) => flushed(stream)))
+  process.exit(code)
+}
+
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => void stream.write('', () => resolve()))
+}

@@ -1,0 +1,128 @@
+/** `skiff status`: the components of a cluster, or all clusters. */
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { nodeNames, readClusterConfig, serverUrl } from '../cluster-config.ts'
+import type { Cluster } from '../cluster.ts'
+import type { ComponentStatus } from '../control-protocol.ts'
+import { listClusters, lockHolder, statePaths } from '../state-dir.ts'
+import { readyCondition } from '../wait-for-nodes.ts'
+import { defineCommand, nameFlag, outputFlag } from './command.ts'
+import type { CommandContext } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { withCluster } from './find-cluster.ts'
+import { shortDuration, styled, table } from './terminal.ts'
+
+const flags = defineFlags({
+  ...nameFlag,
+  all: flag.bool('List all clusters instead.', false),
+  ...outputFlag,
+})
+
+/** How long a server that may be down or paused is asked for the nodes. */
+const askMs = 2000
+
+/** Node name -> Ready, NotReady, Unknown; undefined when the server does not answer. */
+async function nodeStates(cluster: Cluster): Promise<Map<string, string> | undefined> {
+  const { client } = cluster
+  const limit = new AbortController()
+  const cancel = client.clock.after(askMs, () => limit.abort(new Error('no answer')))
+  try {
+    const nodes = client.resource(resourcesOf(client.dialect).nodes)
+    const list = await nodes.list({}, limit.signal)
+    const word: Record<string, string> = { True: 'Ready', False: 'NotReady' }
+    return new Map(
+      list.items.map((node) => [
+        node.metadata.name ?? '',
+        word[readyCondition(node)?.status ?? ''] ?? 'Unknown',
+      ]),
+    )
+  } catch {
+    return undefined // the table says which component is down; that is the answer
+  } finally {
+    cancel()
+  }
+}
+
+function nodeCell(cluster: Cluster, name: string, states: Map<string, string> | undefined): string {
+  const node = cluster.config.nodes.find((one) => one.name === name)
+  if (node === undefined) return ''
+  if (states === undefined) return '?'
+  const names = nodeNames(node)
+  if (names.length === 1) return states.get(name) ?? 'not registered'
+  return `${names.filter((one) => states.get(one) === 'Ready').length} of ${names.length} Ready`
+}
+
+function describe(
+  cluster: Cluster,
+  components: readonly ComponentStatus[],
+  more: { states: Map<string, string> | undefined; nowMs: number; colors: boolean },
+): string {
+  const rows = components.map((one) => [
+    one.name,
+    one.state,
+    String(one.pid ?? '-'),
+    String(one.restarts),
+    shortDuration(more.nowMs - one.sinceMs),
+    nodeCell(cluster, one.name, more.states),
+    one.message ?? '',
+  ])
+  const text = table([['COMPONENT', 'STATE', 'PID', 'RESTARTS', 'SINCE', 'NODE', ''], ...rows])
+  return text.replaceAll(/ (ready|failed|backoff|paused|stopped) /g, (whole, state: string) => {
+    const style = state === 'ready' ? 'green' : state === 'failed' ? 'red' : 'yellow'
+    return styled(whole, style, more.colors)
+  })
+}
+
+function listAll(context: CommandContext, asJson: boolean): number {
+  const clusters = listClusters(context.stateRoot).map((name) => {
+    const paths = statePaths(context.stateRoot, name)
+    const config = readClusterConfig(paths)
+    return {
+      name,
+      state: lockHolder(paths) === undefined ? 'stopped' : 'running',
+      server: config === undefined ? '' : serverUrl(config),
+      nodes: config?.nodes.flatMap(nodeNames).length ?? 0,
+      stateDir: paths.dir,
+    }
+  })
+  const { terminal } = context
+  if (asJson) terminal.out(`${JSON.stringify(clusters)}\n`)
+  else if (clusters.length === 0) terminal.out('There are no clusters\n')
+  else {
+    const rows = clusters.map((one) => [one.name, one.state, one.server, String(one.nodes)])
+    terminal.out(table([['NAME', 'STATE', 'SERVER', 'NODES'], ...rows]))
+  }
+  return exitCodes.ok
+}
+
+export const status = defineCommand({
+  name: 'status',
+  summary: 'Show the processes of a cluster',
+  description: 'Exits with 0 when every component is ready, with 1 when one is not.',
+  flags,
+  examples: [
+    ['skiff status', 'The cluster "default"'],
+    ['skiff status --all', 'All clusters'],
+    ['skiff status -o json', 'For scripts'],
+  ],
+  run: async (context, { flags: given }) => {
+    if (given.all) return listAll(context, given.output === 'json')
+    return await withCluster(context, given.name, async (cluster) => {
+      const { terminal, clock } = context
+      const { components } = await cluster.control.call('status', {})
+      const states = await nodeStates(cluster)
+      const isReady = components.every((one) => one.state === 'ready')
+      const { name, dialect } = cluster.config
+      if (given.output === 'json') {
+        const nodes = Object.fromEntries(states ?? [])
+        const all = { name, server: cluster.server, dialect, ready: isReady, components, nodes }
+        terminal.out(`${JSON.stringify(all)}\n`)
+      } else {
+        terminal.out(`${name}: ${cluster.server}\n\n`)
+        const more = { states, nowMs: clock.now(), colors: terminal.outColors }
+        terminal.out(describe(cluster, components, more))
+      }
+      return isReady ? exitCodes.ok : exitCodes.failed
+    })
+  },
+})

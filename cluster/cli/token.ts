@@ -1,0 +1,160 @@
+/** `skiff token ...`: bootstrap tokens, as kubeadm's command of that name. */
+import { labelKey } from '../../components/api/dialect.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { isStatusError } from '../../components/machinery/status-error.ts'
+import { formatToken, parseToken } from '../bootstrap-token.ts'
+import { defaultTokenTtlMs } from '../cluster.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { defineCommand, nameFlag, outputFlag } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { withCluster } from './find-cluster.ts'
+import { shortDuration, table } from './terminal.ts'
+
+const createFlags = defineFlags({
+  ...nameFlag,
+  ...outputFlag,
+  ttl: flag.duration('How long it is valid; 0 for ever.', defaultTokenTtlMs),
+  description: flag.string('What it is for.', ''),
+  usages: flag.list('authentication, signing or both.', ['authentication', 'signing']),
+  groups: flag.list('Further groups of its user; each begins with system:bootstrappers:', []),
+  'print-join-command': flag.bool('Print the whole command for another machine.', false),
+})
+const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
+const deleteFlags = defineFlags({ ...nameFlag })
+
+type Usage = 'authentication' | 'signing'
+
+function checkUsages(usages: readonly string[]): Usage[] {
+  const wrong = usages.find((usage) => usage !== 'authentication' && usage !== 'signing')
+  if (wrong === undefined) return [...usages] as Usage[]
+  throw new ClusterError('usage', `"${wrong}" is not a usage of a token`, {
+    hint: 'there are: authentication, signing',
+  })
+}
+
+function checkGroups(groups: readonly string[]): void {
+  const wrong = groups.find(
+    (group) => !/^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group),
+  )
+  if (wrong === undefined) return
+  throw new ClusterError('usage', `"${wrong}" is not a group for a token`, {
+    hint: 'a group begins with system:bootstrappers:',
+  })
+}
+
+const create = defineCommand({
+  name: 'token create',
+  summary: 'Make a bootstrap token, with which a node can join',
+  arguments: [{ name: 'TOKEN', isOptional: true }],
+  flags: createFlags,
+  examples: [
+    ['skiff token create --ttl 1h', 'A token for one hour'],
+    ['skiff token create --print-join-command', 'What to type on another machine'],
+  ],
+  run: async (context, { flags: given, args }) =>
+    await withCluster(context, given.name, async (cluster) => {
+      checkGroups(given.groups)
+      const token = await cluster.createToken({
+        ...(args[0] === undefined ? {} : { token: parseToken(args[0]) }),
+        ttlMs: given.ttl === 0 ? undefined : given.ttl,
+        description: given.description === '' ? undefined : given.description,
+        usages: checkUsages(given.usages),
+        extraGroups: given.groups,
+      })
+      const { config, server } = cluster
+      const text = formatToken(token)
+      const join = `skiff join ${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`
+      if (given.output === 'json') {
+        const all = { token: text, server, caCertHash: config.caHash, joinCommand: join }
+        context.terminal.out(`${JSON.stringify(all)}\n`)
+      } else context.terminal.out(`${given['print-join-command'] ? join : text}\n`)
+      return exitCodes.ok
+    }),
+})
+
+interface TokenRow {
+  readonly id: string
+  readonly expires: string | undefined
+  readonly usages: readonly string[]
+  readonly groups: readonly string[]
+  readonly description: string
+}
+
+/** What a token's Secret says, without its secret. */
+function rowOf(secret: KubeObject): TokenRow {
+  const data = (secret['data'] ?? {}) as Record<string, string>
+  const field = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString()
+  return {
+    id: field('token-id'),
+    expires: field('expiration') || undefined,
+    usages: ['authentication', 'signing'].filter(
+      (usage) => field(`usage-bootstrap-${usage}`) === 'true',
+    ),
+    groups: field('auth-extra-groups').split(',').filter(Boolean),
+    description: field('description'),
+  }
+}
+
+const list = defineCommand({
+  name: 'token list',
+  summary: 'List the bootstrap tokens, without their secrets',
+  flags: listFlags,
+  examples: [['skiff token list', 'Which tokens there are, and until when']],
+  run: async (context, { flags: given }) =>
+    await withCluster(context, given.name, async ({ client }) => {
+      const { dialect } = client
+      const secrets = await client.resource(resourcesOf(dialect).secrets).list({
+        namespace: dialect.systemNamespace,
+        fieldSelector: `type=${labelKey(dialect, 'bootstrap', 'token')}`,
+      })
+      const rows = secrets.items.map(rowOf)
+      const { terminal, clock } = context
+      if (given.output === 'json') {
+        terminal.out(`${JSON.stringify(rows)}\n`)
+        return exitCodes.ok
+      }
+      const left = (expires: string | undefined): string => {
+        if (expires === undefined) return 'never'
+        const ms = Date.parse(expires) - clock.now()
+        return ms <= 0 ? 'expired' : `in ${shortDuration(ms)}`
+      }
+      const lines = rows.map((row) => [
+        row.id,
+        left(row.expires),
+        row.usages.join(','),
+        row.groups.join(',') || '-',
+        row.description,
+      ])
+      terminal.out(table([['ID', 'EXPIRES', 'USAGES', 'GROUPS', 'DESCRIPTION'], ...lines]))
+      return exitCodes.ok
+    }),
+})
+
+const remove = defineCommand({
+  name: 'token delete',
+  summary: 'Delete a bootstrap token',
+  arguments: [{ name: 'ID' }],
+  flags: deleteFlags,
+  examples: [['skiff token delete abcdef', 'Nobody can join with it any more']],
+  run: async (context, { flags: given, args: [text = ''] }) =>
+    await withCluster(context, given.name, async ({ client }) => {
+      const id = /^[a-z0-9]{6}$/.test(text) ? text : parseToken(text).id
+      const { dialect } = client
+      try {
+        await client
+          .resource(resourcesOf(dialect).secrets)
+          .delete({ namespace: dialect.systemNamespace, name: `bootstrap-token-${id}` })
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound')) throw error
+        throw new ClusterError('not-found', `there is no token "${id}"`, {
+          hint: 'see: skiff token list',
+        })
+      }
+      context.terminal.out(`token ${id} deleted\n`)
+      return exitCodes.ok
+    }),
+})
+
+export const tokenCommands = [create, list, remove]

@@ -1,0 +1,169 @@
+/** `skiff up`: starts a cluster and returns when every node is Ready. */
+import { dialectNamed } from '../../components/api/dialect.ts'
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { startCluster } from '../cluster.ts'
+import { nodeNames, programs } from '../cluster-config.ts'
+import type { ExtraFlags, Program } from '../cluster-config.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { simulatedPool } from '../launch.ts'
+import { defineCommand, nameFlag, outputFlag } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { createProgress } from './progress.ts'
+import type { Progress } from './progress.ts'
+import { shortDuration } from './terminal.ts'
+
+const flags = defineFlags({
+  ...nameFlag,
+  nodes: flag.int('How many nodes, each a process of its own; 3 for a new cluster.'),
+  'simulated-nodes': flag.int('Adds one process that carries this many simulated nodes.'),
+  dialect: flag.string('Names in the API: kubernetes (the default) or svc.', '', {
+    choices: ['kubernetes', 'svc'],
+  }),
+  port: flag.int('Port of the API server; 6443 if that is free, else any.'),
+  address: flag.string('Address of this machine that everything listens on; 127.0.0.1.'),
+  set: flag.list(
+    'COMPONENT.FLAG=VALUE: one more flag for a component, such as controller-manager.node-monitor-grace-period=4s.',
+    [],
+  ),
+  wait: flag.duration('How long the nodes may take to become Ready.', 60_000),
+  ...outputFlag,
+})
+
+/** `api-server.v=4` -> `{ 'api-server': { v: '4' } }`. */
+export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
+  const extra: Partial<Record<Program, Record<string, string>>> = {}
+  for (const setting of settings) {
+    const match = /^([a-z-]+)\.(?:--)?([A-Za-z0-9-]+)=(.*)$/s.exec(setting)
+    const program = programs.find((name) => name === match?.[1])
+    if (match === null || program === undefined) {
+      throw new ClusterError('usage', `--set ${setting}: not of the form COMPONENT.FLAG=VALUE`, {
+        hint: `components: ${programs.join(', ')}`,
+      })
+    }
+    extra[program] = { ...extra[program], [match[2] ?? '']: match[3] ?? '' }
+  }
+  return extra
+}
+
+/** Shows a node's process and its Node as one line; a crowd of simulated nodes as a count. */
+function nodeReporter(progress: Progress): {
+  ready: (node: string) => void
+  crowd: (size: number) => void
+} {
+  let crowd = 0
+  let readyInCrowd = 0
+  return {
+    crowd: (size) => {
+      crowd = size
+    },
+    ready: (node) => {
+      if (!node.startsWith(`${simulatedPool}-`)) {
+        progress.done(node, 'Ready')
+        return
+      }
+      readyInCrowd += 1
+      if (readyInCrowd >= crowd) progress.done(simulatedPool, `${crowd} nodes Ready`)
+      else progress.update(simulatedPool, `${readyInCrowd} of ${crowd} nodes Ready`)
+    },
+  }
+}
+
+export const up = defineCommand({
+  name: 'up',
+  summary: 'Start a cluster; returns when every node is Ready',
+  description:
+    'Starts an API server, a controller manager, a scheduler and node agents as processes of this machine, with TLS\n' +
+    'everywhere; the nodes join by bootstrap token. A cluster that was left behind, by a reboot for example, goes on with\n' +
+    'its data. What a failed start has made is removed again.\n\n' +
+    'Everything is kept in $XDG_STATE_HOME/skiff/clusters/NAME (~/.local/state/skiff/clusters/NAME).',
+  flags,
+  handlesInterrupt: true,
+  examples: [
+    ['skiff up', 'Three nodes'],
+    [
+      'skiff up --name big --nodes 1 --simulated-nodes 500',
+      'A second cluster beside it, with 501 nodes',
+    ],
+    [
+      'skiff up --set controller-manager.node-monitor-grace-period=4s',
+      'Notice a lost node after 4 seconds instead of 50',
+    ],
+  ],
+  run: async (context, { flags: given }) => {
+    const { terminal, clock, signal } = context
+    const startedMs = clock.now()
+    const wantedNodes = Array.from({ length: given.nodes ?? 3 }, (_, index) => `node-${index + 1}`)
+    const crowd = given['simulated-nodes'] ?? 0
+    const progress = createProgress({
+      terminal,
+      clock,
+      names: [
+        'api-server',
+        'controller-manager',
+        'scheduler',
+        ...wantedNodes,
+        ...(crowd > 0 ? [simulatedPool] : []),
+      ],
+    })
+    const nodes = nodeReporter(progress)
+    nodes.crowd(crowd)
+    try {
+      const cluster = await startCluster({
+        name: given.name,
+        stateRoot: context.stateRoot,
+        nodes: given.nodes,
+        simulatedNodes: given['simulated-nodes'],
+        dialect: dialectNamed(given.dialect)?.name,
+        port: given.port,
+        address: given.address,
+        extraFlags: parseExtraFlags(given.set),
+        waitMs: given.wait,
+        clock,
+        signal,
+        onProgress: (event) => {
+          if (event.kind === 'node') nodes.ready(event.name)
+          else showComponent(progress, event.status)
+        },
+      })
+      progress.end()
+      const { config, paths, server, resumed } = cluster
+      cluster.disconnect()
+      if (given.output === 'json') {
+        terminal.out(
+          `${JSON.stringify({
+            name: config.name,
+            server,
+            kubeconfig: paths.adminKubeconfig,
+            stateDir: paths.dir,
+            nodes: config.nodes.flatMap(nodeNames),
+            dialect: config.dialect,
+            resumed,
+            readyAfterMs: clock.now() - startedMs,
+          })}\n`,
+        )
+        return exitCodes.ok
+      }
+      const suffix = given.name === 'default' ? '' : ` --name ${given.name}`
+      terminal.out(
+        `Cluster "${config.name}" is Ready after ${shortDuration(clock.now() - startedMs)}: ${server}\n\n` +
+          `  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n\n` +
+          `What runs: skiff status${suffix}    Away with it: skiff down${suffix}\n`,
+      )
+      return exitCodes.ok
+    } catch (error) {
+      progress.end()
+      throw error
+    }
+  },
+})
+
+function showComponent(
+  progress: Progress,
+  status: { name: string; program: Program; state: string; message?: string },
+): void {
+  if (status.state === 'failed') progress.failed(status.name, status.message ?? 'failed')
+  else if (status.state === 'starting') progress.update(status.name, 'starting')
+  else if (status.state !== 'ready') progress.update(status.name, status.message ?? status.state)
+  else if (status.program === 'node-agent') progress.update(status.name, 'joining')
+  else progress.done(status.name, 'ready')
+}

@@ -1,0 +1,26 @@
+/** `skiff version`: which skiff, which API release, which Node. */
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { packageFolder } from '../programs.ts'
+import { defineCommand, outputFlag } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+
+/** The release whose API is served. */
+const apiRelease = '1.32'
+
+export const version = defineCommand({
+  name: 'version',
+  summary: 'Print the version',
+  flags: outputFlag,
+  examples: [['skiff version -o json', 'For scripts']],
+  run: async ({ terminal }, { flags: given }) => {
+    const manifest = join(dirname(packageFolder('dist')), 'package.json')
+    const { version: own } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
+    if (given.output === 'json') {
+      terminal.out(
+        `${JSON.stringify({ skiff: own, api: apiRelease, node: process.versions.node })}\n`,
+      )
+    } else terminal.out(`skiff ${own} (API ${apiRelease}, Node.js ${process.versions.node})\n`)
+    return exitCodes.ok
+  },
+})

@@ -1,0 +1,91 @@
+/** Merging a cluster into a user's kubeconfig, and taking it out again. Every other entry of that file stays as it is. */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { writeFileAtomically } from '../certs/pki-files.ts'
+import { ClusterError } from './cluster-error.ts'
+import { contextName } from './kubeconfig.ts'
+import { readJsonFile, withClearErrors, writePrivateFile } from './state-dir.ts'
+import type { StatePaths } from './state-dir.ts'
+import { formatYaml, parseYaml } from './yaml.ts'
+
+interface Named {
+  readonly name: string
+}
+
+type UserConfig = Record<string, unknown> & {
+  clusters?: Named[] | null
+  contexts?: Named[] | null
+  users?: Named[] | null
+  'current-context'?: string
+}
+
+const lists = ['clusters', 'contexts', 'users'] as const
+
+/** The file kubectl would write to: the first of KUBECONFIG, else ~/.kube/config. */
+export function userKubeconfig(environment: Readonly<Record<string, string | undefined>>): string {
+  const first = (environment['KUBECONFIG'] ?? '').split(delimiter).find((path) => path !== '')
+  return first ?? join(environment['HOME'] ?? homedir(), '.kube', 'config')
+}
+
+function readConfig(path: string): UserConfig | undefined {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  let parsed: unknown
+  try {
+    parsed = parseYaml(text) ?? {}
+  } catch (error) {
+    throw new ClusterError('failed', `${path} is not YAML, so it is left alone`, { cause: error })
+  }
+  if (typeof parsed !== 'object' || Array.isArray(parsed)) {
+    throw new ClusterError('failed', `${path} is not a kubeconfig, so it is left alone`)
+  }
+  return parsed as UserConfig
+}
+
+const mergedFile = (paths: StatePaths): string => join(paths.dir, 'merged.json')
+
+/** Adds the cluster, its user and its context to the file, in place of entries of the same name, and makes it current. */
+export async function mergeKubeconfig(
+  paths: StatePaths,
+  target: { name: string; file: string },
+): Promise<void> {
+  const { file } = target
+  const own = readConfig(paths.adminKubeconfig) ?? {}
+  const user: UserConfig = readConfig(file) ?? { apiVersion: 'v1', kind: 'Config' }
+  const context = contextName(target.name)
+  for (const list of lists) {
+    const others = (user[list] ?? []).filter((entry) => entry.name !== context)
+    user[list] = [...others, ...(own[list] ?? [])]
+  }
+  user['current-context'] = context
+  withClearErrors(file, () => mkdirSync(dirname(file), { recursive: true, mode: 0o700 }))
+  // Noted first: taking out what was never put in is harmless, the other way round something would stay.
+  const noted = readJsonFile<string[]>(mergedFile(paths)) ?? []
+  writePrivateFile(mergedFile(paths), JSON.stringify([...new Set([...noted, file])]))
+  await writeFileAtomically(file, formatYaml(user), 0o600)
+}
+
+/** Takes the cluster out of every file it was merged into. A file that cannot be read any more is left alone. */
+export async function forgetMerged(paths: StatePaths, name: string): Promise<void> {
+  const context = contextName(name)
+  for (const file of readJsonFile<string[]>(mergedFile(paths)) ?? []) {
+    let config: UserConfig | undefined
+    try {
+      config = readConfig(file)
+    } catch {
+      continue // not a kubeconfig any more: nothing of ours in it
+    }
+    if (config === undefined) continue
+    for (const list of lists) {
+      config[list] = (config[list] ?? []).filter((entry) => entry.name !== context)
+    }
+    if (config['current-context'] === context) config['current-context'] = ''
+    await writeFileAtomically(file, formatYaml(config), 0o600)
+  }
+}
