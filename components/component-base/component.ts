@@ -117,6 +117,8 @@ export async function runComponent<D extends FlagDeclarations>(
     log.info('ready', info)
     announce(info)
   }
+  // A component that only waits must not end because nothing else is due.
+  const alive = setInterval(() => {}, 2 ** 30)
   try {
     await component.run({ options, signal: stop.signal, clock: systemClock, log, ready })
     process.exitCode = 0
@@ -130,6 +132,7 @@ export async function runComponent<D extends FlagDeclarations>(
     process.stderr.write(`${component.name}: ${messageOf(error)}\n`)
     process.exit(error instanceof FlagError ? 2 : 1)
   } finally {
+    clearInterval(alive)
     // Whatever a library left open must not keep a stopped process alive.
     setTimeout(() => process.exit(), 1000).unref()
   }

@@ -1,0 +1,291 @@
+/**
+ * Metrics: counters, gauges and histograms by name and labels, shown as Prometheus text. Adding to one is a few additions;
+ * all other work is done when they are shown. Each has a stability level, and may be deprecated, hidden and gone by release.
+ */
+
+export type Stability = 'ALPHA' | 'BETA' | 'STABLE'
+
+export interface MetricOptions {
+  /** Upstream's name where it has one. */
+  readonly name: string
+  readonly help: string
+  /** Default ALPHA: no promise. */
+  readonly stability?: Stability
+  readonly labels?: readonly string[]
+  /** The release (`1.31`) it is deprecated from. */
+  readonly deprecatedFrom?: string
+}
+
+export interface Counter {
+  inc(by?: number): void
+}
+
+export interface Gauge {
+  set(value: number): void
+  inc(by?: number): void
+  dec(by?: number): void
+}
+
+export interface Histogram {
+  observe(value: number): void
+}
+
+/** A metric with labels. Keep what `with` returns where it is used often: it is the same value each time. */
+export interface Family<M> {
+  /** One value for each label, in the order of declaration. */
+  with(...values: string[]): M
+  /** Drops all its series. */
+  reset(): void
+}
+
+/** A value asked for when the metrics are shown, with its label values. */
+export type Sample = { readonly labels?: readonly string[]; readonly value: number }
+
+export interface Metrics {
+  counter(options: MetricOptions): Family<Counter> & Counter
+  gauge(options: MetricOptions): Family<Gauge> & Gauge
+  histogram(options: MetricOptions & { buckets: readonly number[] }): Family<Histogram> & Histogram
+  /** A metric whose values are asked for when it is shown. */
+  observed(
+    options: MetricOptions & { kind: 'counter' | 'gauge' },
+    read: () => Iterable<Sample>,
+  ): void
+  /** The text exposition, version 0.0.4, in order of names. */
+  text(): string
+  /** What is declared, shown or not: for checks of names and stability levels. */
+  readonly declared: readonly MetricOptions[]
+}
+
+/** The content type of `text()`. */
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+function minorOf(release: string): number {
+  return Number(release.split('.')[1])
+}
+
+/** Hidden from the third release after the deprecation, gone from the fourth. */
+export function metricState(
+  deprecatedFrom: string | undefined,
+  release: string,
+): 'shown' | 'hidden' | 'gone' {
+  if (deprecatedFrom === undefined) return 'shown'
+  const age = minorOf(release) - minorOf(deprecatedFrom)
+  if (age >= 4) return 'gone'
+  return age === 3 ? 'hidden' : 'shown'
+}
+
+/** Why a value of --show-hidden-metrics-for-version is unfit; undefined when it fits: only the previous release does. */
+export function showHiddenFault(version: string, release: string): string | undefined {
+  const previous = `1.${minorOf(release) - 1}`
+  return version === previous || version === ''
+    ? undefined
+    : `--show-hidden-metrics-for-version must be omitted or have the value '${previous}'. Only the previous minor version is allowed`
+}
+
+function escapeLabel(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+function labelText(names: readonly string[], values: readonly string[], more = ''): string {
+  const parts = names.map((name, index) => `${name}="${escapeLabel(values[index] ?? '')}"`)
+  if (more !== '') parts.push(more)
+  return parts.length === 0 ? '' : `{${parts.join(',')}}`
+}
+
+function numberText(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
+}
+
+interface Series<M> {
+  readonly values: readonly string[]
+  readonly metric: M
+  /** Its lines, without a newline at the end. */
+  readonly lines: (name: string, labels: readonly string[], values: readonly string[]) => string
+}
+
+class Value implements Counter, Gauge {
+  value = 0
+  inc(by = 1): void {
+    this.value += by
+  }
+  dec(by = 1): void {
+    this.value -= by
+  }
+  set(value: number): void {
+    this.value = value
+  }
+}
+
+class Buckets implements Histogram {
+  readonly bounds: readonly number[]
+  readonly counts: number[]
+  sum = 0
+  count = 0
+  constructor(bounds: readonly number[]) {
+    this.bounds = bounds
+    this.counts = bounds.map(() => 0)
+  }
+  observe(value: number): void {
+    this.sum += value
+    this.count += 1
+    const { bounds, counts } = this
+    for (let index = 0; index < bounds.length; index += 1) {
+      if (value <= (bounds[index] as number)) {
+        counts[index] = (counts[index] as number) + 1
+        return
+      }
+    }
+  }
+  lines(name: string, labels: readonly string[], values: readonly string[]): string {
+    const lines: string[] = []
+    let total = 0
+    for (const [index, bound] of this.bounds.entries()) {
+      total += this.counts[index] ?? 0
+      lines.push(`${name}_bucket${labelText(labels, values, `le="${bound}"`)} ${total}`)
+    }
+    lines.push(`${name}_bucket${labelText(labels, values, 'le="+Inf"')} ${this.count}`)
+    lines.push(`${name}_sum${labelText(labels, values)} ${numberText(this.sum)}`)
+    lines.push(`${name}_count${labelText(labels, values)} ${this.count}`)
+    return lines.join('\n')
+  }
+}
+
+interface Entry {
+  readonly options: MetricOptions
+  readonly kind: 'counter' | 'gauge' | 'histogram'
+  readonly lines: () => string[]
+}
+
+/** An empty set of metrics for a process of this release. */
+export function createMetrics(options: { release: string; showHidden?: boolean }): Metrics {
+  const entries = new Map<string, Entry>()
+
+  const declare = (entry: Entry): void => {
+    if (entries.has(entry.options.name))
+      throw new Error(`metric ${entry.options.name} is declared twice`)
+    entries.set(entry.options.name, entry)
+  }
+  const family = <M>(
+    declared: MetricOptions,
+    kind: Entry['kind'],
+    make: () => { metric: M; lines: Series<M>['lines'] },
+  ) => {
+    const { name, labels = [] } = declared
+    const series = new Map<string, Series<M>>()
+    const seriesOf = (values: readonly string[]): M => {
+      const key = values.length === 1 ? (values[0] as string) : values.join('\u0000')
+      const known = series.get(key)
+      if (known !== undefined) return known.metric
+      if (values.length !== labels.length)
+        throw new Error(`metric ${name} has ${labels.length} labels, not ${values.length}`)
+      const made = { values, ...make() }
+      series.set(key, made)
+      return made.metric
+    }
+    declare({
+      options: declared,
+      kind,
+      lines: () => [...series.values()].map((one) => one.lines(name, labels, one.values)),
+    })
+    // A metric without labels always has its one series, shown from the start.
+    const own = labels.length === 0 ? seriesOf([]) : undefined
+    const ownOrThrow = (): M => {
+      if (own === undefined) throw new Error(`metric ${name} needs its labels`)
+      return own
+    }
+    return {
+      with: (...values: string[]) => seriesOf(values),
+      reset: () => series.clear(),
+      own: ownOrThrow,
+    }
+  }
+  const value = () => {
+    const metric = new Value()
+    const lines: Series<Value>['lines'] = (name, labels, values) =>
+      `${name}${labelText(labels, values)} ${numberText(metric.value)}`
+    return { metric, lines }
+  }
+  const isShown = ({ deprecatedFrom }: MetricOptions): boolean => {
+    const state = metricState(deprecatedFrom, options.release)
+    return state === 'shown' || (state === 'hidden' && options.showHidden === true)
+  }
+  const helpOf = ({ help, stability = 'ALPHA', deprecatedFrom }: MetricOptions): string => {
+    const prefix = deprecatedFrom === undefined ? '' : `(Deprecated from ${deprecatedFrom}) `
+    return `${prefix}[${stability}] ${help}`.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+  }
+
+  return {
+    counter: (declared) => {
+      const { own, ...rest } = family<Value>(declared, 'counter', value)
+      return { ...rest, inc: (by) => own().inc(by) }
+    },
+    gauge: (declared) => {
+      const { own, ...rest } = family<Value>(declared, 'gauge', value)
+      return {
+        ...rest,
+        set: (to) => own().set(to),
+        inc: (by) => own().inc(by),
+        dec: (by) => own().dec(by),
+      }
+    },
+    histogram: ({ buckets, ...declared }) => {
+      const { own, ...rest } = family<Buckets>(declared, 'histogram', () => {
+        const metric = new Buckets(buckets)
+        return { metric, lines: (name, labels, values) => metric.lines(name, labels, values) }
+      })
+      return { ...rest, observe: (observed) => own().observe(observed) }
+    },
+    observed: ({ kind, ...declared }, read) =>
+      declare({
+        options: declared,
+        kind,
+        lines: () =>
+          [...read()].map(
+            (sample) =>
+              `${declared.name}${labelText(declared.labels ?? [], sample.labels ?? [])} ${numberText(sample.value)}`,
+          ),
+      }),
+    text: () => {
+      const blocks: string[] = []
+      for (const name of [...entries.keys()].toSorted()) {
+        const entry = entries.get(name) as Entry
+        if (!isShown(entry.options)) continue
+        const lines = entry.lines()
+        if (lines.length === 0) continue
+        blocks.push(`# HELP ${name} ${helpOf(entry.options)}\n# TYPE ${name} ${entry.kind}\n`)
+        blocks.push(`${lines.join('\n')}\n`)
+      }
+      return blocks.join('')
+    },
+    get declared() {
+      return [...entries.values()].map((entry) => entry.options)
+    },
+  }
+}
+
+/** What every process shows of itself: start, CPU, memory. */
+export function declareProcessMetrics(metrics: Metrics): void {
+  const startedAt = Date.now() / 1000 - process.uptime()
+  const observe = (kind: 'counter' | 'gauge', name: string, help: string, read: () => number) =>
+    metrics.observed({ kind, name, help }, () => [{ value: read() }])
+  observe(
+    'gauge',
+    'process_start_time_seconds',
+    'Start time of the process since the epoch.',
+    () => startedAt,
+  )
+  observe('counter', 'process_cpu_seconds_total', 'Total user and system CPU time spent.', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  observe('gauge', 'process_resident_memory_bytes', 'Resident memory size in bytes.', () =>
+    process.memoryUsage.rss(),
+  )
+  observe(
+    'gauge',
+    'nodejs_heap_used_bytes',
+    'Heap in use in bytes.',
+    () => process.memoryUsage().heapUsed,
+  )
+}

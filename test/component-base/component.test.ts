@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+const base = resolve('components/component-base')
+const folder = mkdtempSync(join(tmpdir(), 'component-'))
+
+/** A program of one component whose `run` is the given text. */
+function program(run: string): string {
+  const path = join(folder, `${Math.random()}.ts`)
+  writeFileSync(
+    path,
+    `import { runComponent, StartError } from '${base}/component.ts'
+import { defineFlags, flag } from '${base}/flags.ts'
+void StartError
+await runComponent({
+  name: 'sample',
+  description: 'A sample.',
+  examples: ['sample --port=1'],
+  flags: defineFlags({ port: flag.int('The port.', 5) }),
+  run: async ({ options, signal, log, ready }) => { void options, signal, log, ready; ${run} },
+})
+`,
+  )
+  return path
+}
+
+function start(run: string, args: string[] = [], withReadyPipe = true) {
+  const child = spawn(process.execPath, [program(run), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe', ...(withReadyPipe ? (['pipe'] as const) : [])],
+  })
+  const text = { out: '', err: '', ready: '' }
+  child.stdout?.on('data', (chunk: Buffer) => (text.out += chunk.toString()))
+  child.stderr?.on('data', (chunk: Buffer) => (text.err += chunk.toString()))
+  child.stdio[3]?.on('data', (chunk: Buffer) => (text.ready += chunk.toString()))
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  return { child, text, ended }
+}
+
+const untilStopped = `await new Promise((resolve) => signal.addEventListener('abort', resolve))`
+
+describe('runComponent', () => {
+  it('tells readiness on descriptor 3 and ends cleanly on TERM', async () => {
+    const { child, text, ended } = start(`ready({ port: options.port }); ${untilStopped}`, [
+      '--port=7',
+    ])
+    await expect.poll(() => text.ready).toBe('{"ready":true,"port":7}\n')
+    child.kill('SIGTERM')
+    expect(await ended).toBe(0)
+    expect(text.err).toContain('"message":"stopped"')
+  })
+
+  it('runs without descriptor 3 too', async () => {
+    const { child, text, ended } = start(`ready(); ${untilStopped}`, [], false)
+    await expect.poll(() => text.err).toContain('"message":"ready"')
+    child.kill('SIGINT')
+    expect(await ended).toBe(0)
+  })
+
+  it('a second signal ends a component that does not stop', async () => {
+    const { child, text, ended } = start(
+      `ready(); setInterval(() => {}, 1000); await new Promise(() => {})`,
+    )
+    await expect.poll(() => text.ready).not.toBe('')
+    child.kill('SIGTERM')
+    await expect.poll(() => text.err).toContain('"stopping"')
+    child.kill('SIGTERM')
+    expect(await ended).toBe(1)
+  })
+
+  it('a failure is one clear line and code 1', async () => {
+    const { text, ended } = start(`throw new StartError('cannot start', new Error('no disk'))`)
+    expect(await ended).toBe(1)
+    expect(text.err).toBe('sample: cannot start: no disk\n')
+  })
+
+  it('bad flags are one clear line and code 2', async () => {
+    const { text, ended } = start('', ['--prt=1'])
+    expect(await ended).toBe(2)
+    expect(text.err).toBe('sample: unknown flag --prt; did you mean --port? (see --help)\n')
+  })
+
+  it('an unhandled rejection is logged and ends the process', async () => {
+    const { text, ended } = start(`void Promise.reject(new Error('forgotten')); ${untilStopped}`)
+    expect(await ended).toBe(1)
+    expect(text.err).toContain('forgotten')
+  })
+
+  it('--help shows examples and flags', async () => {
+    const { text, ended } = start('', ['--help'])
+    expect(await ended).toBe(0)
+    expect(text.out).toContain('Examples:\n  sample --port=1')
+    expect(text.out).toContain('--port int\n      The port. (default 5)')
+    expect(text.out).toContain('--config')
+  })
+})
