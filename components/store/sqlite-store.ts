@@ -51,35 +51,26 @@ export async function openSqliteStore({ path, maxBytes }: SqliteStoreOptions): P
   try {
     const { compactedRevision } = await thread.call('open', { path, maxBytes })
     const index = new RevisionIndex({ compactedRevision })
-    await load({ thread, index, path })
+    await load(thread, index)
     return new SqliteStore(thread, index)
   } catch (error) {
     await thread.stop()
-    throw error
+    if (error instanceof StoreError) throw error
+    throw new StoreError('cannot-open', `${path} is damaged: ${String(error)}`, error)
   }
 }
 
-async function load(options: {
-  thread: SqliteThread
-  index: RevisionIndex
-  path: string
-}): Promise<void> {
-  const { thread, index, path } = options
-  for (let afterRevision = 0; ;) {
-    const stored = await thread.call('load', { afterRevision, limit: loadRows })
-    for (const [i, key] of stored.keys.entries()) {
-      afterRevision = stored.revisions[i] ?? 0
-      try {
-        index.restore({
-          key,
-          revision: afterRevision,
-          createRevision: stored.createRevisions[i] ?? 0,
-        })
-      } catch (error) {
-        throw new StoreError('cannot-open', `${path} is damaged: ${String(error)}`, error)
-      }
-    }
-    if (stored.keys.length < loadRows) return
+async function load(thread: SqliteThread, index: RevisionIndex): Promise<void> {
+  let loading = thread.call('load', { afterRevision: 0, limit: loadRows })
+  for (;;) {
+    const { revisions, createRevisions, keys } = await loading
+    const isEnd = keys.length < loadRows
+    // The thread reads on while this one fills the index.
+    if (!isEnd)
+      loading = thread.call('load', { afterRevision: revisions.at(-1) ?? 0, limit: loadRows })
+    for (const [i, key] of keys.entries())
+      index.restore({ key, revision: revisions[i] ?? 0, createRevision: createRevisions[i] ?? 0 })
+    if (isEnd) return
   }
 }
 
@@ -281,16 +272,20 @@ class SqliteStore implements Store {
     const { limit = Infinity } = options
     const kvs: KeyValue[] = []
     const scan = this.#index.scan({ ...options, atRevision: revision })
-    for (;;) {
-      // One more than the limit tells whether there are more.
-      const wanted = Math.min(rangeKeys, limit + 1 - kvs.length)
-      const page = takeFrom(scan, wanted)
-      const values = await this.#readValues(page.slice(0, limit - kvs.length))
-      for (const [i, value] of values.entries()) kvs.push(keyValueOf(page[i] as Version, value))
-      this.#index.checkReadable(revision)
-      const isEnd = page.length < wanted
-      if (isEnd || kvs.length === limit) return { kvs, revision, more: page.length > values.length }
+    const readPage = (room: number) => {
+      const page = takeFrom(scan, Math.min(rangeKeys, room))
+      return { page, reading: page.length === 0 ? undefined : this.#readValues(page) }
     }
+    let { page, reading } = readPage(limit)
+    while (reading !== undefined) {
+      const values = await reading
+      this.#index.checkReadable(revision)
+      // The thread reads on while this one works.
+      const next = readPage(limit - kvs.length - page.length)
+      for (const [i, version] of page.entries()) kvs.push(keyValueOf(version, values[i] as Buffer))
+      ;({ page, reading } = next)
+    }
+    return { kvs, revision, more: scan.next().done !== true }
   }
 
   async #keyValue(version: Version): Promise<KeyValue> {

@@ -50,7 +50,8 @@ async function startWriter(path: string): Promise<Child> {
     killAfter: async (count) => {
       const acknowledged: Acknowledged[] = []
       for (let next = await lines.next(); next.done !== true; next = await lines.next()) {
-        acknowledged.push(JSON.parse(next.value) as Acknowledged)
+        // The last line may be cut off.
+        if (next.value.endsWith('}')) acknowledged.push(JSON.parse(next.value) as Acknowledged)
         if (acknowledged.length === count) child.kill('SIGKILL')
       }
       return acknowledged
