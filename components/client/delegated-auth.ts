@@ -1,0 +1,168 @@
+/**
+ * Delegated authentication and authorization: a component's own listener asks the API server who a caller is (TokenReview)
+ * and what it may do (SubjectAccessReview), and remembers the answers for a while. Client certificates are checked here.
+ */
+import { createHash, X509Certificate } from 'node:crypto'
+import type {
+  SubjectAccessReview,
+  SubjectAccessReviewSpec,
+  TokenReview,
+} from '../api/generated/types.ts'
+import { resourcesOf } from '../api/resources.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { HttpRequest, PeerCertificate } from '../component-base/http.ts'
+import type { Client } from './client.ts'
+
+export interface DelegatedUser {
+  readonly username: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+  readonly extra?: Readonly<Record<string, string[]>>
+}
+
+export type AccessAttributes = Pick<
+  SubjectAccessReviewSpec,
+  'resourceAttributes' | 'nonResourceAttributes'
+>
+
+export interface DelegatedAuth {
+  /** Undefined when the caller shows nothing that is accepted. Rejects when the API server cannot be asked. */
+  authenticate(request: HttpRequest): Promise<DelegatedUser | undefined>
+  /** Rejects when the API server cannot be asked. */
+  authorize(
+    user: DelegatedUser,
+    attributes: AccessAttributes,
+  ): Promise<{ readonly isAllowed: boolean; readonly reason: string }>
+}
+
+/** Upstream's defaults. */
+const tokenTtlMs = 2 * 60_000
+const allowedTtlMs = 5 * 60_000
+const deniedTtlMs = 30_000
+const maxRemembered = 1000
+const clientAuthUsage = '1.3.6.1.5.5.7.3.2'
+const authenticatedGroup = 'system:authenticated'
+
+/** Answers by key, each for its own time; the oldest go first when there are too many. */
+function createMemory<T>(clock: Clock) {
+  const known = new Map<string, { value: T; untilMs: number }>()
+  return {
+    get: (key: string): T | undefined => {
+      const entry = known.get(key)
+      if (entry === undefined || entry.untilMs > clock.now()) return entry?.value
+      known.delete(key)
+      return undefined
+    },
+    set: (key: string, value: T, ttlMs: number): void => {
+      known.delete(key)
+      known.set(key, { value, untilMs: clock.now() + ttlMs })
+      const oldest = known.keys().next().value
+      if (known.size > maxRemembered && oldest !== undefined) known.delete(oldest)
+    },
+  }
+}
+
+const asList = (value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : Array.isArray(value) ? value : [value]
+
+/** The user a client certificate stands for, if it holds now and was signed by one of the authorities. */
+export function certificateUser(
+  peer: PeerCertificate,
+  authorities: readonly X509Certificate[],
+  nowMs: number,
+): DelegatedUser | undefined {
+  const certificate = new X509Certificate(peer.der)
+  if (Date.parse(certificate.validFrom) > nowMs || Date.parse(certificate.validTo) < nowMs) {
+    return undefined
+  }
+  const isSigned = authorities.some(
+    (authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey),
+  )
+  const usages = certificate.keyUsage as readonly string[] | undefined
+  if (!isSigned || (usages !== undefined && !usages.includes(clientAuthUsage))) return undefined
+  const subject = certificate.toLegacyObject().subject as unknown as Record<
+    string,
+    string | string[] | undefined
+  >
+  const username = asList(subject['CN']).at(-1)
+  if (username === undefined) return undefined
+  return { username, groups: [...asList(subject['O']), authenticatedGroup] }
+}
+
+/** A connection's certificate is checked once, and again when it has run out. */
+function createPeerMemory(authorities: readonly X509Certificate[], clock: Clock) {
+  const known = new WeakMap<PeerCertificate, { user: DelegatedUser; untilMs: number }>()
+  return (peer: PeerCertificate): DelegatedUser | undefined => {
+    const entry = known.get(peer)
+    if (entry !== undefined && entry.untilMs >= clock.now()) return entry.user
+    const user = certificateUser(peer, authorities, clock.now())
+    if (user === undefined) return undefined
+    known.set(peer, { user, untilMs: Date.parse(new X509Certificate(peer.der).validTo) })
+    return user
+  }
+}
+
+/** `clientCa` is a PEM text with the authorities of client certificates; without it none is accepted. */
+export function createDelegatedAuth(options: {
+  readonly client: Client
+  readonly clientCa?: string
+  readonly clock: Clock
+}): DelegatedAuth {
+  const { client, clock } = options
+  const resources = resourcesOf(client.dialect)
+  const tokenReviews = client.resource<TokenReview>(resources.tokenReviews)
+  const accessReviews = client.resource<SubjectAccessReview>(resources.subjectAccessReviews)
+  const authorities = (
+    options.clientCa?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END [^-]+-----/g) ?? []
+  ).map((pem) => new X509Certificate(pem))
+  const byCertificate = createPeerMemory(authorities, clock)
+  const tokens = createMemory<DelegatedUser>(clock)
+  const decisions = createMemory<{ isAllowed: boolean; reason: string }>(clock)
+
+  const byToken = async (token: string): Promise<DelegatedUser | undefined> => {
+    // The token itself is not kept.
+    const key = createHash('sha256').update(token).digest('base64')
+    const known = tokens.get(key)
+    if (known !== undefined) return known
+    const { status } = await tokenReviews.create({ metadata: {}, spec: { token } })
+    if (status?.authenticated !== true || status.user === undefined) return undefined
+    const { username = '', uid, groups = [], extra } = status.user
+    const user: DelegatedUser = {
+      username,
+      groups,
+      ...(uid === undefined ? {} : { uid }),
+      ...(extra === undefined ? {} : { extra }),
+    }
+    tokens.set(key, user, tokenTtlMs)
+    return user
+  }
+
+  return {
+    async authenticate(request) {
+      const user = request.peer === undefined ? undefined : byCertificate(request.peer)
+      if (user !== undefined) return user
+      const header = request.headers['authorization']
+      const [, token] = /^bearer (\S+)$/i.exec(typeof header === 'string' ? header : '') ?? []
+      return token === undefined ? undefined : await byToken(token)
+    },
+
+    async authorize(user, attributes) {
+      const { username, uid, groups, extra } = user
+      const spec: SubjectAccessReviewSpec = {
+        user: username,
+        groups: [...groups],
+        ...(uid === undefined ? {} : { uid }),
+        ...(extra === undefined ? {} : { extra: { ...extra } }),
+        ...attributes,
+      }
+      const key = JSON.stringify(spec)
+      const known = decisions.get(key)
+      if (known !== undefined) return known
+      const { status } = await accessReviews.create({ metadata: {}, spec })
+      const isAllowed = status?.allowed === true
+      const decision = { isAllowed, reason: status?.reason ?? '' }
+      decisions.set(key, decision, isAllowed ? allowedTtlMs : deniedTtlMs)
+      return decision
+    },
+  }
+}

@@ -1,0 +1,187 @@
+/** The scheduler's process: flags, informers, listener, leadership, and the scheduling loop. */
+import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dialectNamed, dialects } from '../api/dialect.ts'
+import type { Node, Pod } from '../api/generated/types.ts'
+import { resourcesOf } from '../api/resources.ts'
+import type { Client } from '../client/client.ts'
+import { createClient } from '../client/client.ts'
+import { createDelegatedAuth } from '../client/delegated-auth.ts'
+import { createEventRecorder } from '../client/event-recorder.ts'
+import { createInformerFactory } from '../client/informer.ts'
+import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
+import { runLeaderElection } from '../client/leader-elector.ts'
+import type { ComponentContext } from '../component-base/component.ts'
+import { runComponent, StartError } from '../component-base/component.ts'
+import type { HttpsServer } from '../component-base/https-server.ts'
+import { createHttpsServer } from '../component-base/https-server.ts'
+import { createClusterEvents } from './cluster-events.ts'
+import { createListener } from './listener.ts'
+import { schedulerFlags } from './options.ts'
+import { defaultPlugins } from './plugins.ts'
+import { createPodReporter } from './pod-reporter.ts'
+import { createSchedulerMetrics } from './scheduler-metrics.ts'
+import { isWaiting, runScheduler } from './scheduler.ts'
+import { SchedulingQueue } from './scheduling-queue.ts'
+import { Snapshot } from './snapshot.ts'
+
+type Context = ComponentContext<typeof schedulerFlags>
+
+async function connect({ options, clock, log }: Context): Promise<Client> {
+  if (options.kubeconfig === undefined) throw new StartError('--kubeconfig is required')
+  const connection = await connectionFrom(await readKubeconfig(options.kubeconfig))
+  return createClient({
+    ...connection,
+    ...(options.master === undefined ? {} : { server: options.master }),
+    dialect: dialectNamed(options.dialect) ?? dialects.kubernetes,
+    userAgent: 'kube-scheduler',
+    clock,
+    log,
+  })
+}
+
+async function listenerOf(
+  { options, clock, log }: Context,
+  client: Client,
+  state: { notReady: () => string | undefined; metrics: () => string },
+): Promise<HttpsServer | undefined> {
+  const { 'tls-cert-file': certFile, 'tls-private-key-file': keyFile } = options
+  if (options['secure-port'] < 0 || certFile === undefined || keyFile === undefined) {
+    return undefined
+  }
+  const caFile = options['client-ca-file']
+  const clientCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
+  const auth = createDelegatedAuth({
+    client,
+    clock,
+    ...(clientCa === undefined ? {} : { clientCa }),
+  })
+  return createHttpsServer({
+    host: options['bind-address'],
+    port: options['secure-port'],
+    tls: {
+      cert: await readFile(certFile),
+      key: await readFile(keyFile),
+      ...(clientCa === undefined ? {} : { clientCa }),
+    },
+    handler: createListener({ auth, ...state }),
+    log,
+  })
+}
+
+async function run(context: Context): Promise<void> {
+  const { options, signal, clock, log } = context
+  const client = await connect(context)
+  const resources = resourcesOf(client.dialect)
+  const schedulerName = options['scheduler-name']
+  const snapshot = new Snapshot()
+  const queue = new SchedulingQueue({
+    clock,
+    initialBackoffMs: options['pod-initial-backoff-seconds'] * 1000,
+    maxBackoffMs: options['pod-max-backoff-seconds'] * 1000,
+    maxUnschedulableMs: options['pod-max-in-unschedulable-pods-duration'],
+  })
+  const metrics = createSchedulerMetrics(queue, schedulerName)
+  const informers = createInformerFactory(client, clock, log)
+  const podInformer = informers.informer<Pod>(resources.pods, {
+    fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
+  })
+  const nodeInformer = informers.informer<Node>(resources.nodes)
+  const events = createClusterEvents({ queue, snapshot, schedulerName })
+  podInformer.onEvent(events.onPod)
+  nodeInformer.onEvent(events.onNode)
+  const recorder = createEventRecorder({
+    events: client.resource(resources.events),
+    component: schedulerName,
+    clock,
+    log,
+  })
+  const pods = client.resource<Pod>(resources.pods)
+  const reporter = createPodReporter({
+    pods,
+    record: ({ metadata }, event) => {
+      recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, event)
+    },
+    clock,
+    schedulerName,
+  })
+
+  const schedule = async (leading: AbortSignal): Promise<void> => {
+    await runScheduler(
+      {
+        pods,
+        queue,
+        snapshot,
+        plugins: defaultPlugins(client.dialect),
+        reporter,
+        waitingPod: (key) => {
+          const pod = podInformer.get(key)
+          return pod !== undefined && isWaiting(pod, schedulerName) ? pod : undefined
+        },
+        clock,
+        log,
+        percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
+        parallelism: options.parallelism,
+        metrics,
+      },
+      leading,
+    )
+  }
+  const lead = async (leading: AbortSignal): Promise<void> => {
+    if (!options['leader-elect']) {
+      await schedule(leading)
+      return
+    }
+    await runLeaderElection(
+      {
+        leases: client.resource(resources.leases),
+        namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
+        name: options['leader-elect-resource-name'],
+        identity: `${hostname()}_${clock.uuid()}`,
+        clock,
+        log,
+        leaseDurationMs: options['leader-elect-lease-duration'],
+        renewDeadlineMs: options['leader-elect-renew-deadline'],
+        retryPeriodMs: options['leader-elect-retry-period'],
+      },
+      schedule,
+      leading,
+    )
+  }
+
+  let isSynced = false
+  const server = await listenerOf(context, client, {
+    notReady: () => (isSynced ? undefined : 'waiting for the first list of pods and nodes'),
+    metrics: metrics.text,
+  })
+  // Whatever ends first ends the rest: a scheduler without its informers or its lease must not go on.
+  const stop = new AbortController()
+  const whole = AbortSignal.any([signal, stop.signal])
+  const parts = [informers.run(whole), recorder.run(whole)]
+  if (server !== undefined) parts.push(server.run(whole))
+  const work = async (): Promise<void> => {
+    const at = await server?.ready
+    const stopped = new Promise<void>((resolve) => {
+      whole.addEventListener('abort', () => resolve(), { once: true })
+    })
+    await Promise.race([informers.ready(), stopped])
+    if (whole.aborted) return
+    isSynced = true
+    context.ready({ ...(at === undefined ? {} : { port: at.port }) })
+    await lead(whole)
+  }
+  parts.push(work())
+  try {
+    await Promise.all(parts.map((part) => part.finally(() => stop.abort(new Error('stopping')))))
+  } finally {
+    client.close()
+  }
+}
+
+await runComponent({
+  name: 'scheduler',
+  description: 'Finds a node for every pod that has none.',
+  examples: ['scheduler --kubeconfig scheduler.kubeconfig --leader-elect=false'],
+  flags: schedulerFlags,
+  run,
+})

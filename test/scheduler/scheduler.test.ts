@@ -1,0 +1,199 @@
+/** The scheduling loop against an in-memory server: what it binds, reports and takes up again. */
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Node, Pod } from '../../components/api/generated/types.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { createInformerFactory } from '../../components/client/informer.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import { conflict } from '../../components/machinery/status-error.ts'
+import { createClusterEvents } from '../../components/scheduler/cluster-events.ts'
+import { defaultPlugins } from '../../components/scheduler/plugins.ts'
+import { createPodReporter } from '../../components/scheduler/pod-reporter.ts'
+import { isWaiting, runScheduler } from '../../components/scheduler/scheduler.ts'
+import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
+import { Snapshot } from '../../components/scheduler/snapshot.ts'
+import { FakeCluster } from '../support/fake-client.ts'
+import { FakeClock, settle } from '../support/fake-clock.ts'
+import { node, pod } from './build.ts'
+
+const schedulerName = 'default-scheduler'
+const stops: AbortController[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort(new Error('the test is over'))
+})
+
+async function start(...nodes: Node[]) {
+  const clock = new FakeClock()
+  const server = new FakeCluster(clock)
+  const resources = resourcesOf(server.dialect)
+  for (const each of nodes) server.seed(resources.nodes, each)
+  const bound: string[] = []
+  server.react('create', 'pods/binding', ({ key, object }) => {
+    const { target } = object as { target: { name: string } }
+    server.change(resources.pods, key, (stored) => {
+      stored['spec'].nodeName = target.name
+    })
+    bound.push(`${key} ${target.name}`)
+  })
+  const client = server.client()
+  const queue = new SchedulingQueue({ clock })
+  const snapshot = new Snapshot()
+  const informers = createInformerFactory(client, clock, silentLog)
+  const podInformer = informers.informer<Pod>(resources.pods)
+  const events = createClusterEvents({ queue, snapshot, schedulerName })
+  podInformer.onEvent(events.onPod)
+  informers.informer<Node>(resources.nodes).onEvent(events.onNode)
+  const recorded: string[] = []
+  const pods = client.resource<Pod>(resources.pods)
+  const reporter = createPodReporter({
+    pods,
+    record: ({ metadata }, { type, reason, message }) => {
+      recorded.push(`${metadata.name} ${type} ${reason}: ${message}`)
+    },
+    clock,
+    schedulerName,
+  })
+  const stop = new AbortController()
+  stops.push(stop)
+  const waitingPod = (key: string): Pod | undefined => {
+    const found = podInformer.get(key)
+    return found !== undefined && isWaiting(found, schedulerName) ? found : undefined
+  }
+  const plugins = defaultPlugins(server.dialect)
+  void informers.run(stop.signal)
+  await informers.ready()
+  void runScheduler(
+    { pods, queue, snapshot, plugins, reporter, waitingPod, clock, log: silentLog },
+    stop.signal,
+  )
+  const add = async (each: Pod): Promise<void> => {
+    server.seed(resources.pods, each)
+    await settle()
+  }
+  const conditionOf = (name: string) =>
+    server.peek<Pod>(resources.pods, `default/${name}`)?.status?.conditions?.[0]
+  return { clock, server, resources, add, bound, recorded, conditionOf, queue }
+}
+
+describe('a pod that fits', () => {
+  test('is bound and an event says where', async () => {
+    const { add, bound, recorded } = await start(node('n1'))
+    await add(pod({ name: 'web' }))
+    expect(bound).toEqual(['default/web n1'])
+    expect(recorded).toEqual(['web Normal Scheduled: Successfully assigned default/web to n1'])
+  })
+
+  test('is left alone when it is for another scheduler, gated, ending or bound already', async () => {
+    const { add, bound, server, resources } = await start(node('n1'))
+    await add(pod({ name: 'other', schedulerName: 'mine' }))
+    await add(pod({ name: 'gated', schedulingGates: [{ name: 'example.com/wait' }] }))
+    await add(pod({ name: 'placed', nodeName: 'n1' }))
+    const ending = pod({ name: 'ending' })
+    ending.metadata.deletionTimestamp = '2025-01-01T00:00:00Z'
+    await add(ending)
+    expect(bound).toEqual([])
+    server.change(resources.pods, 'default/gated', (stored) => {
+      stored['spec'].schedulingGates = []
+    })
+    await settle()
+    expect(bound).toEqual(['default/gated n1'])
+  })
+
+  test('counts at once, before the server has confirmed the binding', async () => {
+    const { add, bound, conditionOf } = await start(node('n1', { cpu: '1' }))
+    await Promise.all(['a', 'b', 'c'].map((name) => add(pod({ name, cpu: '1' }))))
+    expect(bound).toHaveLength(1)
+    expect(conditionOf('b')?.reason).toBe('Unschedulable')
+  })
+
+  test('is tried again after a binding that failed, and its room is given back meanwhile', async () => {
+    const { add, bound, clock, server, resources } = await start(node('n1', { cpu: '1' }))
+    let failures = 1
+    const unreact = server.react('create', 'pods/binding', () => {
+      failures -= 1
+      if (failures >= 0) throw conflict(resources.pods, 'a', 'busy')
+      return undefined
+    })
+    await add(pod({ name: 'a', cpu: '1' }))
+    expect(bound).toEqual([])
+    unreact()
+    await add(pod({ name: 'b', cpu: '1' }))
+    expect(bound).toEqual(['default/b n1'])
+    server.remove(resources.pods, 'default/b')
+    await clock.step(2000)
+    expect(bound).toEqual(['default/b n1', 'default/a n1'])
+  })
+})
+
+describe('a pod that fits nowhere', () => {
+  const message =
+    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: ' +
+    '1 No preemption victims found for incoming pod.'
+
+  test('gets the condition and the event, once as long as nothing changes', async () => {
+    const { add, clock, conditionOf, recorded, server } = await start(node('n1', { cpu: '1' }))
+    await add(pod({ name: 'big', cpu: '2' }))
+    expect(conditionOf('big')).toEqual({
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message,
+      lastTransitionTime: '2025-01-01T00:00:00Z',
+    })
+    expect(recorded).toEqual([`big Warning FailedScheduling: ${message}`])
+    await clock.step(60_000)
+    expect(server.writes.filter((write) => write.startsWith('patch'))).toHaveLength(1)
+  })
+
+  test('is tried again when a node comes', async () => {
+    const { add, bound, clock, server, resources } = await start(node('n1', { cpu: '1' }))
+    await add(pod({ name: 'big', cpu: '2' }))
+    server.seed(resources.nodes, node('n2'))
+    await clock.step(1000)
+    expect(bound).toEqual(['default/big n2'])
+  })
+
+  test('is tried again when another pod leaves', async () => {
+    const { add, bound, clock, server, resources } = await start(node('n1', { cpu: '2' }))
+    await add(pod({ name: 'first', cpu: '2' }))
+    await add(pod({ name: 'second', cpu: '2' }))
+    await clock.step(30_000)
+    server.remove(resources.pods, 'default/first')
+    await clock.step(0)
+    expect(bound).toEqual(['default/first n1', 'default/second n1'])
+  })
+
+  test('waits for its taint to go, not for changes that do not concern it', async () => {
+    const taints = [{ key: 'a', value: 'b', effect: 'NoSchedule' }]
+    const { add, bound, clock, server, resources, queue } = await start(node('n1', { taints }))
+    await add(pod({ name: 'p' }))
+    await clock.step(30_000)
+    server.change(resources.nodes, 'n1', (stored) => {
+      stored['metadata'].labels = { changed: 'yes' }
+    })
+    await settle()
+    expect(queue.sizes.unschedulable).toBe(1)
+    server.change(resources.nodes, 'n1', (stored) => {
+      stored['spec'].taints = []
+    })
+    await settle()
+    expect(bound).toEqual(['default/p n1'])
+  })
+
+  test('without any node says so', async () => {
+    const { add, conditionOf } = await start()
+    await add(pod({ name: 'p' }))
+    expect(conditionOf('p')?.message).toBe('no nodes available to schedule pods')
+  })
+
+  test('of higher priority evicts one of lower priority and takes its place', async () => {
+    const { add, bound, clock, server, resources, recorded } = await start(node('n1', { cpu: '2' }))
+    await add(pod({ name: 'low', cpu: '2', priority: 1 }))
+    await add(pod({ name: 'high', cpu: '2', priority: 100 }))
+    expect(server.writes).toContain('delete pods default/low')
+    expect(recorded).toContain('low Normal Preempted: Preempted by pod uid-high on node n1')
+    const high = server.peek<Pod>(resources.pods, 'default/high')
+    expect(high?.status?.nominatedNodeName).toBe('n1')
+    await clock.step(1000)
+    expect(bound).toEqual(['default/low n1', 'default/high n1'])
+  })
+})
