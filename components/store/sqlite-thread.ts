@@ -39,9 +39,9 @@ export class SqliteThread {
     })
   }
 
-  /** Lets the thread answer what it has been asked, closes the file and ends the thread. */
+  /** Lets the thread answer what it has been asked, closes the file and ends the thread. Resolves also when it has died. */
   async stop(): Promise<void> {
-    const closed = this.call('close', undefined)
+    const closed = this.#end === undefined ? this.call('close', undefined) : undefined
     this.#end ??= new StoreError('closed', 'the store has been closed')
     try {
       await closed
