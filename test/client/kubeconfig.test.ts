@@ -1,0 +1,91 @@
+import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  connectionFrom,
+  createKubeconfig,
+  mergeKubeconfigs,
+  parseKubeconfig,
+  readKubeconfig,
+  writeKubeconfig,
+} from '../../components/client/kubeconfig.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'))
+const made = createKubeconfig({
+  cluster: 'c',
+  server: 'https://127.0.0.1:6443',
+  ca: 'CA PEM',
+  user: 'admin',
+  credentials: { cert: 'CERT', key: 'KEY' },
+})
+
+describe('kubeconfig', () => {
+  it.each(['yaml', 'json'] as const)(
+    'reads what it wrote, as %s, readable by its owner alone',
+    async (style) => {
+      const path = join(folder, style, 'config')
+      await writeKubeconfig(path, made, style)
+      expect(statSync(path).mode & 0o777).toBe(0o600)
+      expect(await readKubeconfig(path)).toEqual(made)
+    },
+  )
+
+  it('gives the connection of the current context from embedded data', async () => {
+    const connection = await connectionFrom(made)
+    expect(connection).toEqual({
+      server: 'https://127.0.0.1:6443',
+      ca: Buffer.from('CA PEM'),
+      insecureSkipVerify: false,
+      credentials: { cert: Buffer.from('CERT'), key: Buffer.from('KEY') },
+      namespace: 'default',
+    })
+  })
+
+  it('reads files relative to its own folder, and a token from a file', async () => {
+    const path = join(folder, 'config')
+    writeFileSync(join(folder, 'ca.crt'), 'CA')
+    writeFileSync(join(folder, 'token'), 'abc\n')
+    writeFileSync(
+      path,
+      `apiVersion: v1
+kind: Config
+current-context: x
+contexts: [{name: x, context: {cluster: c, user: u, namespace: team}}]
+clusters: [{name: c, cluster: {server: "https://h:1", certificate-authority: ca.crt, tls-server-name: api}}]
+users: [{name: u, user: {tokenFile: token}}]
+`,
+    )
+    const connection = await connectionFrom(await readKubeconfig(path))
+    expect(connection).toMatchObject({
+      ca: Buffer.from('CA'),
+      serverName: 'api',
+      namespace: 'team',
+    })
+    const { token } = connection.credentials ?? {}
+    expect(typeof token === 'function' ? await token() : token).toBe('abc')
+  })
+
+  it('of entries with one name the first file wins', async () => {
+    const other = createKubeconfig({
+      cluster: 'c',
+      server: 'https://elsewhere',
+      ca: '',
+      user: 'other',
+      credentials: { token: 't' },
+    })
+    const merged = mergeKubeconfigs([made, other])
+    expect(merged.clusters).toEqual(made.clusters)
+    expect(merged.users.map(({ name }) => name)).toEqual(['admin', 'other'])
+    expect(merged['current-context']).toBe('admin@c')
+  })
+
+  it('says what is wrong', async () => {
+    await expect(parseKubeconfig('a: [')).rejects.toThrow('not a kubeconfig')
+    await expect(parseKubeconfig('- a')).rejects.toThrow('no mapping')
+    await expect(connectionFrom(made, { context: 'none' })).rejects.toThrow(
+      'kubeconfig has no context "none"',
+    )
+    await expect(readKubeconfig('/does/not/exist')).rejects.toThrow('cannot read kubeconfig')
+  })
+})

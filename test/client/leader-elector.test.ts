@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest'
+import { dialects } from '../../components/api/dialect.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
+import { nextRecord, runLeaderElection } from '../../components/client/leader-elector.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+import { FakeCluster } from '../support/fake-client.ts'
+
+const { leases } = resourcesOf(dialects.kubernetes)
+
+function candidates() {
+  const clock = new FakeClock()
+  const cluster = new FakeCluster(clock)
+  const journal: string[] = []
+  const start = (identity: string) => {
+    const stop = new AbortController()
+    const done = runLeaderElection(
+      {
+        leases: cluster.client().resource(leases),
+        namespace: 'kube-system',
+        name: 'manager',
+        identity,
+        clock,
+        log: silentLog,
+      },
+      async (signal) => {
+        journal.push(`${identity} leads`)
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+        journal.push(`${identity} stops`)
+      },
+      stop.signal,
+    ).then(
+      () => journal.push(`${identity} returned`),
+      (error: Error) => journal.push(`${identity} failed: ${error.name}`),
+    )
+    return { stop, done }
+  }
+  const holder = () =>
+    (cluster.peek(leases, 'kube-system/manager')?.['spec'] as { holderIdentity: string })
+      .holderIdentity
+  return { clock, cluster, journal, start, holder }
+}
+
+describe('leader election', () => {
+  it('one of two leads; the other takes over soon after it gave the lease back', async () => {
+    const { clock, journal, start, holder } = candidates()
+    const one = start('one')
+    await clock.step(10)
+    const two = start('two')
+    await clock.step(30_000)
+    expect(journal).toEqual(['one leads'])
+    expect(holder()).toBe('one')
+    one.stop.abort()
+    await one.done
+    expect(holder()).toBe('')
+    await clock.step(5000)
+    expect(journal).toEqual(['one leads', 'one stops', 'one returned', 'two leads'])
+    two.stop.abort()
+    await two.done
+  })
+
+  it('a leader that vanished is succeeded once its lease has not changed for 15 s', async () => {
+    const { clock, cluster, journal, start } = candidates()
+    cluster.seed(leases, {
+      metadata: { namespace: 'kube-system', name: 'manager' },
+      spec: {
+        holderIdentity: 'gone',
+        leaseDurationSeconds: 15,
+        // Its own clock runs ahead; only what is observed counts.
+        renewTime: '2030-01-01T00:00:00.000000Z',
+        leaseTransitions: 4,
+      },
+    })
+    const one = start('one')
+    await clock.step(14_000)
+    expect(journal).toEqual([])
+    await clock.step(7000)
+    expect(journal).toEqual(['one leads'])
+    expect(cluster.peek(leases, 'kube-system/manager')?.['spec']).toMatchObject({
+      holderIdentity: 'one',
+      leaseDurationSeconds: 15,
+      leaseTransitions: 5,
+    })
+    one.stop.abort()
+    await one.done
+  })
+
+  it('a leader that cannot renew for 10 s stops leading and says so', async () => {
+    const { clock, cluster, journal, start } = candidates()
+    const one = start('one')
+    await clock.step(5000)
+    cluster.react('*', 'leases', () => {
+      throw new ConnectionError('refused', 'down')
+    })
+    await clock.step(8000)
+    expect(journal).toEqual(['one leads'])
+    await clock.step(4000)
+    await one.done
+    expect(journal).toEqual(['one leads', 'one stops', 'one failed: LeadershipLostError'])
+  })
+
+  it('a lease taken by another ends leadership', async () => {
+    const { clock, cluster, journal, start } = candidates()
+    const one = start('one')
+    await clock.step(5000)
+    cluster.change(leases, 'kube-system/manager', (lease) => {
+      lease['spec'].holderIdentity = 'thief'
+    })
+    await clock.step(10_000)
+    await one.done
+    expect(journal.at(-1)).toBe('one failed: LeadershipLostError')
+  })
+
+  it('waits while the server is away, and gives up waiting when told to stop', async () => {
+    const { clock, cluster, journal, start } = candidates()
+    cluster.react('*', 'leases', () => {
+      throw new ConnectionError('refused', 'down')
+    })
+    const one = start('one')
+    await clock.step(60_000)
+    one.stop.abort()
+    await one.done
+    expect(journal).toEqual(['one returned'])
+  })
+
+  it('keeps the time of acquisition while renewing', () => {
+    const facts = { identity: 'me', nowMs: 5000, observedAtMs: 0, leaseDurationMs: 15_000 }
+    const first = nextRecord(undefined, facts)
+    const second = nextRecord(first, { ...facts, nowMs: 9000 })
+    expect(second).toEqual({ ...first, renewTime: '1970-01-01T00:00:09.000000Z' })
+    expect(nextRecord(first, { ...facts, identity: 'other' })).toBeUndefined()
+  })
+})
