@@ -212,15 +212,14 @@ class SqliteStore implements Store {
   }
 
   async #commit(batch: readonly QueuedTxn[]): Promise<void> {
-    try {
-      const replaced = await this.#write(batch)
-      this.#inFlight.shift()
-      this.#settle(batch, replaced)
-    } catch (error) {
-      // Once a batch has failed, those behind it fail too, and have been told so already.
-      if (!this.#inFlight.includes(batch)) return
-      this.#fail(error)
-    }
+    const outcome = await this.#write(batch).then(
+      (replaced) => ({ replaced }),
+      (error: unknown) => ({ error }),
+    )
+    // Once a batch has failed, those behind it have failed with it, whatever the thread says of them.
+    if (this.#inFlight[0] !== batch) return
+    if ('error' in outcome) this.#fail(outcome.error)
+    else this.#settle(batch, outcome.replaced)
     this.#flush()
     if (this.#inFlight.length === 0) this.#drained?.()
   }
@@ -241,6 +240,7 @@ class SqliteStore implements Store {
   }
 
   #settle(batch: readonly QueuedTxn[], readValues: readonly (Buffer | undefined)[]): void {
+    this.#inFlight.shift()
     const events: StoreEvent[] = []
     let read = 0
     for (const txn of batch) {

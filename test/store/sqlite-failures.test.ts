@@ -277,4 +277,28 @@ describe('a full disk', () => {
     expect(await store.get('a')).toMatchObject({ createRevision: newest + 1 })
     await store.close()
   })
+
+  it('fails what is behind a commit that failed, although the thread already has it', async () => {
+    const store = await openSqliteStore({ path: newPath(), maxBytes: 500_000 })
+    const newest = await fill(store)
+    const turn = async (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
+    const results = []
+    for (let round = 0; round < 20; round++) {
+      results.push(
+        store.txn({ key: 'a', expectedRevision: 0, value: Buffer.alloc(600_000) }),
+        turn().then(async () => store.txn({ key: 'a', expectedRevision: 0, value: bytes('lost') })),
+        turn().then(async () =>
+          store.txn({ key: `b${round}`, expectedRevision: 0, value: value() }),
+        ),
+      )
+      await Promise.race(results.slice(-3)).catch(() => {
+        // Judged below, with the others.
+      })
+    }
+    for (const result of await Promise.allSettled(results))
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
+    await store.compact(newest)
+    expect(await put(store, 'a', '1')).toBe(newest + 1)
+    await store.close()
+  })
 })
