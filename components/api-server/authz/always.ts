@@ -1,0 +1,21 @@
+/** The modes AlwaysAllow and AlwaysDeny. */
+import type { Authorizer } from './authorizer.ts'
+
+const everything = {
+  resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+  nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+  incomplete: false,
+}
+
+export const alwaysAllow: Authorizer = {
+  name: 'AlwaysAllow',
+  authorize: () => ({ decision: 'allow', reason: '' }),
+  rulesFor: () => everything,
+}
+
+/** Denies nothing that an earlier mode allowed: it has no opinion, which ends in a denial. */
+export const alwaysDeny: Authorizer = {
+  name: 'AlwaysDeny',
+  authorize: () => ({ decision: 'no-opinion', reason: 'Everything is forbidden.' }),
+  rulesFor: () => ({ resourceRules: [], nonResourceRules: [], incomplete: false }),
+}

@@ -1,0 +1,11 @@
+/** Which requests come from node agents (upstream: pkg/auth/nodeidentifier). */
+import type { UserInfo } from '../request.ts'
+
+const userPrefix = 'system:node:'
+const nodesGroup = 'system:nodes'
+
+/** The node's name, '' for a node agent that does not tell it, undefined for anyone else. */
+export function nodeNameOf(user: UserInfo): string | undefined {
+  if (!user.name.startsWith(userPrefix) || !user.groups.includes(nodesGroup)) return undefined
+  return user.name.slice(userPrefix.length)
+}

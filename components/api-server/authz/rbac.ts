@@ -1,0 +1,33 @@
+/** RBAC: allows what a role bound to the user or one of the groups allows; has no opinion on the rest. */
+import type { PolicyRule } from '../../api/generated/types.ts'
+import type { Authorizer, NonResourceRule, ResourceRule } from './authorizer.ts'
+import type { RbacIndex } from './rbac-index.ts'
+import { requestKey } from './rule-matching.ts'
+
+function resourceRule(rule: PolicyRule): ResourceRule {
+  return {
+    verbs: rule.verbs,
+    apiGroups: rule.apiGroups ?? [],
+    resources: rule.resources ?? [],
+    ...(rule.resourceNames?.length ? { resourceNames: rule.resourceNames } : {}),
+  }
+}
+
+/** The index is shared with whatever else asks for rules (escalation checks). */
+export function rbacAuthorizer(index: RbacIndex): Authorizer {
+  return {
+    name: 'RBAC',
+    authorize(attributes) {
+      const namespace = attributes.isResourceRequest ? attributes.namespace : ''
+      return index.decide(attributes.user, namespace, requestKey(attributes))
+    },
+    rulesFor(user, namespace) {
+      const rules = index.rulesFor(user, namespace)
+      const resourceRules = rules.filter(({ resources }) => resources?.length).map(resourceRule)
+      const nonResourceRules: NonResourceRule[] = rules.flatMap(({ verbs, nonResourceURLs }) =>
+        nonResourceURLs?.length ? [{ verbs, nonResourceURLs }] : [],
+      )
+      return { resourceRules, nonResourceRules, incomplete: false }
+    },
+  }
+}

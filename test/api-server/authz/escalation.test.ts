@@ -1,0 +1,190 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { createEscalationCheck } from '../../../components/api-server/authz/escalation.ts'
+import type { EscalationRequest } from '../../../components/api-server/authz/escalation.ts'
+import { RbacIndex } from '../../../components/api-server/authz/rbac-index.ts'
+import { rbacAuthorizer } from '../../../components/api-server/authz/rbac.ts'
+import { compactRules, uncoveredRules } from '../../../components/api-server/authz/rule-covers.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import type { PolicyRule } from '../../../components/api/generated/types.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { FakeReader } from '../../support/fake-reader.ts'
+import { user } from './attributes.ts'
+
+const dialect = dialects.kubernetes
+const { roles, clusterRoles, roleBindings, clusterRoleBindings } = resourcesOf(dialect)
+const group = 'rbac.authorization.k8s.io'
+const jane = user('jane', 'devs')
+const getPods: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['get'] }
+const getSecrets: PolicyRule = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }
+
+let reader: FakeReader
+let check: ReturnType<typeof createEscalationCheck>
+
+beforeEach(() => {
+  reader = new FakeReader()
+  const index = new RbacIndex(reader, dialect)
+  check = createEscalationCheck({ index, authorizer: rbacAuthorizer(index), reader, dialect })
+})
+
+/** Gives jane the rules, cluster-wide or in a namespace. */
+function grant(rules: PolicyRule[], namespace?: string): void {
+  reader.put(clusterRoles, { metadata: { name: 'hers' }, rules })
+  reader.put(namespace === undefined ? clusterRoleBindings : roleBindings, {
+    metadata: { name: 'hers', ...(namespace && { namespace }) },
+    subjects: [{ kind: 'User', name: 'jane' }],
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'hers' },
+  })
+}
+
+const role = (rules: PolicyRule[], more = {}): KubeObject => ({
+  metadata: { name: 'r', namespace: 'a' },
+  rules,
+  ...more,
+})
+
+async function write(given: Partial<EscalationRequest> & { object: KubeObject }): Promise<string> {
+  const request = { resource: roles, namespace: 'a', old: undefined, user: jane, ...given }
+  return await check(request).then(
+    () => 'allowed',
+    (error: unknown) => (error as Error).message,
+  )
+}
+
+describe('writing roles', () => {
+  test('[RBAC-028] a role may grant only what its writer holds in the same scope', async () => {
+    grant([getPods], 'a')
+    expect(await write({ object: role([getPods]) })).toBe('allowed')
+    expect(await write({ object: role([getSecrets]) })).toBe(
+      'roles.rbac.authorization.k8s.io "r" is forbidden: user "jane" (groups=["devs"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
+    )
+    const cluster = { resource: clusterRoles, namespace: '' }
+    expect(await write({ ...cluster, object: role([getPods]) })).toContain('not currently held')
+  })
+
+  test('an update is checked like a creation, unless it only lets go of ownership', async () => {
+    const old = role([getSecrets], { metadata: { name: 'r', namespace: 'a', finalizers: ['x'] } })
+    expect(await write({ object: role([getSecrets]), old })).toBe('allowed')
+    const relabelled = role([getSecrets], { metadata: { name: 'r', labels: { a: 'b' } } })
+    expect(await write({ object: relabelled, old })).toContain('not currently held')
+  })
+
+  test('[RBAC-029] the verb escalate permits it', async () => {
+    grant([{ apiGroups: [group], resources: ['roles'], verbs: ['escalate'] }], 'a')
+    expect(await write({ object: role([getSecrets]) })).toBe('allowed')
+    const cluster = { resource: clusterRoles, namespace: '' }
+    expect(await write({ ...cluster, object: role([getSecrets]) })).toContain('not currently held')
+  })
+
+  test('system:masters may grant anything', async () => {
+    const admin = user('x', 'system:masters')
+    expect(await write({ object: role([getSecrets]), user: admin })).toBe('allowed')
+  })
+
+  test('gathering rules by label needs everything', async () => {
+    grant([{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'create', 'update'] }])
+    const object = role([], { aggregationRule: { clusterRoleSelectors: [] } })
+    expect(await write({ resource: clusterRoles, namespace: '', object })).toBe(
+      'clusterroles.rbac.authorization.k8s.io "r" is forbidden: must have cluster-admin privileges to use the aggregationRule',
+    )
+    grant([
+      { apiGroups: ['*'], resources: ['*'], verbs: ['*'] },
+      { nonResourceURLs: ['*'], verbs: ['*'] },
+    ])
+    expect(await write({ resource: clusterRoles, namespace: '', object })).toBe('allowed')
+  })
+})
+
+describe('writing bindings', () => {
+  const binding = (name: string, kind = 'ClusterRole'): KubeObject => ({
+    metadata: { name: 'b', namespace: 'a' },
+    subjects: [],
+    roleRef: { apiGroup: group, kind, name },
+  })
+  const toRole = (name: string, kind?: string) =>
+    write({ resource: roleBindings, object: binding(name, kind) })
+
+  test('[RBAC-030] a binding may only bind a role whose permissions its writer holds', async () => {
+    grant([getPods])
+    reader.put(clusterRoles, { metadata: { name: 'pods' }, rules: [getPods] })
+    reader.put(roles, { metadata: { name: 'secrets', namespace: 'a' }, rules: [getSecrets] })
+    expect(await toRole('pods')).toBe('allowed')
+    expect(await toRole('secrets', 'Role')).toContain(
+      'rolebindings.rbac.authorization.k8s.io "b" is forbidden: user "jane"',
+    )
+    expect(await toRole('none')).toBe('clusterroles.rbac.authorization.k8s.io "none" not found')
+  })
+
+  test('[RBAC-031] the verb bind on the role permits it', async () => {
+    const rule = { apiGroups: [group], resources: ['clusterroles'], verbs: ['bind'] }
+    grant([{ ...rule, resourceNames: ['view'] }])
+    reader.put(clusterRoles, { metadata: { name: 'view' }, rules: [getSecrets] })
+    reader.put(clusterRoles, { metadata: { name: 'admin' }, rules: [getSecrets] })
+    expect(await toRole('view')).toBe('allowed')
+    expect(await toRole('admin')).toContain('not currently held')
+  })
+})
+
+describe('covering', () => {
+  const cases: [string, PolicyRule[], PolicyRule[], number][] = [
+    ['itself', [getPods], [getPods], 0],
+    ['verbs one by one', [getPods], [{ ...getPods, verbs: ['get', 'list'] }], 1],
+    [
+      'from several rules',
+      [getPods, { ...getPods, verbs: ['list'] }],
+      [{ ...getPods, verbs: ['get', 'list'] }],
+      0,
+    ],
+    [
+      'a star verb only by a star',
+      [{ ...getPods, verbs: ['get', 'list'] }],
+      [{ ...getPods, verbs: ['*'] }],
+      1,
+    ],
+    [
+      'everything by stars',
+      [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+      [getPods, { ...getSecrets, verbs: ['*'] }],
+      0,
+    ],
+    ['a sub-resource not by its resource', [getPods], [{ ...getPods, resources: ['pods/log'] }], 1],
+    [
+      'a sub-resource by */sub',
+      [{ ...getPods, resources: ['*/log'] }],
+      [{ ...getPods, resources: ['pods/log'] }],
+      0,
+    ],
+    ['a name by all names', [getPods], [{ ...getPods, resourceNames: ['x'] }], 0],
+    ['all names not by one', [{ ...getPods, resourceNames: ['x'] }], [getPods], 1],
+    [
+      'one of two names',
+      [{ ...getPods, resourceNames: ['x'] }],
+      [{ ...getPods, resourceNames: ['x', 'y'] }],
+      1,
+    ],
+    [
+      'a path by a prefix',
+      [{ nonResourceURLs: ['/a/*'], verbs: ['get'] }],
+      [{ nonResourceURLs: ['/a/b'], verbs: ['get'] }],
+      0,
+    ],
+    [
+      'a path not by resources',
+      [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
+      [{ nonResourceURLs: ['/a'], verbs: ['get'] }],
+      1,
+    ],
+    ['a resource not by paths', [{ nonResourceURLs: ['*'], verbs: ['*'] }], [getPods], 1],
+  ]
+  test.each(cases)('%s', (_, owner, wanted, missing) => {
+    expect(uncoveredRules(owner, wanted)).toHaveLength(missing)
+  })
+
+  test('missing grants are shown together by resource', () => {
+    const wanted = [{ apiGroups: [''], resources: ['pods', 'secrets'], verbs: ['get', 'list'] }]
+    expect(compactRules(uncoveredRules([], wanted))).toEqual([
+      { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] },
+    ])
+  })
+})

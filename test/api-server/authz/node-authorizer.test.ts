@@ -1,0 +1,330 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Decision } from '../../../components/api-server/authz/authorizer.ts'
+import { createAuthorization } from '../../../components/api-server/authz/authorization-modes.ts'
+import { NodeGraph } from '../../../components/api-server/authz/node-graph.ts'
+import { nodeAuthorizer } from '../../../components/api-server/authz/node-authorizer.ts'
+import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
+import { nodeRules } from '../../../components/api/bootstrap-policy/policy-objects.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { FakeReader } from '../../support/fake-reader.ts'
+import { attributes, nodeUser, user } from './attributes.ts'
+
+describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)', (dialect) => {
+  const resources = resourcesOf(dialect)
+  let reader: FakeReader
+
+  beforeEach(() => {
+    reader = new FakeReader()
+  })
+
+  function putPod(name: string, nodeName: string, spec = {}, more = {}): void {
+    reader.put(resources.pods, {
+      metadata: { namespace: 'a', name, ...more },
+      spec: { ...(nodeName && { nodeName }), containers: [], ...spec },
+    })
+  }
+
+  type Asked = Partial<AuthorizationAttributes> & { user?: UserInfo }
+  function authorizerWith(withSelectors: boolean): (asked: Asked) => Decision {
+    const graph = new NodeGraph(reader, dialect)
+    const subject = nodeAuthorizer({
+      graph,
+      reader,
+      dialect,
+      rules: nodeRules(dialect),
+      withSelectors,
+    })
+    return (asked) => subject.authorize(attributes({ user: nodeUser('n1'), ...asked })) as Decision
+  }
+  let ask: (asked: Asked) => Decision
+  const isAllowed = (asked: Asked): boolean => ask(asked).decision === 'allow'
+  beforeEach(() => {
+    ask = authorizerWith(true)
+  })
+
+  test('[NODEAUTHZ-001] a node agent is system:node:<name> in system:nodes', () => {
+    putPod('p', 'n1')
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p' })).toBe(true)
+    expect(isAllowed({ resource: 'services', verb: 'watch' })).toBe(true)
+  })
+
+  test('[NODEAUTHZ-012] [NODEAUTHZ-013] without the group or the name it has no rights', async () => {
+    const options = { reader, dialect }
+    const { authorizer } = createAuthorization(['Node'], options)
+    for (const stranger of [
+      user('system:node:n1', 'system:authenticated'),
+      user('foo', 'system:nodes'),
+      user('system:node', 'system:nodes'),
+      user('system:node:', 'system:nodes'),
+    ]) {
+      const decision = await authorizer.authorize(
+        attributes({ user: stranger, resource: 'services', verb: 'list' }),
+      )
+      expect([stranger.name, decision.decision]).toEqual([stranger.name, 'no-opinion'])
+    }
+  })
+
+  test('[NODEAUTHZ-002] the name in the user is the node', () => {
+    putPod('p', 'n1', { imagePullSecrets: [{ name: 's' }] })
+    const secret = { resource: 'secrets', namespace: 'a', name: 's' }
+    expect(isAllowed({ ...secret, user: nodeUser('n1') })).toBe(true)
+    expect(isAllowed({ ...secret, user: nodeUser('n2') })).toBe(false)
+  })
+
+  test('[NODEAUTHZ-003] services, endpoints, nodes and pods may be read (selectors off)', () => {
+    ask = authorizerWith(false)
+    for (const resource of ['services', 'nodes', 'pods']) {
+      for (const verb of ['get', 'list', 'watch']) expect(isAllowed({ resource, verb })).toBe(true)
+    }
+    expect(isAllowed({ resource: 'endpoints', verb: 'get', namespace: 'a', name: 'e' })).toBe(true)
+    expect(isAllowed({ group: 'apps', resource: 'deployments', verb: 'list' })).toBe(false)
+  })
+
+  test('[NODEAUTHZ-004] secrets, configmaps, claims and volumes only when a pod on the node needs them', () => {
+    const uses = {
+      containers: [
+        {
+          name: 'c',
+          env: [
+            { name: 'x', valueFrom: { secretKeyRef: { name: 'env-secret', key: 'k' } } },
+            { name: 'y', valueFrom: { configMapKeyRef: { name: 'env-map', key: 'k' } } },
+          ],
+          envFrom: [{ secretRef: { name: 'from-secret' } }, { configMapRef: { name: 'from-map' } }],
+        },
+      ],
+      initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'init-secret' } }] }],
+      imagePullSecrets: [{ name: 'pull-secret' }],
+      volumes: [
+        { name: 'a', secret: { secretName: 'volume-secret' } },
+        { name: 'b', configMap: { name: 'volume-map' } },
+        {
+          name: 'c',
+          projected: {
+            sources: [
+              { secret: { name: 'projected-secret' } },
+              { configMap: { name: 'projected-map' } },
+            ],
+          },
+        },
+        { name: 'd', persistentVolumeClaim: { claimName: 'claim' } },
+        { name: 'e', ephemeral: { volumeClaimTemplate: {} } },
+      ],
+    }
+    putPod('p', 'n1', uses)
+    reader.put(resources.persistentVolumes, {
+      metadata: { name: 'pv' },
+      spec: {
+        claimRef: { namespace: 'a', name: 'claim' },
+        csi: {
+          nodeStageSecretRef: { namespace: 'z', name: 'stage-secret' },
+          controllerPublishSecretRef: { namespace: 'z', name: 'controller-secret' },
+        },
+      },
+    })
+    const related: Asked[] = [
+      ...['env', 'from', 'init', 'pull', 'volume', 'projected'].map((use) => ({
+        resource: 'secrets',
+        namespace: 'a',
+        name: `${use}-secret`,
+      })),
+      ...['env', 'from', 'volume', 'projected'].map((use) => ({
+        resource: 'configmaps',
+        namespace: 'a',
+        name: `${use}-map`,
+      })),
+      { resource: 'persistentvolumeclaims', namespace: 'a', name: 'claim' },
+      { resource: 'persistentvolumeclaims', namespace: 'a', name: 'p-e' },
+      { resource: 'persistentvolumes', name: 'pv' },
+      { resource: 'secrets', namespace: 'z', name: 'stage-secret' },
+    ]
+    for (const asked of related) {
+      expect([asked.name, ask(asked)]).toEqual([asked.name, { decision: 'allow', reason: '' }])
+      expect(ask({ ...asked, user: nodeUser('n2') })).toEqual({
+        decision: 'no-opinion',
+        reason: "no relationship found between node 'n2' and this object",
+      })
+    }
+    for (const asked of [
+      { resource: 'secrets', namespace: 'a', name: 'other' },
+      { resource: 'secrets', namespace: 'b', name: 'env-secret' },
+      { resource: 'secrets', namespace: 'z', name: 'controller-secret' },
+      { resource: 'secrets', namespace: 'a', name: 'env-map' },
+      { resource: 'persistentvolumes', name: 'other' },
+    ]) {
+      expect([asked.name, isAllowed(asked)]).toEqual([asked.name, false])
+    }
+    reader.remove(resources.pods, 'a', 'p')
+    for (const asked of related) expect([asked.name, isAllowed(asked)]).toEqual([asked.name, false])
+  })
+
+  test('two pods that share a secret keep it readable until the second is gone', () => {
+    const spec = { imagePullSecrets: [{ name: 's' }] }
+    putPod('p', 'n1', spec)
+    putPod('q', 'n1', spec)
+    const secret = { resource: 'secrets', namespace: 'a', name: 's' }
+    expect(isAllowed(secret)).toBe(true)
+    reader.remove(resources.pods, 'a', 'p')
+    expect(isAllowed(secret)).toBe(true)
+    putPod('q', 'n2', spec)
+    expect(isAllowed(secret)).toBe(false)
+    expect(isAllowed({ ...secret, user: nodeUser('n2') })).toBe(true)
+  })
+
+  test('many changes between two questions are all seen', () => {
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p0' })).toBe(false)
+    for (let index = 0; index < 700; index++) putPod(`p${index}`, index % 2 ? 'n1' : 'n2')
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p1' })).toBe(true)
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p698' })).toBe(false)
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p699' })).toBe(true)
+  })
+
+  test('a mirror pod opens nothing to the node that made it', () => {
+    const annotations = { [`${dialect.labelDomain}/config.mirror`]: 'x' }
+    putPod('p', 'n1', { imagePullSecrets: [{ name: 's' }] }, { annotations })
+    expect(isAllowed({ resource: 'secrets', namespace: 'a', name: 's' })).toBe(false)
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p' })).toBe(true)
+  })
+
+  test('secrets and configmaps are never listed at large or written', () => {
+    putPod('p', 'n1', { imagePullSecrets: [{ name: 's' }] })
+    const secret = { resource: 'secrets', namespace: 'a', name: 's' }
+    for (const verb of ['list', 'watch']) {
+      expect(isAllowed({ ...secret, verb })).toBe(true)
+      expect(ask({ ...secret, verb, name: '' }).reason).toBe('No Object name found')
+      expect(ask({ ...secret, verb, namespace: '' }).reason).toBe(
+        'can only read namespaced object of this type',
+      )
+    }
+    for (const verb of ['update', 'delete', 'create', 'patch']) {
+      expect(ask({ ...secret, verb }).reason).toBe('can only read resources of this type')
+    }
+  })
+
+  test('[NODEAUTHZ-005] with selectors it reads its own Node only', () => {
+    for (const verb of ['get', 'list', 'watch']) {
+      expect(isAllowed({ resource: 'nodes', verb, name: 'n1' })).toBe(true)
+      expect(ask({ resource: 'nodes', verb, name: 'n2' }).reason).toBe(
+        "node 'n1' cannot read 'n2', only its own Node object",
+      )
+    }
+    expect(ask({ resource: 'nodes', verb: 'list' }).reason).toBe(
+      "node 'n1' cannot read all nodes, only its own Node object",
+    )
+    ask = authorizerWith(false)
+    expect(isAllowed({ resource: 'nodes', name: 'n2' })).toBe(true)
+  })
+
+  test('[NODEAUTHZ-006] with selectors pods are listed with spec.nodeName=<self> only', () => {
+    const select = (key: string, operator: string, value: string) => ({
+      fieldSelector: [{ key, operator, values: [value] }],
+    })
+    const pods = { resource: 'pods', verb: 'list' }
+    expect(ask(pods).reason).toBe('can only list/watch pods with spec.nodeName field selector')
+    expect(isAllowed({ ...pods, ...select('spec.nodeName', '=', 'n1') })).toBe(true)
+    expect(isAllowed({ ...pods, verb: 'watch', ...select('spec.nodeName', '=', 'n1') })).toBe(true)
+    expect(isAllowed({ ...pods, ...select('spec.nodeName', '=', 'n2') })).toBe(false)
+    expect(isAllowed({ ...pods, ...select('spec.nodeName', '!=', 'n1') })).toBe(false)
+    expect(isAllowed({ ...pods, ...select('status.phase', '=', 'n1') })).toBe(false)
+    putPod('p', 'n1')
+    putPod('q', 'n2')
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p' })).toBe(true)
+    expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'q' })).toBe(false)
+    expect(isAllowed({ ...pods, verb: 'watch', namespace: 'a', name: 'p' })).toBe(true)
+  })
+
+  test('[NODEAUTHZ-007] nodes, pods, their status and events may be written', () => {
+    const writes: Asked[] = [
+      { resource: 'nodes', verb: 'create' },
+      { resource: 'nodes', verb: 'patch', name: 'n1' },
+      { resource: 'nodes', subresource: 'status', verb: 'patch', name: 'n1' },
+      { resource: 'pods', verb: 'create', namespace: 'a' },
+      { resource: 'pods', verb: 'delete', namespace: 'a', name: 'p' },
+      { resource: 'pods', subresource: 'status', verb: 'patch', namespace: 'a', name: 'p' },
+      { resource: 'pods', subresource: 'eviction', verb: 'create', namespace: 'a', name: 'p' },
+      { resource: 'events', verb: 'create', namespace: 'a' },
+      { resource: 'events', verb: 'patch', namespace: 'a', name: 'e' },
+    ]
+    for (const withSelectors of [true, false]) {
+      ask = authorizerWith(withSelectors)
+      for (const asked of writes) expect([asked, isAllowed(asked)]).toEqual([asked, true])
+      expect(isAllowed({ resource: 'nodes', verb: 'delete', name: 'n1' })).toBe(false)
+      expect(isAllowed({ resource: 'pods', verb: 'update', namespace: 'a', name: 'p' })).toBe(false)
+      expect(isAllowed({ resource: 'pods', subresource: 'exec', verb: 'create', name: 'p' })).toBe(
+        false,
+      )
+    }
+  })
+
+  test('[NODEAUTHZ-010] signing requests may be made and read', () => {
+    const group = `certificates.${dialect.apiDomain}`
+    for (const verb of ['create', 'get', 'list', 'watch']) {
+      expect(isAllowed({ group, resource: 'certificatesigningrequests', verb })).toBe(true)
+    }
+    const approval = { group, resource: 'certificatesigningrequests', subresource: 'approval' }
+    expect(isAllowed({ ...approval, verb: 'update' })).toBe(false)
+  })
+
+  test('[NODEAUTHZ-011] reviews of tokens and access may be made', () => {
+    const group = (stem: string) => `${stem}.${dialect.apiDomain}`
+    const verb = 'create'
+    expect(isAllowed({ group: group('authentication'), resource: 'tokenreviews', verb })).toBe(true)
+    expect(
+      isAllowed({ group: group('authorization'), resource: 'subjectaccessreviews', verb }),
+    ).toBe(true)
+  })
+
+  test('tokens only for accounts of its pods', () => {
+    putPod('p', 'n1', { serviceAccountName: 'b' })
+    const token = {
+      resource: 'serviceaccounts',
+      subresource: 'token',
+      verb: 'create',
+      namespace: 'a',
+      name: 'b',
+    }
+    expect(isAllowed(token)).toBe(true)
+    expect(isAllowed({ ...token, name: 'c' })).toBe(false)
+    expect(isAllowed({ ...token, user: nodeUser('n2') })).toBe(false)
+    expect(isAllowed({ ...token, subresource: '' })).toBe(false)
+    expect(isAllowed({ ...token, verb: 'get' })).toBe(false)
+  })
+
+  test('its own lease in the lease namespace, its own CSINode, its own slices and attachments', () => {
+    const lease = {
+      group: `coordination.${dialect.apiDomain}`,
+      resource: 'leases',
+      namespace: dialect.nodeLeaseNamespace,
+      name: 'n1',
+      verb: 'update',
+    }
+    expect(isAllowed(lease)).toBe(true)
+    expect(isAllowed({ ...lease, verb: 'create', name: '' })).toBe(true)
+    expect(isAllowed({ ...lease, name: 'n2' })).toBe(false)
+    expect(isAllowed({ ...lease, namespace: 'a' })).toBe(false)
+    expect(isAllowed({ ...lease, verb: 'list' })).toBe(false)
+    const storage = { group: `storage.${dialect.apiDomain}` }
+    expect(isAllowed({ ...storage, resource: 'csinodes', name: 'n1', verb: 'patch' })).toBe(true)
+    expect(isAllowed({ ...storage, resource: 'csinodes', name: 'n2', verb: 'patch' })).toBe(false)
+    const owned = (nodeName: string): KubeObject => ({
+      metadata: { name: 'x' },
+      spec: { nodeName },
+    })
+    reader.put(resources.volumeAttachments, owned('n1'))
+    reader.put(resources.resourceSlices, owned('n1'))
+    const attachment = { ...storage, resource: 'volumeattachments', name: 'x' }
+    expect(isAllowed(attachment)).toBe(true)
+    expect(isAllowed({ ...attachment, user: nodeUser('n2') })).toBe(false)
+    const slice = { group: `resource.${dialect.apiDomain}`, resource: 'resourceslices', name: 'x' }
+    expect(isAllowed({ ...slice, verb: 'delete' })).toBe(true)
+    expect(isAllowed({ ...slice, verb: 'delete', user: nodeUser('n2') })).toBe(false)
+    expect(isAllowed({ ...slice, verb: 'list', name: '' })).toBe(false)
+  })
+
+  test('its rules cannot be listed', () => {
+    const { authorizer } = createAuthorization(['Node'], { reader, dialect })
+    expect(authorizer.rulesFor?.(nodeUser('n1'), 'a').incomplete).toBe(true)
+    expect(authorizer.rulesFor?.(user('jane'), 'a').incomplete).toBe(false)
+  })
+})
