@@ -1,0 +1,161 @@
+/** JSON patch (RFC 6902), with the reach and the answers of upstream's library. */
+import { copyJson, setOwn } from './json-copy.ts'
+import { deepEqual, type Json } from './object.ts'
+import { badRequest, StatusError } from './status-error.ts'
+
+const maxOperations = 10_000
+/** What all `copy` operations together may add, in characters of JSON. */
+const maxCopied = 3 * 1024 * 1024
+
+/** Why an operation does not apply; clients see only the 422 that it becomes. */
+class PatchFault extends Error {}
+
+type Container = Record<string, unknown> | unknown[]
+
+/**
+ * The patched value, fresh and mutable; inputs are not changed. Throws StatusError: 400 for what is no list of operations,
+ * 413 for too many, 422 for one that does not apply (also a failing `test`).
+ */
+export function applyJsonPatch(object: unknown, patch: unknown): Json {
+  if (!Array.isArray(patch) || !patch.every(isOperation)) {
+    throw badRequest('error decoding patch: a JSON patch is a list of operations')
+  }
+  if (patch.length > maxOperations) {
+    throw new StatusError(
+      'RequestEntityTooLarge',
+      `Request entity too large: The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+    )
+  }
+  const state = { root: copyJson(object), copied: 0 }
+  try {
+    for (const operation of patch) applyOne(state, operation)
+  } catch (error) {
+    if (!(error instanceof PatchFault) && !(error instanceof RangeError)) throw error
+    throw new StatusError(
+      'Invalid',
+      'the server rejected our request due to an error in our request',
+      { details: {}, cause: error },
+    )
+  }
+  return state.root as Json
+}
+
+function isOperation(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function applyOne(
+  state: { root: unknown; copied: number },
+  operation: Record<string, unknown>,
+): void {
+  const { op } = operation
+  const path = pointer(operation, 'path')
+  switch (op) {
+    case 'add':
+      state.root = add(state.root, path, copyJson(operation['value'] ?? null))
+      return
+    case 'remove':
+      remove(state.root, path)
+      return
+    case 'replace':
+      state.root = replace(state.root, path, copyJson(operation['value'] ?? null))
+      return
+    case 'move': {
+      const from = pointer(operation, 'from')
+      const value = read(state.root, from)
+      if (from.length < path.length && from.every((part, index) => part === path[index])) {
+        throw new PatchFault('move into its own child')
+      }
+      remove(state.root, from)
+      state.root = add(state.root, path, value)
+      return
+    }
+    case 'copy': {
+      const value = copyJson(read(state.root, pointer(operation, 'from')))
+      state.copied += JSON.stringify(value).length
+      if (state.copied > maxCopied) throw new PatchFault('the copies are too large')
+      state.root = add(state.root, path, value)
+      return
+    }
+    case 'test':
+      test(state.root, path, operation['value'] ?? null)
+      return
+    default:
+      throw new PatchFault(`unknown operation ${String(op)}`)
+  }
+}
+
+/** `/a~1b/0` -> `a/b`, `0`; the empty pointer is the whole document. */
+function pointer(operation: Record<string, unknown>, name: 'path' | 'from'): string[] {
+  const text = operation[name]
+  if (typeof text !== 'string') throw new PatchFault(`the operation has no ${name}`)
+  if (text === '') return []
+  const [head, ...parts] = text.split('/')
+  if (head !== '' || parts.length === 0) throw new PatchFault(`bad pointer ${text}`)
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** The object or list that holds the last part of a path. */
+function holder(root: unknown, path: readonly string[]): { container: Container; key: string } {
+  let value = root
+  for (const part of path.slice(0, -1)) value = child(value, part)
+  if (typeof value !== 'object' || value === null) throw new PatchFault(`no ${path.join('/')}`)
+  return { container: value as Container, key: path.at(-1) ?? '' }
+}
+
+function child(value: unknown, part: string): unknown {
+  if (Array.isArray(value)) return value[indexOf(part, value.length)]
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) {
+    throw new PatchFault(`no ${part}`)
+  }
+  return (value as Record<string, unknown>)[part]
+}
+
+function read(root: unknown, path: readonly string[]): unknown {
+  return path.reduce(child, root)
+}
+
+/** An index below `length`; a negative one counts from the end. */
+function indexOf(part: string, length: number): number {
+  if (!/^[+-]?\d+$/.test(part)) throw new PatchFault(`bad index ${part}`)
+  const index = Number(part)
+  const positive = index < 0 ? index + length : index
+  if (positive < 0 || positive >= length) throw new PatchFault(`index ${part} is out of range`)
+  return positive
+}
+
+/** Gives the root, which is another one when the path is empty. */
+function add(root: unknown, path: readonly string[], value: unknown): unknown {
+  if (path.length === 0) return value
+  const { container, key } = holder(root, path)
+  if (!Array.isArray(container)) setOwn(container, key, value)
+  else if (key === '-') container.push(value)
+  else container.splice(indexOf(key, container.length + 1), 0, value)
+  return root
+}
+
+/** As upstream, a missing field of an object is added; a missing element of a list is not. */
+function replace(root: unknown, path: readonly string[], value: unknown): unknown {
+  if (path.length === 0) return value
+  const { container, key } = holder(root, path)
+  if (Array.isArray(container)) container[indexOf(key, container.length)] = value
+  else setOwn(container, key, value)
+  return root
+}
+
+function remove(root: unknown, path: readonly string[]): void {
+  if (path.length === 0) throw new PatchFault('the whole document cannot be removed')
+  const { container, key } = holder(root, path)
+  child(container, key)
+  if (Array.isArray(container)) container.splice(indexOf(key, container.length), 1)
+  else delete container[key]
+}
+
+/** A missing field passes a test for null. */
+function test(root: unknown, path: readonly string[], wanted: unknown): void {
+  const { container, key } =
+    path.length === 0 ? { container: { '': root }, key: '' } : holder(root, path)
+  const isMissing = !Array.isArray(container) && !Object.hasOwn(container, key)
+  const value = isMissing ? null : child(container, key)
+  if (!deepEqual(value, wanted)) throw new PatchFault(`test of ${path.join('/')} failed`)
+}

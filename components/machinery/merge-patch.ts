@@ -1,0 +1,24 @@
+/** JSON merge patch (RFC 7386). */
+import { copyJson, setOwn } from './json-copy.ts'
+import type { Json } from './object.ts'
+
+/** The patched value, fresh and mutable. Null in the patch removes, lists are replaced, objects merge. Inputs are not changed. */
+export function applyMergePatch(object: unknown, patch: unknown): Json {
+  return merge(copyJson(object), patch) as Json
+}
+
+/** `target` is ours to change. */
+function merge(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return copyJson(patch)
+  const merged = isObject(target) ? target : {}
+  for (const key of Object.keys(patch)) {
+    const value = patch[key]
+    if (value === null) delete merged[key]
+    else setOwn(merged, key, merge(Object.hasOwn(merged, key) ? merged[key] : undefined, value))
+  }
+  return merged
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
