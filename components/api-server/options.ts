@@ -22,7 +22,7 @@ export const apiServerFlags = defineFlags({
   ),
   'service-account-lookup': flag.bool('Refuse tokens of deleted service accounts.', true),
   'api-audiences': flag.list('Audiences the server accepts; default: the issuer.', []),
-  'authorization-mode': flag.list('Authorizers in order.', ['AlwaysAllow']),
+  'authorization-mode': flag.string('Authorizers in order.', 'AlwaysAllow'),
   'enable-admission-plugins': flag.list('Admission plugins beyond the default ones.', []),
   'disable-admission-plugins': flag.list('Default admission plugins to leave out.', []),
   'service-cluster-ip-range': flag.string('Addresses of Services.', '10.96.0.0/16'),

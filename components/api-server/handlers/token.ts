@@ -1,0 +1,26 @@
+/** token: POST serviceaccounts/{name}/token mints a token for the account (upstream: TokenRequest). */
+import { apiGroup } from '../../api/dialect.ts'
+import { noSuchResource } from '../../machinery/status-error.ts'
+import type { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
+import { decodeBodyAs } from '../decode-body.ts'
+import { answerJson } from '../respond.ts'
+import type { ResourceHandler } from './parts.ts'
+
+/** Without a signing key the sub-resource does not exist, as upstream. */
+export function createTokenHandler(issuer: ServiceAccountIssuer | undefined): ResourceHandler {
+  return async (context, resource, parts) => {
+    if (issuer === undefined) throw noSuchResource()
+    const { info, warnings } = context
+    const request = await decodeBodyAs(
+      context,
+      {
+        kind: 'TokenRequest',
+        apiVersion: `${apiGroup(parts.dialect, 'authentication')}/v1`,
+        schema: 'authentication/v1.TokenRequest',
+      },
+      { resource, fieldValidation: 'Ignore' },
+    )
+    const { namespace, name } = info
+    return answerJson(201, await issuer.createToken({ namespace, name, request, warnings }))
+  }
+}

@@ -1,0 +1,14 @@
+/** The API server's process. */
+import { runComponent } from '../component-base/component.ts'
+import { runApiServer } from './api-server.ts'
+import { apiServerFlags } from './options.ts'
+
+await runComponent({
+  name: 'api-server',
+  description: 'Serves the API over HTTPS and keeps its state in a store.',
+  examples: [
+    'api-server --store=sqlite:state.db --tls-cert-file=apiserver.crt --tls-private-key-file=apiserver.key --client-ca-file=ca.crt',
+  ],
+  flags: apiServerFlags,
+  run: runApiServer,
+})

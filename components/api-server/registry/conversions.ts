@@ -1,0 +1,20 @@
+/** Conversions between served versions of a kind that share one stored form. Nothing is lost on the way there and back. */
+import type { KubeObject } from '../../machinery/object.ts'
+import { autoscalerFromV1, autoscalerToV1 } from './autoscaler-versions.ts'
+import { eventFromEventsGroup, eventToEventsGroup } from './event-versions.ts'
+
+type Convert = (object: KubeObject) => KubeObject
+
+/** `kind from to` -> conversion. The caller sets kind and apiVersion. */
+const conversions: Readonly<Record<string, Convert>> = {
+  'Event core/v1 events/v1': eventToEventsGroup,
+  'Event events/v1 core/v1': eventFromEventsGroup,
+  'HorizontalPodAutoscaler autoscaling/v1 autoscaling/v2': autoscalerFromV1,
+  'HorizontalPodAutoscaler autoscaling/v2 autoscaling/v1': autoscalerToV1,
+}
+
+/** The object in another package's form; a pair without an entry has equal forms. The input is not changed. */
+export function convert(object: KubeObject, fromPackage: string, toPackage: string): KubeObject {
+  const how = conversions[`${object.kind ?? ''} ${fromPackage} ${toPackage}`]
+  return how === undefined ? object : how(object)
+}

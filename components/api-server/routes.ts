@@ -1,0 +1,36 @@
+/** routes: the explicit tables of sub-resources and virtual types that are more than reads and writes of their object. */
+import type { Authorizer } from './authz/authorizer.ts'
+import type { Authentication } from './authentication.ts'
+import { bindPod, createBinding, evictPod } from './handlers/pod-actions.ts'
+import { createProxyHandlers, type NodeAgentCredentials } from './handlers/proxy.ts'
+import { createReviewHandlers } from './handlers/review-handlers.ts'
+import { scaleHandler } from './handlers/scale.ts'
+import { createTokenHandler } from './handlers/token.ts'
+import { listComponentStatuses } from './handlers/component-statuses.ts'
+import type { HealthCheck } from './handlers/health.ts'
+import type { Routes } from './router.ts'
+
+export function createRoutes(options: {
+  authorizer: Authorizer
+  authentication: Authentication
+  nodeAgents: NodeAgentCredentials
+  checks: readonly HealthCheck[]
+  nonResource: Routes['nonResource']
+}): Routes {
+  const { authorizer, authentication, nodeAgents, checks, nonResource } = options
+  return {
+    subresources: {
+      scale: scaleHandler,
+      'pods/binding': bindPod,
+      'pods/eviction': evictPod,
+      'serviceaccounts/token': createTokenHandler(authentication.issuer),
+      ...createProxyHandlers(nodeAgents),
+    },
+    virtual: {
+      bindings: createBinding,
+      componentstatuses: listComponentStatuses(checks),
+      ...createReviewHandlers({ authorizer, authentication }),
+    },
+    nonResource,
+  }
+}
