@@ -14,6 +14,8 @@ export interface Dialect {
   readonly namespaceFinalizer: string
   /** The Service of the API server in namespace `default`. */
   readonly apiServerService: string
+  /** The ConfigMap with the cluster's authority that every namespace gets. */
+  readonly rootCaConfigMap: string
 }
 
 export const dialects = {
@@ -27,6 +29,7 @@ export const dialects = {
     protobufMediaType: 'application/vnd.kubernetes.protobuf',
     namespaceFinalizer: 'kubernetes',
     apiServerService: 'kubernetes',
+    rootCaConfigMap: 'kube-root-ca.crt',
   },
   svc: {
     name: 'svc',
@@ -38,6 +41,7 @@ export const dialects = {
     protobufMediaType: 'application/vnd.svc.protobuf',
     namespaceFinalizer: 'svc',
     apiServerService: 'svc',
+    rootCaConfigMap: 'svc-root-ca.crt',
   },
 } as const satisfies Record<string, Dialect>
 

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 export interface FlagTypes {
   string: string
   int: number
+  float: number
   bool: boolean
   duration: number
   list: readonly string[]
@@ -60,6 +61,7 @@ function declaring<T extends FlagType>(type: T) {
 export const flag = {
   string: declaring('string'),
   int: declaring('int'),
+  float: declaring('float'),
   bool: declaring('bool'),
   duration: declaring('duration'),
   /** Repeatable, and comma separated. */
@@ -141,6 +143,8 @@ function parseText(name: string, declared: Flag, text: string, earlier: unknown)
       return text
     case 'int':
       return /^[+-]?\d+$/.test(text) ? Number(text) : refuse('must be a whole number')
+    case 'float':
+      return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : refuse('must be a number')
     case 'bool':
       if (/^(true|1|t)$/i.test(text)) return true
       return /^(false|0|f)$/i.test(text) ? false : refuse('must be true or false')
@@ -168,7 +172,7 @@ function parseJson(name: string, declared: Flag, value: unknown): unknown {
   const fits =
     (declared.type === 'bool' && typeof value === 'boolean') ||
     (declared.type === 'int' && Number.isSafeInteger(value)) ||
-    (declared.type === 'duration' && typeof value === 'number') ||
+    (['duration', 'float'].includes(declared.type) && typeof value === 'number') ||
     (declared.type === 'list' &&
       Array.isArray(value) &&
       value.every((item) => typeof item === 'string')) ||

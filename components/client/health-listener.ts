@@ -1,0 +1,36 @@
+/** The handler of a component's own listener: health for anybody, metrics for those whom the API server allows. */
+import type { Answer, HttpRequest } from '../component-base/http.ts'
+import { metricsContentType } from '../component-base/metrics.ts'
+import type { DelegatedAuth } from './delegated-auth.ts'
+
+const healthPaths = new Set(['/healthz', '/livez', '/readyz'])
+
+function plain(status: number, text: string, type = 'text/plain; charset=utf-8'): Answer {
+  return { status, headers: { 'content-type': type }, body: Buffer.from(text) }
+}
+
+/** Answers `/healthz`, `/livez`, `/readyz` and `/metrics`. */
+export function createHealthListener(options: {
+  readonly auth: DelegatedAuth
+  /** What keeps the process from being ready; undefined when nothing does. */
+  readonly notReady: () => string | undefined
+  readonly metrics: () => string
+}): (request: HttpRequest) => Promise<Answer> {
+  const { auth, notReady, metrics } = options
+  return async (request) => {
+    const { pathname: path } = new URL(request.url, 'https://localhost')
+    if (healthPaths.has(path)) {
+      const why = path === '/readyz' ? notReady() : undefined
+      return why === undefined ? plain(200, 'ok') : plain(500, `not ready: ${why}\n`)
+    }
+    const user = await auth.authenticate(request)
+    if (user === undefined) return plain(401, 'Unauthorized')
+    const verb = request.method.toLowerCase()
+    const { isAllowed } = await auth.authorize(user, { nonResourceAttributes: { path, verb } })
+    if (!isAllowed)
+      return plain(403, `Forbidden (user=${user.username}, verb=${verb}, path=${path})`)
+    return path === '/metrics'
+      ? plain(200, metrics(), metricsContentType)
+      : plain(404, '404 page not found\n')
+  }
+}

@@ -1,0 +1,110 @@
+/** Claiming: which objects are a controller's own, adopting and letting go of the others (upstream: controller_ref_manager.go). */
+import type { ResourceClient } from '../client/resource-client.ts'
+import type { LabelSelector } from '../machinery/label-selector.ts'
+import { matchesLabels } from '../machinery/label-selector.ts'
+import type { KubeObject, OwnerReference } from '../machinery/object.ts'
+import { controllerOf } from '../machinery/object.ts'
+import type { Resource } from '../machinery/resource.ts'
+import { apiVersionOf } from '../machinery/resource.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+
+/** The reference of a managing controller, as it is put on what it makes. */
+export function controllerReference(owner: KubeObject, resource: Resource): OwnerReference {
+  const { name = '', uid = '' } = owner.metadata
+  const { kind } = resource
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind,
+    name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  }
+}
+
+export type Claim = 'keep' | 'adopt' | 'release' | 'ignore'
+
+/** What is to become of one candidate. Pure. */
+export function claimOf(object: KubeObject, owner: KubeObject, selector: LabelSelector): Claim {
+  const controller = controllerOf(object)
+  const isMatch = matchesLabels(selector, object.metadata.labels)
+  const isOwnerGoing = owner.metadata.deletionTimestamp !== undefined
+  if (controller !== undefined) {
+    if (controller.uid !== owner.metadata.uid) return 'ignore'
+    if (isMatch) return 'keep'
+    return isOwnerGoing ? 'ignore' : 'release'
+  }
+  if (isOwnerGoing || !isMatch || object.metadata.deletionTimestamp !== undefined) return 'ignore'
+  return object.metadata.namespace === owner.metadata.namespace ? 'adopt' : 'ignore'
+}
+
+export interface ClaimOptions<T extends KubeObject> {
+  readonly candidates: readonly T[]
+  readonly owner: KubeObject
+  readonly ownerClient: ResourceClient
+  readonly selector: LabelSelector
+  readonly client: ResourceClient<T>
+}
+
+/**
+ * The candidates that are the owner's, those adopted now in their new state. Before the first adoption the owner is read
+ * from the server: a cached owner may be gone already. Throws when an adoption or release fails for another reason than
+ * that the object is gone.
+ */
+export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>): Promise<T[]> {
+  const { candidates, owner, ownerClient, selector, client } = options
+  const { namespace, name = '', uid = '' } = owner.metadata
+  let checked: Promise<void> | undefined
+  const checkOwner = async (): Promise<void> => {
+    const live = await ownerClient.get({ namespace, name })
+    const found = live.metadata.uid
+    if (found !== uid)
+      throw new Error(
+        `original ${ownerClient.resource.kind} ${namespace}/${name} is gone: got uid ${found}, wanted ${uid}`,
+      )
+    if (live.metadata.deletionTimestamp !== undefined)
+      throw new Error(`${namespace}/${name} has just been deleted`)
+  }
+  const setOwners = async (
+    object: T,
+    ownerReferences: OwnerReference[],
+  ): Promise<T | undefined> => {
+    const { resourceVersion } = object.metadata
+    const patch = { metadata: { uid: object.metadata.uid, resourceVersion, ownerReferences } }
+    try {
+      return await client.patch({ namespace, name: object.metadata.name ?? '' }, patch, {
+        type: 'merge',
+      })
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return undefined
+      throw error
+    }
+  }
+
+  const claimed: T[] = []
+  for (const object of candidates) {
+    const { ownerReferences = [] } = object.metadata
+    switch (claimOf(object, owner, selector)) {
+      case 'keep':
+        claimed.push(object)
+        break
+      case 'adopt': {
+        checked ??= checkOwner()
+        await checked
+        const reference = controllerReference(owner, ownerClient.resource)
+        const adopted = await setOwners(object, [...ownerReferences, reference])
+        if (adopted !== undefined) claimed.push(adopted)
+        break
+      }
+      case 'release':
+        await setOwners(
+          object,
+          ownerReferences.filter((reference) => reference.uid !== uid),
+        )
+        break
+      case 'ignore':
+        break
+    }
+  }
+  return claimed
+}

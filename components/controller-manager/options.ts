@@ -1,0 +1,126 @@
+/** Flags of the controller manager, named as upstream's kube-controller-manager names them. */
+import { defineFlags, flag } from '../component-base/flags.ts'
+import type { FlagValues } from '../component-base/flags.ts'
+
+const hour = 3_600_000
+
+const generalFlags = defineFlags({
+  dialect: flag.string('Whose names the cluster uses.', 'kubernetes', {
+    choices: ['kubernetes', 'svc'],
+  }),
+  kubeconfig: flag.string('File with the server to talk to and the credentials to use.'),
+  master: flag.string('URL of the API server; overrides the one in --kubeconfig.'),
+  'bind-address': flag.string('Address of the listener for health and metrics.', '127.0.0.1'),
+  'secure-port': flag.int('Port of the listener; 0 picks a free one, -1 opens none.', 10257),
+  'tls-cert-file': flag.string("The listener's certificate; without it there is no listener."),
+  'tls-private-key-file': flag.string("The listener's key."),
+  'client-ca-file': flag.string('Authorities of client certificates that the listener accepts.'),
+  controllers: flag.list(
+    "Controllers to run: '*' all that are on by default, 'name' one more, '-name' one less.",
+    ['*'],
+  ),
+  'use-service-account-credentials': flag.bool(
+    'Run each controller as a service account of its own.',
+    false,
+  ),
+  'leader-elect': flag.bool('Run controllers only while holding the lease of the leader.', true),
+  'leader-elect-lease-duration': flag.duration('How long a lost lease stays taken.', 15_000),
+  'leader-elect-renew-deadline': flag.duration('A leader gives up after this long.', 10_000),
+  'leader-elect-retry-period': flag.duration('Time between tries for the lease.', 2000),
+  'leader-elect-resource-name': flag.string('Name of the lease.', 'kube-controller-manager'),
+  'leader-elect-resource-namespace': flag.string(
+    'Namespace of the lease; default the system namespace.',
+  ),
+  'show-hidden-metrics-for-version': flag.string(
+    'The previous release, to show metrics that are hidden since this one.',
+    '',
+  ),
+})
+
+const credentialFlags = defineFlags({
+  'cluster-signing-cert-file': flag.string('Authority that signs certificates of all signers.'),
+  'cluster-signing-key-file': flag.string('Its key.'),
+  'cluster-signing-kubelet-serving-cert-file': flag.string('Authority of kubelet-serving alone.'),
+  'cluster-signing-kubelet-serving-key-file': flag.string('Its key.'),
+  'cluster-signing-kubelet-client-cert-file': flag.string(
+    'Authority of kube-apiserver-client-kubelet alone.',
+  ),
+  'cluster-signing-kubelet-client-key-file': flag.string('Its key.'),
+  'cluster-signing-kube-apiserver-client-cert-file': flag.string(
+    'Authority of kube-apiserver-client alone.',
+  ),
+  'cluster-signing-kube-apiserver-client-key-file': flag.string('Its key.'),
+  'cluster-signing-legacy-unknown-cert-file': flag.string('Authority of legacy-unknown alone.'),
+  'cluster-signing-legacy-unknown-key-file': flag.string('Its key.'),
+  'cluster-signing-duration': flag.duration(
+    'Longest lifetime of signed certificates.',
+    8760 * hour,
+  ),
+  'root-ca-file': flag.string('Authority that is published to every namespace.'),
+  'service-account-private-key-file': flag.string('Key that signs tokens kept in Secrets.'),
+})
+
+const nodeFlags = defineFlags({
+  'node-monitor-period': flag.duration('How often node health is looked at.', 5000),
+  'node-monitor-grace-period': flag.duration(
+    'A node not heard of for this long is marked unhealthy.',
+    50_000,
+  ),
+  'node-startup-grace-period': flag.duration(
+    'A new node not heard of for this long is marked unhealthy.',
+    60_000,
+  ),
+  'node-eviction-rate': flag.float('Nodes evicted a second in a healthy zone.', 0.1),
+  'secondary-node-eviction-rate': flag.float('Nodes evicted a second in an unhealthy zone.', 0.01),
+  'unhealthy-zone-threshold': flag.float('Share of nodes down that makes a zone unhealthy.', 0.55),
+  'large-cluster-size-threshold': flag.int(
+    'Zones with at most so many nodes evict nothing while unhealthy.',
+    50,
+  ),
+  'allocate-node-cidrs': flag.bool('Give each node a range of pod addresses.', false),
+  'cluster-cidr': flag.list('Ranges of pod addresses of the cluster.', []),
+  'node-cidr-mask-size': flag.int('Size of a node’s range of addresses.', 24),
+  'service-cluster-ip-range': flag.string('Range of service addresses.'),
+})
+
+const workloadFlags = defineFlags({
+  'concurrent-deployment-syncs': flag.int('Deployments worked on at once.', 5),
+  'concurrent-replicaset-syncs': flag.int('ReplicaSets worked on at once.', 5),
+  'concurrent-rc-syncs': flag.int('ReplicationControllers worked on at once.', 5),
+  'concurrent-statefulset-syncs': flag.int('StatefulSets worked on at once.', 5),
+  'concurrent-daemonset-syncs': flag.int('DaemonSets worked on at once.', 2),
+  'concurrent-job-syncs': flag.int('Jobs worked on at once.', 5),
+  'concurrent-cron-job-syncs': flag.int('CronJobs worked on at once.', 5),
+  'concurrent-endpoint-syncs': flag.int('Endpoints worked on at once.', 5),
+  'concurrent-service-endpoint-syncs': flag.int('Services with slices worked on at once.', 5),
+  'concurrent-namespace-syncs': flag.int('Namespaces worked on at once.', 10),
+  'concurrent-gc-syncs': flag.int('Objects garbage collected at once.', 20),
+  'concurrent-resource-quota-syncs': flag.int('Quotas worked on at once.', 5),
+  'concurrent-ttl-after-finished-syncs': flag.int('Finished jobs worked on at once.', 5),
+  'concurrent-horizontal-pod-autoscaler-syncs': flag.int('Autoscalers worked on at once.', 5),
+  'concurrent-serviceaccount-token-syncs': flag.int('Token Secrets worked on at once.', 5),
+  'namespace-sync-period': flag.duration('Upper bound between looks at a namespace.', 300_000),
+  'resource-quota-sync-period': flag.duration('Time between recounts of quotas.', 300_000),
+  'horizontal-pod-autoscaler-sync-period': flag.duration('Time between scaling decisions.', 15_000),
+  'enable-garbage-collector': flag.bool('Run the garbage collector.', true),
+  'terminated-pod-gc-threshold': flag.int('Finished pods that may stay before they go.', 12_500),
+  'max-endpoints-per-slice': flag.int('Addresses in one EndpointSlice.', 100),
+  'endpoint-updates-batch-period': flag.duration('Time over which changes are gathered.', 0),
+  'endpointslice-updates-batch-period': flag.duration('Time over which changes are gathered.', 0),
+  'legacy-service-account-token-clean-up-period': flag.duration(
+    'Token Secrets unused for this long are marked, and later removed.',
+    8760 * hour,
+  ),
+})
+
+export const controllerManagerFlags = defineFlags({
+  ...generalFlags,
+  ...credentialFlags,
+  ...nodeFlags,
+  ...workloadFlags,
+  profiling: flag.bool('Accepted and ignored: there is no profiling endpoint.', false, {
+    hidden: true,
+  }),
+})
+
+export type ControllerManagerOptions = FlagValues<typeof controllerManagerFlags>
