@@ -20,6 +20,8 @@ export const featureGates = {
   CustomResourceFieldSelectors: stable,
   StructuredAuthenticationConfiguration: beta,
   StructuredAuthorizationConfiguration: stable,
+  /** Upstream turned it on with 1.32; the specification keeps it off. */
+  SystemdWatchdog: { stage: 'BETA', default: false, isLocked: false },
   ValidatingAdmissionPolicy: stable,
   WatchList: beta,
 } as const satisfies Record<string, FeatureGate>

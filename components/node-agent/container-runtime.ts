@@ -1,0 +1,99 @@
+/** ContainerRuntime: what a node agent needs of whatever runs containers (upstream: CRI). */
+import type { Container, Pod, SeccompProfile } from '../api/generated/types.ts'
+
+export interface ContainerRunning {
+  readonly kind: 'running'
+  readonly startedMs: number
+}
+
+export interface ContainerExited {
+  readonly kind: 'exited'
+  readonly startedMs: number
+  readonly finishedMs: number
+  readonly exitCode: number
+  readonly signal?: number
+  /** Upstream's word for why: Completed, Error, OOMKilled, ContainerStatusUnknown. */
+  readonly reason: string
+  readonly message?: string
+}
+
+/** One try at running a container of a pod. */
+export interface RuntimeContainer {
+  readonly id: string
+  /** The container's name in the pod. */
+  readonly name: string
+  /** 0 for the first try; rises with every restart. */
+  readonly attempt: number
+  readonly imageId: string
+  readonly state: ContainerRunning | ContainerExited
+}
+
+export type ProbeKind = 'startup' | 'readiness' | 'liveness'
+
+/** Reasons that users see on a container that could not start, and of failed checkpoints. */
+export type RuntimeFaultReason =
+  | 'ErrImagePull'
+  | 'CreateContainerError'
+  | 'RunContainerError'
+  | 'Unimplemented'
+  | 'DeadlineExceeded'
+  | 'NotFound'
+  | 'Unknown'
+
+/** The runtime refused or failed. */
+export class RuntimeFault extends Error {
+  readonly reason: RuntimeFaultReason
+
+  constructor(reason: RuntimeFaultReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'RuntimeFault'
+    this.reason = reason
+  }
+}
+
+export interface StartRequest {
+  readonly pod: Pod
+  readonly container: Container
+  readonly attempt: number
+  /** What applies to this container after inheritance; undefined leaves it to the runtime. */
+  readonly seccompProfile: SeccompProfile | undefined
+}
+
+export interface CheckpointRequest {
+  readonly containerId: string
+  /** Absolute path of the archive to write; the folder exists and only its owner may enter it. */
+  readonly location: string
+  /** Seconds as the caller gave them; 0 means the runtime's own default. */
+  readonly timeoutSeconds: number
+}
+
+export interface ContainerRuntime {
+  /** Scheme of container ids, and `<name>://<version>` in the node's info. */
+  readonly name: string
+  readonly version: string
+  /** Undefined while healthy, else what is wrong: the node's Ready condition says it. */
+  fault(): string | undefined
+  /**
+   * Takes up a pod, before anything else is asked about it. Returns its containers from before this agent started;
+   * `onExit` is called whenever a container ends, by itself or stopped.
+   */
+  admitPod(pod: Pod, onExit: (container: RuntimeContainer) => void): readonly RuntimeContainer[]
+  /** Whether the image is on the node already; pulling is then skipped. */
+  hasImage(image: string): boolean
+  /** Rejects with a RuntimeFault. */
+  pullImage(request: { pod: Pod; container: Container }): Promise<void>
+  /** Resolves with the running container. Rejects with a RuntimeFault. */
+  startContainer(request: StartRequest): Promise<RuntimeContainer>
+  /** Asks it to end, kills it after `graceMs`; resolves once it has exited. An unknown id is no error. */
+  stopContainer(id: string, graceMs: number): Promise<void>
+  /** The pod's object changed (labels, annotations); containers go on. */
+  updatePod(pod: Pod): void
+  /** Forgets the pod's containers; they are killed if they still run. */
+  removePod(podUid: string): void
+  /** One look; false is a failed probe. */
+  probe(id: string, kind: ProbeKind): Promise<boolean>
+  /** Writes the archive. Rejects with a RuntimeFault: Unimplemented, DeadlineExceeded, NotFound or Unknown. */
+  checkpoint(request: CheckpointRequest): Promise<void>
+  /** Lines the container wrote so far, oldest first. */
+  logs(id: string): readonly { readonly timeMs: number; readonly text: string }[]
+}

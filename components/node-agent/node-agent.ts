@@ -1,0 +1,235 @@
+/** NodeAgent: the process: one node, or many simulated ones, that share a runtime, a server and a bootstrap token. */
+import { mkdir, readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { isIP } from 'node:net'
+import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
+import type { ComponentContext } from '../component-base/component.ts'
+import { StartError } from '../component-base/component.ts'
+import { environment as processEnvironment } from '../component-base/environment.ts'
+import { createAgentServer } from './agent-server.ts'
+import type { Bootstrapper } from './bootstrap.ts'
+import { createBootstrapper } from './bootstrap.ts'
+import { writeCheckpointArchive } from './checkpoint-archive.ts'
+import { createEventLimit } from './event-limit.ts'
+import { renewIntervalMs } from './heartbeat.ts'
+import type { HostWatch } from './host-watch.ts'
+import { createHostWatch } from './host-watch.ts'
+import { createJoinReporter, JoinError } from './join-progress.ts'
+import { establishIdentity } from './node-identity.ts'
+import type { NodeEnvironment, RunningNode } from './node.ts'
+import { createNode } from './node.ts'
+import type { nodeAgentFlags } from './options.ts'
+import type { NodeFolders, Settings } from './settings.ts'
+import { settingsOf } from './settings.ts'
+import { SimulatedRuntime } from './simulated-runtime.ts'
+import { runWatchdog, systemdNotify, watchdogInterval } from './watchdog.ts'
+
+type Context = ComponentContext<typeof nodeAgentFlags>
+
+/** How many nodes of a process join at the same time. */
+const joinsAtOnce = 16
+const runtimeVersion = '0.1.0'
+/** The slow facts about the host are found out when the start is well over. */
+const refineAfterMs = 3000
+
+async function bootstrapperOf(
+  { options, clock, log }: Context,
+  { dialect }: Settings,
+): Promise<Bootstrapper | undefined> {
+  const { server, 'bootstrap-token': token, 'bootstrap-kubeconfig': file } = options
+  const common = { dialect, pins: options['discovery-token-ca-cert-hash'], clock, log }
+  if (file !== undefined) {
+    const { ca, credentials, ...found } = await connectionFrom(await readKubeconfig(file))
+    if (typeof credentials?.token !== 'string' || ca === undefined) {
+      throw new StartError(`--bootstrap-kubeconfig ${file} must hold a token and an authority`)
+    }
+    const address = server ?? found.server
+    const cluster = { server: address, ca: ca.toString() }
+    return createBootstrapper({ ...common, server: address, token: credentials.token, cluster })
+  }
+  if (token === undefined) return undefined
+  if (server === undefined) throw new StartError('--bootstrap-token needs --server')
+  return createBootstrapper({ ...common, server, token })
+}
+
+async function environmentOf(
+  { options, clock, log }: Context,
+  settings: Settings,
+  more: { host: HostWatch; serverPort: () => Promise<number> },
+): Promise<NodeEnvironment> {
+  const caFile = options['client-ca-file']
+  return {
+    dialect: settings.dialect,
+    runtime: new SimulatedRuntime({
+      clock,
+      version: runtimeVersion,
+      writeCheckpoint: writeCheckpointArchive,
+    }),
+    host: more.host.info,
+    hostPressure: more.host.pressure,
+    resources: settings.resources,
+    nodeIp: settings.nodeIp,
+    podRange: options['pod-cidr'],
+    serverPort: more.serverPort,
+    clientCa: caFile === undefined ? undefined : await readFile(caFile, 'utf8'),
+    mayRecord: createEventLimit({
+      perSecond: options['event-qps'],
+      burst: options['event-burst'],
+      clock,
+    }),
+    lookEveryMs: options['node-status-update-frequency'],
+    isRegistering: options['register-node'],
+    isRotating: options['rotate-certificates'],
+    configz: {
+      kind: 'KubeletConfiguration',
+      apiVersion: `kubelet.config.${settings.dialect.apiDomain}/v1beta1`,
+      address: options.address,
+      port: options.port,
+      maxPods: options['max-pods'],
+      rotateCertificates: options['rotate-certificates'],
+      serverTLSBootstrap: options['rotate-server-certificates'],
+      registerNode: options['register-node'],
+      featureGates: settings.gates,
+    },
+    clock,
+    log,
+  }
+}
+
+/** Runs `work` for every item, so many at a time; rejects with the first fault. */
+async function forEach<T>(
+  items: readonly T[],
+  atOnce: number,
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  const left = items.entries()
+  const worker = async (): Promise<void> => {
+    for (const [index, item] of left) await work(item, index)
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+}
+
+/** The agent's whole life. Rejects with a StartError when it cannot join or start as it was told to. */
+export async function runNodeAgent(context: Context): Promise<void> {
+  const { options, clock, log, signal } = context
+  const settings = settingsOf(options)
+  for (const warning of settings.warnings) log.warn(warning)
+  const [first] = settings.nodes as [NodeFolders]
+  const rootDir = options['root-dir']
+  try {
+    await mkdir(rootDir, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StartError(`--root-dir ${rootDir} cannot be made: ${(error as Error).message}`, error)
+  }
+  const bootstrapper = await bootstrapperOf(context, settings)
+  const host = createHostWatch({
+    thresholds: settings.resources.evictionHard,
+    folder: rootDir,
+    freshMs: options['node-status-update-frequency'],
+    clock,
+    log,
+  })
+  const running: RunningNode[] = []
+  const { 'tls-cert-file': cert, 'tls-private-key-file': key } = options
+  const dnsNames = [...new Set([first.nodeName, hostname().toLowerCase(), 'localhost'])]
+  const agentServer = await createAgentServer({
+    host: options.address,
+    port: options.port,
+    names: {
+      nodeName: first.nodeName,
+      // The cluster's signer takes only the node's own names; the certificate of a crowd is good for all by address.
+      dnsNames: options['rotate-server-certificates'] ? [first.nodeName] : dnsNames,
+      ipAddresses: isIP(settings.nodeIp) === 0 ? [] : [settings.nodeIp],
+    },
+    files: cert === undefined || key === undefined ? undefined : { cert, key },
+    isSigned: options['rotate-server-certificates'],
+    certDir: first.certDir,
+    nodes: () => running,
+    servesCheckpoints: settings.gates.ContainerCheckpoint,
+    clock,
+    log,
+  })
+  const { server } = agentServer
+  const environment = await environmentOf(context, settings, {
+    host,
+    serverPort: async () => (await server.ready).port,
+  })
+
+  const stop = new AbortController()
+  const whole = AbortSignal.any([signal, stop.signal])
+  const aborted = new Promise<void>((resolve) => {
+    whole.addEventListener('abort', () => resolve(), { once: true })
+  })
+  const parts: Promise<void>[] = []
+  let failure: { error: unknown } | undefined
+  const start = (part: Promise<void>): void => {
+    // Whatever fails ends the rest.
+    const guarded = part.catch((error: unknown) => {
+      if (!whole.aborted) failure = { error }
+      stop.abort(error)
+    })
+    parts.push(guarded)
+  }
+
+  const startNode = async (folders: NodeFolders, index: number): Promise<void> => {
+    const { nodeName } = folders
+    const report = createJoinReporter({ log, node: nodeName })
+    const identity = await establishIdentity(
+      { ...folders, server: options.server, bootstrapper, clock, log, report },
+      whole,
+    )
+    const node = createNode(
+      identity,
+      {
+        registration: { nodeName, ...settings.registration },
+        rootDir: folders.rootDir,
+        certDir: folders.certDir,
+        heartbeatDelayMs: (renewIntervalMs * index) / settings.nodes.length,
+        report,
+      },
+      environment,
+    )
+    running.push(node)
+    start(node.run(whole))
+    await Promise.race([node.ready, aborted])
+  }
+
+  const work = async (): Promise<void> => {
+    const { port } = await server.ready
+    try {
+      await forEach(settings.nodes, joinsAtOnce, startNode)
+    } catch (error) {
+      if (!(error instanceof JoinError)) throw error
+      throw new StartError(`cannot join: ${error.message} (${error.hint})`, error)
+    } finally {
+      bootstrapper?.close()
+    }
+    if (whole.aborted) return
+    const nodes = settings.isCrowd ? { nodes: running.length } : { node: first.nodeName }
+    context.ready({ port, ...nodes })
+    const client = running[0]?.client
+    if (client !== undefined) start(agentServer.rotate(client, whole))
+    if (!settings.isCrowd) {
+      await clock.sleep(refineAfterMs, whole)
+      await host.refine()
+      for (const node of running) node.wake()
+    }
+  }
+
+  const watchdog = async (): Promise<void> => {
+    if (processEnvironment['NOTIFY_SOCKET'] === undefined) return
+    const notify = systemdNotify(log)
+    await notify('READY=1')
+    const intervalMs = watchdogInterval(processEnvironment, process.pid)
+    if (!settings.gates.SystemdWatchdog || intervalMs === undefined) return
+    const isHealthy = (): boolean => running.every((node) => node.fault() === undefined)
+    await runWatchdog({ intervalMs, notify, isHealthy, clock, log }, whole)
+  }
+
+  start(server.run(whole))
+  start(work())
+  start(watchdog())
+  // Parts that start later are waited for too.
+  for (let index = 0; index < parts.length; index++) await parts[index]
+  if (failure !== undefined) throw failure.error
+}

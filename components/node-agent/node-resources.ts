@@ -1,0 +1,51 @@
+/** NodeResources: capacity from the host or from flags, and what of it ordinary pods may use. Pure. */
+import { compareQuantities, quantityValue, subtractQuantities } from '../machinery/quantity.ts'
+import type { EvictionThreshold } from './eviction-thresholds.ts'
+import { keptFree } from './eviction-thresholds.ts'
+import type { HostInfo } from './host-info.ts'
+
+export type ResourceList = Readonly<Record<string, string>>
+
+export interface NodeResourceOptions {
+  readonly maxPods: number
+  /** What the node claims to have, in place of or besides what the host has. */
+  readonly capacity?: ResourceList
+  readonly systemReserved?: ResourceList
+  readonly kubeReserved?: ResourceList
+  readonly evictionHard?: readonly EvictionThreshold[]
+}
+
+function nodeCapacity(host: HostInfo, options: NodeResourceOptions): Record<string, string> {
+  return {
+    cpu: String(host.cpuCount),
+    memory: `${Math.floor(host.memoryBytes / 1024)}Ki`,
+    pods: String(options.maxPods),
+    ...options.capacity,
+  }
+}
+
+/** Allocatable is capacity less reservations and the eviction threshold, and never below zero. */
+export function nodeResources(
+  host: HostInfo,
+  options: NodeResourceOptions,
+): { capacity: Record<string, string>; allocatable: Record<string, string> } {
+  const capacity = nodeCapacity(host, options)
+  const allocatable: Record<string, string> = { ...capacity }
+  const takeOff = (name: string, amount: string): void => {
+    const left = allocatable[name]
+    if (left === undefined) return
+    allocatable[name] = compareQuantities(left, amount) > 0 ? subtractQuantities(left, amount) : '0'
+  }
+  for (const reserved of [options.systemReserved, options.kubeReserved]) {
+    for (const [name, amount] of Object.entries(reserved ?? {})) takeOff(name, amount)
+  }
+  const kept = (signal: 'memory.available' | 'nodefs.available', name: string): void => {
+    const total = capacity[name]
+    if (total === undefined) return
+    const bytes = keptFree(options.evictionHard ?? [], signal, quantityValue(total))
+    if (bytes > 0) takeOff(name, `${Math.ceil(bytes / 1024)}Ki`)
+  }
+  kept('memory.available', 'memory')
+  kept('nodefs.available', 'ephemeral-storage')
+  return { capacity, allocatable }
+}

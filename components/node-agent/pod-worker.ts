@@ -1,0 +1,240 @@
+/**
+ * PodWorker: brings one pod to where it should be and reports it. Every step is: plan (pure), act, report; whatever happens
+ * in the meantime asks for another step. One worker is one pod object: a new one of the same name has another worker.
+ */
+import type { Pod, PodStatus } from '../api/generated/types.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
+import { deepEqual, keyOf } from '../machinery/object.ts'
+import type { ContainerRuntime } from './container-runtime.ts'
+import type { PodAddresses } from './pod-addresses.ts'
+import type { RecordPodEvent } from './pod-containers.ts'
+import { PodContainers } from './pod-containers.ts'
+import { planPod } from './pod-plan.ts'
+import { podStatusOf } from './pod-status.ts'
+
+export interface PodWorkerOptions {
+  readonly runtime: ContainerRuntime
+  readonly addresses: PodAddresses
+  readonly hostIp: string
+  readonly record: RecordPodEvent
+  /** Writes the status; `gone` when the server has this pod no more. */
+  readonly writeStatus: (pod: Pod, status: PodStatus) => Promise<'written' | 'gone'>
+  /** Removes the pod's object, once nothing of it runs. */
+  readonly deletePod: (pod: Pod) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A pod that is up within this time is reported once, as running; one that takes longer is reported as starting first. */
+const firstReportMs = 100
+const writeRetryMs = 1000
+
+export class PodWorker {
+  readonly key: string
+  readonly uid: string
+  /** Resolves once nothing of the pod runs and its object has gone or is final. */
+  readonly done: Promise<void>
+  readonly #options: PodWorkerOptions
+  readonly #containers: PodContainers
+  readonly #startedMs: number
+  readonly #log: Log
+  /** It had reached its end before this agent saw it. */
+  readonly #wasOver: boolean
+  #pod: Pod
+  #podIp: string | undefined
+  #failure: { reason: string; message: string } | undefined
+  #published: PodStatus | undefined
+  #hasVanished = false
+  #isStopped = false
+  #isSyncQueued = false
+  #isWriting = false
+  #cancelWake: () => void = () => {}
+  #finish: () => void = () => {}
+
+  constructor(pod: Pod, options: PodWorkerOptions) {
+    this.#pod = pod
+    this.#options = options
+    this.key = keyOf(pod)
+    this.uid = pod.metadata.uid ?? ''
+    this.#log = options.log.with({ pod: this.key })
+    this.#startedMs = options.clock.now()
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve
+    })
+    const { phase } = pod.status ?? {}
+    this.#wasOver = phase === 'Succeeded' || phase === 'Failed'
+    this.#containers = new PodContainers({
+      runtime: options.runtime,
+      record: options.record,
+      clock: options.clock,
+      log: this.#log,
+      pod: () => this.#pod,
+      isEnding: () => this.#isEnding,
+      hasVanished: () => this.#hasVanished,
+      onChange: () => this.#queueSync(),
+    })
+    if (!this.#wasOver) {
+      this.#podIp =
+        pod.spec?.hostNetwork === true
+          ? options.hostIp
+          : options.addresses.allocate(this.uid, pod.status?.podIP)
+    }
+    this.#queueSync()
+  }
+
+  get pod(): Pod {
+    return this.#pod
+  }
+
+  /** The running container of that name, or undefined; `exists` tells whether the pod has one of that name at all. */
+  container(name: string): { exists: boolean; id: string | undefined; isRunning: boolean } {
+    const record = this.#containers.records.find(({ spec }) => spec.name === name)
+    return {
+      exists: record !== undefined,
+      id: record?.id,
+      isRunning: record?.state.kind === 'running',
+    }
+  }
+
+  /** The pod's object changed. */
+  update(pod: Pod): void {
+    this.#pod = pod
+    this.#options.runtime.updatePod(pod)
+    this.#queueSync()
+  }
+
+  /** The pod's object has gone: whatever still runs is killed, nobody is told. */
+  vanish(): void {
+    this.#hasVanished = true
+    this.#queueSync()
+  }
+
+  /** Leaves the pod as it is: the agent stops, its containers go on. */
+  abandon(): void {
+    this.#isStopped = true
+    this.#cancelWake()
+    this.#containers.abandon()
+    this.#finish()
+  }
+
+  #queueSync(): void {
+    if (this.#isSyncQueued || this.#isStopped) return
+    this.#isSyncQueued = true
+    queueMicrotask(() => {
+      this.#isSyncQueued = false
+      if (!this.#isStopped) this.#sync()
+    })
+  }
+
+  get #isEnding(): boolean {
+    return (
+      this.#hasVanished ||
+      this.#failure !== undefined ||
+      this.#pod.metadata.deletionTimestamp !== undefined
+    )
+  }
+
+  #sync(): void {
+    const { clock } = this.#options
+    const nowMs = clock.now()
+    const deadlineMs = this.#deadlineMs()
+    if (nowMs >= deadlineMs && !this.#wasOver) {
+      this.#failure ??= {
+        reason: 'DeadlineExceeded',
+        message: 'Pod was active on the node longer than the specified deadline',
+      }
+    }
+    const view = {
+      pod: this.#pod,
+      records: this.#containers.records,
+      isEnding: this.#isEnding,
+      nowMs,
+    }
+    const plan = this.#wasOver ? planPod({ ...view, isEnding: true }) : planPod(view)
+    for (const action of plan.actions) void this.#containers.act(action)
+    this.#cancelWake()
+    const wakeAt = Math.min(plan.wakeAtMs ?? Infinity, plan.isOver ? Infinity : deadlineMs)
+    if (wakeAt < Infinity) {
+      this.#cancelWake = clock.after(Math.max(0, wakeAt - nowMs), () => this.#queueSync())
+    }
+    if (this.#hasVanished) {
+      if (plan.isOver) this.#close()
+      return
+    }
+    this.#report(plan.isOver)
+  }
+
+  #deadlineMs(): number {
+    const seconds = this.#pod.spec?.activeDeadlineSeconds
+    if (seconds === undefined) return Infinity
+    const started = this.#published?.startTime ?? this.#pod.status?.startTime
+    return (started === undefined ? this.#startedMs : Date.parse(started)) + seconds * 1000
+  }
+
+  #close(): void {
+    const { runtime, addresses } = this.#options
+    this.abandon()
+    runtime.removePod(this.uid)
+    addresses.release(this.uid)
+  }
+
+  #status(isOver: boolean): PodStatus {
+    const { hostIp, runtime, clock } = this.#options
+    return podStatusOf({
+      pod: this.#pod,
+      previous: this.#published,
+      records: this.#containers.records,
+      podIp: this.#podIp,
+      hostIp,
+      startedMs: this.#startedMs,
+      failure: this.#failure,
+      isOver,
+      runtimeName: runtime.name,
+      nowMs: clock.now(),
+    })
+  }
+
+  #report(isOver: boolean): void {
+    if (this.#isWriting) return
+    const isStarting = this.#containers.records.some(
+      ({ isBusy, state }) => isBusy && state.kind === 'waiting',
+    )
+    if (this.#published === undefined && isStarting) {
+      const { clock } = this.#options
+      const waitMs = this.#startedMs + firstReportMs - clock.now()
+      if (waitMs > 0) {
+        this.#cancelWake()
+        this.#cancelWake = clock.after(waitMs, () => this.#queueSync())
+        return
+      }
+    }
+    const status = this.#wasOver ? undefined : this.#status(isOver)
+    const isNews = status !== undefined && !deepEqual(status, this.#published)
+    const isDeletable = isOver && this.#pod.metadata.deletionTimestamp !== undefined
+    if (!isNews && !isDeletable) return
+    this.#isWriting = true
+    void this.#write(isNews ? status : undefined, isDeletable)
+  }
+
+  async #write(status: PodStatus | undefined, isDeletable: boolean): Promise<void> {
+    const { writeStatus, deletePod, clock } = this.#options
+    try {
+      if (status !== undefined) {
+        const outcome = await writeStatus(this.#pod, status)
+        if (outcome === 'gone') this.#hasVanished = true
+        this.#published = status
+      }
+      if (isDeletable && !this.#hasVanished) {
+        await deletePod(this.#pod)
+        this.#hasVanished = true
+      }
+    } catch (error) {
+      this.#log.warn('reporting the pod failed', { error: String(error), retryMs: writeRetryMs })
+      await clock.sleep(writeRetryMs)
+    } finally {
+      this.#isWriting = false
+      this.#queueSync()
+    }
+  }
+}

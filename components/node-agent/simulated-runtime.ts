@@ -1,0 +1,250 @@
+/**
+ * SimulatedRuntime: containers that exist only as records. They start at once, run until told otherwise, and misbehave as
+ * the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was restarted.
+ */
+import { createHash } from 'node:crypto'
+import type { Container, ContainerStatus, Pod } from '../api/generated/types.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type {
+  CheckpointRequest,
+  ContainerRuntime,
+  ProbeKind,
+  RuntimeContainer,
+  StartRequest,
+} from './container-runtime.ts'
+import { RuntimeFault } from './container-runtime.ts'
+import { podAnnotations, simulated, simulatedProbe, simulatedTime } from './simulation.ts'
+
+interface Simulated {
+  readonly podUid: string
+  container: RuntimeContainer
+  /** Cancels its planned end. */
+  cancelExit: () => void
+}
+
+interface SimulatedPod {
+  pod: Pod
+  readonly containers: Map<string, Simulated>
+  readonly onExit: (container: RuntimeContainer) => void
+}
+
+/** How long a checkpoint may take when the caller does not say. */
+const defaultCheckpointSeconds = 120
+
+function imageIdOf(image: string): string {
+  const repository = image.replace(/(@sha256:.*|:[^/:]*)$/, '')
+  return `${repository}@sha256:${createHash('sha256').update(image).digest('hex')}`
+}
+
+function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
+  const id = status.containerID?.replace(/^[^:]*:\/\//, '')
+  const { running, terminated } = status.state ?? {}
+  if (id === undefined || id === '') return undefined
+  const known = { id, name: status.name, attempt: status.restartCount, imageId: status.imageID }
+  if (running !== undefined) {
+    return { ...known, state: { kind: 'running', startedMs: Date.parse(running.startedAt ?? '') } }
+  }
+  const ended = terminated ?? status.lastState?.terminated
+  if (ended === undefined) return undefined
+  return {
+    ...known,
+    state: {
+      kind: 'exited',
+      startedMs: Date.parse(ended.startedAt ?? ''),
+      finishedMs: Date.parse(ended.finishedAt ?? ''),
+      exitCode: ended.exitCode,
+      reason: ended.reason ?? 'Completed',
+    },
+  }
+}
+
+export class SimulatedRuntime implements ContainerRuntime {
+  readonly name = 'simulated'
+  readonly version: string
+  readonly #clock: Clock
+  readonly #pods = new Map<string, SimulatedPod>()
+  readonly #byId = new Map<string, Simulated>()
+  readonly #images = new Set<string>()
+  readonly #writeCheckpoint: WriteCheckpoint
+  #fault: string | undefined
+
+  constructor(options: { clock: Clock; version: string; writeCheckpoint: WriteCheckpoint }) {
+    this.#clock = options.clock
+    this.version = options.version
+    this.#writeCheckpoint = options.writeCheckpoint
+  }
+
+  fault(): string | undefined {
+    return this.#fault
+  }
+
+  /** Breaks the runtime with a reason, or mends it with undefined. */
+  setFault(reason: string | undefined): void {
+    this.#fault = reason
+  }
+
+  admitPod(pod: Pod, onExit: (container: RuntimeContainer) => void): readonly RuntimeContainer[] {
+    this.#pods.set(pod.metadata.uid ?? '', { pod, containers: new Map(), onExit })
+    const statuses = [
+      ...(pod.status?.initContainerStatuses ?? []),
+      ...(pod.status?.containerStatuses ?? []),
+    ]
+    const restored: RuntimeContainer[] = []
+    for (const status of statuses) {
+      const container = restoredFrom(status)
+      if (container === undefined) continue
+      this.#images.add(status.image)
+      restored.push(container)
+      this.#keep(pod, container)
+    }
+    return restored
+  }
+
+  hasImage(image: string): boolean {
+    return this.#images.has(image)
+  }
+
+  async pullImage({ pod, container }: { pod: Pod; container: Container }): Promise<void> {
+    const image = container.image ?? ''
+    if (this.#wish(pod, 'start', container.name) === 'image-pull-error') {
+      throw new RuntimeFault(
+        'ErrImagePull',
+        `rpc error: code = NotFound desc = failed to pull and unpack image "${image}": not found`,
+      )
+    }
+    this.#images.add(image)
+  }
+
+  async startContainer(request: StartRequest): Promise<RuntimeContainer> {
+    const { pod, container, attempt } = request
+    if (this.#fault !== undefined) throw new RuntimeFault('CreateContainerError', this.#fault)
+    const delay = simulatedTime(this.#wish(pod, 'startDelay', container.name))
+    if (delay !== undefined) await this.#clock.sleep(delay)
+    if (this.#wish(pod, 'start', container.name) === 'fail') {
+      throw new RuntimeFault('CreateContainerError', 'simulated failure to create the container')
+    }
+    const started: RuntimeContainer = {
+      id: this.#clock.randomBytes(32).toString('hex'),
+      name: container.name,
+      attempt,
+      imageId: imageIdOf(container.image ?? ''),
+      state: { kind: 'running', startedMs: this.#clock.now() },
+    }
+    this.#keep(pod, started)
+    return started
+  }
+
+  async stopContainer(id: string, graceMs: number): Promise<void> {
+    const known = this.#byId.get(id)
+    const pod = this.#pods.get(known?.podUid ?? '')?.pod
+    if (known === undefined || pod === undefined || known.container.state.kind === 'exited') return
+    const needs = simulatedTime(this.#wish(pod, 'stopAfter', known.container.name)) ?? 0
+    if (needs > 0) await this.#clock.sleep(Math.min(needs, graceMs))
+    // 137 is 128 + SIGKILL.
+    this.#exit(known, needs > graceMs ? { exitCode: 137, signal: 9 } : { exitCode: 0 })
+  }
+
+  updatePod(pod: Pod): void {
+    const known = this.#pods.get(pod.metadata.uid ?? '')
+    if (known !== undefined) known.pod = pod
+  }
+
+  removePod(podUid: string): void {
+    const known = this.#pods.get(podUid)
+    if (known === undefined) return
+    this.#pods.delete(podUid)
+    for (const each of known.containers.values()) {
+      each.cancelExit()
+      this.#byId.delete(each.container.id)
+    }
+  }
+
+  async probe(id: string, kind: ProbeKind): Promise<boolean> {
+    const known = this.#byId.get(id)
+    const pod = this.#pods.get(known?.podUid ?? '')?.pod
+    if (known === undefined || pod === undefined) return false
+    const { name, state } = known.container
+    if (state.kind === 'exited') return false
+    return simulatedProbe(this.#wish(pod, kind, name), this.#clock.now() - state.startedMs)
+  }
+
+  async checkpoint({ containerId, location, timeoutSeconds }: CheckpointRequest): Promise<void> {
+    const known = this.#byId.get(containerId)
+    const pod = this.#pods.get(known?.podUid ?? '')?.pod
+    if (known === undefined || pod === undefined || known.container.state.kind === 'exited') {
+      throw new RuntimeFault('NotFound', `container ${containerId} is not running`)
+    }
+    const wish = this.#wish(pod, 'checkpoint', known.container.name)
+    if (wish === 'unsupported') {
+      throw new RuntimeFault('Unimplemented', 'the runtime does not support checkpoints')
+    }
+    if (wish === 'fail') throw new RuntimeFault('Unknown', 'simulated failure of the checkpoint')
+    const needs = simulatedTime(wish) ?? 0
+    const limit = (timeoutSeconds === 0 ? defaultCheckpointSeconds : timeoutSeconds) * 1000
+    if (needs > 0) await this.#clock.sleep(Math.min(needs, limit))
+    if (needs > limit) {
+      throw new RuntimeFault('DeadlineExceeded', `the checkpoint took longer than ${limit / 1000}s`)
+    }
+    await this.#writeCheckpoint({ pod, container: known.container, location })
+  }
+
+  logs(id: string): readonly { readonly timeMs: number; readonly text: string }[] {
+    const container = this.#byId.get(id)?.container
+    if (container === undefined) return []
+    const { name, attempt, state } = container
+    const lines = [{ timeMs: state.startedMs, text: `${name} started (attempt ${attempt})` }]
+    if (state.kind === 'exited') {
+      lines.push({ timeMs: state.finishedMs, text: `${name} exited with ${state.exitCode}` })
+    }
+    return lines
+  }
+
+  #wish(pod: Pod, wish: keyof typeof podAnnotations, container: string): string | undefined {
+    // The pod as it is now may ask for other things than when the call began.
+    const { metadata } = this.#pods.get(pod.metadata.uid ?? '')?.pod ?? pod
+    return simulated(metadata, podAnnotations[wish], container)
+  }
+
+  #keep(pod: Pod, container: RuntimeContainer): void {
+    const podUid = pod.metadata.uid ?? ''
+    const home = this.#pods.get(podUid)
+    // Removed while it was starting: nothing is left to keep.
+    if (home === undefined) return
+    const earlier = home.containers.get(container.name)
+    if (earlier !== undefined) this.#byId.delete(earlier.container.id)
+    const record: Simulated = { podUid, container, cancelExit: () => {} }
+    home.containers.set(container.name, record)
+    this.#byId.set(container.id, record)
+    const after = simulatedTime(this.#wish(pod, 'exitAfter', container.name))
+    if (after === undefined || container.state.kind === 'exited') return
+    const remaining = Math.max(0, container.state.startedMs + after - this.#clock.now())
+    record.cancelExit = this.#clock.after(remaining, () => {
+      const code = Number(this.#wish(pod, 'exitCode', container.name) ?? 0)
+      this.#exit(record, { exitCode: Number.isInteger(code) ? code : 1 })
+    })
+  }
+
+  #exit(record: Simulated, how: { exitCode: number; signal?: number }): void {
+    const { state } = record.container
+    if (state.kind === 'exited') return
+    record.cancelExit()
+    record.container = {
+      ...record.container,
+      state: {
+        kind: 'exited',
+        startedMs: state.startedMs,
+        finishedMs: this.#clock.now(),
+        reason: how.exitCode === 0 ? 'Completed' : 'Error',
+        ...how,
+      },
+    }
+    this.#pods.get(record.podUid)?.onExit(record.container)
+  }
+}
+
+/** Writes the archive of a container to `location`. */
+export type WriteCheckpoint = (what: {
+  pod: Pod
+  container: RuntimeContainer
+  location: string
+}) => Promise<void>
