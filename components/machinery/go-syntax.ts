@@ -55,14 +55,17 @@ function goSyntax(value: GoValue): string {
 }
 
 /** `[]string{"a", "b"}`, `[]core.Port(nil)` for an absent list. */
-export function goList(list: readonly GoValue[] | undefined, elementType = 'string'): GoText {
-  if (list === undefined) return new GoText(`[]${elementType}(nil)`)
+export function goList(
+  list: readonly GoValue[] | undefined | null,
+  elementType = 'string',
+): GoText {
+  if (!list) return new GoText(`[]${elementType}(nil)`)
   return new GoText(`[]${elementType}{${list.map(goSyntax).join(', ')}}`)
 }
 
 /** `map[string]string{"a":"b"}` with sorted keys, `map[string]string(nil)` when absent. */
-export function goStringMap(map: Readonly<Record<string, string>> | undefined): GoText {
-  if (map === undefined) return new GoText('map[string]string(nil)')
+export function goStringMap(map: Readonly<Record<string, string>> | undefined | null): GoText {
+  if (!map) return new GoText('map[string]string(nil)')
   const entries = Object.keys(map)
     .toSorted()
     .map((key) => `${goQuote(key)}:${goQuote(map[key] ?? '')}`)
@@ -70,8 +73,8 @@ export function goStringMap(map: Readonly<Record<string, string>> | undefined): 
 }
 
 /** `[]byte{0x1, 0xff}` of base64 text. */
-export function goBytes(base64: string | undefined): GoText {
-  if (base64 === undefined) return new GoText('[]byte(nil)')
+export function goBytes(base64: string | undefined | null): GoText {
+  if (typeof base64 !== 'string') return new GoText('[]byte(nil)')
   const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`)
   return new GoText(`[]byte{${bytes.join(', ')}}`)
 }

@@ -54,10 +54,10 @@ export interface LabelSelectorRequirementValue {
 
 /** An absent selector is valid. */
 export function validateLabelSelector(
-  selector: LabelSelectorValue | undefined,
+  selector: LabelSelectorValue | undefined | null,
   at: FieldPath,
 ): void {
-  if (selector === undefined) return
+  if (!selector) return
   validateLabels(selector.matchLabels, at.child('matchLabels'))
   const expressionsAt = at.child('matchExpressions')
   for (const [i, requirement] of (selector.matchExpressions ?? []).entries()) {

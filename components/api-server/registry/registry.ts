@@ -152,7 +152,7 @@ export class Registry {
       }),
       ...(strategy.validate?.(object, context) ?? []),
     ])
-    for (const text of strategy.warnings?.(object, undefined) ?? []) warnings.push(text)
+    for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
     await admission.validate(admitted)
     const name = object.metadata.name ?? ''
     const written = await this.commit(request, objectKey(resource, namespace, name), 0, object)
@@ -215,7 +215,7 @@ export class Registry {
       ...validateObjectMetaUpdate(object.metadata, old.metadata),
       ...(hooks?.validateUpdate?.(object, old, context) ?? []),
     ])
-    if (subresource === '') warnings.push(...(strategy.warnings?.(object, old) ?? []))
+    if (subresource === '') warnings.push(...(strategy.warnings?.(object, old, context) ?? []))
     await admission.validate(admitted)
 
     if (isReadyToGo(strategy, object)) {

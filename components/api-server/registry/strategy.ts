@@ -38,7 +38,7 @@ export interface Strategy {
   /** Besides the generic metadata rules; call `validate` from it where upstream does. */
   validateUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[]
   /** Texts for `Warning` headers. */
-  warnings?(object: KubeObject, old: KubeObject | undefined): string[]
+  warnings?(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): string[]
   /** `status` and others by name. Without an entry for `status`, the generic one keeps all but status and most metadata from `old`. */
   readonly subresources?: Readonly<Record<string, SubresourceStrategy>>
   /** Which names are valid: default `subdomain` (RFC 1123 subdomain). `path` is any path segment (RBAC). */

@@ -1,4 +1,6 @@
 /** Warnings about Pods and templates: what works but is likely a mistake, or will stop working (upstream: api/pod/warnings.go). */
+import type { Dialect } from '../../../../api/dialect.ts'
+import { labelKey } from '../../../../api/dialect.ts'
 import type {
   Container,
   ContainerPort,
@@ -17,17 +19,17 @@ type Warn = (at: FieldPath, text: string) => void
 
 /** `at` is the path of what holds `metadata` and `spec`. */
 export function podWarnings(
-  metadata: ObjectMeta | undefined,
-  spec: PodSpec | undefined,
+  { metadata, spec }: { readonly metadata?: ObjectMeta; readonly spec?: PodSpec },
+  dialect: Dialect,
   at: FieldPath = FieldPath.root(),
 ): string[] {
   if (spec === undefined) return []
   const warnings: string[] = []
   const warn: Warn = (where, text) => warnings.push(`${where.toString()}: ${text}`)
-  warnOfNodeLabels(spec, at.child('spec'), warn)
+  warnOfNodeLabels(spec, at.child('spec'), warn, dialect)
   warnOfVolumes(spec, at.child('spec'), warn)
   warnOfRepeats(spec, at.child('spec'), warn)
-  warnOfAnnotations(metadata, spec, at, warn)
+  warnOfAnnotations({ metadata, spec, at, warn }, dialect)
   for (const { container, at: containerAt } of containersOf(spec, at.child('spec'))) {
     warnOfFractions(container, containerAt, warn)
     warnOfHiddenVariables(container.env ?? [], containerAt.child('env'), warn)
@@ -43,44 +45,42 @@ export function podWarnings(
   return warnings
 }
 
-/** For a template at a path like `spec.template`. */
+/** For a template at a path like `spec.template`; nothing when the template is as it was. */
 export function templateWarnings(
   template: PodTemplateSpec | undefined,
-  ...path: string[]
+  dialect: Dialect,
+  path: readonly string[],
 ): string[] {
+  if (!template) return []
   const at = path.reduce((parent, name) => parent.child(name), FieldPath.root())
-  return podWarnings(template?.metadata, template?.spec, at)
+  return podWarnings(template, dialect, at)
 }
 
-const deprecatedNodeLabel = (since: string, use: string) =>
-  `deprecated since v${since}; use ${goQuote(use)} instead`
+/** Labels of nodes that have been replaced: the old subdomain and name, since when, and what to use. */
+const replacedNodeLabels = [
+  { old: ['beta', 'arch'], since: '1.14', use: ['', 'arch'] },
+  { old: ['beta', 'os'], since: '1.14', use: ['', 'os'] },
+  { old: ['failure-domain.beta', 'region'], since: '1.17', use: ['topology', 'region'] },
+  { old: ['failure-domain.beta', 'zone'], since: '1.17', use: ['topology', 'zone'] },
+  { old: ['beta', 'instance-type'], since: '1.17', use: ['node', 'instance-type'] },
+] as const
 
-/** Labels of nodes that have been replaced. Their domains are upstream's own in every dialect. */
-const deprecatedNodeLabels: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': deprecatedNodeLabel('1.14', 'kubernetes.io/arch'),
-  'beta.kubernetes.io/os': deprecatedNodeLabel('1.14', 'kubernetes.io/os'),
-  'failure-domain.beta.kubernetes.io/region': deprecatedNodeLabel(
-    '1.17',
-    'topology.kubernetes.io/region',
-  ),
-  'failure-domain.beta.kubernetes.io/zone': deprecatedNodeLabel(
-    '1.17',
-    'topology.kubernetes.io/zone',
-  ),
-  'beta.kubernetes.io/instance-type': deprecatedNodeLabel(
-    '1.17',
-    'node.kubernetes.io/instance-type',
-  ),
+function nodeLabelWarning(key: string, dialect: Dialect): string | undefined {
+  for (const { old, since, use } of replacedNodeLabels) {
+    if (key !== labelKey(dialect, old[0], old[1])) continue
+    return `deprecated since v${since}; use ${goQuote(labelKey(dialect, use[0], use[1]))} instead`
+  }
+  return undefined
 }
 
-function warnOfNodeLabels(spec: PodSpec, at: FieldPath, warn: Warn): void {
+function warnOfNodeLabels(spec: PodSpec, at: FieldPath, warn: Warn, dialect: Dialect): void {
   for (const key in spec.nodeSelector) {
-    const text = deprecatedNodeLabels[key]
+    const text = nodeLabelWarning(key, dialect)
     if (text !== undefined) warn(at.child('nodeSelector').key(key), text)
   }
   for (const [i, constraint] of (spec.topologySpreadConstraints ?? []).entries()) {
     const itemAt = at.child('topologySpreadConstraints').index(i)
-    const text = deprecatedNodeLabels[constraint.topologyKey]
+    const text = nodeLabelWarning(constraint.topologyKey, dialect)
     if (text !== undefined) {
       warn(itemAt.child('topologyKey'), `${constraint.topologyKey} is ${text}`)
     }
@@ -156,38 +156,45 @@ function warnOfRepeats(spec: PodSpec, at: FieldPath, warn: Warn): void {
   }
 }
 
-const deprecatedAnnotations: Readonly<Record<string, string>> = {
-  'scheduler.alpha.kubernetes.io/critical-pod':
-    'non-functional in v1.16+; use the "priorityClassName" field instead',
-  'security.alpha.kubernetes.io/sysctls':
-    'non-functional in v1.11+; use the "sysctls" field instead',
-  'security.alpha.kubernetes.io/unsafe-sysctls':
-    'non-functional in v1.11+; use the "sysctls" field instead',
-}
-const podSeccompAnnotation = 'seccomp.security.alpha.kubernetes.io/pod'
-const containerSeccompPrefix = 'container.seccomp.security.alpha.kubernetes.io/'
+/** Annotations without effect: subdomain, name, and what to say. */
+const deadAnnotations = [
+  {
+    key: ['scheduler.alpha', 'critical-pod'],
+    text: 'non-functional in v1.16+; use the "priorityClassName" field instead',
+  },
+  {
+    key: ['security.alpha', 'sysctls'],
+    text: 'non-functional in v1.11+; use the "sysctls" field instead',
+  },
+  {
+    key: ['security.alpha', 'unsafe-sysctls'],
+    text: 'non-functional in v1.11+; use the "sysctls" field instead',
+  },
+] as const
 const seccompText = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 
 function warnOfAnnotations(
-  metadata: ObjectMeta | undefined,
-  spec: PodSpec,
-  at: FieldPath,
-  warn: Warn,
+  {
+    metadata,
+    spec,
+    at,
+    warn,
+  }: { metadata: ObjectMeta | undefined; spec: PodSpec; at: FieldPath; warn: Warn },
+  dialect: Dialect,
 ): void {
   const { annotations } = metadata ?? {}
   if (annotations === undefined) return
   const annotationsAt = at.child('metadata').child('annotations')
-  for (const [key, text] of Object.entries(deprecatedAnnotations)) {
+  const warnIfSet = (key: string, text: string) => {
     if (annotations[key] !== undefined) warn(annotationsAt.key(key), text)
   }
-  if (annotations[podSeccompAnnotation] !== undefined && !spec.securityContext?.seccompProfile) {
-    warn(annotationsAt.key(podSeccompAnnotation), seccompText)
+  for (const { key, text } of deadAnnotations) warnIfSet(labelKey(dialect, key[0], key[1]), text)
+  if (!spec.securityContext?.seccompProfile) {
+    warnIfSet(labelKey(dialect, 'seccomp.security.alpha', 'pod'), seccompText)
   }
   for (const { container } of containersOf(spec, at)) {
-    const key = `${containerSeccompPrefix}${container.name}`
-    if (annotations[key] !== undefined && !container.securityContext?.seccompProfile) {
-      warn(annotationsAt.key(key), seccompText)
-    }
+    if (container.securityContext?.seccompProfile) continue
+    warnIfSet(labelKey(dialect, 'container.seccomp.security.alpha', container.name), seccompText)
   }
 }
 
