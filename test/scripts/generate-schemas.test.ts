@@ -4,7 +4,7 @@ import { generateSchemas } from '../../scripts/generate-schemas.ts'
 
 test('the generated files are what the tables make', () => {
   const files = generateSchemas()
-  expect([...files.keys()]).toEqual(['schema-data.ts', 'types.ts'])
+  expect([...files.keys()]).toEqual(['schema-data.ts', 'types.ts', 'descriptions.ts'])
   for (const [name, text] of files) {
     const path = new URL(`../../components/api/generated/${name}`, import.meta.url)
     expect(
