@@ -1,0 +1,47 @@
+/** NamespaceLifecycle: nothing is made in a namespace that is missing or terminating, and the system's namespaces stay. */
+import type { Dialect } from '../../api/dialect.ts'
+import { apiGroup } from '../../api/dialect.ts'
+import { resourcesOf } from '../../api/resources.ts'
+import { StatusError, notFound } from '../../machinery/status-error.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
+import { admissionForbidden } from './forbid.ts'
+
+function terminating(request: AdmissionRequest): StatusError {
+  const { namespace } = request
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`
+  const { message, details } = admissionForbidden(request, why)
+  const cause = {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${namespace} is being terminated`,
+    field: 'metadata.namespace',
+  }
+  return new StatusError('Forbidden', message, { details: { ...details, causes: [cause] } })
+}
+
+export function namespaceLifecycle(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
+  const { namespaces } = resourcesOf(dialect)
+  const immortal = new Set(['default', dialect.systemNamespace, dialect.publicNamespace])
+  const authorizationGroup = apiGroup(dialect, 'authorization')
+
+  return {
+    name: 'NamespaceLifecycle',
+    mutate(request) {
+      const { operation, resource, namespace } = request
+      if (operation === 'DELETE') {
+        if (resource === namespaces && request.subresource === '' && immortal.has(request.name)) {
+          throw admissionForbidden(request, 'this namespace may not be deleted')
+        }
+        return
+      }
+      if (!resource.namespaced || namespace === '') return
+      // Reviews store nothing, so they may ask about a namespace that does not exist.
+      if (resource.virtual && resource.group === authorizationGroup) return
+      const found = reader.get(namespaces, '', namespace)
+      if (found === undefined) throw notFound(namespaces, namespace)
+      if (operation === 'CREATE' && found['status']?.phase === 'Terminating') {
+        throw terminating(request)
+      }
+    },
+  }
+}

@@ -1,0 +1,13 @@
+/** Escalation prevention as the last check of a write: part of the server, not a plugin that can be switched off. */
+import type { CheckEscalation } from '../authz/escalation.ts'
+import type { AdmissionPlugin } from './admission.ts'
+
+export function rbacEscalation(check: CheckEscalation): AdmissionPlugin {
+  return {
+    name: 'RBACEscalation',
+    validate({ operation, object, ...request }) {
+      const isWritten = operation === 'CREATE' || operation === 'UPDATE'
+      return isWritten && object !== undefined ? check({ ...request, object }) : undefined
+    },
+  }
+}

@@ -1,0 +1,182 @@
+/** ServiceAccount: every pod runs as an account that exists, with its token mounted unless it opts out. */
+import type { Dialect } from '../../api/dialect.ts'
+import { labelKey } from '../../api/dialect.ts'
+import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts'
+import { resourcesOf } from '../../api/resources.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { projectedTokenSeconds } from '../authn/service-account-issuer.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import { podSecrets } from '../pod-references.ts'
+import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
+import { admissionForbidden } from './forbid.ts'
+
+const defaultAccount = 'default'
+const volumePrefix = 'kube-api-access-'
+/** A new namespace's default account is made by a controller, which may take a moment. */
+const DEFAULT_ACCOUNT_WAIT_MS = 1500
+/** Letters and digits that form no words (upstream: apimachinery util/rand). */
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
+const FILE_MODE = 0o644
+
+function randomSuffix(clock: Clock): string {
+  return Array.from({ length: 5 }, () =>
+    suffixAlphabet.charAt(Math.floor(clock.random() * suffixAlphabet.length)),
+  ).join('')
+}
+
+/** The token, the cluster's CA and the pod's namespace, as files. */
+function accessVolume(name: string): Volume {
+  return {
+    name,
+    projected: {
+      defaultMode: FILE_MODE,
+      sources: [
+        { serviceAccountToken: { expirationSeconds: projectedTokenSeconds, path: 'token' } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [
+              {
+                path: 'namespace',
+                fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' },
+              },
+            ],
+          },
+        },
+      ],
+    },
+  }
+}
+
+function mountToken(spec: PodSpec, mountPath: string, clock: Clock): void {
+  const existing = spec.volumes?.find(({ name }) => name.startsWith(volumePrefix))
+  const name = existing?.name ?? volumePrefix + randomSuffix(clock)
+  const withMount = (container: Container): Container =>
+    container.volumeMounts?.some((mount) => mount.mountPath === mountPath)
+      ? container
+      : {
+          ...container,
+          volumeMounts: [...(container.volumeMounts ?? []), { name, readOnly: true, mountPath }],
+        }
+  const isMounted = ({ volumeMounts }: Container): boolean =>
+    volumeMounts?.some((mount) => mount.name === name) === true
+  if (spec.initContainers) spec.initContainers = spec.initContainers.map(withMount)
+  spec.containers = spec.containers.map(withMount)
+  const isNeeded = [...(spec.initContainers ?? []), ...spec.containers].some(isMounted)
+  if (existing === undefined && isNeeded) {
+    spec.volumes = [...(spec.volumes ?? []), accessVolume(name)]
+  }
+}
+
+/** Why a mirror pod, which its node makes on its own, is refused. */
+function whyNotMirror(spec: PodSpec): string | undefined {
+  if (spec.serviceAccountName) return 'a mirror pod may not reference service accounts'
+  if (podSecrets(spec).length > 0) return 'a mirror pod may not reference secrets'
+  for (const { persistentVolumeClaim, projected } of spec.volumes ?? []) {
+    if (persistentVolumeClaim) return 'a mirror pod may not reference persistentvolumeclaims'
+    if (projected?.sources?.some(({ serviceAccountToken }) => serviceAccountToken)) {
+      return 'a mirror pod may not use ServiceAccountToken volume projections'
+    }
+  }
+  return undefined
+}
+
+/** Why an account that lists its Secrets does not let the pod use others. */
+function whySecretsExceed(spec: PodSpec, account: ServiceAccount): string | undefined {
+  const name = account.metadata.name ?? ''
+  const mountable = new Set(account.secrets?.map((secret) => secret.name))
+  for (const { secret } of spec.volumes ?? []) {
+    const used = secret?.secretName
+    if (used && !mountable.has(used)) {
+      return `volume with secret.secretName="${used}" is not allowed because service account ${name} does not reference that secret`
+    }
+  }
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+    for (const variable of container.env ?? []) {
+      const used = variable.valueFrom?.secretKeyRef?.name
+      if (used && !mountable.has(used)) {
+        return `container ${container.name} with envVar ${variable.name} referencing secret.secretName="${used}" is not allowed because service account ${name} does not reference that secret`
+      }
+    }
+  }
+  const pullable = new Set(account.imagePullSecrets?.map((secret) => secret.name))
+  for (const [index, { name: used }] of (spec.imagePullSecrets ?? []).entries()) {
+    if (!pullable.has(used)) {
+      return `imagePullSecrets[${index}].name="${used ?? ''}" is not allowed because service account ${name} does not reference that imagePullSecret`
+    }
+  }
+  return undefined
+}
+
+export function serviceAccountAdmission(options: {
+  reader: ObjectReader
+  dialect: Dialect
+  clock: Clock
+}): AdmissionPlugin {
+  const { reader, dialect, clock } = options
+  const { pods, serviceAccounts } = resourcesOf(dialect)
+  const mirrorAnnotation = labelKey(dialect, '', 'config.mirror')
+  const enforceAnnotation = labelKey(dialect, '', 'enforce-mountable-secrets')
+  const mountPath = `/var/run/secrets/${dialect.labelDomain}/serviceaccount`
+
+  /** The account, once it is there; undefined when it is not after a while. */
+  function awaitAccount(namespace: string, name: string): Promise<ServiceAccount | undefined> {
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        cancel()
+        stop()
+        resolve(reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined)
+      }
+      const cancel = clock.after(DEFAULT_ACCOUNT_WAIT_MS, finish)
+      const stop = reader.onChange(serviceAccounts, ({ key, type }) => {
+        if (key === `${namespace}/${name}` && type !== 'DELETED') queueMicrotask(finish)
+      })
+    })
+  }
+
+  function apply(
+    request: AdmissionRequest,
+    spec: PodSpec,
+    account: ServiceAccount | undefined,
+  ): void {
+    const name = spec.serviceAccountName ?? ''
+    if (account === undefined) {
+      const why = `error looking up service account ${request.namespace}/${name}: serviceaccount "${name}" not found`
+      throw admissionForbidden(request, why)
+    }
+    if (account.metadata.annotations?.[enforceAnnotation] === 'true') {
+      const why = whySecretsExceed(spec, account)
+      if (why !== undefined) throw admissionForbidden(request, why)
+    }
+    const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true
+    if (mounts) mountToken(spec, mountPath, clock)
+    if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
+      spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }))
+    }
+  }
+
+  return {
+    name: 'ServiceAccount',
+    mutate(request) {
+      const { operation, resource, subresource, namespace } = request
+      const pod = request.object as Pod | undefined
+      if (operation !== 'CREATE' || resource !== pods || subresource !== '' || !pod?.spec) return
+      const { spec } = pod
+      if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) {
+        const why = whyNotMirror(spec)
+        if (why !== undefined) throw admissionForbidden(request, why)
+        return
+      }
+      const name = spec.serviceAccountName || defaultAccount
+      spec.serviceAccountName = name
+      spec.serviceAccount = name
+      const account = reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined
+      if (account === undefined && name === defaultAccount) {
+        return awaitAccount(namespace, name).then((found) => {
+          apply(request, spec, found)
+        })
+      }
+      apply(request, spec, account)
+    },
+  }
+}
