@@ -22,7 +22,7 @@ import {
 } from '../../machinery/status-error.ts'
 import type { Store } from '../../store/store.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
-import type { AdmissionChain } from '../admission/chain.ts'
+import type { Admission } from '../admission/chain.ts'
 import type { UserInfo } from '../request.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
@@ -48,7 +48,7 @@ export interface RegistryOptions {
   readonly dialect: Dialect
   readonly resources: Resources
   readonly clock: Clock
-  readonly admission: AdmissionChain
+  readonly admission: Admission
   /** Told of every object that was stored; for what expires. */
   readonly onStored?: (resource: Resource, storeKeyText: string, revision: number) => void
 }
@@ -311,8 +311,9 @@ export class Registry {
     return deleteObject(this, request)
   }
 
-  admit(request: AdmissionRequest): Promise<void> {
-    return this.#options.admission.validate(request)
+  /** Lets admission refuse a deletion. */
+  async admitDelete(request: AdmissionRequest): Promise<void> {
+    await this.#options.admission.validate(request)
   }
 
   /**
