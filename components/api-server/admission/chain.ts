@@ -1,6 +1,20 @@
-/** The admission chain: plugins in order, first all that change the draft, later all that only look. */
+/** The admission plugins in upstream's order, and which of them run (`--enable-admission-plugins`, `--disable-...`). */
+import type { Dialect } from '../../api/dialect.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { CheckEscalation } from '../authz/escalation.ts'
+import type { ObjectReader } from '../object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
+import { certificateRequestAdmission } from './certificate-requests.ts'
+import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
+import { namespaceLifecycle } from './namespace-lifecycle.ts'
+import { nodeRestriction } from './node-restriction.ts'
+import { priorityAdmission } from './priority.ts'
+import { rbacEscalation } from './rbac-escalation.ts'
+import { serviceAccountAdmission } from './service-account.ts'
+import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 
+/** First all plugins that change the draft, later all that only look. */
 export interface AdmissionChain {
   /** Lets every plugin change the draft. Throws a StatusError to refuse. Synchronous unless a plugin is not. */
   mutate(request: AdmissionRequest): void | Promise<void>
@@ -31,4 +45,69 @@ export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionCh
       return step === undefined ? [] : [step.bind(plugin)]
     })
   return { mutate: inOrder(ofPhase('mutate')), validate: inOrder(ofPhase('validate')) }
+}
+
+export interface AdmissionDependencies {
+  readonly reader: ObjectReader
+  readonly dialect: Dialect
+  readonly clock: Clock
+  readonly authorizer: Authorizer
+  readonly checkEscalation: CheckEscalation
+}
+
+/** Off unless enabled; all others are on unless disabled, as upstream. */
+const offByDefault: ReadonlySet<string> = new Set(['NodeRestriction'])
+
+/** Every plugin there is, in the order they run. */
+function allPlugins(dependencies: AdmissionDependencies): AdmissionPlugin[] {
+  const { reader, dialect, clock, authorizer } = dependencies
+  const certificates = certificateRequestAdmission(authorizer, dialect)
+  return [
+    namespaceLifecycle(reader, dialect),
+    serviceAccountAdmission({ reader, dialect, clock }),
+    nodeRestriction(reader, dialect),
+    taintNodesByCondition(dialect),
+    priorityAdmission(reader, dialect),
+    defaultTolerationSeconds(dialect),
+    certificates.approval,
+    certificates.signing,
+    certificates.subject,
+  ]
+}
+
+/** The chosen plugins, in order, as a chain. */
+export interface Admission extends AdmissionChain {
+  /** Names of the plugins that run, in order. */
+  readonly plugins: readonly string[]
+}
+
+function checkNames(names: readonly string[], known: readonly string[], flag: string): void {
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length === 0) return
+  throw new Error(
+    `${flag}: plugin ${unknown.map((name) => `"${name}"`).join(', ')} is unknown; known are ${known.join(', ')}`,
+  )
+}
+
+/** Throws an Error for a name that is unknown, or both enabled and disabled. */
+export function createAdmission(
+  flags: { readonly enable?: readonly string[]; readonly disable?: readonly string[] },
+  dependencies: AdmissionDependencies,
+): Admission {
+  const { enable = [], disable = [] } = flags
+  const all = allPlugins(dependencies)
+  const known = all.map(({ name }) => name)
+  checkNames(enable, known, '--enable-admission-plugins')
+  checkNames(disable, known, '--disable-admission-plugins')
+  const both = enable.find((name) => disable.includes(name))
+  if (both !== undefined) {
+    throw new Error(
+      `"${both}" in enable-admission-plugins and disable-admission-plugins overlapped`,
+    )
+  }
+  const chosen = all.filter(
+    ({ name }) => enable.includes(name) || (!offByDefault.has(name) && !disable.includes(name)),
+  )
+  const chain = admissionChain([...chosen, rbacEscalation(dependencies.checkEscalation)])
+  return { plugins: chosen.map(({ name }) => name), ...chain }
 }

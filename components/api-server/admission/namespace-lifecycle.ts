@@ -28,12 +28,7 @@ export function namespaceLifecycle(reader: ObjectReader, dialect: Dialect): Admi
     name: 'NamespaceLifecycle',
     mutate(request) {
       const { operation, resource, namespace } = request
-      if (operation === 'DELETE') {
-        if (resource === namespaces && request.subresource === '' && immortal.has(request.name)) {
-          throw admissionForbidden(request, 'this namespace may not be deleted')
-        }
-        return
-      }
+      if (operation === 'DELETE') return
       if (!resource.namespaced || namespace === '') return
       // Reviews store nothing, so they may ask about a namespace that does not exist.
       if (resource.virtual && resource.group === authorizationGroup) return
@@ -41,6 +36,13 @@ export function namespaceLifecycle(reader: ObjectReader, dialect: Dialect): Admi
       if (found === undefined) throw notFound(namespaces, namespace)
       if (operation === 'CREATE' && found['status']?.phase === 'Terminating') {
         throw terminating(request)
+      }
+    },
+    validate(request) {
+      const { operation, resource, subresource, name } = request
+      if (operation !== 'DELETE' || resource !== namespaces || subresource !== '') return
+      if (immortal.has(name)) {
+        throw admissionForbidden(request, 'this namespace may not be deleted')
       }
     },
   }

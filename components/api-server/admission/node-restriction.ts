@@ -259,16 +259,28 @@ export function nodeRestriction(reader: ObjectReader, dialect: Dialect): Admissi
     [`${apiGroup(dialect, 'resource')}/resourceslices`, slice],
   ])
 
+  function restrict(request: AdmissionRequest): void {
+    const nodeName = nodeNameOf(request.user)
+    if (nodeName === undefined || request.operation === 'CONNECT') return
+    if (nodeName === '') {
+      const why = `could not determine node from user ${goQuote(request.user.name)}`
+      throw admissionForbidden(request, why)
+    }
+    judges.get(`${request.resource.group}/${request.resource.plural}`)?.(nodeName, request)
+  }
+
+  /** What stores no draft of its own passes the second phase only. */
+  const hasDraft = ({ operation, subresource }: AdmissionRequest): boolean =>
+    operation === 'UPDATE' || (operation === 'CREATE' && subresource === '')
+
   return {
     name: 'NodeRestriction',
+    // In the first phase, as upstream: what later plugins add is not the node's doing.
     mutate(request) {
-      const nodeName = nodeNameOf(request.user)
-      if (nodeName === undefined || request.operation === 'CONNECT') return
-      if (nodeName === '') {
-        const why = `could not determine node from user ${goQuote(request.user.name)}`
-        throw admissionForbidden(request, why)
-      }
-      judges.get(`${request.resource.group}/${request.resource.plural}`)?.(nodeName, request)
+      if (hasDraft(request)) restrict(request)
+    },
+    validate(request) {
+      if (!hasDraft(request)) restrict(request)
     },
   }
 }
