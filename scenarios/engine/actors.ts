@@ -1,0 +1,70 @@
+/** Actors: who makes a request in a scenario. */
+import type { Resources } from '../../components/api/resources.ts'
+import type { Client } from '../../components/client/client.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
+import type { Identity } from '../../cluster/cluster-client.ts'
+import { choice, either, list, object, optional, string } from './shape.ts'
+import type { ShapeType } from './shape.ts'
+
+export const actorShape = either(
+  choice('admin', 'anonymous'),
+  object({
+    /** A user with a certificate of the cluster's CA. */
+    user: optional(string),
+    groups: optional(list(string)),
+    /** A bearer token: a bootstrap token, or any other. */
+    token: optional(string),
+    /** `namespace/name`: with a token that the API server issues. */
+    serviceAccount: optional(string),
+    /** The identity that the agent of that node has. */
+    node: optional(string),
+  }),
+)
+
+export type Actor = ShapeType<typeof actorShape>
+
+async function serviceAccountToken(
+  client: Client,
+  resources: Resources,
+  account: string,
+): Promise<string> {
+  const [namespace = 'default', name = ''] = account.split('/')
+  const answer = await client
+    .resource(resources.serviceAccounts)
+    .createSubresource({ namespace, name }, 'token', {
+      apiVersion: `${resources.tokenReviews.group}/v1`,
+      kind: 'TokenRequest',
+      metadata: {},
+      spec: { expirationSeconds: 3600 },
+    })
+  return (answer['status'] as { token: string }).token
+}
+
+/** A client as that actor, and what names the actor in a cache of clients. */
+export async function clientOf(
+  actor: Actor,
+  options: { cluster: Cluster; resources: Resources },
+): Promise<Client> {
+  const { cluster, resources } = options
+  const as = (identity: Identity): Client => cluster.clientAs(identity)
+  if (typeof actor === 'string') return as(actor)
+  if (actor.token !== undefined) return as({ token: actor.token })
+  if (actor.serviceAccount !== undefined) {
+    return as({ token: await serviceAccountToken(cluster.client, resources, actor.serviceAccount) })
+  }
+  if (actor.node !== undefined) {
+    return as({ user: `system:node:${actor.node}`, groups: ['system:nodes'] })
+  }
+  if (actor.user === undefined)
+    throw new Error('an actor needs user, token, serviceAccount or node')
+  return as({ user: actor.user, groups: actor.groups ?? [] })
+}
+
+export function describeActor(actor: Actor): string {
+  if (typeof actor === 'string') return actor
+  if (actor.token !== undefined) return 'the bearer of a token'
+  return (
+    actor.serviceAccount ??
+    (actor.node === undefined ? `user ${actor.user ?? '?'}` : `node ${actor.node}`)
+  )
+}

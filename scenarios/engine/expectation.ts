@@ -1,0 +1,93 @@
+/** Expectation: what a selection of objects should be like, judged state by state. PURE. */
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { either, integer, object, optional } from './shape.ts'
+import type { ShapeType } from './shape.ts'
+import { brief, missingFrom } from './subset.ts'
+import { parseCondition } from './where.ts'
+import type { Condition } from './where.ts'
+import { describeObject } from './find-resource.ts'
+
+export const countShape = either(
+  integer,
+  object({ atLeast: optional(integer), atMost: optional(integer) }),
+)
+
+export interface Expectation {
+  /** Conditions that an object has to fulfil, all of them. */
+  readonly where: readonly string[]
+  /** What an object has to hold at least. */
+  readonly match?: unknown
+  /** How many objects fulfil all that; without it every selected one has to, and there has to be one. */
+  readonly count?: ShapeType<typeof countShape> | undefined
+  /** No object fulfils all that. */
+  readonly absent: boolean
+}
+
+export interface Verdict {
+  readonly holds: boolean
+  /** What is there, object by object, with what keeps it from fulfilling the expectation. */
+  readonly report: () => string[]
+}
+
+function faults(one: KubeObject, conditions: readonly Condition[], match: unknown): string[] {
+  const unmet = conditions.flatMap((condition) => {
+    const { holds, values } = condition.test(one)
+    if (holds) return []
+    const is =
+      values.length === 0 ? 'nothing is there' : values.map((value) => brief(value)).join(', ')
+    return [`${condition.text}: it is ${is}`]
+  })
+  const missing = match === undefined ? [] : missingFrom(one, match)
+  const differing = missing.map(
+    ({ path, wanted, got }) => `${path}: wanted ${brief(wanted)}, got ${brief(got)}`,
+  )
+  return [...unmet, ...differing]
+}
+
+function countHolds(count: Expectation['count'], good: number): boolean {
+  if (typeof count === 'number') return good === count
+  const { atLeast = 0, atMost = Infinity } = count ?? {}
+  return good >= atLeast && good <= atMost
+}
+
+/** Compiles an expectation. Throws a WhereError when a condition cannot be read. */
+export function createJudge(expectation: Expectation): (objects: readonly KubeObject[]) => Verdict {
+  const conditions = expectation.where.map(parseCondition)
+  const { match, count, absent } = expectation
+  return (objects) => {
+    const judged = objects.map((one) => ({ one, why: faults(one, conditions, match) }))
+    const good = judged.filter(({ why }) => why.length === 0).length
+    const holds = absent
+      ? good === 0
+      : count === undefined
+        ? good > 0 && good === objects.length
+        : countHolds(count, good)
+    const report = (): string[] => {
+      if (judged.length === 0) return ['no such object']
+      const shown = judged
+        .slice(0, 10)
+        .flatMap(({ one, why }) => [
+          `${describeObject(one)}${why.length === 0 ? ' fulfils it' : ''}`,
+          ...why.map((line) => `  ${line}`),
+        ])
+      const more = judged.length > 10 ? [`and ${judged.length - 10} more objects`] : []
+      const total = count === undefined ? [] : [`${good} of ${judged.length} objects fulfil it`]
+      return [...total, ...shown, ...more]
+    }
+    return { holds, report }
+  }
+}
+
+/** The expectation as lines of text. */
+export function describeExpectation({ where, match, count, absent }: Expectation): string[] {
+  const lines = [...where]
+  if (match !== undefined) lines.push(`holds ${brief(match, 400)}`)
+  if (absent) lines.push('there is no such object')
+  if (typeof count === 'number') lines.push(`exactly ${count} such objects`)
+  else if (count !== undefined) {
+    const { atLeast, atMost } = count
+    if (atLeast !== undefined) lines.push(`at least ${atLeast} such objects`)
+    if (atMost !== undefined) lines.push(`at most ${atMost} such objects`)
+  }
+  return lines
+}

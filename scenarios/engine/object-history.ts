@@ -1,0 +1,71 @@
+/** Object history: what a watch saw, told as changes from one state to the next. */
+import type { WatchEvent } from '../../components/client/resource-client.ts'
+import { keyOf } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { brief, differences } from './subset.ts'
+
+/** Fields that change with every write and tell nothing. */
+const noise = /^metadata\.(resourceVersion|managedFields)/
+const mostLines = 40
+const mostDifferences = 8
+
+export interface ObjectHistory {
+  /** The state of a list: the start, or the first state after the server was lost. */
+  listed(objects: Iterable<KubeObject>): void
+  seen(event: WatchEvent): void
+  trouble(error: Error): void
+  /** One line per change, each with the time since the start. */
+  lines(): string[]
+}
+
+export function createObjectHistory(now: () => number): ObjectHistory {
+  const startedMs = now()
+  const last = new Map<string, KubeObject>()
+  const lines: string[] = []
+  const add = (text: string): void => {
+    lines.push(`+${((now() - startedMs) / 1000).toFixed(1)} s  ${text}`)
+  }
+  const changed = (key: string, before: KubeObject, after: KubeObject): void => {
+    const found = differences(before, after).filter(({ path }) => !noise.test(path))
+    const told = found
+      .slice(0, mostDifferences)
+      .map(({ path, wanted, got }) => `${path}: ${brief(wanted, 60)} -> ${brief(got, 60)}`)
+    if (found.length > told.length) told.push(`and ${found.length - told.length} more`)
+    if (told.length > 0) add(`${key} changed: ${told.join('; ')}`)
+  }
+  return {
+    listed: (objects) => {
+      const before = new Map(last)
+      last.clear()
+      for (const object of objects) {
+        const key = keyOf(object)
+        last.set(key, object)
+        const old = before.get(key)
+        if (old !== undefined) changed(key, old, object)
+        else add(`${key} was there`)
+      }
+      for (const key of before.keys()) if (!last.has(key)) add(`${key} was gone`)
+    },
+    seen: ({ type, object }) => {
+      const key = keyOf(object)
+      const before = last.get(key)
+      if (type === 'DELETED') {
+        last.delete(key)
+        add(`${key} deleted`)
+        return
+      }
+      last.set(key, object)
+      if (before === undefined) add(`${key} added`)
+      else changed(key, before, object)
+    },
+    trouble: (error) => add(`the server was lost: ${error.message}`),
+    lines: () =>
+      lines.length <= mostLines
+        ? [...lines]
+        : [
+            ...lines.slice(0, 10),
+            `... ${lines.length - mostLines} changes left out ...`,
+            ...lines.slice(10 - mostLines),
+          ],
+  }
+}

@@ -1,0 +1,177 @@
+/** Scenario: a cluster story with checks, as read from a YAML file; what is wrong in the file is said with file, line and path. */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { nearestName } from '../../components/component-base/flags.ts'
+import { programs } from '../../cluster/cluster-config.ts'
+import {
+  anything,
+  choice,
+  duration,
+  integer,
+  mapping,
+  object,
+  optional,
+  record,
+  string,
+} from './shape.ts'
+import type { Issue, Shape, ShapeType } from './shape.ts'
+import { ScenarioStep } from './step.ts'
+import type { StepKind } from './step.ts'
+import { createStepKinds } from './step-kinds.ts'
+import { parseLocated, YamlError } from './yaml.ts'
+import type { Path } from './yaml.ts'
+
+const flagsOf = record(string)
+
+const clusterShape = object({
+  nodes: optional(integer),
+  simulatedNodes: optional(integer),
+  dialect: optional(choice('kubernetes', 'svc')),
+  /** Further flags, by component. */
+  flags: optional(
+    object(
+      Object.fromEntries(programs.map((program) => [program, optional(flagsOf)])) as Record<
+        (typeof programs)[number],
+        ReturnType<typeof optional<Record<string, string>>>
+      >,
+    ),
+  ),
+})
+
+export type ScenarioCluster = ShapeType<typeof clusterShape>
+
+export interface Scenario {
+  /** The file's name without `.yaml`. */
+  readonly name: string
+  readonly file: string
+  readonly description: string
+  readonly cluster: ScenarioCluster
+  /** For the whole story, its cluster's start not counted. */
+  readonly timeoutMs: number
+  readonly variables: Readonly<Record<string, unknown>>
+  readonly steps: readonly ScenarioStep[]
+}
+
+/** A file that is no scenario; one line per fault, each with file, line and path. */
+export class ScenarioError extends Error {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[], cause?: unknown) {
+    super(faults.join('\n'), cause === undefined ? undefined : { cause })
+    this.name = 'ScenarioError'
+    this.faults = faults
+  }
+}
+
+/** A step is a mapping with the name of its kind, and a title under `name` if it wants one. */
+function checkStep(
+  value: unknown,
+  at: { path: Path; issues: Issue[]; kinds: readonly StepKind[] },
+): ScenarioStep | undefined {
+  const { path, issues, kinds } = at
+  const step = mapping.check(value, path, issues)
+  if (step === undefined) return undefined
+  const { name, ...rest } = step
+  const [key, ...others] = Object.keys(rest)
+  const names = kinds.map((kind) => kind.name)
+  if (key === undefined) {
+    issues.push({ path, message: `the step does nothing; it needs one of ${names.join(', ')}` })
+    return undefined
+  }
+  if (others.length > 0) {
+    issues.push({ path, message: `one step is one thing, this has ${[key, ...others].join(', ')}` })
+    return undefined
+  }
+  const kind = kinds.find((one) => one.name === key)
+  if (kind === undefined) {
+    const nearest = nearestName(key, names)
+    const hint =
+      nearest === undefined ? `known are ${names.join(', ')}` : `did you mean ${nearest}?`
+    issues.push({ path: [...path, key], message: `unknown step; ${hint}` })
+    return undefined
+  }
+  const before = issues.length
+  const params = kind.shape.check(rest[key], [...path, key], issues)
+  if (issues.length > before) return undefined
+  const title = typeof name === 'string' ? name : kind.title(params)
+  return new ScenarioStep({ kind, params, title, path })
+}
+
+function createStepsShape(): Shape<ScenarioStep[]> {
+  const shape: Shape<ScenarioStep[]> = {
+    what: 'a list of steps',
+    check: (value, path, issues) => {
+      if (!Array.isArray(value)) {
+        issues.push({ path, message: 'must be a list of steps' })
+        return []
+      }
+      return value
+        .map((one: unknown, index) => checkStep(one, { path: [...path, index], issues, kinds }))
+        .filter((step) => step !== undefined)
+    },
+  }
+  const kinds = createStepKinds(shape)
+  return shape
+}
+
+const defaultTimeoutMs = 120_000
+
+/** `steps[2].expect.within` */
+function pathText(path: Path): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`,
+    )
+    .join('')
+}
+
+/** Reads a scenario from text. Throws a ScenarioError. */
+export function parseScenario(text: string, file: string): Scenario {
+  let document
+  try {
+    document = parseLocated(text)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw new ScenarioError([`${file}:${error.line}: ${error.message}`], error)
+  }
+  const shape = object({
+    description: string,
+    cluster: optional(clusterShape),
+    timeout: optional(duration),
+    variables: optional(record(anything)),
+    steps: createStepsShape(),
+  })
+  const issues: Issue[] = []
+  const checked = shape.check(document.value, [], issues)
+  if (issues.length > 0) {
+    throw new ScenarioError(
+      issues.map(({ path, message }) => {
+        const where = path.length === 0 ? '' : ` ${pathText(path)}:`
+        return `${file}:${document.lineOf(path)}:${where} ${message}`
+      }),
+    )
+  }
+  return {
+    name: basename(file).replace(/\.ya?ml$/, ''),
+    file,
+    description: checked.description.trim(),
+    cluster: checked.cluster ?? {},
+    timeoutMs: checked.timeout ?? defaultTimeoutMs,
+    variables: checked.variables ?? {},
+    steps: checked.steps,
+  }
+}
+
+/** Reads a scenario file. Throws a ScenarioError, also when it cannot be read. */
+export function readScenario(file: string): Scenario {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ScenarioError(
+      [`${file}: ${code === 'ENOENT' ? 'no such file' : String(code)}`],
+      error,
+    )
+  }
+  return parseScenario(text, file)
+}

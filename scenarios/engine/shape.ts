@@ -1,0 +1,177 @@
+/** Shapes: what a scenario file may hold, declared once; checking a value against one gives typed data or a list of issues. */
+import { nearestName, parseDuration } from '../../components/component-base/flags.ts'
+import type { Path } from './yaml.ts'
+
+export interface Issue {
+  readonly path: Path
+  readonly message: string
+}
+
+/** Checks a value; adds what is wrong to `issues` and then returns nothing of use. */
+export interface Shape<T> {
+  /** As in messages: `a string`. */
+  readonly what: string
+  /** For documentation: fields of an object shape. */
+  readonly fields?: Readonly<Record<string, Shape<unknown>>>
+  check(value: unknown, path: Path, issues: Issue[]): T
+}
+
+export type ShapeType<S> = S extends Shape<infer T> ? T : never
+
+function found(value: unknown): string {
+  if (value === null) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  return JSON.stringify(value)
+}
+
+function simple<T>(what: string, test: (value: unknown) => T | undefined): Shape<T> {
+  return {
+    what,
+    check: (value, path, issues) => {
+      const result = test(value)
+      if (result === undefined)
+        issues.push({ path, message: `must be ${what}, not ${found(value)}` })
+      return result as T
+    },
+  }
+}
+
+export const string: Shape<string> = simple('a string', (value) =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : undefined,
+)
+export const boolean: Shape<boolean> = simple('true or false', (value) =>
+  typeof value === 'boolean' ? value : undefined,
+)
+export const integer: Shape<number> = simple('a whole number', (value) =>
+  Number.isInteger(value) ? (value as number) : undefined,
+)
+/** `4s`, `1m30s`, `200ms`; in milliseconds. */
+export const duration: Shape<number> = simple('a duration such as 4s or 200ms', (value) =>
+  typeof value === 'string' ? parseDuration(value) : undefined,
+)
+/** Any JSON value. */
+export const anything: Shape<unknown> = { what: 'any value', check: (value) => value }
+
+export const mapping: Shape<Record<string, unknown>> = simple('a mapping', (value) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined,
+)
+
+/** An API object as it is written in manifests. */
+export const manifest: Shape<Record<string, unknown>> = {
+  what: 'an object with kind and metadata',
+  check: (value, path, issues) => {
+    const object = mapping.check(value, path, issues) ?? {}
+    for (const field of ['kind', 'metadata']) {
+      if (object[field] === undefined) issues.push({ path, message: `the object has no ${field}` })
+    }
+    return object
+  },
+}
+
+export function choice<const C extends string>(...choices: readonly C[]): Shape<C> {
+  return simple(`one of ${choices.join(', ')}`, (value) => choices.find((one) => one === value))
+}
+
+export function list<T>(item: Shape<T>): Shape<T[]> {
+  return {
+    what: `a list of ${item.what}`,
+    check: (value, path, issues) => {
+      if (!Array.isArray(value)) {
+        issues.push({ path, message: `must be a list, not ${found(value)}` })
+        return []
+      }
+      return value.map((one: unknown, index) => item.check(one, [...path, index], issues))
+    },
+  }
+}
+
+/** One of them, or a list of them. */
+export function oneOrMore<T>(item: Shape<T>): Shape<T[]> {
+  const many = list(item)
+  return {
+    what: `${item.what}, or a list of them`,
+    check: (value, path, issues) =>
+      Array.isArray(value) ? many.check(value, path, issues) : [item.check(value, path, issues)],
+  }
+}
+
+export function record<T>(item: Shape<T>): Shape<Record<string, T>> {
+  return {
+    what: `a mapping to ${item.what}`,
+    check: (value, path, issues) => {
+      const entries = Object.entries(mapping.check(value, path, issues) ?? {})
+      return Object.fromEntries(
+        entries.map(([key, one]) => [key, item.check(one, [...path, key], issues)]),
+      )
+    },
+  }
+}
+
+/** The first shape that fits; when none does, the issues are those of the first. */
+export function either<A, B>(first: Shape<A>, second: Shape<B>): Shape<A | B> {
+  return {
+    what: `${first.what}, or ${second.what}`,
+    check: (value, path, issues) => {
+      const ofFirst: Issue[] = []
+      const one = first.check(value, path, ofFirst)
+      if (ofFirst.length === 0) return one
+      const ofSecond: Issue[] = []
+      const other = second.check(value, path, ofSecond)
+      if (ofSecond.length === 0) return other
+      issues.push(...(typeof value === 'object' && value !== null ? ofSecond : ofFirst))
+      return one
+    },
+  }
+}
+
+/** A field that may be left out. */
+export interface Optional<T> extends Shape<T | undefined> {
+  readonly isOptional: true
+}
+
+export function optional<T>(shape: Shape<T>): Optional<T> {
+  return { ...shape, isOptional: true }
+}
+
+type Fields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>
+type OptionalKeys<F extends Fields> = {
+  [K in keyof F]: F[K] extends { isOptional: true } ? K : never
+}[keyof F]
+export type ObjectOf<F extends Fields> = {
+  readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ShapeType<F[K]>
+} & { readonly [K in OptionalKeys<F>]?: Exclude<ShapeType<F[K]>, undefined> }
+
+/** A mapping with exactly these fields; an unknown one is an issue that names the nearest known one. */
+export function object<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
+  const names = Object.keys(fields)
+  return {
+    what: 'a mapping',
+    fields,
+    check: (value, path, issues) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        const message = `must be a mapping with ${names.join(', ')}, not ${found(value)}`
+        issues.push({ path, message })
+        return {} as ObjectOf<F>
+      }
+      const result: Record<string, unknown> = {}
+      for (const [name, one] of Object.entries(value)) {
+        const shape = fields[name]
+        if (shape === undefined) {
+          const nearest = nearestName(name, names)
+          const hint =
+            nearest === undefined ? `known are ${names.join(', ')}` : `did you mean ${nearest}?`
+          issues.push({ path: [...path, name], message: `unknown field; ${hint}` })
+        } else result[name] = shape.check(one, [...path, name], issues)
+      }
+      for (const [name, shape] of Object.entries(fields)) {
+        if (!('isOptional' in shape) && !Object.hasOwn(value, name)) {
+          issues.push({ path, message: `${name} is missing: ${shape.what}` })
+        }
+      }
+      return result as ObjectOf<F>
+    },
+  }
+}

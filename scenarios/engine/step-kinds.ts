@@ -1,0 +1,40 @@
+/** Step kinds: the explicit list of everything a scenario can do. A new kind is one file in steps/ and one line here. */
+import type { Shape } from './shape.ts'
+import type { ScenarioStep, StepKind } from './step.ts'
+import { apply } from './steps/apply.ts'
+import { checkpoint } from './steps/checkpoint.ts'
+import { component, node } from './steps/component.ts'
+import { create } from './steps/create.ts'
+import { deleteStep } from './steps/delete.ts'
+import { expect } from './steps/expect.ts'
+import { join } from './steps/join.ts'
+import { kubectl } from './steps/kubectl.ts'
+import { patch } from './steps/patch.ts'
+import { createRepeat } from './steps/repeat.ts'
+import { request } from './steps/request.ts'
+import { sleep } from './steps/sleep.ts'
+import { createTogether } from './steps/together.ts'
+import { token } from './steps/token.ts'
+import { createWriters } from './steps/writers.ts'
+
+/** `steps` is the shape of a list of steps, for the kinds that hold others. */
+export function createStepKinds(steps: Shape<ScenarioStep[]>): readonly StepKind[] {
+  return [
+    create,
+    apply,
+    patch,
+    deleteStep,
+    expect,
+    request,
+    node,
+    component,
+    join,
+    token,
+    checkpoint,
+    createWriters(steps),
+    createRepeat(steps),
+    createTogether(steps),
+    kubectl,
+    sleep,
+  ]
+}

@@ -1,0 +1,27 @@
+/** apply: creates objects, or merges what is written into those that exist. */
+import { isStatusError } from '../../../components/machinery/status-error.ts'
+import { describeObject, findResource, placed } from '../find-resource.ts'
+import { manifest, oneOrMore } from '../shape.ts'
+import { defineStep } from '../step.ts'
+
+export const apply = defineStep({
+  name: 'apply',
+  summary: 'creates an object, or merges it into the one that exists; takes a list too',
+  shape: oneOrMore(manifest),
+  title: (objects) => `apply ${objects.map(describeObject).join(', ')}`,
+  run: async (objects, { client, resources, signal }) => {
+    for (const written of objects) {
+      const { kind, apiVersion } = written as { kind: string; apiVersion?: string }
+      const resource = findResource(resources, { kind, apiVersion })
+      const object = placed(resource, written)
+      const { namespace, name = '' } = object.metadata
+      const verbs = client.resource(resource)
+      try {
+        await verbs.create(object, { signal })
+      } catch (error) {
+        if (!isStatusError(error, 'AlreadyExists')) throw error
+        await verbs.patch({ namespace, name }, object, { type: 'merge', signal })
+      }
+    }
+  },
+})

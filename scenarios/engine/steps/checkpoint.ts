@@ -1,0 +1,120 @@
+/** checkpoint: asks a pod's node agent for a checkpoint of a container, and looks at the archive it made. */
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { nodeNames } from '../../../cluster/cluster-config.ts'
+import { createRestClient } from '../../../components/client/rest-client.ts'
+import { isStatusError } from '../../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { boolean, integer, object, optional, string } from '../shape.ts'
+import { AssertionFailure, defineStep } from '../step.ts'
+import type { StepContext } from '../step.ts'
+
+/** Where the agent of a node listens, from what its Node says. */
+function agentUrl(node: KubeObject): string {
+  const status = node['status'] as {
+    addresses?: { type: string; address: string }[]
+    daemonEndpoints?: { kubeletEndpoint?: { Port: number } }
+  }
+  const address = status.addresses?.find((one) => one.type === 'InternalIP')?.address
+  const port = status.daemonEndpoints?.kubeletEndpoint?.Port
+  if (address === undefined || port === undefined) {
+    throw new Error(`node ${node.metadata.name ?? ''} does not say where its agent listens`)
+  }
+  return `https://${address.includes(':') ? `[${address}]` : address}:${port}`
+}
+
+async function nodeOfPod(
+  { client, resources }: StepContext,
+  pod: { namespace: string; name: string },
+): Promise<KubeObject> {
+  const found = await client.resource(resources.pods).get(pod)
+  const name = (found['spec'] as { nodeName?: string }).nodeName
+  if (name === undefined) throw new Error(`pod ${pod.name} is not bound to a node`)
+  return await client.resource(resources.nodes).get({ name })
+}
+
+/** What is wrong with the archive; its name, its format and who may read it are promised. */
+function faultsOfArchive(path: string, namePattern: RegExp): string[] {
+  const faults: string[] = []
+  if (!namePattern.test(path)) faults.push(`${path} is not named like ${String(namePattern)}`)
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) return [...faults, `${path} is not there`]
+  if ((stat.mode & 0o077) !== 0)
+    faults.push(`others may read it: mode ${(stat.mode & 0o777).toString(8)}`)
+  // POSIX tar: the magic of every header block stands at byte 257.
+  if (readFileSync(path).toString('latin1', 257, 262) !== 'ustar')
+    faults.push('it is no tar archive')
+  return faults
+}
+
+export const checkpoint = defineStep({
+  name: 'checkpoint',
+  summary:
+    'checkpoints a container through its node agent: pod, container, namespace; expect status',
+  shape: object({
+    namespace: optional(string),
+    pod: string,
+    container: string,
+    /** Without credentials. */
+    anonymous: optional(boolean),
+    /** The node to ask, when not the one the pod is bound to. */
+    node: optional(string),
+    status: optional(integer),
+  }),
+  title: ({ pod, container }) => `checkpoint container ${container} of pod ${pod}`,
+  run: async (params, context) => {
+    const { cluster, client, resources, signal, note } = context
+    const { namespace = 'default', pod, container, status: wanted = 200 } = params
+    const node =
+      params.node === undefined
+        ? await nodeOfPod(context, { namespace, name: pod })
+        : await client.resource(resources.nodes).get({ name: params.node })
+    const pki = (file: string): string => readFileSync(join(cluster.paths.pki, file), 'utf8')
+    const agent = createRestClient({
+      server: agentUrl(node),
+      ca: pki('ca.crt'),
+      // An agent's serving certificate may be its own, as upstream's default is; the archive is what is checked here.
+      insecureSkipVerify: true,
+      credentials:
+        params.anonymous === true ? {} : { cert: pki('admin.crt'), key: pki('admin.key') },
+    })
+    try {
+      const path = `/checkpoint/${namespace}/${pod}/${container}`
+      const answer = await agent.bytes({ method: 'POST', path, signal }).then(
+        ({ status, body }) => ({ status, text: body.toString() }),
+        (error: unknown) => {
+          if (!isStatusError(error)) throw error
+          return { status: error.code, text: error.message }
+        },
+      )
+      if (answer.status !== wanted) {
+        throw new AssertionFailure({
+          message: `the answer to POST ${path} is not as expected`,
+          expected: [`status ${wanted}`],
+          actual: [`status ${answer.status}`, answer.text.slice(0, 500)],
+        })
+      }
+      if (wanted !== 200) return
+      const { items = [] } = JSON.parse(answer.text) as { items?: string[] }
+      const [archive] = items
+      const name = node.metadata.name ?? ''
+      const owner = cluster.config.nodes.find((one) => nodeNames(one).includes(name))
+      const folder = join(cluster.paths.nodes, owner?.name ?? name)
+      const pattern = new RegExp(
+        `^${folder}/.*checkpoints/checkpoint-${pod}_${namespace}-${container}-.+\\.tar$`,
+      )
+      const faults =
+        archive === undefined ? ['no archive was named'] : faultsOfArchive(archive, pattern)
+      if (faults.length > 0) {
+        throw new AssertionFailure({
+          message: 'the archive is not as promised',
+          expected: ["a tar archive in the agent's root directory, readable by its owner alone"],
+          actual: faults,
+        })
+      }
+      note(`archive: ${archive ?? ''}`)
+    } finally {
+      agent.close()
+    }
+  },
+})

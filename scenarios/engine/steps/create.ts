@@ -1,0 +1,18 @@
+/** create: creates objects; one that exists already is a failure. */
+import { describeObject, findResource, placed } from '../find-resource.ts'
+import { manifest, oneOrMore } from '../shape.ts'
+import { defineStep } from '../step.ts'
+
+export const create = defineStep({
+  name: 'create',
+  summary: 'creates an object, or a list of them',
+  shape: oneOrMore(manifest),
+  title: (objects) => `create ${objects.map(describeObject).join(', ')}`,
+  run: async (objects, { client, resources, signal }) => {
+    for (const object of objects) {
+      const { kind, apiVersion } = object as { kind: string; apiVersion?: string }
+      const resource = findResource(resources, { kind, apiVersion })
+      await client.resource(resource).create(placed(resource, object), { signal })
+    }
+  },
+})

@@ -1,0 +1,116 @@
+/** join: starts a node agent by hand, with whatever token, pin and server it is given, and sees it join or say why not. */
+import { mkdirSync, watch } from 'node:fs'
+import { join as joinPath } from 'node:path'
+import { startChild } from '../../../cluster/child-process.ts'
+import type { Child } from '../../../cluster/child-process.ts'
+import { lastLines } from '../../../cluster/log-tail.ts'
+import { planNode } from '../../../cluster/plan.ts'
+import { writeTokenFile } from '../../../cluster/prepare.ts'
+import { clusterMarker } from '../../../cluster/process-identity.ts'
+import { builtPrograms } from '../../../cluster/programs.ts'
+import { duration, object, optional, string } from '../shape.ts'
+import type { ShapeType } from '../shape.ts'
+import { AssertionFailure, defineStep } from '../step.ts'
+import type { StepContext } from '../step.ts'
+
+const shape = object({
+  node: string,
+  token: optional(string),
+  /** `sha256:<hex>`; the cluster's own unless given. */
+  pin: optional(string),
+  /** The cluster's own unless given. */
+  server: optional(string),
+  /** A part of what the agent has to say (a regular expression), instead of joining. */
+  fails: optional(string),
+  within: optional(duration),
+})
+type Params = ShapeType<typeof shape>
+
+const defaultWithinMs = 5000
+
+async function startAgent(
+  params: Params,
+  { cluster, clock }: StepContext,
+): Promise<{ child: Child; logFile: string }> {
+  const { paths } = cluster
+  const config = { ...cluster.config, caHash: params.pin ?? cluster.config.caHash }
+  const spec = planNode({ name: params.node }, config, paths)
+  for (const folder of spec.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const file of spec.files) {
+    if (file.kind === 'bootstrap-token') await writeTokenFile(file.path, params.token)
+  }
+  const args = spec.args.map((arg) =>
+    params.server !== undefined && arg.startsWith('--server=') ? `--server=${params.server}` : arg,
+  )
+  const logFile = joinPath(paths.logs, `${params.node}.log`)
+  const child = startChild(
+    {
+      name: params.node,
+      command: process.execPath,
+      args: [...spec.nodeOptions, joinPath(builtPrograms().folder, `${spec.program}.js`), ...args],
+      environment: { [clusterMarker]: config.id },
+      logFile,
+      readyTimeoutMs: 60_000,
+      stopTimeoutMs: 5000,
+    },
+    clock,
+  )
+  return { child, logFile }
+}
+
+/** Resolves when a line of the log matches; the agent may have ended by then, or still try. */
+function untilLogged(logFile: string, pattern: RegExp, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (!lastLines(logFile, 200).some((line) => pattern.test(line))) return
+      watcher.close()
+      resolve()
+    }
+    const watcher = watch(logFile, look)
+    signal.addEventListener('abort', () => {
+      watcher.close()
+      reject(signal.reason as Error)
+    })
+    look()
+  })
+}
+
+export const join = defineStep({
+  name: 'join',
+  summary:
+    'starts a node agent by hand: node, token, pin, server; it joins, or `fails` with these words',
+  shape,
+  title: ({ node, fails }) =>
+    fails === undefined ? `node ${node} joins` : `node ${node} cannot join: ${fails}`,
+  run: async (params, context) => {
+    const { clock, onEnd, cluster } = context
+    const { within = defaultWithinMs, fails, node } = params
+    const { child, logFile } = await startAgent(params, context)
+    const stopped = async (): Promise<void> => void (await child.stop())
+    const late = new AbortController()
+    const cancel = clock.after(within, () => late.abort(new Error(`not within ${within / 1000} s`)))
+    try {
+      if (fails === undefined) {
+        onEnd(stopped)
+        await cluster.waitForNodes([{ name: node }], { waitMs: within })
+        return
+      }
+      const signal = AbortSignal.any([context.signal, late.signal])
+      await untilLogged(logFile, new RegExp(fails), signal)
+      await stopped()
+    } catch (error) {
+      await stopped()
+      throw new AssertionFailure({
+        message: fails === undefined ? `node ${node} did not join` : 'the agent did not say why',
+        expected: [
+          fails === undefined ? 'a Ready node' : `a line with ${fails}`,
+          `within ${within / 1000} s`,
+        ],
+        actual: [error instanceof Error ? error.message : String(error), ...lastLines(logFile, 15)],
+        cause: error,
+      })
+    } finally {
+      cancel()
+    }
+  },
+})

@@ -1,0 +1,22 @@
+/** repeat: the same steps several times. */
+import { integer, object } from '../shape.ts'
+import type { Shape } from '../shape.ts'
+import { defineStep } from '../step.ts'
+import type { ScenarioStep, StepKind } from '../step.ts'
+
+/** `steps` is the shape of a list of steps of any kind, this one among them. */
+export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
+  return defineStep({
+    name: 'repeat',
+    summary: 'runs steps several times: times, steps; the variable `round` counts from 1',
+    shape: object({ times: integer, steps }),
+    title: ({ times, steps: inner }) =>
+      `${times} times: ${inner.map((one) => one.title).join('; ')}`,
+    run: async (params, { runSteps, variables }) => {
+      for (let round = 1; round <= params.times; round += 1) {
+        variables.set('round', round)
+        await runSteps(params.steps)
+      }
+    },
+  })
+}

@@ -1,0 +1,112 @@
+/** request: one HTTP request as a given user, and what has to come back. */
+import { isStatusError } from '../../../components/machinery/status-error.ts'
+import { actorShape, describeActor } from '../actors.ts'
+import { anything, integer, object, oneOrMore, optional, record, string } from '../shape.ts'
+import type { ShapeType } from '../shape.ts'
+import { AssertionFailure, defineStep } from '../step.ts'
+import { brief, missingFrom } from '../subset.ts'
+import { parseCondition, parsePath, valuesAt } from '../where.ts'
+
+const shape = object({
+  as: optional(actorShape),
+  method: optional(string),
+  path: string,
+  headers: optional(record(string)),
+  contentType: optional(string),
+  body: optional(anything),
+  expect: optional(
+    object({
+      status: optional(integer),
+      /** Of the Status body: `Forbidden`, `NotFound`. */
+      reason: optional(string),
+      /** A part of the Status message, or of the body's text. */
+      contains: optional(string),
+      where: optional(oneOrMore(string)),
+      match: optional(anything),
+    }),
+  ),
+  save: optional(record(string)),
+})
+type Params = ShapeType<typeof shape>
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly body: unknown
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined // not every answer is JSON
+  }
+}
+
+/** What is wrong with the answer, line by line. */
+function faultsOf(answer: Answer, expected: NonNullable<Params['expect']>): string[] {
+  const faults: string[] = []
+  const { status = 200, reason, contains, where = [], match } = expected
+  const isExpected = status === 200 ? answer.status < 300 : answer.status === status
+  if (!isExpected) faults.push(`status ${answer.status}`)
+  const got = (answer.body as { reason?: string } | undefined)?.reason
+  if (reason !== undefined && got !== reason) faults.push(`reason ${got ?? 'none'}`)
+  if (contains !== undefined && !answer.text.includes(contains)) faults.push('other text')
+  for (const condition of where.map(parseCondition)) {
+    const { holds, values } = condition.test(answer.body)
+    if (!holds) faults.push(`${condition.text}: it is ${brief(values)}`)
+  }
+  for (const { path, wanted, got: is } of match === undefined
+    ? []
+    : missingFrom(answer.body, match)) {
+    faults.push(`${path}: wanted ${brief(wanted)}, got ${brief(is)}`)
+  }
+  return faults
+}
+
+export const request = defineStep({
+  name: 'request',
+  summary:
+    'sends an HTTP request: as, method, path, body; expect status, reason, contains, where, match',
+  shape,
+  title: ({ as = 'admin', method = 'GET', path }) => `${method} ${path} as ${describeActor(as)}`,
+  run: async (params, context) => {
+    const { as = 'admin', method = 'GET', path, body, headers, contentType } = params
+    const { rest } = await context.clientAs(as)
+    const sent = {
+      method,
+      path,
+      signal: context.signal,
+      ...(body === undefined ? {} : { body }),
+      ...(headers === undefined ? {} : { headers }),
+      ...(contentType === undefined ? {} : { contentType }),
+    }
+    const answer = await rest.bytes(sent).then(
+      ({ status, body: bytes }): Answer => {
+        const text = bytes.toString()
+        return { status, text, body: parsed(text) }
+      },
+      (error: unknown): Answer => {
+        if (!isStatusError(error)) throw error
+        const status = error.toStatus()
+        return { status: error.code, text: JSON.stringify(status), body: status }
+      },
+    )
+    const expected = params.expect ?? {}
+    const faults = faultsOf(answer, expected)
+    if (faults.length > 0) {
+      throw new AssertionFailure({
+        message: `the answer to ${method} ${path} is not as expected`,
+        expected: Object.entries(expected).map(
+          ([field, value]) => `${field}: ${brief(value, 400)}`,
+        ),
+        actual: [...faults, brief(answer.text, 1000)],
+      })
+    }
+    for (const [variable, from] of Object.entries(params.save ?? {})) {
+      const [value] = valuesAt(answer.body, parsePath(from))
+      if (value === undefined) throw new Error(`the answer has no ${from} to save as ${variable}`)
+      context.variables.set(variable, value)
+    }
+  },
+})

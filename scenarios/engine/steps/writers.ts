@@ -1,0 +1,131 @@
+/** writers: many writers at once while other steps go on; afterwards every write the server acknowledged has to be there. */
+import { ConnectionError } from '../../../components/client/connection-error.ts'
+import type { ResourceClient } from '../../../components/client/resource-client.ts'
+import { isStatusError, StatusError } from '../../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { integer, object, optional, string } from '../shape.ts'
+import type { Shape } from '../shape.ts'
+import { AssertionFailure, defineStep } from '../step.ts'
+import type { ScenarioStep, StepContext, StepKind } from '../step.ts'
+
+/** What one writer was told is written. */
+interface Ledger {
+  /** Names of created objects. */
+  readonly created: string[]
+  /** The last acknowledged value of the writer's counter object. */
+  counter: number
+}
+
+const retryMs = 20
+
+/** Repeats a write until the server says yes; a yes to an earlier try that got lost counts. */
+async function untilAcknowledged(
+  write: () => Promise<unknown>,
+  { clock, signal }: Pick<StepContext, 'clock' | 'signal'>,
+): Promise<void> {
+  for (;;) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (isStatusError(error, 'AlreadyExists')) return
+      const isPassing =
+        (error instanceof ConnectionError && error.code !== 'untrusted') ||
+        (error instanceof StatusError && (error.code >= 500 || error.code === 429))
+      if (!isPassing) throw error
+    }
+    await clock.sleep(retryMs, signal)
+  }
+}
+
+async function write(
+  configMaps: ResourceClient,
+  options: { prefix: string; namespace: string; stop: AbortSignal; context: StepContext },
+): Promise<Ledger> {
+  const { prefix, namespace, stop, context } = options
+  const ledger: Ledger = { created: [], counter: 0 }
+  const signal = context.signal
+  const counter = `${prefix}-counter`
+  const put = (name: string, value: string): KubeObject => ({
+    metadata: { name, namespace },
+    data: { value },
+  })
+  await untilAcknowledged(() => configMaps.create(put(counter, '0'), { signal }), context)
+  for (let number = 1; !stop.aborted; number += 1) {
+    const name = `${prefix}-${number}`
+    await untilAcknowledged(() => configMaps.create(put(name, String(number)), { signal }), context)
+    ledger.created.push(name)
+    const patch = { data: { value: String(number) } }
+    await untilAcknowledged(
+      () => configMaps.patch({ namespace, name: counter }, patch, { type: 'merge', signal }),
+      context,
+    )
+    ledger.counter = number
+  }
+  return ledger
+}
+
+function lostWrites(
+  ledgers: readonly Ledger[],
+  found: ReadonlyMap<string, KubeObject>,
+  prefixOf: (index: number) => string,
+): string[] {
+  return ledgers.flatMap((ledger, index) => {
+    const lost = ledger.created.filter((name) => !found.has(name)).map((name) => `${name} is gone`)
+    const counter = found.get(`${prefixOf(index)}-counter`)
+    const value = Number((counter?.['data'] as { value?: string } | undefined)?.value)
+    if (!(value >= ledger.counter)) {
+      lost.push(`${prefixOf(index)}-counter is ${value}, acknowledged was ${ledger.counter}`)
+    }
+    return lost
+  })
+}
+
+export function createWriters(steps: Shape<ScenarioStep[]>): StepKind {
+  return defineStep({
+    name: 'writers',
+    summary:
+      'count writers create and change ConfigMaps while the steps of `during` run; none may get lost',
+    shape: object({
+      count: integer,
+      namespace: optional(string),
+      /** At least this many writes have to be acknowledged, or the check has checked nothing. */
+      atLeast: optional(integer),
+      during: steps,
+    }),
+    title: ({ count, during }) =>
+      `${count} writers while: ${during.map((one) => one.title).join('; ')}`,
+    run: async (params, context) => {
+      const { client, resources, clock, note } = context
+      const { count, namespace = 'default', atLeast = count, during } = params
+      const configMaps = client.resource(resources.configMaps)
+      const run = clock.uuid().slice(0, 8)
+      const prefixOf = (index: number): string => `writer-${run}-${index}`
+      const stop = new AbortController()
+      const writing = Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          write(configMaps, { prefix: prefixOf(index), namespace, stop: stop.signal, context }),
+        ),
+      )
+      writing.catch(() => {}) // awaited below, after the steps have ended
+      try {
+        await context.runSteps(during)
+      } finally {
+        stop.abort(new Error('the steps have ended'))
+      }
+      const ledgers = await writing
+      const list = await configMaps.list({ namespace }, context.signal)
+      const found = new Map(list.items.map((one) => [one.metadata.name ?? '', one]))
+      const acknowledged = ledgers.reduce((sum, one) => sum + 2 * one.created.length, 0)
+      const lost = lostWrites(ledgers, found, prefixOf)
+      note(`${acknowledged} writes acknowledged, ${lost.length} of them lost`)
+      if (lost.length === 0 && acknowledged >= atLeast) return
+      throw new AssertionFailure({
+        message:
+          lost.length > 0 ? 'acknowledged writes were lost' : 'too few writes to check anything',
+        expected: [`every one of at least ${atLeast} acknowledged writes`],
+        actual: [`${acknowledged} acknowledged`, ...lost.slice(0, 20)],
+      })
+    },
+  })
+}

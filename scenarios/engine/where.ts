@@ -1,0 +1,151 @@
+/** Where: conditions on objects, such as `status.conditions[type=Ready].status == Unknown`. */
+
+export interface Condition {
+  readonly text: string
+  /** Whether it holds, and the values its path leads to. */
+  test(object: unknown): { readonly holds: boolean; readonly values: readonly unknown[] }
+}
+
+/** A condition that cannot be read. */
+export class WhereError extends Error {}
+
+type Step =
+  | { readonly kind: 'field'; readonly name: string }
+  | { readonly kind: 'index'; readonly index: number }
+  | { readonly kind: 'every' }
+  | { readonly kind: 'matching'; readonly field: string; readonly value: string }
+
+const operators = [
+  '==',
+  '!=',
+  '>=',
+  '<=',
+  '>',
+  '<',
+  'contains',
+  'matches',
+  'exists',
+  'absent',
+] as const
+type Operator = (typeof operators)[number]
+
+/** `a.b[type=Ready].c[0]['x.y/z'][*]` -> steps. */
+export function parsePath(text: string): readonly Step[] {
+  const steps: Step[] = []
+  const pattern =
+    /\.?([A-Za-z_$][\w$/-]*)|\[(\d+)\]|\[\*\]|\[['"]([^'"]+)['"]\]|\[([\w./-]+)=([^\]]*)\]/gy
+  while (pattern.lastIndex < text.length) {
+    const at = pattern.lastIndex
+    const match = pattern.exec(text)
+    if (match === null) throw new WhereError(`cannot read the path from "${text.slice(at)}" on`)
+    const [, name, index, quoted, field, value] = match
+    const key = name ?? quoted
+    if (key !== undefined) steps.push({ kind: 'field', name: key })
+    else if (index !== undefined) steps.push({ kind: 'index', index: Number(index) })
+    else if (field !== undefined) steps.push({ kind: 'matching', field, value: value ?? '' })
+    else steps.push({ kind: 'every' })
+  }
+  return steps
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function follow(value: unknown, step: Step): unknown[] {
+  if (step.kind === 'field') {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+    const next = (value as Record<string, unknown>)[step.name]
+    return next === undefined || next === null ? [] : [next]
+  }
+  if (!Array.isArray(value)) return []
+  if (step.kind === 'index') return step.index < value.length ? [value[step.index]] : []
+  if (step.kind === 'every') return value
+  const inner = parsePath(step.field)
+  return value.filter((item: unknown) =>
+    valuesAt(item, inner).some((one) => asText(one) === step.value),
+  )
+}
+
+/** All values a path leads to; none when it leads nowhere. */
+export function valuesAt(object: unknown, path: readonly Step[]): unknown[] {
+  return path.reduce<unknown[]>(
+    (values, step) => values.flatMap((one) => follow(one, step)),
+    [object],
+  )
+}
+
+function compare(operator: Operator, values: readonly unknown[], wanted: string): boolean {
+  const asNumber = (value: unknown): number => Number(asText(value))
+  switch (operator) {
+    case 'exists':
+      return values.length > 0
+    case 'absent':
+      return values.length === 0
+    case '==':
+      return values.some((value) => asText(value) === wanted)
+    case '!=':
+      return values.every((value) => asText(value) !== wanted)
+    case '>':
+      return values.some((value) => asNumber(value) > Number(wanted))
+    case '>=':
+      return values.some((value) => asNumber(value) >= Number(wanted))
+    case '<':
+      return values.some((value) => asNumber(value) < Number(wanted))
+    case '<=':
+      return values.some((value) => asNumber(value) <= Number(wanted))
+    case 'contains':
+      return values.some((value) =>
+        Array.isArray(value)
+          ? value.some((item) => asText(item) === wanted)
+          : asText(value).includes(wanted),
+      )
+    case 'matches':
+      return values.some((value) => new RegExp(wanted).test(asText(value)))
+  }
+}
+
+/** The operator is the first one that stands between spaces outside brackets. */
+function splitCondition(text: string): { path: string; operator: Operator; wanted: string } {
+  let depth = 0
+  for (let index = 0; index < text.length; index += 1) {
+    if (text[index] === '[') depth += 1
+    if (text[index] === ']') depth -= 1
+    if (depth > 0 || text[index] !== ' ') continue
+    const rest = text.slice(index + 1)
+    const operator = operators.find((one) => rest === one || rest.startsWith(`${one} `))
+    if (operator === undefined) break
+    const wanted = rest
+      .slice(operator.length + 1)
+      .trim()
+      .replace(/^(['"])(.*)\1$/, '$2')
+    return { path: text.slice(0, index), operator, wanted }
+  }
+  throw new WhereError(
+    `"${text}" is not of the form: PATH OPERATOR VALUE (${operators.join(', ')})`,
+  )
+}
+
+/** Reads a condition; throws a WhereError that says what is wrong. */
+export function parseCondition(text: string): Condition {
+  const { path, operator, wanted } = splitCondition(text.trim())
+  const takesValue = operator !== 'exists' && operator !== 'absent'
+  if (takesValue && wanted === '' && !/['"]\s*$/.test(text)) {
+    throw new WhereError(`"${text}": ${operator} needs a value`)
+  }
+  if (operator === 'matches') {
+    try {
+      new RegExp(wanted)
+    } catch (error) {
+      throw new WhereError(`"${text}": ${(error as Error).message}`)
+    }
+  }
+  const steps = parsePath(path)
+  return {
+    text,
+    test: (object) => {
+      const values = valuesAt(object, steps)
+      return { holds: compare(operator, values, wanted), values }
+    },
+  }
+}

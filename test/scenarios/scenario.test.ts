@@ -1,0 +1,116 @@
+/** Scenario files: what is wrong in one is said with file, line and path; what ships is right. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseScenario, readScenario, ScenarioError } from '../../scenarios/engine/scenario.ts'
+
+function faults(text: string): readonly string[] {
+  try {
+    parseScenario(text, 'lab.yaml')
+  } catch (error) {
+    expect(error).toBeInstanceOf(ScenarioError)
+    return (error as ScenarioError).faults
+  }
+  return []
+}
+
+const head = 'description: a test\nsteps:\n'
+
+describe('a scenario file', () => {
+  test('is read with its steps, their titles and its cluster', () => {
+    const scenario = parseScenario(
+      `description: a test\ncluster: { nodes: 2, flags: { node-agent: { v: 4 } } }\ntimeout: 1m30s\nsteps:\n` +
+        `  - name: wait a bit\n    sleep: 200ms\n  - component: { kill: api-server }\n`,
+      'some/lab.yaml',
+    )
+    expect(scenario.name).toBe('lab')
+    expect(scenario.cluster).toEqual({ nodes: 2, flags: { 'node-agent': { v: '4' } } })
+    expect(scenario.timeoutMs).toBe(90_000)
+    expect(scenario.steps.map((step) => [step.kind.name, step.title, step.params])).toEqual([
+      ['sleep', 'wait a bit', 200],
+      ['component', 'kill api-server', { kill: 'api-server' }],
+    ])
+  })
+
+  const wrong: [what: string, text: string, expected: string][] = [
+    ['no YAML', 'steps: [a\nb: c', 'lab.yaml:2: deficient indentation'],
+    ['a missing field', 'steps: []', 'lab.yaml:1: description is missing: a string'],
+    [
+      'an unknown field',
+      'description: x\nstep: []\nsteps: []',
+      'lab.yaml:2: step: unknown field; did you mean steps?',
+    ],
+    [
+      'an unknown step',
+      `${head}  - sleep: 1s\n  - crate: {}\n`,
+      'lab.yaml:4: steps[1].crate: unknown step; did you mean create?',
+    ],
+    [
+      'two steps in one',
+      `${head}  - sleep: 1s\n    create: {}\n`,
+      'lab.yaml:3: steps[0]: one step is one thing, this has sleep, create',
+    ],
+    [
+      'a step that does nothing',
+      `${head}  - name: hm\n`,
+      'lab.yaml:3: steps[0]: the step does nothing; it needs one of create, apply, ',
+    ],
+    [
+      'a wrong type',
+      `${head}  - expect:\n      kind: Pod\n      within: soon\n`,
+      'lab.yaml:5: steps[0].expect.within: must be a duration such as 4s or 200ms, not "soon"',
+    ],
+    [
+      'a missing field of a step',
+      `${head}  - delete:\n      kind: Pod\n`,
+      'lab.yaml:3: steps[0].delete: name is missing: a string',
+    ],
+    [
+      'an object without a kind',
+      `${head}  - create: { metadata: { name: x } }\n`,
+      'lab.yaml:3: steps[0].create: the object has no kind',
+    ],
+    [
+      'a fault deep in nested steps',
+      `${head}  - repeat:\n      times: 2\n      steps:\n        - sleep: 1s\n        - node:\n            kil: node-1\n`,
+      'lab.yaml:8: steps[0].repeat.steps[1].node.kil: unknown field; did you mean kill?',
+    ],
+    [
+      'a word outside a list of choices',
+      'description: x\ncluster:\n  dialect: klingon\nsteps: []',
+      'lab.yaml:3: cluster.dialect: must be one of kubernetes, svc, not "klingon"',
+    ],
+    [
+      'a flag for no component',
+      'description: x\ncluster:\n  flags:\n    api: {}\nsteps: []',
+      'lab.yaml:4: cluster.flags.api: unknown field; known are api-server, ',
+    ],
+  ]
+  test.each(wrong)('with %s is refused: the message says where and what', (_, text, expected) => {
+    const found = faults(text)
+    expect(found).toHaveLength(1)
+    expect(found[0]).toContain(expected)
+  })
+
+  test('all faults of a file are told at once', () => {
+    expect(faults(`${head}  - sleep: 3\n  - create: []\n  - dele: {}\n`)).toHaveLength(2)
+  })
+
+  test('that does not exist is named', () => {
+    expect(() => readScenario('/nonexistent/lab.yaml')).toThrow(
+      '/nonexistent/lab.yaml: no such file',
+    )
+  })
+})
+
+describe('shipped scenarios', () => {
+  const folder = join(import.meta.dirname, '..', '..', 'scenarios')
+  const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
+
+  test('there are some', () => {
+    expect(files.length).toBeGreaterThanOrEqual(7)
+  })
+  test.each(files)('%s is a scenario', (file) => {
+    expect(readScenario(join(folder, file)).steps.length).toBeGreaterThan(2)
+  })
+})
