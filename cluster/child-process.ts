@@ -16,7 +16,10 @@ export interface ChildOptions {
   readonly cwd?: string
   /** Standard output and error are appended to it. */
   readonly logFile: string
-  readonly readyTimeoutMs: number
+  /** Undefined: it may take as long as it needs. */
+  readonly readyTimeoutMs?: number | undefined
+  /** Hears the lines on the channel that do not say ready. */
+  readonly onReport?: (report: ReadyLine) => void
   /** How long after TERM it is killed. */
   readonly stopTimeoutMs: number
 }
@@ -26,7 +29,10 @@ export interface ChildExit {
   readonly signal: string | undefined
 }
 
-/** The line a child writes on file descriptor 3 once it serves: `{"ready":true, ...}` with whatever else it wants known. */
+/**
+ * What a child writes on file descriptor 3, one JSON object a line: `{"ready":true, ...}` once it serves, and before and
+ * after that whatever else it wants known.
+ */
 export type ReadyLine = Readonly<Record<string, unknown>>
 
 export interface Child {
@@ -97,16 +103,22 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
     if (pipe === null || pipe === undefined) return
     // When the channel ends without the line, the child's exit tells more.
     void readLines(pipe, (line) => {
-      const parsed = parseReadyLine(line)
-      if (parsed !== undefined) resolve(parsed)
+      const parsed = parseLine(line)
+      if (parsed?.['ready'] === true) resolve(parsed)
+      else if (parsed !== undefined) options.onReport?.(parsed)
     })
   })
 
   const waiting = new AbortController()
-  const timedOut = clock.sleep(options.readyTimeoutMs, waiting.signal).then(
-    () => 'timeout' as const,
-    () => new Promise<never>(() => {}),
-  )
+  const never = new Promise<never>(() => {})
+  const { readyTimeoutMs } = options
+  const timedOut =
+    readyTimeoutMs === undefined
+      ? never
+      : clock.sleep(readyTimeoutMs, waiting.signal).then(
+          () => 'timeout' as const,
+          () => never, // the race is over
+        )
   const race = async (): Promise<ReadyLine> => {
     try {
       const first = await Promise.race([
@@ -117,10 +129,8 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
       if (first === 'timeout') {
         const lines = tail()
         subprocess.kill('SIGKILL')
-        const seconds = options.readyTimeoutMs / 1000
-        throw new ChildStartError('timeout', `${name} was not ready after ${seconds} s`, {
-          tail: lines,
-        })
+        const message = `${name} was not ready after ${(readyTimeoutMs ?? 0) / 1000} s`
+        throw new ChildStartError('timeout', message, { tail: lines })
       }
       if ('line' in first) return first.line
       if (spawnError !== undefined) {
@@ -154,12 +164,11 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
   }
 }
 
-function parseReadyLine(line: string): ReadyLine | undefined {
+function parseLine(line: string): ReadyLine | undefined {
   try {
     const parsed: unknown = JSON.parse(line)
-    if (typeof parsed !== 'object' || parsed === null) return undefined
-    return (parsed as Record<string, unknown>)['ready'] === true ? (parsed as ReadyLine) : undefined
+    return typeof parsed === 'object' && parsed !== null ? (parsed as ReadyLine) : undefined
   } catch {
-    return undefined // not the line we wait for
+    return undefined // not a line of ours
   }
 }

@@ -16,6 +16,7 @@ import type { ClusterConfig, NodeConfig } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ControlClient } from './control-client.ts'
+import type { ComponentStatus } from './control-protocol.ts'
 import { launchCluster } from './launch.ts'
 import type { ClusterSettings } from './launch.ts'
 import { planNode } from './plan.ts'
@@ -45,6 +46,11 @@ export interface StartClusterOptions extends ClusterSettings {
 
 export type CreateTokenOptions = Partial<Omit<TokenSecretOptions, 'dialect' | 'nowMs'>>
 
+export interface AddNodeOptions {
+  readonly waitMs?: number
+  readonly onComponent?: (status: ComponentStatus) => void
+}
+
 /** A running cluster. Disposing takes it down and removes it; `disconnect` leaves it running. */
 export interface Cluster extends AsyncDisposable {
   readonly config: ClusterConfig
@@ -58,7 +64,7 @@ export interface Cluster extends AsyncDisposable {
   /** A client as somebody else; the caller closes it. */
   clientAs(identity: Identity): Client
   /** Starts a process for the node and waits until it is Ready. */
-  addNode(node: NodeConfig, options?: { waitMs?: number }): Promise<void>
+  addNode(node: NodeConfig, options?: AddNodeOptions): Promise<void>
   /** Ends the node's process; with `deleteObject` also deletes its Node. */
   removeNode(name: string, options?: { deleteObject?: boolean }): Promise<void>
   /** Makes a token and its Secret; unless said otherwise it lives for a day. */
@@ -128,8 +134,8 @@ function attach(attachment: Attachment): Cluster {
       const token = await createToken({ description: `for ${node.name}` })
       const spec = planNode(node, config, paths)
       await writePlannedFiles([spec], { config, paths, token: formatToken(token) })
-      await control.call('add-node', { node })
-      await wait([node], options)
+      const started = control.call('add-node', { node }, options?.onComponent)
+      await Promise.all([started, wait([node], options)])
     },
     removeNode: async (name, { deleteObject = false } = {}) => {
       await control.call('remove-node', { name })

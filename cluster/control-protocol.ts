@@ -31,7 +31,7 @@ export interface ComponentStatus {
   readonly message?: string
 }
 
-/** Method -> parameters and result. `start` and `watch` send a ComponentStatus as event for each change meanwhile. */
+/** Method -> parameters and result. Those that take time send a ComponentStatus as event for each change meanwhile. */
 export interface ControlMethods {
   /** Starts what is planned and not running. Fails with the reason of the first component that does not start. */
   start: { params: Record<never, never>; result: Record<never, never> }

@@ -28,8 +28,19 @@ export interface ManagedComponentOptions {
   readonly clock: Clock
   readonly log: Log
   /** Spawns one run of the component. */
-  readonly spawn: (spec: ComponentSpec) => Child
+  readonly spawn: (
+    spec: ComponentSpec,
+    onReport: (report: Readonly<Record<string, unknown>>) => void,
+  ) => Child
   readonly onChange: (status: ComponentStatus) => void
+}
+
+/** What an agent says about its way into the cluster (step, state, reason), as one line. */
+function reportText(report: Readonly<Record<string, unknown>>): string {
+  const { step, state, reason } = report
+  return [`${String(step)} ${String(state)}`, ...(typeof reason === 'string' ? [reason] : [])].join(
+    ': ',
+  )
 }
 
 export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {
@@ -64,7 +75,11 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
   /** One run until ready; the child is in place even when this rejects. */
   const launch = async (): Promise<Child> => {
     info = undefined
-    const run = spawn(spec)
+    const run: Child = spawn(spec, (report) => {
+      if (child !== run || state === 'paused') return
+      message = reportText(report)
+      onChange(status())
+    })
     child = run
     enter('starting')
     const line = await run.ready

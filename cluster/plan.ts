@@ -81,6 +81,7 @@ function planControllerManager(config: ClusterConfig, paths: StatePaths): Compon
     'secure-port': '0',
     'tls-cert-file': pki('controller-manager-serving.crt'),
     'tls-private-key-file': pki('controller-manager-serving.key'),
+    'client-ca-file': pki('ca.crt'),
     kubeconfig,
     'cluster-signing-cert-file': pki('ca.crt'),
     'cluster-signing-key-file': pki('ca.key'),
@@ -110,6 +111,7 @@ function planScheduler(config: ClusterConfig, paths: StatePaths): ComponentSpec 
     'secure-port': '0',
     'tls-cert-file': join(paths.pki, 'scheduler-serving.crt'),
     'tls-private-key-file': join(paths.pki, 'scheduler-serving.key'),
+    'client-ca-file': join(paths.pki, 'ca.crt'),
     kubeconfig,
     'leader-elect': 'true',
   }

@@ -94,7 +94,7 @@ export function withClearErrors<T>(path: string, operation: () => T): T {
         cause: error,
       })
     }
-    if (code === 'ENOTDIR') {
+    if (code === 'ENOTDIR' || code === 'EEXIST') {
       throw new ClusterError('failed', `${path}: a part of this path is not a directory`, {
         hint: 'remove that file, or set XDG_STATE_HOME to a directory of yours',
         cause: error,

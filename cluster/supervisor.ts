@@ -61,16 +61,21 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     writePrivateFile(paths.processes, `${text}\n`)
   }
 
-  const spawn = (spec: ComponentSpec): Child =>
+  const spawn = (
+    spec: ComponentSpec,
+    onReport: (report: Readonly<Record<string, unknown>>) => void,
+  ): Child =>
     startChild(
       {
+        onReport,
         name: spec.name,
         command: process.execPath,
         args: [...spec.nodeOptions, options.scriptOf(spec.program), ...spec.args],
         environment: { [clusterMarker]: config.id },
         cwd: paths.dir,
         logFile: join(paths.logs, `${spec.name}.log`),
-        readyTimeoutMs: options.readyTimeoutMs,
+        // A node is ready once it has joined, and that may wait for somebody's approval.
+        readyTimeoutMs: spec.program === 'node-agent' ? undefined : options.readyTimeoutMs,
         stopTimeoutMs: options.stopTimeoutMs,
       },
       clock,
@@ -173,15 +178,17 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       await named(name).stop()
       return {}
     },
-    'start-component': async ({ name }) => {
+    'start-component': async ({ name }, { emit }) => {
       refuseWhenClosing()
-      await named(name).start()
+      await reporting(emit, () => named(name).start())
       return {}
     },
-    restart: async ({ name }) => {
+    restart: async ({ name }, { emit }) => {
       refuseWhenClosing()
-      await named(name).stop()
-      await named(name).start()
+      await reporting(emit, async () => {
+        await named(name).stop()
+        await named(name).start()
+      })
       return {}
     },
     pause: async ({ name }) => {

@@ -8,6 +8,7 @@ import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
+import { showingComponent } from './progress.ts'
 import { shortDuration, table } from './terminal.ts'
 
 const flags = defineFlags({ ...nameFlag })
@@ -65,7 +66,9 @@ const add = defineCommand({
       }
       const simulated = given.simulated
       const node = simulated === undefined ? { name } : { name, simulated }
-      await cluster.addNode(node, { waitMs: given.wait })
+      await showingComponent(context, name, (onComponent) =>
+        cluster.addNode(node, { waitMs: given.wait, onComponent }),
+      )
       const took = shortDuration(context.clock.now() - startedMs)
       context.terminal.out(
         `${nodeNames(node).length > 1 ? `${simulated} nodes` : name} Ready after ${took}\n`,
@@ -99,7 +102,9 @@ function simple(verb: 'stop' | 'start', words: { summary: string; effect: string
     run: async (context, { flags: given, args: [name = ''] }) =>
       await withCluster(context, given.name, async (cluster) => {
         await isNode(cluster, name)
-        await cluster.control.call(`${verb}-component`, { name })
+        await showingComponent(context, name, async (onComponent) => {
+          await cluster.control.call(`${verb}-component`, { name }, onComponent)
+        })
         context.terminal.out(`${name} ${words.done}\n`)
         return exitCodes.ok
       }),

@@ -1,5 +1,6 @@
 /** Progress: one line per thing that is waited for; redrawn with a spinner on a terminal, written once each elsewhere. */
 import type { Clock } from '../../components/component-base/clock.ts'
+import type { ComponentStatus } from '../control-protocol.ts'
 import { shortDuration, styled } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -91,6 +92,29 @@ export function createProgress(options: {
       cancel()
       if (terminal.isInteractive) draw()
     },
+  }
+}
+
+/** Shows one component's changes while `work` goes on. */
+export async function showingComponent(
+  context: { terminal: Terminal; clock: Clock },
+  name: string,
+  work: (onComponent: (status: ComponentStatus) => void) => Promise<void>,
+): Promise<void> {
+  const progress = createProgress({ ...context, names: [name] })
+  let last = 'done'
+  try {
+    await work((status) => {
+      if (status.name !== name) return
+      last = status.state
+      progress.update(name, status.message ?? status.state)
+    })
+    progress.done(name, last)
+  } catch (error) {
+    progress.failed(name, 'failed')
+    throw error
+  } finally {
+    progress.end()
   }
 }
 

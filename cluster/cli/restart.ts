@@ -5,6 +5,7 @@ import type { Faults } from '../faults.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
+import { showingComponent } from './progress.ts'
 
 const flags = defineFlags({ ...nameFlag })
 const component = [{ name: 'COMPONENT' }]
@@ -17,7 +18,9 @@ export const restart = defineCommand({
   examples: [['skiff restart api-server', 'Clients reconnect, watches resume, no write is lost']],
   run: async (context, { flags: given, args: [name = ''] }) =>
     await withCluster(context, given.name, async ({ control }) => {
-      await control.call('restart', { name })
+      await showingComponent(context, name, async (onComponent) => {
+        await control.call('restart', { name }, onComponent)
+      })
       context.terminal.out(`${name} restarted\n`)
       return exitCodes.ok
     }),

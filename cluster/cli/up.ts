@@ -161,9 +161,9 @@ function showComponent(
   progress: Progress,
   status: { name: string; program: Program; state: string; message?: string },
 ): void {
-  if (status.state === 'failed') progress.failed(status.name, status.message ?? 'failed')
-  else if (status.state === 'starting') progress.update(status.name, 'starting')
-  else if (status.state !== 'ready') progress.update(status.name, status.message ?? status.state)
-  else if (status.program === 'node-agent') progress.update(status.name, 'joining')
-  else progress.done(status.name, 'ready')
+  const { name, state, message } = status
+  if (state === 'failed') progress.failed(name, message ?? 'failed')
+  else if (state !== 'ready') progress.update(name, message ?? state)
+  // A node is done when its Node is Ready, which the process itself cannot say.
+  else if (status.program !== 'node-agent') progress.done(name, 'ready')
 }
