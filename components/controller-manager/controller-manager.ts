@@ -1,0 +1,98 @@
+/** The controller manager: one leader at a time runs the selected controllers over shared informers. */
+import { hostname } from 'node:os'
+import { resourcesOf } from '../api/resources.ts'
+import type { Client } from '../client/client.ts'
+import { createEventRecorder } from '../client/event-recorder.ts'
+import { createInformerFactory } from '../client/informer.ts'
+import { runLeaderElection } from '../client/leader-elector.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
+import type { ControllerContext, ControllerEntry } from './controller-context.ts'
+import type { ControllerManagerOptions } from './options.ts'
+import { serviceAccountOf } from './select-controllers.ts'
+
+export interface ControllerManagerDeps {
+  /** The manager's own identity: elects, feeds the informers, and makes the controllers' tokens. */
+  readonly client: Client
+  /** The client of a service account; undefined when all act as the manager. */
+  readonly clientOf: ((account: string) => Client) | undefined
+  readonly entries: readonly ControllerEntry[]
+  readonly options: ControllerManagerOptions
+  readonly clock: Clock
+  readonly log: Log
+  /** Told when this process begins and ceases to lead. */
+  readonly onLeading?: (isLeading: boolean) => void
+}
+
+/** Runs the entries until `signal` aborts; any that fails ends all the others, and the rejection is its own. */
+export async function runControllers(
+  deps: ControllerManagerDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clientOf, entries, options, clock, log } = deps
+  const { dialect } = client
+  const resources = resourcesOf(dialect)
+  const informers = createInformerFactory(client, clock, log)
+  const stop = new AbortController()
+  const whole = AbortSignal.any([signal, stop.signal])
+  const parts: Promise<void>[] = []
+  const contextFor = (name: string): ControllerContext => {
+    const account = serviceAccountOf(name)
+    const own = account === undefined ? client : (clientOf?.(account) ?? client)
+    const bound = log.with({ controller: name })
+    const recorder = createEventRecorder({
+      events: own.resource(resources.events),
+      component: name,
+      clock,
+      log: bound,
+    })
+    parts.push(recorder.run(whole))
+    return { client: own, informers, dialect, resources, clock, log: bound, recorder, options }
+  }
+  for (const entry of entries) {
+    parts.push(entry.start(contextFor(entry.name), whole))
+    log.debug('controller started', { controller: entry.name })
+  }
+  parts.push(informers.run(whole))
+  try {
+    await Promise.all(parts)
+  } finally {
+    stop.abort(new Error('a controller failed'))
+    await Promise.allSettled(parts)
+  }
+}
+
+/** Waits for leadership when it is wanted, then runs the controllers. Rejects when leadership is lost. */
+export async function runControllerManager(
+  deps: ControllerManagerDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, options, clock, log, onLeading } = deps
+  const lead = async (leading: AbortSignal): Promise<void> => {
+    onLeading?.(true)
+    try {
+      await runControllers(deps, leading)
+    } finally {
+      onLeading?.(false)
+    }
+  }
+  if (!options['leader-elect']) {
+    await lead(signal)
+    return
+  }
+  await runLeaderElection(
+    {
+      leases: client.resource(resourcesOf(client.dialect).leases),
+      namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
+      name: options['leader-elect-resource-name'],
+      identity: `${hostname()}_${clock.uuid()}`,
+      clock,
+      log,
+      leaseDurationMs: options['leader-elect-lease-duration'],
+      renewDeadlineMs: options['leader-elect-renew-deadline'],
+      retryPeriodMs: options['leader-elect-retry-period'],
+    },
+    lead,
+    signal,
+  )
+}

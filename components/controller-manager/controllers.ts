@@ -1,0 +1,24 @@
+/** The explicit list of all controllers, in the order they start. */
+import { bootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts'
+import { tokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
+import { csrApproving } from './certificates/csr-approving.ts'
+import { csrCleaner } from './certificates/csr-cleaner.ts'
+import { csrSigning } from './certificates/csr-signing.ts'
+import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
+import type { ControllerEntry } from './controller-context.ts'
+import { rootCaPublisher } from './root-ca-publisher.ts'
+import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
+import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
+
+/** Those that others wait for come first: without its accounts no controller has an identity of its own. */
+export const controllers: readonly ControllerEntry[] = [
+  serviceAccountTokens,
+  defaultServiceAccount,
+  rootCaPublisher,
+  csrApproving,
+  csrSigning,
+  csrCleaner,
+  clusterRoleAggregation,
+  bootstrapSigner,
+  tokenCleaner,
+]

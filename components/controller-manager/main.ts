@@ -1,0 +1,119 @@
+/** The controller manager's process: flags, identities, listener, leadership, controllers. */
+import { dialectNamed, dialects } from '../api/dialect.ts'
+import { createClient } from '../client/client.ts'
+import { createDelegatedAuth } from '../client/delegated-auth.ts'
+import { createHealthListener } from '../client/health-listener.ts'
+import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
+import { createRestClient } from '../client/rest-client.ts'
+import type { Client } from '../client/client.ts'
+import type { ComponentContext } from '../component-base/component.ts'
+import { runComponent, StartError } from '../component-base/component.ts'
+import { FlagError } from '../component-base/flags.ts'
+import { createHttpsServer } from '../component-base/https-server.ts'
+import type { Metrics } from '../component-base/metrics.ts'
+import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
+import { loadTlsFiles } from '../component-base/tls-files.ts'
+import { runControllerManager } from './controller-manager.ts'
+import { controllers } from './controllers.ts'
+import { controllerManagerFlags } from './options.ts'
+import { selectControllers } from './select-controllers.ts'
+import { createServiceAccountClients } from './service-account-clients.ts'
+
+type Context = ComponentContext<typeof controllerManagerFlags>
+
+const release = '1.32'
+const userAgent = 'kube-controller-manager'
+
+async function connect({ options, clock, log }: Context) {
+  if (options.kubeconfig === undefined) throw new StartError('--kubeconfig is required')
+  const read = await connectionFrom(await readKubeconfig(options.kubeconfig))
+  const connection = options.master === undefined ? read : { ...read, server: options.master }
+  const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
+  const client = createClient({ ...connection, dialect, clock, log, userAgent })
+  if (!options['use-service-account-credentials']) return { client, clientOf: undefined }
+  const bare = createRestClient({ ...connection, credentials: {}, userAgent })
+  return { client, clientOf: createServiceAccountClients(client, bare), bare }
+}
+
+/** Health and metrics; undefined when no certificate or no port is given. */
+async function openListener({ options, clock, log }: Context, client: Client, metrics: Metrics) {
+  const { 'tls-cert-file': certFile, 'tls-private-key-file': keyFile } = options
+  const caFile = options['client-ca-file']
+  if (options['secure-port'] < 0 || certFile === undefined || keyFile === undefined)
+    return undefined
+  const paths = { certFile, keyFile, ...(caFile === undefined ? {} : { caFile }) }
+  const files = await loadTlsFiles({ paths, clock, log })
+  const { cert = '', key = '', ca } = files.current
+  const auth = createDelegatedAuth({ client, clock, ...(ca === undefined ? {} : { clientCa: ca }) })
+  const server = createHttpsServer({
+    host: options['bind-address'],
+    port: options['secure-port'],
+    tls: { cert, key, ...(ca === undefined ? {} : { clientCa: ca }) },
+    handler: createHealthListener({ auth, notReady: () => undefined, metrics: metrics.text }),
+    log,
+  })
+  files.onChange((next) => server.setCertificate({ cert: next.cert ?? '', key: next.key ?? '' }))
+  return { server, files }
+}
+
+async function run(context: Context): Promise<void> {
+  const { options, signal, clock, log } = context
+  const showHidden = options['show-hidden-metrics-for-version']
+  const fault = showHiddenFault(showHidden, release)
+  if (fault !== undefined) throw new FlagError(fault)
+  let entries
+  try {
+    entries = selectControllers(controllers, options.controllers)
+  } catch (error) {
+    throw new FlagError((error as Error).message, error)
+  }
+  const { client, clientOf, bare } = await connect(context)
+  const metrics = createMetrics({ release, showHidden: showHidden !== '' })
+  declareProcessMetrics(metrics)
+  const isLeading = metrics
+    .gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this process leads: 1 leads, 0 stands by.',
+      labels: ['name'],
+    })
+    .with(options['leader-elect-resource-name'])
+  const listener = await openListener(context, client, metrics)
+
+  // Whatever ends first ends the rest: a manager without its lease or its listener must not go on.
+  const stop = new AbortController()
+  const whole = AbortSignal.any([signal, stop.signal])
+  const deps = {
+    client,
+    clientOf,
+    entries,
+    options,
+    clock,
+    log,
+    onLeading: (leads: boolean) => isLeading.set(leads ? 1 : 0),
+  }
+  const parts = [runControllerManager(deps, whole)]
+  if (listener !== undefined) parts.push(listener.server.run(whole), listener.files.run(whole))
+  try {
+    const ending = parts.map((part) => part.finally(() => stop.abort(new Error('stopping'))))
+    const ended = Promise.all(ending)
+    const at = await Promise.race([listener?.server.ready, ended.then(() => undefined)])
+    if (!whole.aborted) context.ready(at === undefined ? {} : { port: at.port })
+    await ended
+  } finally {
+    stop.abort(new Error('stopping'))
+    await Promise.allSettled(parts)
+    client.close()
+    bare?.close()
+  }
+}
+
+await runComponent({
+  name: 'controller-manager',
+  description: 'Moves the cluster from its state to the wanted state, one controller per concern.',
+  examples: [
+    'controller-manager --kubeconfig controller-manager.kubeconfig --leader-elect=false',
+    "controller-manager --kubeconfig k --controllers='*,bootstrapsigner,tokencleaner'",
+  ],
+  flags: controllerManagerFlags,
+  run,
+})

@@ -1,0 +1,80 @@
+/** Root CA publisher: every active namespace has the cluster's authority in a ConfigMap (upstream: certificates/rootcacertpublisher). */
+import { readFile } from 'node:fs/promises'
+import type { Dialect } from '../api/dialect.ts'
+import { labelKey } from '../api/dialect.ts'
+import type { ConfigMap, Namespace } from '../api/generated/types.ts'
+import { runController, source } from '../client/controller.ts'
+import { StartError } from '../component-base/component.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+import type { ControllerEntry } from './controller-context.ts'
+import { isActive, isNamespaceEnding } from './namespace-state.ts'
+
+/** The ConfigMap as it must be; undefined when the one there is right already. */
+export function wantedRootCa(
+  existing: ConfigMap | undefined,
+  wanted: { namespace: string; ca: string; dialect: Dialect },
+): ConfigMap | undefined {
+  const { namespace, ca, dialect } = wanted
+  const annotation = labelKey(dialect, '', 'description')
+  const description =
+    'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints ' +
+    `such as the internal service IP or ${dialect.apiServerService}.default.svc. ` +
+    'No other usage is guaranteed across distributions of Kubernetes clusters.'
+  const data = { 'ca.crt': ca }
+  if (existing === undefined) {
+    const name = dialect.rootCaConfigMap
+    return { metadata: { namespace, name, annotations: { [annotation]: description } }, data }
+  }
+  const isRight =
+    Object.keys(existing.data ?? {}).length === 1 &&
+    existing.data?.['ca.crt'] === ca &&
+    existing.metadata.annotations?.[annotation] === description
+  if (isRight) return undefined
+  const annotations = { ...existing.metadata.annotations, [annotation]: description }
+  return { ...existing, metadata: { ...existing.metadata, annotations }, data }
+}
+
+export const rootCaPublisher: ControllerEntry = {
+  name: 'root-ca-certificate-publisher-controller',
+  aliases: ['root-ca-cert-publisher'],
+  defaultOn: true,
+  start: async ({ client, informers, dialect, resources, clock, log, options }, signal) => {
+    const configMaps = client.resource<ConfigMap>(resources.configMaps)
+    const namespaces = informers.informer<Namespace>(resources.namespaces)
+    const published = informers.informer<ConfigMap>(resources.configMaps, {
+      fieldSelector: `metadata.name=${dialect.rootCaConfigMap}`,
+    })
+    const file = options['root-ca-file']
+    if (file === undefined) {
+      log.warn('no authority to publish: --root-ca-file is not set')
+      return
+    }
+    const ca = await readFile(file, 'utf8').catch((error: unknown) => {
+      throw new StartError(`cannot read --root-ca-file ${file}`, error)
+    })
+    await runController(
+      {
+        name: 'root-ca-certificate-publisher-controller',
+        informers: [
+          source(namespaces),
+          source(published, ({ metadata }) => [metadata.namespace ?? '']),
+        ],
+        reconcile: async (name) => {
+          if (!isActive(namespaces.get(name))) return
+          const existing = published.get(`${name}/${dialect.rootCaConfigMap}`)
+          const wanted = wantedRootCa(existing, { namespace: name, ca, dialect })
+          if (wanted === undefined) return
+          try {
+            if (existing === undefined) await configMaps.create(wanted, { signal })
+            else await configMaps.update(wanted, { signal })
+          } catch (error) {
+            if (!isNamespaceEnding(error) && !isStatusError(error, 'AlreadyExists')) throw error
+          }
+        },
+        clock,
+        log,
+      },
+      signal,
+    )
+  },
+}

@@ -1,0 +1,154 @@
+/** Token Secrets: fills Secrets of the service account token type, and removes those whose account is gone (upstream: tokens_controller). */
+import { readFile } from 'node:fs/promises'
+import type { Dialect } from '../../api/dialect.ts'
+import { labelKey } from '../../api/dialect.ts'
+import type { Secret, ServiceAccount } from '../../api/generated/types.ts'
+import { runController, source } from '../../client/controller.ts'
+import { StartError } from '../../component-base/component.ts'
+import { deepEqual, splitKey } from '../../machinery/object.ts'
+import { isStatusError } from '../../machinery/status-error.ts'
+import type { ControllerEntry } from '../controller-context.ts'
+import type { ControllerManagerOptions } from '../options.ts'
+import { createTokenSigner, legacyClaims } from './legacy-token.ts'
+import type { TokenSigner } from './legacy-token.ts'
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+
+/** The `namespace/name` of the account a Secret belongs to; undefined when it names none. */
+function accountKey(secret: Secret, dialect: Dialect): string | undefined {
+  const name = secret.metadata.annotations?.[labelKey(dialect, '', 'service-account.name')]
+  return name ? `${secret.metadata.namespace ?? ''}/${name}` : undefined
+}
+
+/** Whether the Secret is the account's: of its name, and of its uid if the Secret names one. */
+export function belongsTo(secret: Secret, account: ServiceAccount, dialect: Dialect): boolean {
+  const uid = secret.metadata.annotations?.[labelKey(dialect, '', 'service-account.uid')]
+  return !uid || uid === account.metadata.uid
+}
+
+/** The Secret as it must be: with its token, the authority, the namespace and the account's uid. */
+export function filledSecret(
+  secret: Secret,
+  account: ServiceAccount,
+  with_: { readonly signer: TokenSigner; readonly ca: string; readonly dialect: Dialect },
+): Secret {
+  const { signer, ca, dialect } = with_
+  const { namespace = '', name = '' } = secret.metadata
+  const { name: accountName = '', uid = '' } = account.metadata
+  const claims = legacyClaims(
+    { namespace, secret: name, account: { name: accountName, uid } },
+    dialect,
+  )
+  return {
+    ...secret,
+    metadata: {
+      ...secret.metadata,
+      annotations: {
+        ...secret.metadata.annotations,
+        [labelKey(dialect, '', 'service-account.uid')]: uid,
+      },
+    },
+    data: {
+      ...secret.data,
+      ...(ca === '' ? {} : { 'ca.crt': base64(ca) }),
+      namespace: base64(namespace),
+      token: secret.data?.['token'] || base64(signer.sign(claims)),
+    },
+  }
+}
+
+async function load(options: ControllerManagerOptions) {
+  const read = (path: string): Promise<string> =>
+    readFile(path, 'utf8').catch((error: unknown) => {
+      throw new StartError(`cannot read ${path}`, error)
+    })
+  const keyFile = options['service-account-private-key-file']
+  const caFile = options['root-ca-file']
+  if (keyFile === undefined) return undefined
+  const ca = caFile === undefined ? '' : await read(caFile)
+  return { signer: createTokenSigner(await read(keyFile)), ca }
+}
+
+export const serviceAccountTokens: ControllerEntry = {
+  name: 'serviceaccount-token-controller',
+  aliases: ['serviceaccount-token'],
+  defaultOn: true,
+  start: async ({ client, informers, dialect, resources, clock, log, options }, signal) => {
+    const secrets = client.resource<Secret>(resources.secrets)
+    const accounts = client.resource<ServiceAccount>(resources.serviceAccounts)
+    const tokens = informers.informer<Secret>(resources.secrets, {
+      fieldSelector: `type=${labelKey(dialect, '', 'service-account-token')}`,
+    })
+    const owners = informers.informer<ServiceAccount>(resources.serviceAccounts)
+    tokens.addIndex('account', (secret) => [accountKey(secret, dialect) ?? ''])
+    owners.addIndex('secret', ({ metadata, secrets: references = [] }) =>
+      references.map(({ name }) => `${metadata.namespace}/${name}`),
+    )
+    const loaded = await load(options)
+    if (loaded === undefined) {
+      log.warn('no key to sign tokens with: --service-account-private-key-file is not set')
+      return
+    }
+
+    const deleteOrphan = async (key: string, secret: Secret): Promise<void> => {
+      const account = splitKey(accountKey(secret, dialect) ?? '')
+      try {
+        // The cache may not have the account yet; only the server knows that it is not there.
+        const live = await accounts.get(account, { signal })
+        if (belongsTo(secret, live, dialect)) return
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound')) throw error
+      }
+      const { uid } = secret.metadata
+      try {
+        const preconditions = uid === undefined ? {} : { preconditions: { uid } }
+        await secrets.delete(splitKey(key), { ...preconditions, signal })
+        log.info('token of a deleted service account removed', { secret: key })
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      }
+    }
+    /** A deleted Secret must not stay listed in its account. */
+    const removeReferences = async (key: string): Promise<void> => {
+      for (const account of owners.byIndex('secret', key)) {
+        const { name } = splitKey(key)
+        const kept = (account.secrets ?? []).filter((reference) => reference.name !== name)
+        await accounts.update({ ...account, secrets: kept }, { signal })
+      }
+    }
+
+    await runController(
+      {
+        name: 'serviceaccount-token-controller',
+        informers: [
+          source(tokens),
+          source(owners, ({ metadata }) =>
+            tokens
+              .byIndex('account', `${metadata.namespace}/${metadata.name}`)
+              .map((secret) => `${secret.metadata.namespace}/${secret.metadata.name}`),
+          ),
+        ],
+        reconcile: async (key) => {
+          const secret = tokens.get(key)
+          if (secret === undefined) {
+            await removeReferences(key)
+            return
+          }
+          const owner = accountKey(secret, dialect)
+          if (owner === undefined || secret.metadata.deletionTimestamp !== undefined) return
+          const account = owners.get(owner)
+          if (account === undefined || !belongsTo(secret, account, dialect)) {
+            await deleteOrphan(key, secret)
+            return
+          }
+          const wanted = filledSecret(secret, account, { ...loaded, dialect })
+          if (!deepEqual(wanted, secret)) await secrets.update(wanted, { signal })
+        },
+        workers: options['concurrent-serviceaccount-token-syncs'],
+        clock,
+        log,
+      },
+      signal,
+    )
+  },
+}
