@@ -24,7 +24,6 @@ export interface PodContainersOptions {
   /** The pod as it is now. */
   readonly pod: () => Pod
   readonly isEnding: () => boolean
-  readonly hasVanished: () => boolean
   /** Called after every change of a record. */
   readonly onChange: () => void
 }
@@ -137,7 +136,7 @@ export class PodContainers {
     const { metadata, spec: podSpec } = this.#options.pod()
     const seconds =
       metadata.deletionGracePeriodSeconds ?? podSpec?.terminationGracePeriodSeconds ?? 30
-    let graceMs = this.#options.hasVanished() ? 0 : seconds * 1000
+    let graceMs = seconds * 1000
     const pause = Math.min((spec.lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000, graceMs)
     if (pause > 0) {
       await clock.sleep(pause)

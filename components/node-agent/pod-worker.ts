@@ -71,7 +71,6 @@ export class PodWorker {
       log: this.#log,
       pod: () => this.#pod,
       isEnding: () => this.#isEnding,
-      hasVanished: () => this.#hasVanished,
       onChange: () => this.#queueSync(),
     })
     if (!this.#wasOver) {
@@ -128,14 +127,14 @@ export class PodWorker {
   }
 
   get #isEnding(): boolean {
-    return (
-      this.#hasVanished ||
-      this.#failure !== undefined ||
-      this.#pod.metadata.deletionTimestamp !== undefined
-    )
+    return this.#failure !== undefined || this.#pod.metadata.deletionTimestamp !== undefined
   }
 
   #sync(): void {
+    if (this.#hasVanished) {
+      this.#close()
+      return
+    }
     const { clock } = this.#options
     const nowMs = clock.now()
     const deadlineMs = this.#deadlineMs()
@@ -158,10 +157,8 @@ export class PodWorker {
     if (wakeAt < Infinity) {
       this.#cancelWake = clock.after(Math.max(0, wakeAt - nowMs), () => this.#queueSync())
     }
-    if (this.#hasVanished) {
-      if (plan.isOver) this.#close()
-      return
-    }
+    // Its address is free for others; the status goes on naming it.
+    if (plan.isOver) this.#options.addresses.release(this.uid)
     this.#report(plan.isOver)
   }
 

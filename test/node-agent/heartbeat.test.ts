@@ -1,0 +1,106 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Lease } from '../../components/api/generated/types.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import { runHeartbeat } from '../../components/node-agent/heartbeat.ts'
+import { FakeCluster } from '../support/fake-client.ts'
+import { FakeClock, settle } from '../support/fake-clock.ts'
+
+const stops: AbortController[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort(new Error('the test is over'))
+})
+
+function start(firstDelayMs = 0) {
+  const clock = new FakeClock()
+  const server = new FakeCluster(clock)
+  const resources = resourcesOf(server.dialect)
+  const stop = new AbortController()
+  stops.push(stop)
+  const running = runHeartbeat(
+    {
+      leases: server.client().resource<Lease>(resources.leases),
+      namespace: 'kube-node-lease',
+      nodeName: 'n1',
+      owner: () => ({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1' }),
+      clock,
+      log: silentLog,
+      firstDelayMs,
+    },
+    stop.signal,
+  )
+  running.catch(() => {})
+  const lease = () => server.peek<Lease>(resources.leases, 'kube-node-lease/n1')
+  return { clock, server, resources, lease, stop, running }
+}
+
+test('[NODE-015] each node has one Lease, named like it and owned by it', async () => {
+  const { server, resources, lease } = start()
+  await settle()
+  expect(server.all(resources.leases)).toHaveLength(1)
+  expect(lease()).toMatchObject({
+    metadata: {
+      name: 'n1',
+      namespace: 'kube-node-lease',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1' }],
+    },
+    spec: {
+      holderIdentity: 'n1',
+      leaseDurationSeconds: 40,
+      renewTime: '2025-01-01T00:00:00.000000Z',
+    },
+  })
+})
+
+test('[NODE-016] the Lease is renewed every 10 seconds', async () => {
+  const { clock, server, lease } = start()
+  await clock.step(9999)
+  expect(server.writes).toEqual(['create leases kube-node-lease/n1'])
+  await clock.step(1)
+  expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:10.000000Z')
+  await clock.step(30_000)
+  expect(server.writes.filter((write) => write.startsWith('update'))).toHaveLength(4)
+})
+
+test('[NODE-017] a failed update is retried after 200 ms, doubling up to 7 seconds', async () => {
+  const { clock, server } = start()
+  await settle()
+  const tries: number[] = []
+  server.react('*', 'leases', ({ verb }) => {
+    if (verb === 'get' || verb === 'update') tries.push(clock.now())
+    throw new ConnectionError('refused', 'nobody listens')
+  })
+  await clock.step(60_000)
+  const waits = tries.slice(1).map((at, index) => at - (tries[index] as number))
+  expect(waits.slice(0, 8)).toEqual([200, 400, 800, 1600, 3200, 6400, 7000, 7000])
+})
+
+test('a lease that somebody else changed is read and renewed', async () => {
+  const { clock, server, resources, lease } = start()
+  await settle()
+  server.change(resources.leases, 'kube-node-lease/n1', (stored) => {
+    stored['metadata'].labels = { seen: 'yes' }
+  })
+  await clock.step(11_000)
+  expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:10.200000Z')
+  expect(lease()?.metadata.labels).toEqual({ seen: 'yes' })
+})
+
+test('a lease that was deleted is made again', async () => {
+  const { clock, server, resources, lease } = start()
+  await settle()
+  server.remove(resources.leases, 'kube-node-lease/n1')
+  await clock.step(11_000)
+  expect(lease()?.spec?.holderIdentity).toBe('n1')
+})
+
+test('agents of one process can start their beats apart, and stop with the signal', async () => {
+  const { clock, server, stop, running } = start(3000)
+  await clock.step(2999)
+  expect(server.writes).toEqual([])
+  await clock.step(1)
+  expect(server.writes).toHaveLength(1)
+  stop.abort(new Error('enough'))
+  await expect(running).rejects.toThrow('enough')
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { parseFlags } from '../../components/component-base/flags.ts'
+import { nodeAgentFlags } from '../../components/node-agent/options.ts'
+import { defaultPodRange, PodAddresses } from '../../components/node-agent/pod-addresses.ts'
+import { settingsOf } from '../../components/node-agent/settings.ts'
+import { checkpointPath } from '../../components/node-agent/checkpoint-archive.ts'
+
+const settings = (...args: string[]) => settingsOf(parseFlags(nodeAgentFlags, args))
+
+test('[CKPT-010] archives go below /var/lib/kubelet unless told otherwise', () => {
+  const { rootDir } = parseDefaults()
+  const target = { namespace: 'ns', pod: 'p', container: 'c', nowMs: 0 }
+  expect(checkpointPath(rootDir, target)).toBe(
+    '/var/lib/kubelet/checkpoints/checkpoint-p_ns-c-1970-01-01T00:00:00Z.tar',
+  )
+})
+
+function parseDefaults(): { rootDir: string } {
+  const [first] = settings('--node-name=n1').nodes
+  if (first === undefined) throw new Error('there is always a node')
+  return first
+}
+
+test('a crowd of nodes has names and folders of their own', () => {
+  const { nodes, isCrowd } = settings('--node-name=sim', '--nodes=2', '--root-dir=/x')
+  expect(isCrowd).toBe(true)
+  expect(nodes.map(({ nodeName, rootDir, certDir }) => [nodeName, rootDir, certDir])).toEqual([
+    ['sim-0', '/x/nodes/sim-0', '/x/pki/sim-0'],
+    ['sim-1', '/x/nodes/sim-1', '/x/pki/sim-1'],
+  ])
+})
+
+test.each([
+  ['--node-name=Not_A_Name', 'cannot be a node'],
+  ['--register-with-taints=a', '--register-with-taints: invalid taint'],
+  ['--eviction-hard=x<1', '--eviction-hard: unknown eviction signal'],
+  ['--feature-gates=Nope=true', '--feature-gates: unrecognized feature gate: Nope'],
+  ['--discovery-token-ca-cert-hash=md5:1', 'is not sha256:<64 hex digits>'],
+])('%s is refused by name', (flag, message) => {
+  expect(() => settings('--node-name=n1', flag)).toThrow(message)
+})
+
+test('pod addresses are unique, kept per pod, and run out', () => {
+  const addresses = new PodAddresses('10.1.2.0/29')
+  const given = ['a', 'b', 'c', 'd', 'e'].map((uid) => addresses.allocate(uid))
+  expect(given).toEqual(['10.1.2.2', '10.1.2.3', '10.1.2.4', '10.1.2.5', '10.1.2.6'])
+  expect(addresses.allocate('a')).toBe('10.1.2.2')
+  expect(addresses.allocate('f')).toBeUndefined()
+  addresses.release('c')
+  expect(addresses.allocate('f')).toBe('10.1.2.4')
+  addresses.release('d')
+  expect(addresses.allocate('g', '10.1.2.5')).toBe('10.1.2.5')
+  expect(() => new PodAddresses('10.1.2.0')).toThrow('is not an IPv4 range')
+})
+
+test('without an assigned range a node has its own, large enough for its pods', () => {
+  expect(defaultPodRange('n1', 110)).toMatch(/^10\.\d+\.\d+\.0\/24$/)
+  expect(defaultPodRange('n1', 110)).toBe(defaultPodRange('n1', 110))
+  expect(defaultPodRange('n1', 110)).not.toBe(defaultPodRange('n2', 110))
+  expect(defaultPodRange('n1', 1000)).toMatch(/\/22$/)
+})

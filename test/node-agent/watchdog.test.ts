@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest'
+import { parseFeatureGates } from '../../components/api/feature-gates.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import { runWatchdog, watchdogInterval } from '../../components/node-agent/watchdog.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+
+test('[NODE-026] the watchdog is off until its gate is set', () => {
+  expect(parseFeatureGates('').gates.SystemdWatchdog).toBe(false)
+  expect(parseFeatureGates('SystemdWatchdog=true').gates.SystemdWatchdog).toBe(true)
+})
+
+test('[NODE-027] a keep-alive comes at half of WatchdogSec', async () => {
+  const intervalMs = watchdogInterval({ WATCHDOG_USEC: '10000000', WATCHDOG_PID: '7' }, 7)
+  expect(intervalMs).toBe(5000)
+  const clock = new FakeClock()
+  const started = clock.now()
+  const sent: [number, string][] = []
+  const stop = new AbortController()
+  const running = runWatchdog(
+    {
+      intervalMs: intervalMs ?? 0,
+      notify: async (state) => void sent.push([clock.now() - started, state]),
+      isHealthy: () => true,
+      clock,
+      log: silentLog,
+    },
+    stop.signal,
+  )
+  await clock.step(10_000)
+  expect(sent).toEqual([
+    [0, 'WATCHDOG=1'],
+    [5000, 'WATCHDOG=1'],
+    [10_000, 'WATCHDOG=1'],
+  ])
+  stop.abort(new Error('enough'))
+  await expect(running).rejects.toThrow('enough')
+})
+
+test('an unhealthy agent goes silent', async () => {
+  const clock = new FakeClock()
+  const sent: string[] = []
+  const stop = new AbortController()
+  const running = runWatchdog(
+    {
+      intervalMs: 1000,
+      notify: async (state) => void sent.push(state),
+      isHealthy: () => false,
+      clock,
+      log: silentLog,
+    },
+    stop.signal,
+  )
+  await clock.step(5000)
+  expect(sent).toEqual([])
+  stop.abort(new Error('enough'))
+  await expect(running).rejects.toThrow('enough')
+})
+
+test('without a watchdog, or with one that watches another process, nothing is sent', () => {
+  expect(watchdogInterval({}, 7)).toBeUndefined()
+  expect(watchdogInterval({ WATCHDOG_USEC: '10000000', WATCHDOG_PID: '8' }, 7)).toBeUndefined()
+  expect(watchdogInterval({ WATCHDOG_USEC: 'soon' }, 7)).toBeUndefined()
+})
