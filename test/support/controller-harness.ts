@@ -1,0 +1,92 @@
+/** Runs one controller against the in-memory cluster, on a clock that the test steps. */
+import type { Dialect } from '../../components/api/dialect.ts'
+import { dialects } from '../../components/api/dialect.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import type { Resources } from '../../components/api/resources.ts'
+import { createInformerFactory } from '../../components/client/informer.ts'
+import type { RecordedEvent } from '../../components/client/event-recorder.ts'
+import { parseFlags } from '../../components/component-base/flags.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import type { Log } from '../../components/component-base/log.ts'
+import type { ControllerEntry } from '../../components/controller-manager/controller-context.ts'
+import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { keyOf } from '../../components/machinery/object.ts'
+import { FakeClock, settle } from './fake-clock.ts'
+import { FakeCluster } from './fake-client.ts'
+
+export interface Harness {
+  readonly clock: FakeClock
+  readonly cluster: FakeCluster
+  readonly dialect: Dialect
+  readonly resources: Resources
+  /** Events recorded, as `Warning Reason Kind key: message`. */
+  readonly events: string[]
+  /** Starts the controller, waits for its informers, and lets it work on what is there. */
+  start(entry: ControllerEntry): Promise<void>
+  /** Lets the controller take in what the test has changed. */
+  settle(): Promise<void>
+  /** Moves time on, and lets the controller take in what happened. */
+  step(ms?: number): Promise<void>
+  stop(): Promise<void>
+}
+
+export function createHarness(
+  options: {
+    readonly dialect?: Dialect
+    /** Flags as on the command line. */
+    readonly flags?: readonly string[]
+    readonly log?: Log
+    readonly now?: string
+  } = {},
+): Harness {
+  const { dialect = dialects.kubernetes, flags = [], log = silentLog } = options
+  const clock = new FakeClock(options.now)
+  const cluster = new FakeCluster(clock, dialect)
+  const resources = resourcesOf(dialect)
+  const events: string[] = []
+  const recorder = {
+    record: (about: KubeObject, { type, reason, message }: RecordedEvent): void =>
+      void events.push(`${type} ${reason} ${about.kind} ${keyOf(about)}: ${message}`),
+    run: async (): Promise<void> => {},
+  }
+  const controller = new AbortController()
+  const running: Promise<void>[] = []
+  return {
+    clock,
+    cluster,
+    dialect,
+    resources,
+    events,
+    start: async (entry) => {
+      const client = cluster.client()
+      const informers = createInformerFactory(client, clock, log)
+      const context = {
+        client,
+        informers,
+        dialect,
+        resources,
+        clock,
+        log,
+        recorder,
+        options: parseFlags(controllerManagerFlags, flags),
+      }
+      const { signal } = controller
+      running.push(entry.start(context, signal), informers.run(signal))
+      await informers.ready()
+      // Files that the controller reads take real time.
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      await settle(20)
+    },
+    settle: () => settle(20),
+    step: async (ms = 0) => {
+      await settle(20)
+      await clock.step(ms)
+      await settle(20)
+    },
+    stop: async () => {
+      controller.abort(new Error('the test is over'))
+      await Promise.all(running)
+    },
+  }
+}
