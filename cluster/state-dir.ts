@@ -5,13 +5,14 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
 import { identify, isAlive } from './process-identity.ts'
@@ -216,9 +217,15 @@ export function releaseLock(paths: StatePaths): void {
   if (readLock(paths)?.pid === process.pid) rmSync(paths.lock, { force: true })
 }
 
-/** Removes the directory and all it holds. Call only as holder of the lock, with no process of the cluster left. */
+/** Removes the directory and all it holds, and the folders above it that are ours and empty then. Call only as holder of the lock, with no process of the cluster left. */
 export function removeStateDir(paths: StatePaths): void {
   withClearErrors(paths.dir, () => rmSync(paths.dir, { recursive: true, force: true }))
+  try {
+    rmdirSync(dirname(paths.dir))
+    rmdirSync(dirname(dirname(paths.dir)))
+  } catch {
+    // Not empty: there are other clusters.
+  }
 }
 
 /** Names of the clusters that have a state directory, sorted. */
