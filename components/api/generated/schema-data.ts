@@ -368,6 +368,7 @@ LeaseCandidateList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]Leas
 =AzureDataDiskKind string
 =Capability string
 =ClaimResourceStatus string
+=ComponentConditionType string
 =ConditionStatus string
 =ContainerRestartPolicy string
 =DNSPolicy string
@@ -483,6 +484,7 @@ LeaseCandidateList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]Leas
 #LimitType|Pod|Container|PersistentVolumeClaim
 #ResourceQuotaScope!|Terminating|NotTerminating|BestEffort|NotBestEffort|PriorityClass|CrossNamespacePodAffinity
 #ScopeSelectorOperator!|In|NotIn|Exists|DoesNotExist
+#ComponentConditionType|Healthy
 #ProcMountType!|Default|Unmasked
 #LoadBalancerIPMode|VIP|Proxy
 Volume name:1:string:required :2:VolumeSource
@@ -697,6 +699,9 @@ Secret ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta immutable:5:*bool data:2
 SecretList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]Secret:required
 ConfigMap ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta immutable:4:*bool data:2:map[string]string binaryData:3:map[string]bytes
 ConfigMapList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]ConfigMap:required
+ComponentCondition type:1:ComponentConditionType:required status:2:ConditionStatus:required message:3:string error:4:string
+ComponentStatus ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta conditions:2:[]ComponentCondition:map=type;patch=merge;key=type
+ComponentStatusList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]ComponentStatus:required
 DownwardAPIVolumeSource items:1:[]DownwardAPIVolumeFile defaultMode:2:*int32
 DownwardAPIVolumeFile path:1:string:required fieldRef:2:*ObjectFieldSelector resourceFieldRef:3:*ResourceFieldSelector mode:4:*int32
 DownwardAPIProjection items:1:[]DownwardAPIVolumeFile

@@ -2200,6 +2200,30 @@ export interface ConfigMapList {
   items: ConfigMap[]
 }
 
+/** core/v1.ComponentCondition */
+export interface ComponentCondition {
+  type: string
+  status: string
+  message?: string
+  error?: string
+}
+
+/** core/v1.ComponentStatus */
+export interface ComponentStatus {
+  kind?: string
+  apiVersion?: string
+  metadata: ObjectMeta
+  conditions?: ComponentCondition[]
+}
+
+/** core/v1.ComponentStatusList */
+export interface ComponentStatusList {
+  kind?: string
+  apiVersion?: string
+  metadata: ListMeta
+  items: ComponentStatus[]
+}
+
 /** core/v1.DownwardAPIVolumeSource */
 export interface DownwardAPIVolumeSource {
   items?: DownwardAPIVolumeFile[]
