@@ -1,4 +1,5 @@
 /** Join objects: what nodes need in the cluster to join by token; upstream's kubeadm creates the same (phases clusterinfo, node). */
+import { kubeletClientSubject } from '../certs/profiles.ts'
 import { apiGroup } from '../components/api/dialect.ts'
 import type { Dialect } from '../components/api/dialect.ts'
 import { resourcesOf } from '../components/api/resources.ts'
@@ -30,7 +31,10 @@ export function discoveryKubeconfig(server: string, authorityPem: string): strin
   ].join('\n')
 }
 
-/** The cluster-info ConfigMap, who may read it, who may ask for a node's certificate, and whose requests are approved. */
+/**
+ * The cluster-info ConfigMap, who may read it, who may ask for a node's certificate, whose requests are approved, and that
+ * the API server may reach into node agents.
+ */
 export function joinObjects(options: {
   dialect: Dialect
   server: string
@@ -40,23 +44,31 @@ export function joinObjects(options: {
   const resources = resourcesOf(dialect)
   const rbac = apiGroup(dialect, 'rbac.authorization')
   const certificates = apiGroup(dialect, 'certificates')
-  const bindGroup = (name: string, group: string, clusterRole: string): PlacedObject => ({
+  const bind = (
+    name: string,
+    subject: { kind: 'Group' | 'User'; name: string },
+    clusterRole: string,
+  ): PlacedObject => ({
     resource: resources.clusterRoleBindings,
     object: {
       metadata: { name },
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: clusterRole },
-      subjects: [{ apiGroup: rbac, kind: 'Group', name: group }],
+      subjects: [{ apiGroup: rbac, ...subject }],
     },
   })
+  const bootstrappers = { kind: 'Group', name: 'system:bootstrappers' } as const
+  const nodes = { kind: 'Group', name: 'system:nodes' } as const
+  const apiServer = { kind: 'User', name: kubeletClientSubject.commonName } as const
   const requests = `system:${certificates}:certificatesigningrequests`
   const infoReader = {
     name: 'skiff:bootstrap-signer-clusterinfo',
     namespace: dialect.publicNamespace,
   }
   return [
-    bindGroup('skiff:node-bootstrapper', 'system:bootstrappers', 'system:node-bootstrapper'),
-    bindGroup('skiff:node-autoapprove-bootstrap', 'system:bootstrappers', `${requests}:nodeclient`),
-    bindGroup('skiff:node-autoapprove-rotation', 'system:nodes', `${requests}:selfnodeclient`),
+    bind('skiff:node-bootstrapper', bootstrappers, 'system:node-bootstrapper'),
+    bind('skiff:node-autoapprove-bootstrap', bootstrappers, `${requests}:nodeclient`),
+    bind('skiff:node-autoapprove-rotation', nodes, `${requests}:selfnodeclient`),
+    bind('skiff:apiserver-kubelet-client', apiServer, 'system:kubelet-api-admin'),
     {
       resource: resources.configMaps,
       object: {

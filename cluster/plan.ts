@@ -63,7 +63,8 @@ function planApiServer(config: ClusterConfig, paths: StatePaths): ComponentSpec 
   return {
     name: 'api-server',
     program: 'api-server',
-    nodeOptions: [],
+    // Node's own SQLite still announces itself as experimental in every log.
+    nodeOptions: ['--disable-warning=ExperimentalWarning'],
     args: argsOf('api-server', flags, config),
     files: [],
     folders: [],

@@ -1,0 +1,139 @@
+/**
+ * Starts a cluster by hand, one process after the other, and says what each is for:
+ * npx node scripts/up.ts [--dir .cluster/by-hand] [--nodes 2] [--yes]. Away with it: npx node scripts/down.ts
+ * What `skiff up` does at once, with the same code; but nobody looks after the processes: there is no supervisor.
+ */
+import { join, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { $, chalk, echo } from 'zx'
+import { createPki } from '../certs/pki.ts'
+import { createBootstrapToken, formatToken, tokenSecret } from '../cluster/bootstrap-token.ts'
+import { startChild } from '../cluster/child-process.ts'
+import { clusterClient } from '../cluster/cluster-client.ts'
+import { dialectOf, serverUrl, writeClusterConfig } from '../cluster/cluster-config.ts'
+import type { ClusterConfig } from '../cluster/cluster-config.ts'
+import { createObjects, joinObjects } from '../cluster/join-objects.ts'
+import { caHashOf } from '../cluster/launch.ts'
+import { planCluster } from '../cluster/plan.ts'
+import type { ComponentSpec } from '../cluster/plan.ts'
+import { choosePort } from '../cluster/ports.ts'
+import { apiServerNames, prepareCluster } from '../cluster/prepare.ts'
+import { clusterMarker, identify } from '../cluster/process-identity.ts'
+import { builtPrograms } from '../cluster/programs.ts'
+import { createStateDir, pathsIn, writePrivateFile } from '../cluster/state-dir.ts'
+import type { RecordedProcess } from '../cluster/supervisor.ts'
+import { waitForNodes } from '../cluster/wait-for-nodes.ts'
+import { resourcesOf } from '../components/api/resources.ts'
+import { systemClock } from '../components/component-base/clock.ts'
+import { option, show, step } from './teaching/lesson.ts'
+
+const paths = pathsIn(resolve(option('dir', join('.cluster', 'by-hand'))))
+const clock = systemClock
+
+await step(
+  'A place for everything',
+  'One folder holds all of the cluster: keys, configurations, the data, the logs. Only you can read it.',
+)
+createStateDir(paths)
+show(paths.dir)
+
+await step(
+  'Who everybody is',
+  'An authority, and a certificate for each component. See scripts/certs.ts for a closer look.',
+)
+const shape = { dialect: 'kubernetes', address: '127.0.0.1', serviceRange: '10.96.0.0/16' } as const
+const pki = createPki({ apiServer: apiServerNames(shape), nowMs: clock.now() })
+const config: ClusterConfig = {
+  name: 'by-hand',
+  id: clock.uuid(),
+  ...shape,
+  port: await choosePort(shape.address, undefined),
+  caHash: caHashOf(pki.authority),
+  nodes: Array.from({ length: Number(option('nodes', '2')) }, (_, index) => ({
+    name: `node-${index + 1}`,
+  })),
+  extraFlags: {},
+}
+const token = createBootstrapToken(clock)
+const plan = planCluster(config, paths)
+writeClusterConfig(paths, config)
+await prepareCluster(plan, { config, paths, pki, token: formatToken(token) })
+show((await $`ls ${paths.pki}`.quiet()).stdout)
+
+const started: RecordedProcess[] = []
+/** Starts one process of the plan and waits until it says that it is ready. */
+async function start(spec: ComponentSpec): Promise<void> {
+  const script = join(builtPrograms().folder, `${spec.program}.js`)
+  const args = [...spec.nodeOptions, script, ...spec.args]
+  show(`node ${args.join(' \\\n  ')}`)
+  const child = startChild(
+    {
+      name: spec.name,
+      command: process.execPath,
+      args,
+      environment: { [clusterMarker]: config.id },
+      cwd: paths.dir,
+      logFile: join(paths.logs, `${spec.name}.log`),
+      readyTimeoutMs: 30_000,
+      stopTimeoutMs: 5000,
+    },
+    clock,
+  )
+  const identity = child.pid === undefined ? undefined : identify(child.pid)
+  if (identity !== undefined) started.push({ component: spec.name, ...identity })
+  writePrivateFile(paths.processes, JSON.stringify(started))
+  await child.ready
+  echo(chalk.green(`  ready: pid ${child.pid ?? '?'}`))
+}
+
+const explanations: Readonly<Record<string, string>> = {
+  'api-server':
+    'The only one that touches the data, and the only one everybody talks to. It knows no other process.',
+  'controller-manager':
+    'Loops that compare what is with what should be. Among them: the signer of certificate requests.',
+  scheduler: 'Looks for pods without a node, and gives each one.',
+  'node-agent': `Has nothing but a token. It reads cluster-info, checks the signature with the token and the CA with the
+                 pin, asks for a certificate, and registers its Node.`,
+}
+const agents = plan.filter((spec) => spec.program === 'node-agent')
+for (const spec of plan.filter((one) => !agents.includes(one))) {
+  await step(spec.name, explanations[spec.program] ?? '')
+  await start(spec)
+  if (spec.program !== 'api-server') continue
+
+  await step(
+    'What nodes join with',
+    `The token as a Secret; cluster-info, which anybody may read; and who may ask for which certificate.`,
+  )
+  const client = clusterClient({ config, paths, clock })
+  const dialect = dialectOf(config)
+  const secret = tokenSecret({ token, dialect, nowMs: clock.now(), ttlMs: 86_400_000 })
+  const authorityPem = readFileSync(join(paths.pki, 'ca.crt'), 'utf8')
+  const objects = [
+    { resource: resourcesOf(dialect).secrets, object: secret },
+    ...joinObjects({ dialect, server: serverUrl(config), authorityPem }),
+  ]
+  await createObjects(client, objects)
+  for (const { resource, object } of objects) show(`${resource.kind} ${object.metadata.name ?? ''}`)
+  client.close()
+}
+for (const spec of agents) {
+  await step(spec.name, explanations[spec.program] ?? '')
+  await start(spec)
+}
+
+await step('Ready?', 'A node is Ready when its agent says so and renews its lease in time.')
+const client = clusterClient({ config, paths, clock })
+const { signal } = new AbortController()
+await waitForNodes({
+  client,
+  paths,
+  nodes: config.nodes,
+  waitMs: 60_000,
+  signal,
+  onReady: (name) => show(`${name} is Ready`),
+})
+client.close()
+echo(`\n  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n`)
+echo('Away with it: npx node scripts/down.ts')
+process.exit(0)
