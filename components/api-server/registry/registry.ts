@@ -22,8 +22,7 @@ import {
 } from '../../machinery/status-error.ts'
 import type { Store } from '../../store/store.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
-import type { Admission } from '../admission/chain.ts'
-import type { UserInfo } from '../request.ts'
+import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
@@ -48,7 +47,7 @@ export interface RegistryOptions {
   readonly dialect: Dialect
   readonly resources: Resources
   readonly clock: Clock
-  readonly admission: Admission
+  readonly admission: AdmissionChain
   /** Told of every object that was stored; for what expires. */
   readonly onStored?: (resource: Resource, storeKeyText: string, revision: number) => void
 }
@@ -81,10 +80,12 @@ export class Registry {
     return strategyOf(resource)
   }
 
-  strategyContext(user: UserInfo, dryRun: boolean): StrategyContext {
+  strategyContext(target: Pick<WriteTarget, 'resource' | 'user' | 'dryRun'>): StrategyContext {
     const { dialect, clock, cache } = this.#options
+    const { resource, user, dryRun } = target
     return {
       dialect,
+      resource,
       nowMs: clock.now(),
       user,
       reader: cache,
@@ -122,7 +123,7 @@ export class Registry {
     const { resource, namespace, object, user, dryRun, warnings } = request
     const { admission, clock } = this.#options
     const strategy = this.strategy(resource)
-    const context = this.strategyContext(user, dryRun)
+    const context = this.strategyContext(request)
     ensureNamespace(object, namespace, resource.namespaced)
     strategy.applyDefaults?.(object, context)
     fillNewMetadata(object, {
@@ -183,7 +184,7 @@ export class Registry {
     const { resource, namespace, name, subresource, user, dryRun, warnings } = request
     const { admission } = this.#options
     const strategy = this.strategy(resource)
-    const context = this.strategyContext(user, dryRun)
+    const context = this.strategyContext(request)
     const old = current.object()
     const object = await request.change(old, current)
     ensureNamespace(object, namespace, resource.namespaced)

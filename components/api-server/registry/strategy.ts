@@ -1,12 +1,15 @@
 /** Strategy: the pure per-kind part of the generic verbs (upstream: registry/rest/{create,update,delete}.go). */
 import type { Dialect } from '../../api/dialect.ts'
 import type { KubeObject } from '../../machinery/object.ts'
+import type { Resource } from '../../machinery/resource.ts'
 import type { FieldError } from '../../machinery/status-error.ts'
 import type { ObjectReader } from '../object-reader.ts'
 import type { UserInfo } from '../request.ts'
 
 export interface StrategyContext {
   readonly dialect: Dialect
+  /** As the request names it; objects are in its storage form. Rules of two versions can differ (Event). */
+  readonly resource: Resource
   readonly nowMs: number
   readonly user: UserInfo
   readonly reader: ObjectReader

@@ -1,0 +1,182 @@
+/** PEM texts in objects: which blocks they hold, and what is wrong with certificates and signing requests in them. */
+import { createPublicKey, constants, verify, X509Certificate } from 'node:crypto'
+import { goQuote } from '../../../machinery/go-syntax.ts'
+
+export interface PemBlock {
+  readonly type: string
+  readonly hasHeaders: boolean
+  readonly der: Buffer
+}
+
+const beginMark = '-----BEGIN '
+const endMark = '-----END '
+const base64Lines = /^[A-Za-z0-9+/=\s]*$/
+
+/** The well-formed blocks in order; text around them and malformed ones are passed over, as Go's decoder does. */
+export function pemBlocks(text: string): PemBlock[] {
+  const blocks: PemBlock[] = []
+  let after = 0
+  for (let end = text.indexOf(endMark); end >= 0; end = text.indexOf(endMark, end + 1)) {
+    const begin = text.lastIndexOf(beginMark, end)
+    const block = begin < after ? undefined : readBlock(text, begin, end)
+    if (block === undefined) continue
+    blocks.push(block)
+    after = end
+  }
+  return blocks
+}
+
+function readBlock(text: string, begin: number, end: number): PemBlock | undefined {
+  const lines = text.slice(begin, end)
+  const lineEnd = lines.indexOf('\n')
+  if (lineEnd < 0) return undefined
+  const type = /^-----BEGIN (.*)-----\s*$/.exec(lines.slice(0, lineEnd))?.[1]
+  if (type === undefined || !text.startsWith(`${type}-----`, end + endMark.length)) return undefined
+  if (begin > 0 && text[begin - 1] !== '\n') return undefined
+  const body = lines.slice(lineEnd + 1)
+  const isHeader = (line: string) => line.includes(':')
+  const bodyLines = body.split('\n')
+  const data = bodyLines.filter((line) => !isHeader(line)).join('\n')
+  if (!base64Lines.test(data)) return undefined
+  return { type, hasHeaders: bodyLines.some(isHeader), der: Buffer.from(data, 'base64') }
+}
+
+/** Why the text of `status.certificate` is refused; undefined when it is fine. */
+export function certificatesFault(pem: string): string | undefined {
+  const blocks = pemBlocks(pem)
+  for (const { type, hasHeaders, der } of blocks) {
+    if (type !== 'CERTIFICATE') {
+      return `only CERTIFICATE PEM blocks are allowed, found ${goQuote(type)}`
+    }
+    if (hasHeaders) return 'no PEM block headers are permitted'
+    if (der.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates'
+    if (parseCertificate(der) === undefined) return 'x509: malformed certificate'
+  }
+  return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : undefined
+}
+
+export function parseCertificate(der: Buffer): X509Certificate | undefined {
+  try {
+    return new X509Certificate(der)
+  } catch {
+    // The caller words the fault; OpenSSL's own says less than "malformed".
+    return undefined
+  }
+}
+
+/** Why the text of a signing request is refused: no request, malformed, or not signed by its own key. */
+export function signingRequestFault(pem: string): string | undefined {
+  const block = pemBlocks(pem)[0]
+  if (block === undefined || block.type !== 'CERTIFICATE REQUEST') {
+    return 'PEM block type must be CERTIFICATE REQUEST'
+  }
+  const request = readRequest(block.der)
+  return typeof request === 'string' ? request : signatureFault(request)
+}
+
+interface SigningRequest {
+  readonly signed: Buffer
+  readonly publicKeyInfo: Buffer
+  /** DER of the object identifier's content, in hexadecimal. */
+  readonly algorithm: string
+  readonly signature: Buffer
+}
+
+interface Element {
+  readonly tag: number
+  readonly raw: Buffer
+  readonly content: Buffer
+}
+
+/** The first element of `bytes`, or undefined when it does not fit them. */
+function elementAt(bytes: Buffer, at: number): Element | undefined {
+  const first = bytes[at + 1]
+  if (first === undefined) return undefined
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f
+  if (first === 0x80 || lengthBytes > 4 || at + 2 + lengthBytes > bytes.length) return undefined
+  const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes)
+  const start = at + 2 + lengthBytes
+  const end = start + length
+  if (end > bytes.length) return undefined
+  return {
+    tag: bytes[at] ?? 0,
+    raw: bytes.subarray(at, end),
+    content: bytes.subarray(start, end),
+  }
+}
+
+/** The elements that fill `bytes`, of the given tags in that order; further ones may follow. */
+function elementsOf(bytes: Buffer, tags: readonly number[]): Element[] | undefined {
+  const elements: Element[] = []
+  for (let at = 0; at < bytes.length;) {
+    const element = elementAt(bytes, at)
+    if (element === undefined) return undefined
+    elements.push(element)
+    at += element.raw.length
+  }
+  return tags.every((tag, i) => elements[i]?.tag === tag) ? elements : undefined
+}
+
+const SEQUENCE = 0x30
+const INTEGER = 0x02
+const BIT_STRING = 0x03
+const OBJECT_IDENTIFIER = 0x06
+const mismatch = "asn1: structure error: tags don't match"
+
+/** The parts of a PKCS #10 request (RFC 2986) that its signature is checked with; a text says what is wrong. */
+function readRequest(der: Buffer): SigningRequest | string {
+  const whole = elementAt(der, 0)
+  if (whole === undefined) return 'asn1: syntax error: data truncated'
+  if (whole.raw.length !== der.length) return 'asn1: syntax error: trailing data'
+  const parts =
+    whole.tag === SEQUENCE ? elementsOf(whole.content, [SEQUENCE, SEQUENCE, BIT_STRING]) : undefined
+  const [info, algorithm, signature] = parts ?? []
+  if (info === undefined || algorithm === undefined || signature === undefined) return mismatch
+  const publicKeyInfo = elementsOf(info.content, [INTEGER, SEQUENCE, SEQUENCE])?.[2]
+  const identifier = elementsOf(algorithm.content, [OBJECT_IDENTIFIER])?.[0]
+  if (publicKeyInfo === undefined || identifier === undefined) return mismatch
+  return {
+    signed: info.raw,
+    publicKeyInfo: publicKeyInfo.raw,
+    algorithm: identifier.content.toString('hex'),
+    signature: signature.content.subarray(1),
+  }
+}
+
+/** Signature algorithms by their identifiers: the hash ('' is the key's own) and what Go says of a bad signature. */
+const algorithms: Readonly<Record<string, { hash: string; bad: string }>> = Object.fromEntries([
+  ...['sha1:05', 'sha256:0b', 'sha384:0c', 'sha512:0d'].map((entry) => {
+    const [hash = '', last = ''] = entry.split(':')
+    return [`2a864886f70d0101${last}`, { hash, bad: 'crypto/rsa: verification error' }]
+  }),
+  ['2a8648ce3d0401', { hash: 'sha1', bad: 'x509: ECDSA verification failure' }],
+  ...['sha256:02', 'sha384:03', 'sha512:04'].map((entry) => {
+    const [hash = '', last = ''] = entry.split(':')
+    return [`2a8648ce3d0403${last}`, { hash, bad: 'x509: ECDSA verification failure' }]
+  }),
+  ['2b6570', { hash: '', bad: 'x509: Ed25519 verification failure' }],
+])
+const rsaPss = '2a864886f70d01010a'
+
+function signatureFault(request: SigningRequest): string | undefined {
+  const { signed, publicKeyInfo, algorithm, signature } = request
+  const known = algorithms[algorithm]
+  if (known === undefined && algorithm !== rsaPss) {
+    return 'x509: cannot verify signature: algorithm unimplemented'
+  }
+  const bad = known?.bad ?? 'crypto/rsa: verification error'
+  try {
+    const key = createPublicKey({ key: publicKeyInfo, format: 'der', type: 'spki' })
+    if (known !== undefined) {
+      return verify(known.hash === '' ? null : known.hash, signed, key, signature) ? undefined : bad
+    }
+    const padding = constants.RSA_PKCS1_PSS_PADDING
+    const holds = ['sha256', 'sha384', 'sha512'].some((hash) =>
+      verify(hash, signed, { key, padding }, signature),
+    )
+    return holds ? undefined : bad
+  } catch {
+    // A key that OpenSSL does not take, or one of another kind than the algorithm's.
+    return 'x509: cannot verify signature: algorithm unimplemented'
+  }
+}

@@ -1,0 +1,117 @@
+/** Runs one kind's strategy as the generic verbs do, without a server: decode, default, prepare, validate. */
+import { dialects, type Dialect } from '../../components/api/dialect.ts'
+import { resourcesOf, type Resources } from '../../components/api/resources.ts'
+import { schemaOf } from '../../components/api/schemas.ts'
+import { convert } from '../../components/api-server/registry/conversions.ts'
+import { keepMetadata } from '../../components/api-server/registry/metadata.ts'
+import { strategyOf } from '../../components/api-server/registry/strategies.ts'
+import type { StrategyContext } from '../../components/api-server/registry/strategy.ts'
+import type { UserInfo } from '../../components/api-server/request.ts'
+import { decode } from '../../components/machinery/decode.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import {
+  validateObjectMeta,
+  validateObjectMetaUpdate,
+} from '../../components/machinery/object-meta-validation.ts'
+import type { Resource } from '../../components/machinery/resource.ts'
+import type { FieldError } from '../../components/machinery/status-error.ts'
+import { FakeReader } from './fake-reader.ts'
+
+export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
+
+export interface StrategyRuns {
+  /** The stored form after defaults and preparation, whether valid or not. */
+  created(object: unknown): KubeObject
+  /** `path: message` of each fault of a new object. */
+  createFaults(object: unknown): string[]
+  /** The stored form after an update of `old`, itself a stored form. */
+  updated(old: KubeObject, object: unknown, subresource?: string): KubeObject
+  updateFaults(old: KubeObject, object: unknown, subresource?: string): string[]
+}
+
+type Json = { apiVersion?: string; kind?: string; metadata?: object }
+
+export interface RunOptions {
+  readonly user?: UserInfo
+  readonly dialect?: Dialect
+}
+
+/** `name` is the resource's in the table of all resources. */
+export function strategyRuns(
+  name: Exclude<keyof Resources, 'all' | 'groups'>,
+  { user = { name: 'alice', groups: [] }, dialect = dialects.kubernetes }: RunOptions = {},
+): StrategyRuns {
+  const resource: Resource = resourcesOf(dialect)[name]
+  const strategy = strategyOf(resource)
+  const context: StrategyContext = {
+    dialect,
+    resource,
+    nowMs,
+    user,
+    reader: new FakeReader(),
+    dryRun: false,
+    random: () => 0.5,
+  }
+
+  function draft(object: unknown): KubeObject {
+    const { metadata = {}, ...rest } = object as Json
+    const named = { name: 'x', ...(resource.namespaced ? { namespace: 'ns' } : {}), ...metadata }
+    const schema = schemaOf(`${resource.package}.${resource.kind}`)
+    const { object: typed, problems } = decode({ ...rest, metadata: named }, schema)
+    if (problems.fatal !== undefined || problems.unknown.length > 0) {
+      throw new Error(`not decodable: ${problems.fatal ?? problems.unknown.join(', ')}`)
+    }
+    const apiVersion = resource.group === '' ? 'v1' : `${resource.group}/${resource.version}`
+    const stored = convert(
+      { ...typed, kind: resource.kind, apiVersion } as KubeObject,
+      resource.package,
+      resource.storageVersion.package,
+    )
+    strategy.applyDefaults?.(stored, context)
+    return stored
+  }
+
+  function created(object: unknown): KubeObject {
+    const stored = draft(object)
+    if (strategy.hasGeneration) stored.metadata.generation = 1
+    strategy.prepareForCreate?.(stored, context)
+    return stored
+  }
+
+  function updated(old: KubeObject, object: unknown, subresource = ''): KubeObject {
+    const stored = draft(object)
+    stored.metadata.resourceVersion = '7'
+    keepMetadata(stored, old)
+    const hasStatus = resource.subresources.some((part) => part.name === 'status')
+    if (subresource === '' && hasStatus) stored['status'] = old['status']
+    const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
+    hooks?.prepareForUpdate?.(stored, structuredClone(old), context)
+    return stored
+  }
+
+  return {
+    created,
+    updated,
+    createFaults(object) {
+      const stored = created(object)
+      const { namespaced } = resource
+      const nameForm = strategy.nameForm ?? 'subdomain'
+      return texts([
+        ...validateObjectMeta(stored.metadata, { namespaced, nameForm }),
+        ...(strategy.validate?.(stored, context) ?? []),
+      ])
+    },
+    updateFaults(old, object, subresource = '') {
+      const stored = updated(old, object, subresource)
+      const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
+      return texts([
+        ...validateObjectMetaUpdate(stored.metadata, { ...old.metadata, resourceVersion: '7' }),
+        ...(hooks?.validateUpdate?.(stored, old, context) ?? []),
+      ])
+    },
+  }
+}
+
+function texts(errors: readonly FieldError[]): string[] {
+  return errors.map(({ field, message }) => `${field}: ${message}`)
+}
