@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import type {
+  AdmissionPlugin,
+  AdmissionRequest,
+} from '../../../components/api-server/admission/admission.ts'
+import { admissionChain, createAdmission } from '../../../components/api-server/admission/chain.ts'
+import type { AdmissionDependencies } from '../../../components/api-server/admission/chain.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import { forbidden } from '../../../components/machinery/status-error.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { FakeReader } from '../../support/fake-reader.ts'
+
+const dependencies: AdmissionDependencies = {
+  reader: new FakeReader(),
+  dialect: dialects.kubernetes,
+  clock: new FakeClock(),
+  authorizer: { name: 'x', authorize: () => ({ decision: 'allow', reason: '' }) },
+  checkEscalation: async ({ object }) => {
+    if (object['rules']) throw forbidden({ group: '', plural: 'x' }, 'y', 'escalation')
+  },
+}
+const plugins = (flags: Parameters<typeof createAdmission>[0]): readonly string[] =>
+  createAdmission(flags, dependencies).plugins
+
+describe('the admission flags', () => {
+  test("upstream's default set runs, in its order", () => {
+    expect(plugins({})).toEqual([
+      'NamespaceLifecycle',
+      'ServiceAccount',
+      'TaintNodesByCondition',
+      'Priority',
+      'DefaultTolerationSeconds',
+      'CertificateApproval',
+      'CertificateSigning',
+      'CertificateSubjectRestriction',
+    ])
+  })
+
+  test('[NODEAUTHZ-009] NodeRestriction runs when it is enabled', () => {
+    expect(plugins({})).not.toContain('NodeRestriction')
+    expect(plugins({ enable: ['NodeRestriction'] })[2]).toBe('NodeRestriction')
+  })
+
+  test('a disabled plugin does not run', () => {
+    expect(plugins({ disable: ['Priority', 'ServiceAccount'] })).not.toContain('Priority')
+  })
+
+  test('unknown names, and names in both lists, are refused', () => {
+    expect(() => plugins({ enable: ['Magic'] })).toThrow(
+      /^--enable-admission-plugins: plugin "Magic" is unknown; known are NamespaceLifecycle, /,
+    )
+    expect(() => plugins({ disable: ['Magic'] })).toThrow('--disable-admission-plugins')
+    expect(() => plugins({ enable: ['Priority'], disable: ['Priority'] })).toThrow('overlapped')
+  })
+
+  test('escalation is checked whatever the flags', async () => {
+    const off = [...plugins({})]
+    const { validate } = createAdmission({ disable: off }, dependencies)
+    const request = { operation: 'CREATE', object: { metadata: {}, rules: [] } }
+    await expect(validate(request as unknown as AdmissionRequest)).rejects.toThrow('escalation')
+  })
+})
+
+describe('the chain', () => {
+  const request = { resource: resourcesOf(dialects.kubernetes).pods } as AdmissionRequest
+  function recorder(log: string[], name: string, isLater: boolean): AdmissionPlugin {
+    const note = (phase: string): void | Promise<void> => {
+      if (!isLater) {
+        log.push(`${phase} ${name}`)
+        return undefined
+      }
+      return new Promise((resolve) => setImmediate(resolve)).then(() => {
+        log.push(`${phase} ${name}`)
+      })
+    }
+    return { name, mutate: () => note('mutate'), validate: () => note('validate') }
+  }
+
+  test('plugins run one after the other, waiting for those that take time', async () => {
+    const log: string[] = []
+    const chain = admissionChain([
+      recorder(log, 'a', false),
+      recorder(log, 'b', true),
+      recorder(log, 'c', false),
+      recorder(log, 'd', true),
+    ])
+    await chain.mutate(request)
+    await chain.validate(request)
+    const expected = ['a', 'b', 'c', 'd']
+    expect(log).toEqual([
+      ...expected.map((name) => `mutate ${name}`),
+      ...expected.map((name) => `validate ${name}`),
+    ])
+  })
+
+  test('it is synchronous when all plugins are', () => {
+    expect(admissionChain([recorder([], 'a', false)]).mutate(request)).toBeUndefined()
+  })
+})

@@ -1,0 +1,401 @@
+import { settle } from '../../support/fake-clock.ts'
+import { describe, expect, test } from 'vitest'
+import { createCertificateRequest } from '../../../certs/csr.ts'
+import { generateKeyPair } from '../../../certs/keys.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { StatusError } from '../../../components/machinery/status-error.ts'
+import { admissionWorld } from './world.ts'
+
+describe('NamespaceLifecycle', () => {
+  const { reader, resources, outcome, admit } = admissionWorld(['NamespaceLifecycle'])
+  const { configMaps, namespaces } = resources
+  const late: KubeObject = { metadata: { namespace: 't1', name: 'late' } }
+  reader.put(namespaces, { metadata: { name: 't1' }, status: { phase: 'Terminating' } })
+  reader.put(namespaces, { metadata: { name: 'a' }, status: { phase: 'Active' } })
+
+  test('nothing is made in a namespace that does not exist', async () => {
+    const object = { metadata: { namespace: 'none', name: 'x' } }
+    expect(await outcome({ resource: configMaps, object })).toBe('404 namespaces "none" not found')
+    const inA = { metadata: { namespace: 'a', name: 'x' } }
+    expect(await outcome({ resource: configMaps, object: inA })).toBe('admitted')
+  })
+
+  test('nothing new is made in a namespace that is being terminated', async () => {
+    const error = await admit({ resource: configMaps, object: late }).catch((e: unknown) => e)
+    expect((error as StatusError).toStatus()).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Failure',
+      message:
+        'configmaps "late" is forbidden: unable to create new content in namespace t1 because it is being terminated',
+      reason: 'Forbidden',
+      details: {
+        name: 'late',
+        kind: 'configmaps',
+        causes: [
+          {
+            reason: 'NamespaceTerminating',
+            message: 'namespace t1 is being terminated',
+            field: 'metadata.namespace',
+          },
+        ],
+      },
+      code: 403,
+    })
+  })
+
+  test('but what is there may change and go', async () => {
+    const at = { resource: configMaps, namespace: 't1', name: 'late', old: late }
+    expect(await outcome({ ...at, operation: 'UPDATE', object: late })).toBe('admitted')
+    expect(await outcome({ ...at, operation: 'DELETE' })).toBe('admitted')
+  })
+
+  test("the system's namespaces stay", async () => {
+    for (const name of ['default', 'kube-system', 'kube-public']) {
+      expect(await outcome({ resource: namespaces, operation: 'DELETE', name })).toBe(
+        `403 namespaces "${name}" is forbidden: this namespace may not be deleted`,
+      )
+    }
+    expect(await outcome({ resource: namespaces, operation: 'DELETE', name: 'a' })).toBe('admitted')
+  })
+
+  test('reviews may ask about a namespace that does not exist', async () => {
+    const asked = { resource: resources.localSubjectAccessReviews, namespace: 'none' }
+    expect(await outcome({ ...asked, object: { metadata: {} } })).toBe('admitted')
+  })
+})
+
+describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (dialect) => {
+  function world() {
+    const made = admissionWorld(['ServiceAccount'], { dialect })
+    made.reader.put(made.resources.serviceAccounts, {
+      metadata: { namespace: 'a', name: 'default' },
+    })
+    return made
+  }
+  const pod = (spec = {}, metadata = {}): KubeObject => ({
+    metadata: { namespace: 'a', name: 'p', ...metadata },
+    spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
+  })
+  const mountPath = `/var/run/secrets/${dialect.labelDomain}/serviceaccount`
+
+  test('[AUTHN-026] an unset account is the default one, its token mounted in every container', async () => {
+    const { admit, resources } = world()
+    const initContainers = [{ name: 'i', image: 'i' }]
+    const admitted = await admit({ resource: resources.pods, object: pod({ initContainers }) })
+    const { spec } = admitted as KubeObject
+    const name = spec.volumes[0].name as string
+    expect(name).toMatch(/^kube-api-access-[bcdfghjklmnpqrstvwxz2456789]{5}$/)
+    expect(spec).toEqual({
+      serviceAccountName: 'default',
+      serviceAccount: 'default',
+      containers: [{ name: 'c', image: 'i', volumeMounts: [{ name, readOnly: true, mountPath }] }],
+      initContainers: [
+        { name: 'i', image: 'i', volumeMounts: [{ name, readOnly: true, mountPath }] },
+      ],
+      volumes: [
+        {
+          name,
+          projected: {
+            defaultMode: 420,
+            sources: [
+              { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+              {
+                configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] },
+              },
+              {
+                downwardAPI: {
+                  items: [
+                    {
+                      path: 'namespace',
+                      fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' },
+                    },
+                  ],
+                },
+              },
+            ],
+          },
+        },
+      ],
+    })
+  })
+
+  test('a container with its own mount there keeps it, and an existing volume is used', async () => {
+    const { admit, resources } = world()
+    const own = [{ name: 'c', volumeMounts: [{ name: 'mine', mountPath }] }]
+    const kept = await admit({ resource: resources.pods, object: pod({ containers: own }) })
+    expect(kept?.['spec'].volumes).toBeUndefined()
+    expect(kept?.['spec'].containers).toEqual(own)
+    const volumes = [{ name: 'kube-api-access-zzzzz', projected: { sources: [] } }]
+    const used = await admit({ resource: resources.pods, object: pod({ volumes }) })
+    expect(used?.['spec'].volumes).toEqual(volumes)
+    expect(used?.['spec'].containers[0].volumeMounts[0].name).toBe('kube-api-access-zzzzz')
+  })
+
+  test('pod and account may opt out of the mount; the pod decides', async () => {
+    const { admit, resources, reader } = world()
+    const volumesOf = async (spec: object): Promise<unknown> =>
+      (await admit({ resource: resources.pods, object: pod(spec) }))?.['spec'].volumes
+    expect(await volumesOf({ automountServiceAccountToken: false })).toBeUndefined()
+    reader.put(resources.serviceAccounts, {
+      metadata: { namespace: 'a', name: 'quiet' },
+      automountServiceAccountToken: false,
+    })
+    expect(await volumesOf({ serviceAccountName: 'quiet' })).toBeUndefined()
+    const insists = { serviceAccountName: 'quiet', automountServiceAccountToken: true }
+    expect(await volumesOf(insists)).toHaveLength(1)
+  })
+
+  test('an account that does not exist refuses the pod', async () => {
+    const { outcome, resources } = world()
+    const object = pod({ serviceAccountName: 'none' })
+    expect(await outcome({ resource: resources.pods, object })).toBe(
+      '403 pods "p" is forbidden: error looking up service account a/none: serviceaccount "none" not found',
+    )
+  })
+
+  test('a default account that is about to be made is waited for', async () => {
+    const { admit, resources, reader } = world()
+    const late = admit({ resource: resources.pods, object: pod({}, { namespace: 'b' }) })
+    await settle()
+    reader.put(resources.serviceAccounts, { metadata: { namespace: 'b', name: 'default' } })
+    expect((await late)?.['spec'].serviceAccountName).toBe('default')
+  })
+
+  test('but not for long', async () => {
+    const { outcome, resources, clock } = world()
+    const late = outcome({ resource: resources.pods, object: pod({}, { namespace: 'b' }) })
+    await clock.step(2000)
+    expect(await late).toContain('error looking up service account b/default')
+    expect(clock.pending).toBe(0)
+  })
+
+  test("a pod without pull secrets gets its account's", async () => {
+    const { admit, resources, reader } = world()
+    reader.put(resources.serviceAccounts, {
+      metadata: { namespace: 'a', name: 'default' },
+      imagePullSecrets: [{ name: 's' }],
+    })
+    const secretsOf = async (spec = {}): Promise<unknown> =>
+      (await admit({ resource: resources.pods, object: pod(spec) }))?.['spec'].imagePullSecrets
+    expect(await secretsOf()).toEqual([{ name: 's' }])
+    expect(await secretsOf({ imagePullSecrets: [{ name: 't' }] })).toEqual([{ name: 't' }])
+  })
+
+  test('an account may limit the secrets its pods use', async () => {
+    const { outcome, resources, reader } = world()
+    reader.put(resources.serviceAccounts, {
+      metadata: {
+        namespace: 'a',
+        name: 'default',
+        annotations: { [`${dialect.labelDomain}/enforce-mountable-secrets`]: 'true' },
+      },
+      secrets: [{ name: 'mine' }],
+    })
+    const using = (secretName: string) =>
+      outcome({
+        resource: resources.pods,
+        object: pod({ volumes: [{ name: 'v', secret: { secretName } }] }),
+      })
+    expect(await using('mine')).toBe('admitted')
+    expect(await using('other')).toContain('service account default does not reference that secret')
+  })
+
+  test('a mirror pod is left alone, and refers to nothing', async () => {
+    const { admit, outcome, resources } = world()
+    const annotations = { [`${dialect.labelDomain}/config.mirror`]: 'x' }
+    const mirror = (spec = {}) => ({ resource: resources.pods, object: pod(spec, { annotations }) })
+    expect((await admit(mirror()))?.['spec']).toEqual(pod()['spec'])
+    expect(await outcome(mirror({ serviceAccountName: 'default' }))).toContain(
+      'a mirror pod may not reference service accounts',
+    )
+    expect(await outcome(mirror({ imagePullSecrets: [{ name: 's' }] }))).toContain(
+      'reference secrets',
+    )
+  })
+})
+
+describe('DefaultTolerationSeconds', () => {
+  const { admit, resources } = admissionWorld(['DefaultTolerationSeconds'])
+  const tolerationsOf = async (tolerations?: object[]): Promise<unknown> => {
+    const object = { metadata: {}, spec: { containers: [], ...(tolerations && { tolerations }) } }
+    return (await admit({ resource: resources.pods, object }))?.['spec'].tolerations
+  }
+  const added = (name: string) => ({
+    key: `node.kubernetes.io/${name}`,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: 300,
+  })
+
+  test('a pod tolerates an unready and an unreachable node for five minutes', async () => {
+    expect(await tolerationsOf()).toEqual([added('not-ready'), added('unreachable')])
+  })
+
+  test('what the pod says about them counts', async () => {
+    const own = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', tolerationSeconds: 1 }
+    expect(await tolerationsOf([own])).toEqual([own, added('unreachable')])
+    const all = { operator: 'Exists' }
+    expect(await tolerationsOf([all])).toEqual([all])
+    const other = { ...own, effect: 'NoSchedule' }
+    expect(await tolerationsOf([other])).toEqual([other, added('not-ready'), added('unreachable')])
+  })
+})
+
+describe('Priority', () => {
+  function world() {
+    const made = admissionWorld(['Priority'])
+    const put = (name: string, more: object): void => {
+      made.reader.put(made.resources.priorityClasses, { metadata: { name }, ...more })
+    }
+    put('high', { value: 100, preemptionPolicy: 'Never' })
+    const specOf = async (spec: object): Promise<KubeObject['spec']> =>
+      (await made.admit({ resource: made.resources.pods, object: pod(spec) }))?.['spec']
+    return { ...made, put, specOf }
+  }
+  const pod = (spec: object): KubeObject => ({ metadata: { name: 'p', namespace: 'a' }, spec })
+
+  test("a pod gets its class's priority and policy", async () => {
+    const { specOf } = world()
+    expect(await specOf({ priorityClassName: 'high' })).toEqual({
+      priorityClassName: 'high',
+      priority: 100,
+      preemptionPolicy: 'Never',
+    })
+  })
+
+  test('without a class it gets the default class, or zero', async () => {
+    const { specOf, put } = world()
+    expect(await specOf({})).toEqual({ priority: 0, preemptionPolicy: 'PreemptLowerPriority' })
+    put('usual', { value: 7, globalDefault: true })
+    expect(await specOf({})).toMatchObject({ priorityClassName: 'usual', priority: 7 })
+  })
+
+  test('an unknown class, or a priority of its own, is refused', async () => {
+    const { outcome, resources } = world()
+    const ask = (spec: object) => outcome({ resource: resources.pods, object: pod(spec) })
+    expect(await ask({ priorityClassName: 'none' })).toBe(
+      '403 pods "p" is forbidden: no PriorityClass with name none was found',
+    )
+    expect(await ask({ priority: 5 })).toBe(
+      '403 pods "p" is forbidden: the integer value of priority (5) must not be provided in pod spec; priority admission controller computed 0 from the given PriorityClass name',
+    )
+    expect(await ask({ priorityClassName: 'high', priority: 100 })).toBe('admitted')
+  })
+
+  test('an update that leaves the priority out keeps it', async () => {
+    const { admit, resources } = world()
+    const old = pod({ priority: 100, preemptionPolicy: 'Never' })
+    const at = { resource: resources.pods, operation: 'UPDATE' as const, old }
+    expect((await admit({ ...at, object: pod({}) }))?.['spec']).toEqual(old['spec'])
+  })
+
+  test('only one class is the default', async () => {
+    const { outcome, resources, put } = world()
+    put('usual', { value: 7, globalDefault: true })
+    const write = (name: string) =>
+      outcome({
+        resource: resources.priorityClasses,
+        object: { metadata: { name }, value: 1, globalDefault: true },
+      })
+    expect(await write('second')).toContain('PriorityClass usual is already marked as default')
+    expect(await write('usual')).toBe('admitted')
+  })
+})
+
+describe('TaintNodesByCondition', () => {
+  test('a new node is not ready until it has been seen so', async () => {
+    const { admit, resources } = admissionWorld(['TaintNodesByCondition'])
+    const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
+    const object = { metadata: { name: 'n1' } }
+    expect((await admit({ resource: resources.nodes, object }))?.['spec'].taints).toEqual([taint])
+    const tainted = { ...object, spec: { taints: [taint] } }
+    expect((await admit({ resource: resources.nodes, object: tainted }))?.['spec'].taints).toEqual([
+      taint,
+    ])
+  })
+})
+
+describe('signing requests', () => {
+  const plugins = ['CertificateApproval', 'CertificateSigning', 'CertificateSubjectRestriction']
+  function world(granted: string[]) {
+    return admissionWorld(plugins, {
+      authorizer: {
+        name: 'x',
+        authorize: ({ verb, resource, name }) => ({
+          decision: granted.includes(`${verb} ${resource} ${name}`) ? 'allow' : 'no-opinion',
+          reason: '',
+        }),
+      },
+    })
+  }
+  const signerName = 'kubernetes.io/kube-apiserver-client'
+  const csr = (spec = {}, status = {}): KubeObject => ({
+    metadata: { name: 'c' },
+    spec: { signerName, request: '', ...spec },
+    status,
+  })
+
+  test('approving needs the right for the signer, by name or by domain', async () => {
+    for (const [granted, expected] of [
+      [
+        [],
+        `403 certificatesigningrequests.certificates.k8s.io "c" is forbidden: user not permitted to approve requests with signerName "${signerName}"`,
+      ],
+      [[`approve signers ${signerName}`], 'admitted'],
+      [['approve signers kubernetes.io/*'], 'admitted'],
+      [[`sign signers ${signerName}`], /approve/],
+    ] as const) {
+      const { outcome, resources } = world([...granted])
+      const result = await outcome({
+        resource: resources.certificateSigningRequests,
+        operation: 'UPDATE',
+        subresource: 'approval',
+        old: csr(),
+        // A sub-resource cannot change the signer, so a forged one does not count.
+        object: csr({ signerName: 'mine/any' }),
+      })
+      if (typeof expected === 'string') expect(result).toBe(expected)
+      else expect(result).toMatch(expected)
+    }
+  })
+
+  test('signing needs the right for the signer; other status changes do not', async () => {
+    const { outcome, resources } = world([])
+    const at = {
+      resource: resources.certificateSigningRequests,
+      operation: 'UPDATE' as const,
+      subresource: 'status',
+      old: csr(),
+    }
+    expect(await outcome({ ...at, object: csr({}, { certificate: 'x' }) })).toContain(
+      'permitted to sign',
+    )
+    expect(await outcome({ ...at, object: csr({}, { conditions: [{}] }) })).toContain(
+      'permitted to sign',
+    )
+    expect(await outcome({ ...at, object: csr() })).toBe('admitted')
+  })
+
+  test('nobody asks the client signer for system:masters', async () => {
+    const { outcome, resources } = world([])
+    const request = (...organizations: string[]): string =>
+      Buffer.from(
+        createCertificateRequest(generateKeyPair(), {
+          subject: { commonName: 'x', organizations },
+        }),
+      ).toString('base64')
+    const ask = (spec: object) =>
+      outcome({ resource: resources.certificateSigningRequests, object: csr(spec) })
+    expect(await ask({ request: request('devs', 'system:masters') })).toContain(
+      'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
+    )
+    expect(await ask({ request: request('system:masters2', 'not-system:masters') })).toBe(
+      'admitted',
+    )
+    const other = { signerName: 'example.com/x', request: request('system:masters') }
+    expect(await ask(other)).toBe('admitted')
+  })
+})
