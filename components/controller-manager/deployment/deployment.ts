@@ -1,0 +1,139 @@
+/** Rolls Deployments out over ReplicaSets (upstream: pkg/controller/deployment). */
+import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts'
+import { runController, source } from '../../client/controller.ts'
+import type { Result } from '../../client/controller.ts'
+import { createWorkQueue } from '../../client/work-queue.ts'
+import type { LabelSelector } from '../../machinery/label-selector.ts'
+import { labelSelectorFrom, matchesLabels, selectNothing } from '../../machinery/label-selector.ts'
+import { controllerOf, keyOf } from '../../machinery/object.ts'
+import { apiVersionOf } from '../../machinery/resource.ts'
+import { claimOwned } from '../claim.ts'
+import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { createOwnWrites } from '../own-writes.ts'
+import { controlledBy, indexByController } from '../pod-indexes.ts'
+import { countedStatus, pauseCondition, withDeploymentCondition } from './deployment-status.ts'
+import { isRolling } from './replica-math.ts'
+import { revisionKeys } from './revisions.ts'
+import { Rollout } from './rollout.ts'
+import { isScaled, recreate, reportRollout, rollingUpdate, scaleOnly } from './strategies.ts'
+
+function selectorOf(deployment: Deployment): LabelSelector {
+  try {
+    return labelSelectorFrom(deployment.spec?.selector)
+  } catch {
+    // The server validates selectors; one that slipped through must not select anything.
+    return selectNothing
+  }
+}
+
+/** Runs until `signal` aborts. */
+export async function runDeploymentController(
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, informers, resources, dialect, clock, log, recorder, options } = context
+  const deployments = informers.informer<Deployment>(resources.deployments)
+  const replicaSets = informers.informer<ReplicaSet>(resources.replicaSets)
+  const pods = informers.informer<Pod>(resources.pods)
+  indexByController(replicaSets)
+  indexByController(pods)
+  const ownWrites = createOwnWrites(replicaSets, clock)
+  const queue = createWorkQueue({ clock })
+  const tools = {
+    deployments: client.resource<Deployment>(resources.deployments),
+    replicaSets: client.resource<ReplicaSet>(resources.replicaSets),
+    recorder,
+    clock,
+    keys: revisionKeys(dialect),
+    hashKey: 'pod-template-hash',
+    ownWrites,
+  }
+  const { keys } = tools
+
+  /** The Deployment a ReplicaSet names, or every one that would adopt it. */
+  const ownersOf = (replicaSet: ReplicaSet): string[] => {
+    const controller = controllerOf(replicaSet)
+    const { namespace = '', labels } = replicaSet.metadata
+    if (controller !== undefined) {
+      const { kind } = resources.deployments
+      const apiVersion = apiVersionOf(resources.deployments)
+      const isOurs = controller.kind === kind && controller.apiVersion === apiVersion
+      return isOurs ? [`${namespace}/${controller.name}`] : []
+    }
+    return deployments
+      .list()
+      .filter((deployment) => deployment.metadata.namespace === namespace)
+      .filter((deployment) => matchesLabels(selectorOf(deployment), labels))
+      .map(keyOf)
+  }
+  const podsOf = (replicaSet: ReplicaSet): readonly Pod[] => controlledBy(pods, replicaSet).owned
+  // A Recreate waits for the last old pod to end; no ReplicaSet changes then.
+  pods.onEvent(({ type, object }) => {
+    if (type !== 'delete') return
+    const set = controllerOf(object)
+    const replicaSet = set && replicaSets.get(`${object.metadata.namespace ?? ''}/${set.name}`)
+    for (const key of replicaSet === undefined ? [] : ownersOf(replicaSet)) {
+      const deployment = deployments.get(key)
+      if (deployment !== undefined && !isRolling(deployment)) queue.add(key)
+    }
+  })
+
+  const reconcile = async (key: string): Promise<Result | void> => {
+    const deployment = deployments.get(key)
+    if (deployment === undefined) return
+    const selector = selectorOf(deployment)
+    if (selector.length === 0) {
+      const message = 'This deployment is selecting all pods. A non-empty selector is required.'
+      recorder.record(deployment, { type: 'Warning', reason: 'SelectingAll', message })
+      return
+    }
+    // Sizes are added up over all sets: acting on some that are older than our last write would make too many pods.
+    const pendingMs = ownWrites.pendingMs(key)
+    if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
+    const { owned, orphans } = controlledBy(replicaSets, deployment)
+    const claimed = await claimOwned({
+      candidates: [...owned, ...orphans],
+      owner: deployment,
+      ownerClient: tools.deployments,
+      selector,
+      client: tools.replicaSets,
+    })
+    const rollout = new Rollout(tools, deployment, claimed)
+    const nowMs = clock.now()
+    if (deployment.metadata.deletionTimestamp !== undefined) {
+      await rollout.updateStatus(countedStatus(deployment, rollout, nowMs))
+      return
+    }
+    const paused = pauseCondition(deployment, nowMs)
+    if (paused !== undefined)
+      await rollout.updateStatus(withDeploymentCondition(deployment.status ?? {}, paused))
+    if (deployment.spec?.paused === true || isScaled(rollout, keys)) {
+      await scaleOnly(rollout, keys, nowMs)
+      return
+    }
+    if (isRolling(deployment)) await rollingUpdate(rollout)
+    else await recreate(rollout, podsOf)
+    const checkInMs = await reportRollout(rollout, nowMs)
+    return checkInMs === undefined ? undefined : { requeueAfterMs: checkInMs }
+  }
+
+  await runController(
+    {
+      name: 'deployment-controller',
+      informers: [source(deployments), source(replicaSets, ownersOf), source(pods, () => [])],
+      reconcile,
+      workers: options['concurrent-deployment-syncs'],
+      clock,
+      log,
+      queue,
+    },
+    signal,
+  )
+}
+
+export const deploymentController: ControllerEntry = {
+  name: 'deployment-controller',
+  aliases: ['deployment'],
+  defaultOn: true,
+  start: runDeploymentController,
+}

@@ -1,0 +1,41 @@
+/** The two kinds one reconciler serves: a ReplicationController is a ReplicaSet whose selector is a plain map. */
+import type {
+  LabelSelector as SelectorObject,
+  PodTemplateSpec,
+  ReplicaSetStatus,
+} from '../../api/generated/types.ts'
+import type { Resources } from '../../api/resources.ts'
+import type { LabelSelector } from '../../machinery/label-selector.ts'
+import { labelSelectorFrom, labelSelectorOfMap } from '../../machinery/label-selector.ts'
+import type { ObjectMeta } from '../../machinery/object.ts'
+import type { Resource } from '../../machinery/resource.ts'
+
+/** What both kinds have in common. */
+export interface ReplicaOwner {
+  kind?: string
+  apiVersion?: string
+  metadata: ObjectMeta
+  spec?: {
+    replicas?: number
+    minReadySeconds?: number
+    selector?: SelectorObject | Record<string, string>
+    template?: PodTemplateSpec
+  }
+  status?: ReplicaSetStatus
+}
+
+export interface ReplicaKind {
+  resourceOf(resources: Resources): Resource
+  /** Throws for a selector that is not valid. */
+  selectorOf(owner: ReplicaOwner): LabelSelector
+}
+
+export const replicaSetKind: ReplicaKind = {
+  resourceOf: (resources) => resources.replicaSets,
+  selectorOf: ({ spec }) => labelSelectorFrom(spec?.selector as SelectorObject | undefined),
+}
+
+export const replicationControllerKind: ReplicaKind = {
+  resourceOf: (resources) => resources.replicationControllers,
+  selectorOf: ({ spec }) => labelSelectorOfMap((spec?.selector ?? {}) as Record<string, string>),
+}

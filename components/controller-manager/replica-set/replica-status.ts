@@ -1,0 +1,64 @@
+/** The status of a ReplicaSet or ReplicationController (upstream: replica_set_utils.go calculateStatus). Pure. */
+import type { Pod, ReplicaSetStatus } from '../../api/generated/types.ts'
+import { matchesLabels, labelSelectorOfMap } from '../../machinery/label-selector.ts'
+import { withCondition, withoutCondition } from '../conditions.ts'
+import { availableInMs, isReady } from '../pod-state.ts'
+import type { ReplicaOwner } from './replica-kind.ts'
+
+export interface ReplicaFailure {
+  readonly reason: 'FailedCreate' | 'FailedDelete'
+  readonly message: string
+}
+
+export function replicaStatus(
+  owner: ReplicaOwner,
+  pods: readonly Pod[],
+  at: { nowMs: number; now: string; failure: ReplicaFailure | undefined },
+): ReplicaSetStatus {
+  const { minReadySeconds = 0, template } = owner.spec ?? {}
+  const ofTemplate = labelSelectorOfMap(template?.metadata?.labels ?? {})
+  const { failure } = at
+  const old = owner.status?.conditions
+  const conditions =
+    failure === undefined
+      ? withoutCondition(old, 'ReplicaFailure')
+      : withCondition(old, {
+          type: 'ReplicaFailure',
+          status: 'True',
+          lastTransitionTime: at.now,
+          ...failure,
+        })
+  const count = (test: (pod: Pod) => boolean): number => pods.filter(test).length
+  return {
+    replicas: pods.length,
+    ...some(
+      'fullyLabeledReplicas',
+      count((pod) => matchesLabels(ofTemplate, pod.metadata.labels)),
+    ),
+    ...some('readyReplicas', count(isReady)),
+    ...some(
+      'availableReplicas',
+      count((pod) => availableInMs(pod, minReadySeconds, at.nowMs) === 0),
+    ),
+    ...some('observedGeneration', owner.metadata.generation ?? 0),
+    ...(conditions.length === 0 ? {} : { conditions: [...conditions] }),
+  }
+}
+
+/** Counts of zero are absent on the wire, and so not a change. */
+function some<K extends string>(name: K, count: number): Partial<Record<K, number>> {
+  return count === 0 ? {} : ({ [name]: count } as Record<K, number>)
+}
+
+/** When the next ready pod becomes available; undefined when none is on the way. */
+export function nextAvailableInMs(
+  owner: ReplicaOwner,
+  pods: readonly Pod[],
+  nowMs: number,
+): number | undefined {
+  const { minReadySeconds = 0 } = owner.spec ?? {}
+  const waits = pods
+    .map((pod) => availableInMs(pod, minReadySeconds, nowMs) ?? 0)
+    .filter((ms) => ms > 0)
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}

@@ -1,0 +1,111 @@
+/** Runs several controllers together on one FakeCluster and FakeClock, with what they recorded and complained of. */
+import type { Dialect } from '../../components/api/dialect.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import type { Resources } from '../../components/api/resources.ts'
+import type { RecordedEvent } from '../../components/client/event-recorder.ts'
+import { createInformerFactory } from '../../components/client/informer.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import type { Log, LogFields } from '../../components/component-base/log.ts'
+import type {
+  ControllerContext,
+  ControllerEntry,
+} from '../../components/controller-manager/controller-context.ts'
+import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
+import type { ControllerManagerOptions } from '../../components/controller-manager/options.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { keyOf } from '../../components/machinery/object.ts'
+import { FakeCluster } from './fake-client.ts'
+import { FakeClock, settle } from './fake-clock.ts'
+
+const defaults = Object.fromEntries(
+  Object.entries(controllerManagerFlags).map(([name, { default: value }]) => [name, value]),
+) as ControllerManagerOptions
+
+export interface ReconcilerHarness {
+  readonly cluster: FakeCluster
+  readonly clock: FakeClock
+  readonly resources: Resources
+  /** `Warning FailedCreate Deployment default/web: message`, in order. */
+  readonly events: string[]
+  /** What the controllers logged as an error or a warning. */
+  readonly complaints: string[]
+  readonly context: ControllerContext
+  /** Runs the controllers; call it once the cluster holds what they are to find. */
+  start(...entries: readonly Pick<ControllerEntry, 'start'>[]): Promise<void>
+  /** Moves time; with no argument lets everything that is due run. */
+  step(ms?: number): Promise<void>
+  /** Stops everything, and fails if a controller failed. */
+  stop(): Promise<void>
+}
+
+const plain = (_: string, value: unknown): unknown =>
+  value instanceof Error ? (value.stack ?? value.message) : value
+
+export function createReconcilerHarness(
+  options: {
+    dialect?: Dialect
+    flags?: Partial<ControllerManagerOptions>
+    seed?: number
+    /** To go on with what another harness left behind. */
+    cluster?: FakeCluster
+  } = {},
+): ReconcilerHarness {
+  const clock =
+    (options.cluster?.clock as FakeClock | undefined) ??
+    new FakeClock('2025-01-01T00:00:00Z', options.seed)
+  const cluster = options.cluster ?? new FakeCluster(clock, options.dialect)
+  const { dialect } = cluster
+  const resources = resourcesOf(dialect)
+  const events: string[] = []
+  const complaints: string[] = []
+  const client = cluster.client()
+  const stop = new AbortController()
+  let running: Promise<void>[] = []
+  const complain =
+    (level: string) =>
+    (message: string, fields?: LogFields): void =>
+      void complaints.push(`${level}: ${message} ${JSON.stringify(fields, plain)}`)
+  const log: Log = {
+    ...silentLog,
+    warn: complain('warn'),
+    error: complain('error'),
+    with: () => log,
+  }
+  const informers = createInformerFactory(client, clock, log)
+  const record = (about: KubeObject, { type, reason, message }: RecordedEvent): void => {
+    events.push(`${type} ${reason} ${about.kind} ${keyOf(about)}: ${message}`)
+  }
+  const context: ControllerContext = {
+    client,
+    informers,
+    dialect,
+    resources,
+    clock,
+    log,
+    recorder: { record, run: async () => {} },
+    options: { ...defaults, ...options.flags },
+  }
+  return {
+    cluster,
+    clock,
+    resources,
+    events,
+    complaints,
+    context,
+    start: async (...entries) => {
+      running = entries.map((entry) => entry.start(context, stop.signal))
+      running.push(informers.run(stop.signal))
+      await settle(20)
+    },
+    step: async (ms = 0) => {
+      await clock.step(ms)
+      await settle(20)
+    },
+    stop: async () => {
+      stop.abort(new Error('the test is over'))
+      await settle(20)
+      await Promise.all(running)
+      running = []
+    },
+  }
+}
