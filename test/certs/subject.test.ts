@@ -48,10 +48,13 @@ test('text that only looks like an IP address is refused', () => {
   ]
   for (const text of near) expect([text, accepts(text)]).toEqual([text, false])
   fc.assert(
-    fc.property(fc.string({ unit: fc.constantFrom(...'01f:.'), maxLength: 18 }), (text) => {
-      fc.pre(!/(^|[.:])0\d/.test(text))
-      expect(accepts(text)).toBe(isIP(text) !== 0)
-    }),
+    fc.property(
+      fc.string({ unit: fc.constantFrom('0', '1', 'f', ':', '.'), maxLength: 18 }),
+      (text) => {
+        fc.pre(!/(^|[.:])0\d/.test(text))
+        expect(accepts(text)).toBe(isIP(text) !== 0)
+      },
+    ),
     { numRuns: 3000 },
   )
 })

@@ -56,9 +56,11 @@ describe('the admission flags', () => {
 
   test('escalation is checked whatever the flags', async () => {
     const off = [...plugins({})]
-    const { validate } = createAdmission({ disable: off }, dependencies)
+    const admission = createAdmission({ disable: off }, dependencies)
     const request = { operation: 'CREATE', object: { metadata: {}, rules: [] } }
-    await expect(validate(request as unknown as AdmissionRequest)).rejects.toThrow('escalation')
+    await expect(admission.validate(request as unknown as AdmissionRequest)).rejects.toThrow(
+      'escalation',
+    )
   })
 })
 
