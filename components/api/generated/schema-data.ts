@@ -24,7 +24,7 @@ AdmissionResponse uid:1:types.UID:required allowed:2:bool:required status:3:*met
 =ValidationAction string
 #ScopeType!|Cluster|Namespaced|*
 #FailurePolicyType!|Ignore|Fail
-#ParameterNotFoundActionType!|Allow|Deny
+#ParameterNotFoundActionType|Allow|Deny
 #MatchPolicyType!|Exact|Equivalent
 #SideEffectClass!|Unknown|None|Some|NoneOnDryRun
 #ValidationAction!|Deny|Warn|Audit
@@ -65,7 +65,7 @@ MatchCondition name:1:string:required expression:2:string:required`,
 #ParameterNotFoundActionType!|Allow|Deny
 #FailurePolicyType!|Ignore|Fail
 #MatchPolicyType!|Exact|Equivalent
-#PatchType|ApplyConfiguration|JSONPatch
+#PatchType!|ApplyConfiguration|JSONPatch
 ParamKind@ apiVersion:1:string kind:2:string
 Variable name:1:string:required expression:2:string:required
 ParamRef@ name:1:string namespace:2:string selector:3:*meta/v1.LabelSelector parameterNotFoundAction:4:*ParameterNotFoundActionType
@@ -85,7 +85,7 @@ MatchCondition name:1:string:required expression:2:string:required`,
 =MatchPolicyType string
 =ParameterNotFoundActionType string
 =ValidationAction string
-#ParameterNotFoundActionType!|Allow|Deny
+#ParameterNotFoundActionType|Allow|Deny
 #FailurePolicyType!|Ignore|Fail
 #MatchPolicyType!|Exact|Equivalent
 #ValidationAction!|Deny|Warn|Audit
@@ -863,7 +863,7 @@ Overhead podFixed:1:core/v1.ResourceList
 Scheduling nodeSelector:1:map[string]string:atomic tolerations:2:[]core/v1.Toleration
 RuntimeClassList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]RuntimeClass:required`,
   'policy/v1': `=UnhealthyPodEvictionPolicyType string
-#UnhealthyPodEvictionPolicyType|IfHealthyBudget|AlwaysAllow
+#UnhealthyPodEvictionPolicyType!|IfHealthyBudget|AlwaysAllow
 PodDisruptionBudgetSpec minAvailable:1:*IntOrString selector:2:*meta/v1.LabelSelector:patch=replace maxUnavailable:3:*IntOrString unhealthyPodEvictionPolicy:4:*UnhealthyPodEvictionPolicyType
 PodDisruptionBudgetStatus observedGeneration:1:int64 disruptedPods:2:map[string]Time disruptionsAllowed:3:int32:required currentHealthy:4:int32:required desiredHealthy:5:int32:required expectedPods:6:int32:required conditions:7:[]meta/v1.Condition:map=type;patch=merge;key=type
 PodDisruptionBudget ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta spec:2:PodDisruptionBudgetSpec status:3:PodDisruptionBudgetStatus
@@ -964,7 +964,7 @@ PriorityClassList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]Prior
 =VolumeLifecycleMode string
 #VolumeBindingMode!|Immediate|WaitForFirstConsumer
 #FSGroupPolicy|ReadWriteOnceWithFSType|File|None
-#VolumeLifecycleMode!|Persistent|Ephemeral
+#VolumeLifecycleMode|Persistent|Ephemeral
 StorageClass ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta provisioner:2:string:required parameters:3:map[string]string reclaimPolicy:4:*core/v1.PersistentVolumeReclaimPolicy mountOptions:5:[]string allowVolumeExpansion:6:*bool volumeBindingMode:7:*VolumeBindingMode allowedTopologies:8:[]core/v1.TopologySelectorTerm
 StorageClassList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]StorageClass:required
 VolumeAttachment ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta spec:2:VolumeAttachmentSpec:required status:3:VolumeAttachmentStatus
