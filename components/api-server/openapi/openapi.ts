@@ -24,13 +24,13 @@ export interface OpenApiDocument {
 export interface OpenApiOptions {
   readonly dialect: Dialect
   /** The resources that are served; documents are made anew when this value is another one. */
-  resources(): readonly Resource[]
+  readonly resources: () => readonly Resource[]
   /** The kinds of custom resources that are served; documents are made anew when this value is another one. */
-  custom?(): readonly CustomKind[]
+  readonly custom?: () => readonly CustomKind[]
   /** The version of the server, as `/version` shows it. */
   readonly serverVersion: string
   /** Lets other requests go first, between the parts of a large document. */
-  pause(): Promise<void>
+  readonly pause: () => Promise<void>
 }
 
 /** Answers `/openapi/v2`, `/openapi/v3` and `/openapi/v3/<group version>`; undefined for other paths. */
