@@ -103,10 +103,10 @@ export function createInformer<T extends KubeObject>(options: {
     resource: client.resource,
     run: (signal) => runReflector({ client, selection, sink, clock, log }, signal),
     ready,
-    get: cache.get,
-    list: cache.list,
-    byIndex: cache.byIndex,
-    addIndex: cache.addIndex,
+    get: (key) => cache.get(key),
+    list: () => cache.list(),
+    byIndex: (name, value) => cache.byIndex(name, value),
+    addIndex: (name, valuesOf) => cache.addIndex(name, valuesOf),
     onEvent: (handler) => {
       handlers.push(handler)
       for (const object of cache.list()) tell(handler, { type: 'add', object })

@@ -55,8 +55,10 @@ export async function runReflector<T extends KubeObject>(
     failures += 1
     const delayMs = failures === 1 ? firstRetryMs : backoff.next()
     const fields = { why: messageOf(error), retryInMs: Math.round(delayMs) }
-    if (failures === 1) log.debug('watch interrupted; trying again', fields)
-    else log.warn('cannot list and watch; trying again', fields)
+    // Said once, and then only as often as the longest waits: every informer of a process loses the server at once.
+    if (failures === 2 || delayMs >= backoffOptions.maxMs)
+      log.warn('cannot list and watch; trying again', fields)
+    else log.debug('watch interrupted; trying again', fields)
     await clock.sleep(delayMs, signal)
   }
 

@@ -93,7 +93,7 @@ function connectionError(error: unknown, server: string): ConnectionError {
   if (root instanceof ConnectionError) return root
   const { code = '', message } = root as NodeJS.ErrnoException
   const kind = codes[code] ?? (trustCodes.test(code) ? 'untrusted' : 'lost')
-  return new ConnectionError(kind, `${server}: ${message}`, error)
+  return new ConnectionError(kind, `${server}: ${message}`, root)
 }
 
 /** The StatusError of a failed answer; a body that is no Status gives one made of the HTTP code. */

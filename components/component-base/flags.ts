@@ -253,8 +253,9 @@ function formatDefault(declared: Flag): string {
   if (value === undefined || value === '' || value === false) return ''
   if (declared.type === 'duration') return ` (default ${formatDuration(value as number)})`
   if (Array.isArray(value)) return value.length === 0 ? '' : ` (default ${value.join(',')})`
-  if (typeof value === 'object') return ''
-  return ` (default ${String(value)})`
+  return ['string', 'number', 'boolean'].includes(typeof value)
+    ? ` (default ${value as string | number | boolean})`
+    : ''
 }
 
 /** The flags' part of --help: one block per flag, in order of declaration. */

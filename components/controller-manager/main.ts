@@ -49,7 +49,11 @@ async function openListener({ options, clock, log }: Context, client: Client, me
     host: options['bind-address'],
     port: options['secure-port'],
     tls: { cert, key, ...(ca === undefined ? {} : { clientCa: ca }) },
-    handler: createHealthListener({ auth, notReady: () => undefined, metrics: metrics.text }),
+    handler: createHealthListener({
+      auth,
+      notReady: () => undefined,
+      metrics: () => metrics.text(),
+    }),
     log,
   })
   files.onChange((next) => server.setCertificate({ cert: next.cert ?? '', key: next.key ?? '' }))

@@ -92,9 +92,9 @@ export function withToken(rest: RestClient, source: TokenSource): RestClient {
   }
   return {
     server: rest.server,
-    json: (request) => authorized(request, rest.json),
-    bytes: (request) => authorized(request, rest.bytes),
-    stream: (request) => authorized(request, rest.stream),
+    json: (request) => authorized(request, (sent) => rest.json(sent)),
+    bytes: (request) => authorized(request, (sent) => rest.bytes(sent)),
+    stream: (request) => authorized(request, (sent) => rest.stream(sent)),
     setCredentials: () => {},
     close: () => {},
   }

@@ -39,8 +39,10 @@ function candidates() {
     return { stop, done }
   }
   const holder = () =>
-    (cluster.peek(leases, 'kube-system/manager')?.['spec'] as { holderIdentity: string })
-      .holderIdentity
+    (
+      cluster.peek(leases, 'kube-system/manager')?.['spec'] as
+        { holderIdentity: string } | undefined
+    )?.holderIdentity
   return { clock, cluster, journal, start, holder }
 }
 

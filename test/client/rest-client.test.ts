@@ -224,7 +224,7 @@ describe('resource client', () => {
     const { port } = await serve(async (request) => {
       const body = (await request.body(10_000)).toString()
       asked.push(
-        `${request.method} ${request.url} ${request.headers['content-type'] ?? '-'} ${body}`,
+        `${request.method} ${request.url} ${String(request.headers['content-type'] ?? '-')} ${body}`,
       )
       return json(request.method === 'GET' ? { metadata: {}, items: [{ metadata: {} }] } : {})
     })

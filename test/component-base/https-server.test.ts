@@ -1,124 +1,17 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import http2 from 'node:http2'
 import https from 'node:https'
-import net from 'node:net'
 import tls from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
 import { BodyTooLargeError } from '../../components/component-base/http.ts'
 import { refuseUpgrade } from '../../components/component-base/http1-exchange.ts'
 import { createHttpsServer } from '../../components/component-base/https-server.ts'
-import type { HttpsServerOptions } from '../../components/component-base/https-server.ts'
 import { silentLog } from '../../components/component-base/log.ts'
+import { ask1, ask2, cleanUp, pki, serve, session, text } from '../support/https-fixture.ts'
 import { createTestPki } from '../support/tls.ts'
 
-const pki = createTestPki()
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
-})
-
-const text = (body: string, status = 200): Answer => ({
-  status,
-  headers: { 'content-type': 'text/plain' },
-  body: Buffer.from(body),
-})
-
-async function serve(
-  handler: HttpsServerOptions['handler'],
-  more: Partial<HttpsServerOptions> = {},
-) {
-  const stop = new AbortController()
-  const server = createHttpsServer({
-    host: '127.0.0.1',
-    port: 0,
-    tls: pki.server,
-    handler,
-    log: silentLog,
-    ...more,
-  })
-  const done = server.run(stop.signal)
-  const { port } = await server.ready
-  cleanups.push(async () => {
-    stop.abort()
-    await done
-  })
-  return { port, server, done, stop: () => stop.abort() }
-}
-
-type Reply = { status: number; headers: Record<string, unknown>; body: string }
-type Ask = { method?: string; headers?: Record<string, string>; body?: Buffer | string }
-
-function session(port: number, options: http2.SecureClientSessionOptions = {}) {
-  const client = http2.connect(`https://127.0.0.1:${port}`, { ca: pki.caPem, ...options })
-  client.on('error', () => {})
-  cleanups.push(() => client.destroy())
-  return client
-}
-
-async function ask2(client: http2.ClientHttp2Session, path: string, more: Ask = {}) {
-  const stream = client.request({
-    ':path': path,
-    ':method': more.method ?? 'GET',
-    ...more.headers,
-  })
-  stream.end(more.body)
-  return new Promise<Reply>((resolve, reject) => {
-    let headers: http2.IncomingHttpHeaders = {}
-    const chunks: Buffer[] = []
-    stream.on('response', (received) => {
-      headers = received
-    })
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-    stream.on('error', reject)
-    stream.on('close', () =>
-      resolve({
-        status: Number(headers[':status']),
-        headers,
-        body: Buffer.concat(chunks).toString(),
-      }),
-    )
-  })
-}
-
-function ask1(port: number, path: string, more: Ask & { cert?: string; key?: string } = {}) {
-  return new Promise<Reply>((resolve, reject) => {
-    const { body, ...options } = more
-    const request = https.request(
-      { host: '127.0.0.1', port, path, ca: pki.caPem, agent: false, ...options },
-      (response) => {
-        const chunks: Buffer[] = []
-        response.on('data', (chunk: Buffer) => chunks.push(chunk))
-        response.on('error', reject)
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: Buffer.concat(chunks).toString(),
-          }),
-        )
-      },
-    )
-    request.on('error', reject)
-    request.end(body)
-  })
-}
-
-function tlsSocket(port: number, alpn: string[]) {
-  const socket = tls.connect({ host: '127.0.0.1', port, ca: pki.caPem, ALPNProtocols: alpn })
-  socket.on('error', () => {})
-  cleanups.push(() => socket.destroy())
-  return socket
-}
-
-/** Runs `step` every 20 ms until the socket closes. */
-async function trickle(socket: net.Socket, step: () => void) {
-  const timer = setInterval(step, 20)
-  socket.resume()
-  await once(socket, 'close')
-  clearInterval(timer)
-}
+afterEach(cleanUp)
 
 describe('one shape for both HTTP versions', () => {
   const echo = async (request: HttpRequest) =>
@@ -135,7 +28,7 @@ describe('one shape for both HTTP versions', () => {
 
   it('hands method, target, headers and body to the handler', async () => {
     const { port } = await serve(echo)
-    const options: Ask = { method: 'POST', headers: { 'x-custom': 'a' }, body: 'hello' }
+    const options = { method: 'POST', headers: { 'x-custom': 'a' }, body: 'hello' }
     const [two, one] = await Promise.all([
       ask2(session(port), '/p?q=1', options),
       ask1(port, '/p?q=1', options),
@@ -261,139 +154,6 @@ describe('one shape for both HTTP versions', () => {
   })
 })
 
-describe('clients that go away', () => {
-  it('aborts the signal and the stream of a client that vanishes, and keeps nothing of it', async () => {
-    const ends: string[] = []
-    const started = Promise.withResolvers<void>()
-    const { port, server } = await serve(async (request) => ({
-      status: 200,
-      headers: {},
-      body: async (sink) => {
-        sink.write(Buffer.from('x'))
-        started.resolve()
-        await new Promise<void>((resolve) => {
-          request.signal.addEventListener('abort', () => resolve())
-        })
-        ends.push(request.url)
-        expect(sink.write(Buffer.from('more'))).toBe(false)
-        await expect(sink.drained()).rejects.toThrow('went away')
-      },
-    }))
-    const client = session(port)
-    const stream = client.request({ ':path': '/two' })
-    stream.on('error', () => {})
-    await once(stream, 'response')
-    stream.close(http2.constants.NGHTTP2_CANCEL)
-    const request = https.get({
-      host: '127.0.0.1',
-      port,
-      path: '/one',
-      ca: pki.caPem,
-      agent: false,
-    })
-    request.on('error', () => {})
-    await once(request, 'response')
-    request.destroy()
-    const dying = session(port)
-    const last = dying.request({ ':path': '/socket' })
-    last.on('error', () => {})
-    await once(last, 'response')
-    dying.destroy()
-    await expect.poll(() => ends.toSorted()).toEqual(['/one', '/socket', '/two'])
-    client.destroy()
-    await expect.poll(() => server.connections).toBe(0)
-  })
-
-  it('a request cut off in its body is never taken for a whole one', async () => {
-    const outcomes: string[] = []
-    const { port } = await serve(async (request) => {
-      await request.body(1000).then(
-        (body) => outcomes.push(`whole ${body.length}`),
-        (error: Error) => outcomes.push(error.name),
-      )
-      return text('')
-    })
-    const client = session(port)
-    const stream = client.request({ ':path': '/', ':method': 'POST' })
-    stream.on('error', () => {})
-    stream.write('{"half":')
-    setTimeout(() => client.destroy(), 50)
-    const request = https.request({ host: '127.0.0.1', port, method: 'POST', ca: pki.caPem })
-    request.on('error', () => {})
-    request.write('{"half":')
-    setTimeout(() => request.destroy(), 50)
-    await expect.poll(() => outcomes).toEqual(['RequestAbortedError', 'RequestAbortedError'])
-  })
-})
-
-describe('slow clients', () => {
-  const limits = { headersTimeoutMs: 200, bodyTimeoutMs: 200, idleTimeoutMs: 300 }
-
-  it('ends an HTTP/1.1 head that comes byte by byte', async () => {
-    const { port } = await serve(async () => text('never'), { limits })
-    const socket = tlsSocket(port, ['http/1.1'])
-    await once(socket, 'secureConnect')
-    socket.write('GET / HTTP/1.1\r\nhost: a\r\n')
-    await trickle(socket, () => socket.write('x'))
-  })
-
-  it('ends a body that comes byte by byte', async () => {
-    const { port } = await serve(
-      async (request) => {
-        await request.body(1000)
-        return text('never')
-      },
-      { limits },
-    )
-    const socket = tlsSocket(port, ['http/1.1'])
-    await once(socket, 'secureConnect')
-    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 900\r\n\r\n')
-    await trickle(socket, () => socket.write('x'))
-
-    const stream = session(port).request({ ':path': '/', ':method': 'POST' })
-    const timer = setInterval(() => stream.writable && stream.write('x'), 20)
-    stream.on('error', () => {})
-    await once(stream, 'response')
-    clearInterval(timer)
-  })
-
-  it('ends a TLS handshake, and an HTTP/2 preface, that never comes', async () => {
-    const { port } = await serve(async () => text('never'), { limits })
-    const raw = net.connect(port, '127.0.0.1')
-    raw.on('error', () => {})
-    const half = tlsSocket(port, ['h2'])
-    await once(half, 'secureConnect')
-    half.write('PRI * HTTP')
-    await Promise.all([trickle(raw, () => {}), trickle(half, () => {})])
-  })
-
-  it('closes idle connections, but none with a request open', async () => {
-    const open = Promise.withResolvers<Answer>()
-    const { port } = await serve(
-      async (request) => (request.url === '/open' ? open.promise : text('quick')),
-      { limits },
-    )
-    const idle = session(port)
-    await ask2(idle, '/quick')
-    const busy = session(port)
-    const slow = ask2(busy, '/open')
-    await once(idle, 'close')
-    expect(busy.closed).toBe(false)
-    open.resolve(text('late'))
-    expect((await slow).body).toBe('late')
-  })
-
-  it('refuses headers over the limit', async () => {
-    const { port } = await serve(async () => text('fine'), { limits: { maxHeaderBytes: 4096 } })
-    const headers = { 'x-long': 'a'.repeat(8000) }
-    expect((await ask1(port, '/', { headers })).status).toBe(431)
-    const client = session(port)
-    // The limit binds once the client has acknowledged it.
-    expect((await ask2(client, '/')).status).toBe(200)
-    await expect(ask2(client, '/', { headers })).rejects.toThrow()
-  })
-})
-
 describe('life of the listener', () => {
   it('a port in use is a clear error', async () => {
     const { port } = await serve(async () => text(''))
@@ -414,8 +174,6 @@ describe('life of the listener', () => {
     const { port, stop, done } = await serve(async () => gate.promise)
     const client = session(port)
     const [two, one] = [ask2(client, '/'), ask1(port, '/')]
-    const kept = new https.Agent({ keepAlive: true })
-    cleanups.push(() => kept.destroy())
     await new Promise((resolve) => setTimeout(resolve, 50))
     const goaway = once(client, 'goaway')
     stop()

@@ -23,12 +23,12 @@ export interface Harness {
   /** Events recorded, as `Warning Reason Kind key: message`. */
   readonly events: string[]
   /** Starts the controller, waits for its informers, and lets it work on what is there. */
-  start(entry: ControllerEntry): Promise<void>
+  readonly start: (entry: ControllerEntry) => Promise<void>
   /** Lets the controller take in what the test has changed. */
-  settle(): Promise<void>
+  readonly settle: () => Promise<void>
   /** Moves time on, and lets the controller take in what happened. */
-  step(ms?: number): Promise<void>
-  stop(): Promise<void>
+  readonly step: (ms?: number) => Promise<void>
+  readonly stop: () => Promise<void>
 }
 
 export function createHarness(

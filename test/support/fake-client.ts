@@ -7,7 +7,6 @@ import { dialects } from '../../components/api/dialect.ts'
 import type { Client } from '../../components/client/client.ts'
 import type {
   DeleteOptions,
-  ListOptions,
   PatchType,
   ResourceClient,
   WatchEvent,
@@ -30,6 +29,7 @@ import {
   notFound,
   objectModified,
 } from '../../components/machinery/status-error.ts'
+import { jsonPatch, matches, mergePatch } from './fake-matching.ts'
 
 export interface RecordedCall {
   readonly verb: string
@@ -48,68 +48,6 @@ interface Logged {
 }
 
 const copy = <T>(value: T): T => structuredClone(value)
-const nothing = new Set(['', undefined])
-
-function fieldOf(object: KubeObject, path: string): string {
-  let value: unknown = object
-  for (const part of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part]
-  return value === undefined || value === null ? '' : String(value)
-}
-
-/** `a=b`, `a!=b`, `a`, `!a`, joined by commas: what controllers use. */
-function matches(object: KubeObject, options: ListOptions): boolean {
-  const { namespace, fieldSelector = '', labelSelector = '' } = options
-  if (!nothing.has(namespace) && object.metadata.namespace !== namespace) return false
-  const labels = object.metadata.labels ?? {}
-  const test = (part: string, value: (name: string) => string | undefined): boolean => {
-    const [, name = '', operator = '', wanted = ''] = /^([^!=]+)(!=|==?)(.*)$/.exec(part) ?? []
-    if (operator === '')
-      return part.startsWith('!') ? value(part.slice(1)) === undefined : value(part) !== undefined
-    return (value(name) === wanted) === (operator !== '!=')
-  }
-  return (
-    fieldSelector
-      .split(',')
-      .every((part) => part === '' || test(part, (path) => fieldOf(object, path))) &&
-    labelSelector.split(',').every((part) => part === '' || test(part, (name) => labels[name]))
-  )
-}
-
-/** RFC 7386; lists are replaced, so it serves strategic patches only as far as those do not merge lists. */
-function mergePatch(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return copy(patch)
-  const result: Record<string, unknown> =
-    typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {}
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name]
-    else result[name] = mergePatch(result[name], value)
-  }
-  return result
-}
-
-/** RFC 6902 add, replace and remove. */
-function jsonPatch(
-  target: KubeObject,
-  patch: readonly { op: string; path: string; value?: unknown }[],
-) {
-  const result = copy(target)
-  for (const { op, path, value } of patch) {
-    const parts = path
-      .slice(1)
-      .split('/')
-      .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    const last = parts.pop() ?? ''
-    // oxlint-disable-next-line typescript/no-explicit-any -- any JSON
-    const parent = parts.reduce<any>((at, part) => at[part], result)
-    if (op === 'remove') {
-      if (Array.isArray(parent)) parent.splice(Number(last), 1)
-      else delete parent[last]
-    } else if (Array.isArray(parent) && op === 'add') {
-      parent.splice(last === '-' ? parent.length : Number(last), 0, value)
-    } else parent[last] = value
-  }
-  return result
-}
 
 export class FakeCluster {
   readonly clock: Clock
@@ -174,7 +112,7 @@ export class FakeCluster {
 
   /** Ends all open watches: cleanly, or with the error. */
   endWatches(error?: unknown): void {
-    for (const end of [...this.#enders]) end(error)
+    for (const end of this.#enders) end(error)
   }
 
   /** Forgets history: a watch from before now gets 410. */
@@ -219,7 +157,7 @@ export class FakeCluster {
   #emit(resource: Resource, type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): void {
     const logged = { version: this.#version, store: this.#id(resource), event: { type, object } }
     this.#log.push(logged)
-    for (const watch of [...this.#watches]) watch(logged)
+    for (const watch of this.#watches) watch(logged)
   }
 
   #insert(resource: Resource, given: KubeObject): KubeObject {
