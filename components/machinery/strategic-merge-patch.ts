@@ -309,7 +309,7 @@ function failed(message: string): StatusError {
 function shown(value: unknown): string {
   if (value === null) return '<nil>'
   if (Array.isArray(value)) return `[${value.map(shown).join(' ')}]`
-  if (!isObject(value)) return String(value)
+  if (!isObject(value)) return `${value as string | number | boolean}`
   const entries = Object.keys(value).toSorted()
   return `map[${entries.map((key) => `${key}:${shown(value[key])}`).join(' ')}]`
 }
