@@ -32,17 +32,19 @@ import { timeout } from './filters/timeout.ts'
 import type { HealthCheck } from './handlers/health.ts'
 import { answerNonResource, type NonResourceParts } from './handlers/non-resource.ts'
 import type { Parts } from './handlers/parts.ts'
+import { createReviews } from './handlers/reviews.ts'
 import { createRoutes } from './routes.ts'
 import type { apiServerFlags, ApiServerOptions } from './options.ts'
-import { createOpenApi } from './openapi/openapi.ts'
 import { Registry } from './registry/registry.ts'
 import type { Answer, Filter, Next, RequestContext } from './request.ts'
+import type { LocalClient } from './local-client.ts'
 import { parseRequestInfo } from './request-info.ts'
 import { answerError, asStatusError } from './respond.ts'
 import { createRouter } from './router.ts'
 import { createServerMetrics } from './server-metrics.ts'
 import { versionInfo } from './version.ts'
 import { storeKey, WatchCache } from './watch-cache/watch-cache.ts'
+import { createOpenApi } from './openapi/openapi.ts'
 
 /** How often the cache forgets history past its time, in collections where nothing happens. */
 const forgetEveryMs = 30_000
@@ -121,6 +123,54 @@ function expireEvents(options: {
     const bornAtMs = Date.parse(creationTimestamp ?? '')
     const startMs = Number.isNaN(bornAtMs) ? clock.now() : bornAtMs
     expiry.track(storeKey(events, entry.key), entry.revision, startMs + ttlMs)
+  }
+}
+
+/** The server's own writes: its identity passes every check, as upstream's loopback client does. */
+function localClientOf(registry: Registry): LocalClient {
+  const user = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] }
+  const target = (resource: Resource, namespace: string) => ({
+    resource,
+    namespace,
+    user,
+    dryRun: false,
+    warnings: [],
+  })
+  return {
+    get: (resource, namespace, name) => registry.cache.get(resource, namespace, name),
+    create: (resource, namespace, object) =>
+      registry.create({ ...target(resource, namespace), object }),
+    update: (resource, namespace, object) =>
+      registry.update({
+        ...target(resource, namespace),
+        name: object.metadata.name ?? '',
+        subresource: '',
+        change: () => structuredClone(object),
+      }),
+  }
+}
+
+/** The first address a Service can have: the API server's own. */
+function firstAddress(range: string): string {
+  const [network = ''] = range.split('/')
+  return network.replace(/\d+$/, (last) => String(Number(last) + 1))
+}
+
+/** What extension API servers need to know to authenticate as this one does. */
+function authenticationInfo(options: ApiServerOptions) {
+  const pem = (name: 'client-ca-file' | 'requestheader-client-ca-file') => {
+    const path = options[name]
+    return path === undefined ? undefined : readFlagFile(name, path)
+  }
+  const clientCaPem = pem('client-ca-file')
+  const requestHeaderCaPem = pem('requestheader-client-ca-file')
+  return {
+    ...(clientCaPem === undefined ? {} : { clientCaPem }),
+    ...(requestHeaderCaPem === undefined ? {} : { requestHeaderCaPem }),
+    requestHeaderAllowedNames: options['requestheader-allowed-names'],
+    requestHeaderUsernameHeaders: options['requestheader-username-headers'],
+    requestHeaderGroupHeaders: options['requestheader-group-headers'],
+    requestHeaderExtraPrefixes: options['requestheader-extra-headers-prefix'],
   }
 }
 
@@ -263,14 +313,21 @@ export async function runApiServer(
     dialect,
   })
   const { metrics, measure } = createServerMetrics(cache, clock)
-  const admission = createAdmission({
-    enabled: options['enable-admission-plugins'],
-    disabled: options['disable-admission-plugins'],
-    reader: cache,
-    dialect,
-    clock,
-    checkEscalation,
-  })
+  const admission = startValue(() =>
+    createAdmission(
+      {
+        enable: options['enable-admission-plugins'],
+        disable: options['disable-admission-plugins'],
+      },
+      {
+        reader: cache,
+        dialect,
+        clock,
+        authorizer: authorization.authorizer,
+        checkEscalation,
+      },
+    ),
+  )
   const registry = new Registry({
     store,
     cache,
@@ -317,11 +374,21 @@ export async function runApiServer(
     checks,
     version: versionInfo(process),
     metrics: () => metrics.text(),
-    openApi: createOpenApi({ resources: served, dialect }),
+    openApi: createOpenApi({
+      dialect,
+      resources: () => served,
+      serverVersion: versionInfo(process).gitVersion,
+      pause: () => clock.sleep(0),
+    }),
     issuerDocument: issuerDocuments(authentication, options, () => address),
   }
   const routes = createRoutes({
-    authorizer: authorization.authorizer,
+    reviews: createReviews({
+      authorizer: authorization.authorizer,
+      authenticateToken: authentication.authenticateToken,
+      apiAudiences: authentication.apiAudiences,
+      dialect,
+    }),
     authentication,
     nodeAgents: {
       cert: fileOf('kubelet-client-certificate'),
@@ -361,11 +428,17 @@ export async function runApiServer(
     const bound = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     address = `${options['advertise-address']}:${bound.port}`
     await ensureBootstrapObjects({
-      client: localClient(registry),
+      client: localClientOf(registry),
       dialect,
-      clock,
-      serverAddress: { host: options['advertise-address'], port: bound.port },
-      serviceRange: options['service-cluster-ip-range'],
+      withPolicy: modes.includes('RBAC'),
+      withJoin: options['enable-bootstrap-token-auth'],
+      apiServer: {
+        serviceIp: firstAddress(options['service-cluster-ip-range']),
+        servicePort: 443,
+        address: options['advertise-address'],
+        port: bound.port,
+      },
+      authentication: authenticationInfo(options),
     })
     isBootstrapped = true
     context.ready({ port: bound.port })

@@ -23,6 +23,7 @@ export interface Authentication {
     token: string,
     audiences: readonly string[],
   ) => ReturnType<typeof authenticateToken>
+  readonly apiAudiences: readonly string[]
   /** Undefined without a signing key. */
   readonly issuer: ServiceAccountIssuer | undefined
 }
@@ -100,6 +101,7 @@ export function createAuthentication(
 
   return {
     authenticateRequest: authenticateBy(authenticators, { isEnabled: options['anonymous-auth'] }),
+    apiAudiences,
     authenticateToken: (token, audiences) => authenticateToken(tokens, token, audiences),
     issuer:
       signingKey === undefined

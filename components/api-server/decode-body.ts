@@ -1,9 +1,15 @@
 /** decode-body: request bodies -> drafts. Checks media type, kind and version, fields and types, with upstream's messages. */
+import { dialects } from '../api/dialect.ts'
 import { findSchema, schemaOf } from '../api/schemas.ts'
 import { decode } from '../machinery/decode.ts'
 import { strictProblems } from '../machinery/duplicate-fields.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
+import {
+  ProtobufError,
+  readProtobuf,
+  readProtobufEnvelope,
+} from '../machinery/protobuf-reader.ts'
 import { badRequest, StatusError } from '../machinery/status-error.ts'
 import { convert } from './registry/conversions.ts'
 import type { RequestContext } from './request.ts'
@@ -50,16 +56,38 @@ interface Parsed {
   readonly text: Buffer | undefined
 }
 
-async function parseBody(context: RequestContext, resource: Resource): Promise<Parsed> {
+/** Both dialects' names: a client of either may write to either. */
+const protobufTypes = new Set<string>(Object.values(dialects).map((one) => one.protobufMediaType))
+
+/** A protobuf body as the value its JSON form would have had. */
+function parseProtobuf(body: Buffer, wanted: BodyKind): Record<string, unknown> {
+  try {
+    const { kind, apiVersion, raw } = readProtobufEnvelope(body)
+    const typed = { kind: kind || wanted.kind, apiVersion: apiVersion || wanted.apiVersion }
+    // Another kind has other field numbers; what is wrong is said when the kind is checked.
+    if (typed.kind !== wanted.kind) return typed
+    return { ...readProtobuf(schemaOf(wanted.schema), raw), ...typed }
+  } catch (error) {
+    if (!(error instanceof ProtobufError)) throw error
+    throw new StatusError(
+      'BadRequest',
+      `the object provided is unrecognized (must be of type ${wanted.kind}): ${error.message}`,
+      { cause: error },
+    )
+  }
+}
+
+function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Parsed {
   const type = mediaTypeOf(context)
-  if (type !== 'application/json' && type !== 'application/yaml') {
+  const isProtobuf = protobufTypes.has(type)
+  if (type !== 'application/json' && type !== 'application/yaml' && !isProtobuf) {
     throw new StatusError(
       'UnsupportedMediaType',
-      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml',
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${dialects.kubernetes.protobufMediaType}`,
       { details: {} },
     )
   }
-  const body = await context.http.body(maxBodyBytes)
+  if (isProtobuf) return { value: parseProtobuf(body, wanted), text: undefined }
   if (type === 'application/json') {
     const shown = body.subarray(0, shownBytes).toString()
     try {
@@ -71,7 +99,7 @@ async function parseBody(context: RequestContext, resource: Resource): Promise<P
       if (!(error instanceof StatusError)) throw error
       throw new StatusError(
         'BadRequest',
-        `the object provided is unrecognized (must be of type ${resource.kind}): ${error.message} (${shown})`,
+        `the object provided is unrecognized (must be of type ${wanted.kind}): ${error.message} (${shown})`,
         { cause: error },
       )
     }
@@ -191,17 +219,18 @@ export async function decodeBody(
   resource: Resource,
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
-  return await decodeBodyAs(context, bodyKindOf(resource), { resource, fieldValidation })
+  return await decodeBodyAs(context, bodyKindOf(resource), fieldValidation)
 }
 
 /** The same for a body of another kind than the resource's own (Scale, Binding, Eviction, TokenRequest). */
 export async function decodeBodyAs(
   context: RequestContext,
   wanted: BodyKind,
-  at: { resource: Resource; fieldValidation: FieldValidation },
+  fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
-  const { value, text } = await parseBody(context, at.resource)
-  return decodeAs(context, wanted, { value, text, fieldValidation: at.fieldValidation })
+  const body = await context.http.body(maxBodyBytes)
+  const { value, text } = parseBody(context, body, wanted)
+  return decodeAs(context, wanted, { value, text, fieldValidation })
 }
 
 /** A value that a patch produced, as a draft in the request's version. */
@@ -220,24 +249,24 @@ export function toStorage(resource: Resource, object: KubeObject): KubeObject {
   return { ...convert(object, resource.package, stored), kind: resource.kind, apiVersion }
 }
 
-/** The optional DeleteOptions body of a delete. */
+const deleteOptionsKind: BodyKind = {
+  kind: 'DeleteOptions',
+  apiVersion: 'v1',
+  schema: 'meta/v1.DeleteOptions',
+}
+
+/** The optional DeleteOptions body of a delete; any group's version of it is the same. */
 export async function decodeDeleteOptions(
   context: RequestContext,
 ): Promise<Record<string, unknown> | undefined> {
   const body = await context.http.body(maxBodyBytes)
   if (body.length === 0) return undefined
-  const value =
-    mediaTypeOf(context) === 'application/yaml'
-      ? load(body.toString())
-      : parseJson(body, "couldn't get version/kind; json parse error")
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw badRequest('the object provided is unrecognized (must be of type DeleteOptions)')
-  }
-  const { problems, object } = decode(value, schemaOf('meta/v1.DeleteOptions'))
-  if (problems.fatal !== undefined) {
-    throw badRequest(
-      `DeleteOptions in version "v1" cannot be handled as a DeleteOptions: ${problems.fatal}`,
-    )
-  }
-  return object as unknown as Record<string, unknown>
+  const { value } = parseBody(context, body, deleteOptionsKind)
+  const sent = value as Record<string, unknown> | null
+  const apiVersion = typeof sent?.['apiVersion'] === 'string' ? sent['apiVersion'] : ''
+  const wanted = { ...deleteOptionsKind, apiVersion: apiVersion || deleteOptionsKind.apiVersion }
+  return decodeAs(context, wanted, { value, fieldValidation: 'Ignore' }) as unknown as Record<
+    string,
+    unknown
+  >
 }

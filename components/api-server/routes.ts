@@ -1,9 +1,9 @@
 /** routes: the explicit tables of sub-resources and virtual types that are more than reads and writes of their object. */
-import type { Authorizer } from './authz/authorizer.ts'
 import type { Authentication } from './authentication.ts'
 import { bindPod, createBinding, evictPod } from './handlers/pod-actions.ts'
 import { createProxyHandlers, type NodeAgentCredentials } from './handlers/proxy.ts'
 import { createReviewHandlers } from './handlers/review-handlers.ts'
+import type { Reviews } from './handlers/reviews.ts'
 import { scaleHandler } from './handlers/scale.ts'
 import { createTokenHandler } from './handlers/token.ts'
 import { listComponentStatuses } from './handlers/component-statuses.ts'
@@ -11,13 +11,13 @@ import type { HealthCheck } from './handlers/health.ts'
 import type { Routes } from './router.ts'
 
 export function createRoutes(options: {
-  authorizer: Authorizer
+  reviews: Reviews
   authentication: Authentication
   nodeAgents: NodeAgentCredentials
   checks: readonly HealthCheck[]
   nonResource: Routes['nonResource']
 }): Routes {
-  const { authorizer, authentication, nodeAgents, checks, nonResource } = options
+  const { reviews, authentication, nodeAgents, checks, nonResource } = options
   return {
     subresources: {
       scale: scaleHandler,
@@ -29,7 +29,7 @@ export function createRoutes(options: {
     virtual: {
       bindings: createBinding,
       componentstatuses: listComponentStatuses(checks),
-      ...createReviewHandlers({ authorizer, authentication }),
+      ...createReviewHandlers(reviews),
     },
     nonResource,
   }

@@ -10,7 +10,10 @@ function container(index: number) {
       name: `SETTING_${index}_${at}`,
       value: `value-of-setting-${at}-which-has-some-length`,
     })),
-    resources: { limits: { cpu: '500m', memory: '256Mi' }, requests: { cpu: '100m', memory: '64Mi' } },
+    resources: {
+      limits: { cpu: '500m', memory: '256Mi' },
+      requests: { cpu: '100m', memory: '64Mi' },
+    },
     volumeMounts: [{ name: 'config', mountPath: '/etc/config', readOnly: true }],
     livenessProbe: { httpGet: { path: '/healthz', port: 8080 + index }, periodSeconds: 10 },
     readinessProbe: { httpGet: { path: '/readyz', port: 8080 + index }, periodSeconds: 5 },

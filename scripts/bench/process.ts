@@ -9,11 +9,9 @@ export interface Served {
 }
 
 export async function serve(file: string, args: readonly string[]): Promise<Served> {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', file, ...args],
-    { stdio: ['ignore', 'inherit', 'pipe', 'pipe'] },
-  )
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args], {
+    stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+  })
   let errors = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-4000)

@@ -46,7 +46,7 @@ export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authe
       if (name === undefined || request.peer === undefined) return { kind: 'none' }
       const chain = verifyClientChain(request.peer, authorities(), clock.now())
       if (!chain.ok) return { kind: 'none' }
-      const commonName = /^CN=(.*)$/m.exec(chain.leaf.subject)?.[1] ?? ''
+      const commonName = [chain.leaf.toLegacyObject().subject.CN].flat().at(-1) ?? ''
       if (allowedNames.length > 0 && !allowedNames.includes(commonName)) {
         return { kind: 'failed', why: `proxy certificate name "${commonName}" is not allowed` }
       }

@@ -1,7 +1,6 @@
 /** pod-actions: POSTs below a Pod that do something instead of storing something: binding and eviction. */
 import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
 import { badRequest, isStatusError } from '../../machinery/status-error.ts'
 import { decodeBodyAs } from '../decode-body.ts'
 import { decideEviction } from '../registry/strategies/eviction.ts'
@@ -33,18 +32,18 @@ async function bind(
   })
 }
 
-async function readBinding(context: RequestContext, resource: Resource): Promise<KubeObject> {
+async function readBinding(context: RequestContext): Promise<KubeObject> {
   return await decodeBodyAs(
     context,
     { kind: 'Binding', apiVersion: 'v1', schema: 'core/v1.Binding' },
-    { resource, fieldValidation: 'Ignore' },
+    'Ignore',
   )
 }
 
 /** POST pods/{name}/binding: assigns the Pod to a node, once. */
-export const bindPod: ResourceHandler = async (context, resource, parts) => {
+export const bindPod: ResourceHandler = async (context, _, parts) => {
   const { dryRun } = writeOptionsOf(context.info.query, 'CreateOptions', parts.dialect)
-  const binding = await readBinding(context, resource)
+  const binding = await readBinding(context)
   const { name } = binding.metadata
   if (name !== undefined && name !== context.info.name) {
     throw badRequest('name in URL does not match name in Binding object')
@@ -54,21 +53,21 @@ export const bindPod: ResourceHandler = async (context, resource, parts) => {
 }
 
 /** POST bindings: the same, with the Pod named in the body. */
-export const createBinding: ResourceHandler = async (context, resource, parts) => {
+export const createBinding: ResourceHandler = async (context, _, parts) => {
   const { dryRun } = writeOptionsOf(context.info.query, 'CreateOptions', parts.dialect)
-  const binding = await readBinding(context, resource)
+  const binding = await readBinding(context)
   await bind(context, parts, { name: binding.metadata.name ?? '', binding, dryRun })
   return answerJson(201, success())
 }
 
 /** POST pods/{name}/eviction: deletes the Pod unless a disruption budget forbids it (429). */
-export const evictPod: ResourceHandler = async (context, resource, parts) => {
+export const evictPod: ResourceHandler = async (context, _, parts) => {
   const { info, user, warnings } = context
   const { pods, podDisruptionBudgets } = resourcesOf(parts.dialect)
   const eviction = await decodeBodyAs(
     context,
     { kind: 'Eviction', apiVersion: 'policy/v1', schema: 'policy/v1.Eviction' },
-    { resource, fieldValidation: 'Ignore' },
+    'Ignore',
   )
   const { name } = eviction.metadata
   if (name !== undefined && name !== info.name) {

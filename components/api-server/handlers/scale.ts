@@ -1,5 +1,4 @@
 /** scale: the Scale view of a workload, read and written on its parent object. */
-import type { Resource } from '../../machinery/resource.ts'
 import { decodeAs, decodeBodyAs, type BodyKind } from '../decode-body.ts'
 import { applyScale, scaleOf } from '../registry/strategies/scale.ts'
 import type { RequestContext } from '../request.ts'
@@ -21,10 +20,10 @@ const readScale: ResourceHandler = async (context, resource, parts) => {
   return answerJson(200, scaleOf(entry.object()))
 }
 
-async function changeOf(context: RequestContext, resource: Resource) {
+async function changeOf(context: RequestContext) {
   const { info } = context
   if (info.verb === 'update') {
-    const sent = await decodeBodyAs(context, scaleKind, { resource, fieldValidation: 'Ignore' })
+    const sent = await decodeBodyAs(context, scaleKind, 'Ignore')
     return () => sent
   }
   const patch = await readPatch(context, scaleKind.schema)
@@ -36,7 +35,7 @@ const writeScale: ResourceHandler = async (context, resource, parts) => {
   const { info, user, warnings } = context
   const kind = info.verb === 'update' ? 'UpdateOptions' : 'PatchOptions'
   const options = writeOptionsOf(info.query, kind, parts.dialect)
-  const change = await changeOf(context, resource)
+  const change = await changeOf(context)
   const written = await parts.registry.update({
     resource,
     namespace: info.namespace,

@@ -4,13 +4,15 @@ import { noSuchResource } from '../../machinery/status-error.ts'
 import type { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
 import { decodeBodyAs } from '../decode-body.ts'
 import { answerJson } from '../respond.ts'
+import { writeOptionsOf } from '../write-options.ts'
 import type { ResourceHandler } from './parts.ts'
 
 /** Without a signing key the sub-resource does not exist, as upstream. */
 export function createTokenHandler(issuer: ServiceAccountIssuer | undefined): ResourceHandler {
   return async (context, resource, parts) => {
     if (issuer === undefined) throw noSuchResource()
-    const { info, warnings } = context
+    const { info, user, warnings } = context
+    const options = writeOptionsOf(info.query, 'CreateOptions', parts.dialect)
     const request = await decodeBodyAs(
       context,
       {
@@ -18,9 +20,21 @@ export function createTokenHandler(issuer: ServiceAccountIssuer | undefined): Re
         apiVersion: `${apiGroup(parts.dialect, 'authentication')}/v1`,
         schema: 'authentication/v1.TokenRequest',
       },
-      { resource, fieldValidation: 'Ignore' },
+      'Ignore',
     )
     const { namespace, name } = info
+    await parts.registry.admit({
+      operation: 'CREATE',
+      resource,
+      subresource: 'token',
+      namespace,
+      name,
+      object: request,
+      old: undefined,
+      user,
+      dryRun: options.dryRun,
+      warnings,
+    })
     return answerJson(201, await issuer.createToken({ namespace, name, request, warnings }))
   }
 }

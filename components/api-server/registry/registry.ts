@@ -312,8 +312,9 @@ export class Registry {
     return deleteObject(this, request)
   }
 
-  /** Lets admission refuse a deletion. */
-  async admitDelete(request: AdmissionRequest): Promise<void> {
+  /** Both phases of admission, for what is not a plain write: deletions and actions below an object. */
+  async admit(request: AdmissionRequest): Promise<void> {
+    await this.#options.admission.mutate(request)
     await this.#options.admission.validate(request)
   }
 

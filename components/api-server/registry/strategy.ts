@@ -5,6 +5,7 @@ import type { Resource } from '../../machinery/resource.ts'
 import type { FieldError } from '../../machinery/status-error.ts'
 import type { ObjectReader } from '../object-reader.ts'
 import type { UserInfo } from '../request.ts'
+import type { ServiceAllocator } from './service-allocator.ts'
 
 export interface StrategyContext {
   readonly dialect: Dialect
@@ -14,6 +15,8 @@ export interface StrategyContext {
   readonly user: UserInfo
   readonly reader: ObjectReader
   readonly dryRun: boolean
+  /** Gives Services their addresses and ports; without one they keep what they ask for. */
+  readonly serviceAllocator?: ServiceAllocator | undefined
   random(): number
 }
 

@@ -1,0 +1,48 @@
+/** The explicit table: kind -> its strategy. A kind that is not here has none: metadata rules and schema are all. */
+import type { Resource } from '../../machinery/resource.ts'
+import { cronJobStrategy } from './strategies/cron-job.ts'
+import { deploymentStrategy, replicaSetStrategy } from './strategies/deployment.ts'
+import { jobStrategy } from './strategies/job.ts'
+import { podStrategy } from './strategies/pod-strategy.ts'
+import {
+  podTemplateStrategy,
+  replicationControllerStrategy,
+} from './strategies/replication-controller.ts'
+import {
+  controllerRevisionStrategy,
+  daemonSetStrategy,
+  statefulSetStrategy,
+} from './strategies/stateful-set.ts'
+import { certificateSigningRequestStrategy } from './strategies/certificate-signing-request.ts'
+import {
+  clusterRoleBindingStrategy,
+  clusterRoleStrategy,
+  roleBindingStrategy,
+  roleStrategy,
+} from './strategies/rbac.ts'
+import type { Strategy } from './strategy.ts'
+
+/** By the package and kind of the stored form. */
+const strategies: Readonly<Record<string, Strategy>> = {
+  'core/v1.Pod': podStrategy,
+  'core/v1.PodTemplate': podTemplateStrategy,
+  'core/v1.ReplicationController': replicationControllerStrategy,
+  'apps/v1.Deployment': deploymentStrategy,
+  'apps/v1.ReplicaSet': replicaSetStrategy,
+  'apps/v1.StatefulSet': statefulSetStrategy,
+  'apps/v1.DaemonSet': daemonSetStrategy,
+  'apps/v1.ControllerRevision': controllerRevisionStrategy,
+  'batch/v1.Job': jobStrategy,
+  'batch/v1.CronJob': cronJobStrategy,
+  'certificates/v1.CertificateSigningRequest': certificateSigningRequestStrategy,
+  'rbac/v1.Role': roleStrategy,
+  'rbac/v1.ClusterRole': clusterRoleStrategy,
+  'rbac/v1.RoleBinding': roleBindingStrategy,
+  'rbac/v1.ClusterRoleBinding': clusterRoleBindingStrategy,
+}
+
+const none: Strategy = {}
+
+export function strategyOf(resource: Resource): Strategy {
+  return strategies[`${resource.storageVersion.package}.${resource.kind}`] ?? none
+}

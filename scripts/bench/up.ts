@@ -1,0 +1,72 @@
+/** How long `skiff up` takes until every node is Ready, and what each process of the cluster holds. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { usage } from './process.ts'
+
+interface Row {
+  readonly name: string
+  readonly skiff: string
+  readonly bare: string
+  readonly ratio: string
+  readonly note: string
+}
+
+function row(name: string, skiff: string, note = ''): Row {
+  return { name, skiff, bare: '', ratio: '', note }
+}
+
+/** Processes whose command line names the folder: the cluster's own. */
+function processesOf(folder: string): { pid: number; program: string }[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
+      const program = command.find((part) => part.endsWith('.js'))
+      if (program === undefined || !command.some((part) => part.includes(folder))) return []
+      return [{ pid: Number(name), program: program.slice(program.lastIndexOf('/') + 1) }]
+    } catch {
+      // It ended while we looked.
+      return []
+    }
+  })
+}
+
+export async function measureUp(root: string): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-up-'))
+  const skiff = (...args: string[]) =>
+    spawnSync(process.execPath, [join(root, 'bin/skiff.js'), ...args], {
+      env: { ...process.env, SKIFF_HOME: folder, XDG_STATE_HOME: folder },
+      encoding: 'utf8',
+    })
+  const taken: number[] = []
+  const rows: Row[] = []
+  try {
+    for (let round = 0; round < 5; round += 1) {
+      const startedAt = performance.now()
+      const up = skiff('up', '--name', 'bench', '--nodes', '3')
+      taken.push(performance.now() - startedAt)
+      if (up.status !== 0) throw new Error(`skiff up failed: ${up.stderr}`)
+      if (round === 4) {
+        for (const { pid, program } of processesOf(folder)) {
+          rows.push(row(`memory of ${program}`, `${usage(pid).residentMb.toFixed(0)} MB resident`))
+        }
+      }
+      skiff('down', '--name', 'bench')
+    }
+  } finally {
+    skiff('down', '--name', 'bench')
+    rmSync(folder, { recursive: true, force: true })
+  }
+  taken.sort((a, b) => a - b)
+  return [
+    row(
+      'up of three nodes to all Ready',
+      `${Math.round(taken[2] ?? 0)} ms`,
+      `best ${Math.round(taken[0] ?? 0)} ms of 5`,
+    ),
+    ...rows,
+  ]
+}
