@@ -49,7 +49,7 @@ function load() {
   if (!existsSync(main)) fail('dist/skiff.js is missing. Build it first: npm run build')
   // A cache beside the code, not in the temporary directory: a cluster leaves nothing behind. Failing to write it is harmless.
   Module.enableCompileCache(join(packageRoot, 'dist', '.compile-cache'))
-  import(pathToFileURL(main).href)
+  void import(pathToFileURL(main).href)
 }
 
 if (parseInt(process.versions.node, 10) >= wantedMajor) load()

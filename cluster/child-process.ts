@@ -33,7 +33,7 @@ export interface ChildExit {
  * What a child writes on file descriptor 3, one JSON object a line: `{"ready":true, ...}` once it serves, and before and
  * after that whatever else it wants known.
  */
-export type ReadyLine = Readonly<Record<string, unknown>>
+type ReadyLine = Readonly<Record<string, unknown>>
 
 export interface Child {
   /** Undefined when the spawn itself failed. */

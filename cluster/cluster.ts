@@ -44,9 +44,9 @@ export interface StartClusterOptions extends ClusterSettings {
   readonly supervisorFlags?: readonly string[]
 }
 
-export type CreateTokenOptions = Partial<Omit<TokenSecretOptions, 'dialect' | 'nowMs'>>
+type CreateTokenOptions = Partial<Omit<TokenSecretOptions, 'dialect' | 'nowMs'>>
 
-export interface AddNodeOptions {
+interface AddNodeOptions {
   readonly waitMs?: number
   readonly onComponent?: (status: ComponentStatus) => void
 }
@@ -91,12 +91,10 @@ async function dropTokens(
   nodes: readonly NodeConfig[],
   { config, paths }: Attachment,
 ): Promise<void> {
-  const files = nodes.flatMap((node) => planNode(node, config, paths).files)
-  await Promise.all(
-    files.map((file) =>
-      file.kind === 'bootstrap-token' ? writeTokenFile(file.path, undefined) : undefined,
-    ),
-  )
+  const files = nodes
+    .flatMap((node) => planNode(node, config, paths).files)
+    .filter((file) => file.kind === 'bootstrap-token')
+  await Promise.all(files.map((file) => writeTokenFile(file.path, undefined)))
 }
 
 function attach(attachment: Attachment): Cluster {

@@ -76,6 +76,9 @@ export type ControlReply =
 export type ControlHandlers = {
   readonly [M in ControlMethod]: (
     params: ControlMethods[M]['params'],
-    connection: { emit(event: ComponentStatus): void; readonly signal: AbortSignal },
+    connection: {
+      readonly emit: (event: ComponentStatus) => void
+      readonly signal: AbortSignal
+    },
   ) => Promise<ControlMethods[M]['result']>
 }

@@ -33,7 +33,8 @@ export function readableLine(line: string): string {
     if (typeof message !== 'string') return line
     const rest = Object.entries(fields).map(([name, value]) => `${name}=${readableValue(value)}`)
     const clock = typeof time === 'string' ? time.slice(11, 23) : ''
-    return [clock, String(level ?? '').padEnd(5), message, ...rest].join(' ').trim()
+    const rank = typeof level === 'string' ? level : ''
+    return [clock, rank.padEnd(5), message, ...rest].join(' ').trim()
   } catch {
     return line
   }

@@ -6,7 +6,7 @@ import type { ClusterConfig, NodeConfig, Program } from './cluster-config.ts'
 import type { StatePaths } from './state-dir.ts'
 
 /** A file that must be there before the process starts. What goes into it may be secret, so it is only named here. */
-export type PlannedFile =
+type PlannedFile =
   | { readonly kind: 'kubeconfig'; readonly path: string; readonly credential: CredentialName }
   /** A JSON object of flag values that holds the bootstrap token. */
   | { readonly kind: 'bootstrap-token'; readonly path: string }

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { ClusterError } from './cluster-error.ts'
 
-export const defaultPort = 6443
+const defaultPort = 6443
 
 /** Binds a port for a moment and returns its number; 0 lets the system choose. Rejects with the system's error. */
 function tryPort(address: string, port: number): Promise<number> {

@@ -11,7 +11,7 @@ import type { ComponentSpec } from './plan.ts'
 import type { StatePaths } from './state-dir.ts'
 
 /** The first address of a service range such as 10.96.0.0/16: the one of the API server's own Service. */
-export function firstServiceIp(range: string): string {
+function firstServiceIp(range: string): string {
   const [base = ''] = range.split('/')
   return base.replace(/\d+$/, (last) => String(Number(last) + 1))
 }

@@ -20,7 +20,7 @@ function linuxStartTime(pid: number): string | undefined {
 }
 
 /** When `pid` started, or undefined when there is no such process (a zombie is none). */
-export function startTimeOf(pid: number): string | undefined {
+function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') return linuxStartTime(pid)
     const listed = execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {

@@ -32,7 +32,8 @@ await runComponent({
   name: 'supervisor',
   description: 'Keeps the processes of one cluster running. `skiff up` starts it.',
   flags,
-  run: async ({ options, signal, clock, log, ready }) => {
+  run: async (context) => {
+    const { options, signal, clock, log } = context
     const dir = options['state-dir']
     if (dir === undefined) throw new StartError('--state-dir is needed')
     const paths = pathsIn(dir)
@@ -53,7 +54,7 @@ await runComponent({
     const control = await serveControl('control.sock', supervisor.handlers, (method) => {
       if (method === 'shutdown') asked.resolve()
     })
-    ready()
+    context.ready()
     const stopped = new Promise((resolve) => {
       signal.addEventListener('abort', resolve, { once: true })
     })

@@ -23,7 +23,7 @@ export interface RecordedProcess extends ProcessIdentity {
   readonly component: string
 }
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly config: ClusterConfig
   readonly paths: StatePaths
   readonly clock: Clock
@@ -34,7 +34,7 @@ export interface SupervisorOptions {
   readonly stopTimeoutMs: number
 }
 
-export interface Supervisor {
+interface Supervisor {
   readonly handlers: ControlHandlers
   /** Stops every component, dependants first. Resolves when no process is left; no component starts any more. */
   shutdown(): Promise<void>

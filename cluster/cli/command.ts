@@ -23,7 +23,7 @@ export interface CommandContext {
   readonly signal: AbortSignal
 }
 
-export interface Argument {
+interface Argument {
   readonly name: string
   readonly isOptional?: boolean
   /** Takes all that follow; only the last one may. */
@@ -134,7 +134,7 @@ function usageLine(command: Command): string {
   return ['skiff', command.name, ...args, '[flags]'].join(' ')
 }
 
-export function commandHelp(command: Command): string {
+function commandHelp(command: Command): string {
   const description = command.description === undefined ? '' : `\n${command.description}\n`
   const examples = command.examples.map(([line, effect]) => `  # ${effect}\n  ${line}\n`).join('\n')
   return (

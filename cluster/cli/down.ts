@@ -19,9 +19,8 @@ async function takeDown(context: CommandContext, name: string, keepData: boolean
   const paths = statePaths(stateRoot, name)
   if (!stateDirExists(paths)) {
     const others = listClusters(stateRoot)
-    throw new ClusterError('not-found', `there is no cluster "${name}"`, {
-      ...(others.length === 0 ? {} : { hint: `there are: ${others.join(', ')}` }),
-    })
+    const hint = others.length === 0 ? 'see: skiff status --all' : `there are: ${others.join(', ')}`
+    throw new ClusterError('not-found', `there is no cluster "${name}"`, { hint })
   }
   if (keepData) {
     await stopCluster(paths, { clock })

@@ -19,8 +19,3 @@ export async function withCluster<T>(
     cluster.disconnect()
   }
 }
-
-/** The `--name` part of a command line to suggest; nothing for the default cluster. */
-export function nameSuffix(name: string): string {
-  return name === 'default' ? '' : ` --name ${name}`
-}

@@ -38,5 +38,6 @@ export function placed(resource: Resource, object: Record<string, unknown>): Kub
 export function describeObject(object: { kind?: unknown; metadata?: unknown }): string {
   const { namespace, name, generateName } = (object.metadata ?? {}) as Record<string, string>
   const place = name ?? (generateName === undefined ? '?' : `${generateName}*`)
-  return `${String(object.kind ?? 'object')} ${namespace === undefined ? '' : `${namespace}/`}${place}`
+  const kind = typeof object.kind === 'string' ? object.kind : 'object'
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${place}`
 }

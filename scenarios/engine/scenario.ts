@@ -38,7 +38,7 @@ const clusterShape = object({
   ),
 })
 
-export type ScenarioCluster = ShapeType<typeof clusterShape>
+type ScenarioCluster = ShapeType<typeof clusterShape>
 
 export interface Scenario {
   /** The file's name without `.yaml`. */

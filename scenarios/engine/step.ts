@@ -19,13 +19,13 @@ export interface StepContext {
   /** Aborts at the step's deadline, and when the run is interrupted. */
   readonly signal: AbortSignal
   /** A client as that actor; it lives as long as the scenario. */
-  clientAs(actor: Actor): Promise<Client>
+  readonly clientAs: (actor: Actor) => Promise<Client>
   /** A remark for the report. */
-  note(text: string): void
+  readonly note: (text: string) => void
   /** Runs at the scenario's end, last one first. */
-  onEnd(cleanup: () => Promise<void>): void
+  readonly onEnd: (cleanup: () => Promise<void>) => void
   /** Runs nested steps one after the other, as part of this one. */
-  runSteps(steps: readonly ScenarioStep[]): Promise<void>
+  readonly runSteps: (steps: readonly ScenarioStep[]) => Promise<void>
 }
 
 export interface StepKind<P = unknown> {

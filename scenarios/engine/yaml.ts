@@ -1,5 +1,5 @@
 /** YAML of scenario files: values together with the line each one stands on. The only file of the engine that imports a YAML package. */
-import { constructFromEvents, dump, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
+import { constructFromEvents, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
 import type { Event } from 'js-yaml'
 
 export type Path = readonly (string | number)[]
@@ -94,9 +94,4 @@ export function parseLocated(text: string): LocatedDocument {
     if (!(error instanceof YAMLException)) throw error
     throw new YamlError(error.reason ?? error.message, (error.mark?.line ?? 0) + 1, error)
   }
-}
-
-/** A value as YAML, for people to read. */
-export function toYaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true })
 }

@@ -16,5 +16,5 @@ export function show(text: string): void {
 /** The value of `--name`, or the default. */
 export function option(name: string, fallback: string): string {
   const value: unknown = argv[name]
-  return value === undefined ? fallback : String(value)
+  return typeof value === 'string' || typeof value === 'number' ? `${value}` : fallback
 }
