@@ -14,7 +14,7 @@ export interface PlacedObject {
 }
 
 /** The client configuration that anybody may read: where the server is and which CA to trust, no credentials. */
-function discoveryKubeconfig(server: string, authorityPem: string): string {
+export function discoveryKubeconfig(server: string, authorityPem: string): string {
   return [
     'apiVersion: v1',
     'clusters:',

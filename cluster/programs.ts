@@ -8,6 +8,8 @@ export interface Programs {
   readonly supervisor: string
   /** Holds `api-server.js`, `controller-manager.js`, `scheduler.js` and `node-agent.js`. */
   readonly folder: string
+  /** Where Node keeps compiled code between runs; absent: nowhere. */
+  readonly compileCache?: string
 }
 
 /** The package's own folder: the nearest one above this file with a package.json. */
@@ -33,5 +35,5 @@ export function builtPrograms(): Programs {
   if (!existsSync(supervisor)) {
     throw new ClusterError('failed', `${supervisor} is missing`, { hint: 'run: npm run build' })
   }
-  return { supervisor, folder }
+  return { supervisor, folder, compileCache: join(folder, '.compile-cache') }
 }

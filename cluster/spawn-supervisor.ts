@@ -31,12 +31,14 @@ export interface SpawnSupervisorOptions {
 /** Call it as holder of the lock. The process lives on when this one ends, unless its lifetime is that of its owner. */
 export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProcess {
   const { paths, lifetime } = options
+  const { compileCache } = options.programs
   const logFile = join(paths.logs, 'supervisor.log')
   const log = openSync(logFile, 'a', 0o600)
   const logStart = fstatSync(log).size
   const child = spawn(
     process.execPath,
     [
+      '--max-semi-space-size=1',
       options.programs.supervisor,
       `--state-dir=${paths.dir}`,
       `--programs-dir=${options.programs.folder}`,
@@ -46,7 +48,11 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProc
     {
       detached: true,
       stdio: [lifetime === 'owner' ? 'pipe' : 'ignore', log, log, 'pipe'],
-      env: { ...environment, [clusterMarker]: options.clusterId },
+      env: {
+        ...environment,
+        [clusterMarker]: options.clusterId,
+        ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }),
+      },
     },
   )
   closeSync(log)

@@ -73,6 +73,7 @@ await Promise.all(
   }),
 )
 await removeStale(written)
+await rm(join(dist, '.compile-cache'), { recursive: true, force: true })
 for (const problem of problems) process.stderr.write(`build: ${problem}\n`)
 process.stdout.write(
   `built ${Object.keys(bundles).length - problems.length} of ${Object.keys(bundles).length} bundles in ${Math.round(performance.now() - started)} ms\n`,
