@@ -36,6 +36,7 @@ import { createReviews } from './handlers/reviews.ts'
 import { createRoutes } from './routes.ts'
 import type { apiServerFlags, ApiServerOptions } from './options.ts'
 import { Registry } from './registry/registry.ts'
+import { createServiceAllocator } from './registry/service-allocator.ts'
 import type { Answer, Filter, Next, RequestContext } from './request.ts'
 import type { LocalClient } from './local-client.ts'
 import { parseRequestInfo } from './request-info.ts'
@@ -335,6 +336,12 @@ export async function runApiServer(
     resources,
     clock,
     admission,
+    serviceAllocator: createServiceAllocator({
+      reader: cache,
+      services: resources.services,
+      clusterIpRange: options['service-cluster-ip-range'],
+      nodePortRange: options['service-node-port-range'],
+    }),
     onStored: (resource, key, revision) => {
       if (resource.storagePrefix !== eventsResource) return
       expiry.track(key, revision, clock.now() + options['event-ttl'])

@@ -34,6 +34,7 @@ import {
   keepMetadata,
   specChanged,
 } from './metadata.ts'
+import type { ServiceAllocator } from './service-allocator.ts'
 import { strategyOf } from './strategies.ts'
 import type { Strategy, StrategyContext } from './strategy.ts'
 import type { CreateRequest, DeleteRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
@@ -48,6 +49,8 @@ export interface RegistryOptions {
   readonly resources: Resources
   readonly clock: Clock
   readonly admission: AdmissionChain
+  /** Gives Services their addresses and ports. */
+  readonly serviceAllocator?: ServiceAllocator
   /** Told of every object that was stored; for what expires. */
   readonly onStored?: (resource: Resource, storeKeyText: string, revision: number) => void
 }
@@ -81,10 +84,11 @@ export class Registry {
   }
 
   strategyContext(target: Pick<WriteTarget, 'resource' | 'user' | 'dryRun'>): StrategyContext {
-    const { dialect, clock, cache } = this.#options
+    const { dialect, clock, cache, serviceAllocator } = this.#options
     const { resource, user, dryRun } = target
     return {
       dialect,
+      serviceAllocator,
       resource,
       nowMs: clock.now(),
       user,

@@ -8,6 +8,7 @@ import {
   podTemplateStrategy,
   replicationControllerStrategy,
 } from './strategies/replication-controller.ts'
+import { serviceStrategy } from './strategies/service.ts'
 import {
   controllerRevisionStrategy,
   daemonSetStrategy,
@@ -27,6 +28,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'core/v1.Pod': podStrategy,
   'core/v1.PodTemplate': podTemplateStrategy,
   'core/v1.ReplicationController': replicationControllerStrategy,
+  'core/v1.Service': serviceStrategy,
   'apps/v1.Deployment': deploymentStrategy,
   'apps/v1.ReplicaSet': replicaSetStrategy,
   'apps/v1.StatefulSet': statefulSetStrategy,
