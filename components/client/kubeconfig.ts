@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { systemClock } from '../component-base/clock.ts'
-import type { Credentials, RestClientOptions } from './rest-client.ts'
+import type { Credentials, CredentialSource, RestClientOptions } from './rest-client.ts'
 
 export interface KubeconfigCluster {
   readonly server: string
@@ -11,6 +11,7 @@ export interface KubeconfigCluster {
   readonly 'certificate-authority-data'?: string
   readonly 'insecure-skip-tls-verify'?: boolean
   readonly 'tls-server-name'?: string
+  readonly extensions?: readonly { readonly name: string; readonly extension: unknown }[]
 }
 
 /** How to run a credential plugin (client.authentication ExecCredential). */
@@ -20,6 +21,7 @@ export interface KubeconfigExec {
   readonly args?: readonly string[] | null
   readonly env?: readonly { readonly name: string; readonly value: string }[] | null
   readonly provideClusterInfo?: boolean
+  /** Required by the v1 exchange. */
   readonly interactiveMode?: 'Never' | 'IfAvailable' | 'Always'
   readonly installHint?: string
 }
@@ -188,12 +190,12 @@ export function createKubeconfig(options: {
   }
 }
 
-/** Runs a credential plugin; see exec-credential.ts. */
-export type ExecRunner = (exec: KubeconfigExec, cluster: KubeconfigCluster) => Promise<Credentials>
+/** Makes credentials that come from a plugin; see exec-credential.ts. */
+export type PluginStarter = (exec: KubeconfigExec, cluster: KubeconfigCluster) => CredentialSource
 
 export type KubeconfigConnection = Pick<
   RestClientOptions,
-  'server' | 'ca' | 'serverName' | 'insecureSkipVerify' | 'credentials'
+  'server' | 'ca' | 'serverName' | 'insecureSkipVerify' | 'credentials' | 'credentialSource'
 > & {
   /** Of the context; `default` when it names none. */
   readonly namespace: string
@@ -221,19 +223,10 @@ function tokenFrom(file: string): () => Promise<string> {
   }
 }
 
-async function credentialsOf(
-  user: KubeconfigUser,
-  cluster: KubeconfigCluster,
-  runExec: ExecRunner | undefined,
-): Promise<Credentials> {
+async function credentialsOf(user: KubeconfigUser): Promise<Credentials> {
   const cert = await pem(user['client-certificate-data'], user['client-certificate'])
   const key = await pem(user['client-key-data'], user['client-key'])
   const token = user.token || (user.tokenFile ? tokenFrom(user.tokenFile) : undefined)
-  if (user.exec !== undefined && cert === undefined && token === undefined) {
-    if (runExec === undefined)
-      throw new KubeconfigError('the user needs a credential plugin, which is not run here')
-    return runExec(user.exec, cluster)
-  }
   return {
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
@@ -244,7 +237,7 @@ async function credentialsOf(
 /** What to hand to createClient for a context (default: the current one). Reads the files it names. */
 export async function connectionFrom(
   config: Kubeconfig,
-  options: { readonly context?: string; readonly runExec?: ExecRunner } = {},
+  options: { readonly context?: string; readonly plugin?: PluginStarter } = {},
 ): Promise<KubeconfigConnection> {
   const name = options.context ?? config['current-context']
   const find = <T extends { readonly name: string }>(
@@ -261,12 +254,19 @@ export async function connectionFrom(
   const user = context.user === '' ? {} : find(config.users, 'user', context.user).user
   const ca = await pem(cluster['certificate-authority-data'], cluster['certificate-authority'])
   const serverName = cluster['tls-server-name']
+  const credentials = await credentialsOf(user)
+  const isStatic = credentials.cert !== undefined || credentials.token !== undefined
+  if (user.exec !== undefined && !isStatic && options.plugin === undefined)
+    throw new KubeconfigError('the user needs a credential plugin, which is not run here')
   return {
     server: cluster.server,
     ...(ca === undefined ? {} : { ca }),
     ...(serverName === undefined ? {} : { serverName }),
     insecureSkipVerify: cluster['insecure-skip-tls-verify'] ?? false,
-    credentials: await credentialsOf(user, cluster, options.runExec),
+    credentials,
+    ...(user.exec === undefined || isStatic || options.plugin === undefined
+      ? {}
+      : { credentialSource: options.plugin(user.exec, cluster) }),
     namespace: context.namespace || 'default',
   }
 }

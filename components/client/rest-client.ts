@@ -19,6 +19,14 @@ export interface Credentials {
   readonly token?: string | (() => string | Promise<string>)
 }
 
+/** Credentials that change: from a plugin, for example. */
+export interface CredentialSource {
+  /** Asked before every request, so it should remember. A rejection fails the request. */
+  current(): Promise<Credentials>
+  /** The server answered 401: what was given is no good any more. */
+  refused(): void
+}
+
 export interface RestClientOptions {
   /** `https://host:port`, with a path prefix if the API lies below one. */
   readonly server: string
@@ -29,6 +37,8 @@ export interface RestClientOptions {
   /** Accepts any server: for tools that were told so by the user. */
   readonly insecureSkipVerify?: boolean
   readonly credentials?: Credentials
+  /** Takes the place of `credentials`; a new certificate makes a new connection. */
+  readonly credentialSource?: CredentialSource
   readonly userAgent?: string
   /** An answer that does not begin within this time is a ConnectionError `timeout`; default 60 s. */
   readonly timeoutMs?: number
@@ -119,6 +129,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const clock = options.networkClock ?? systemClock
   const base = new URL(server)
   const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/, '')
+  const { credentialSource } = options
   let credentials = options.credentials ?? {}
   let current: ClientHttp2Session | undefined
   let isClosed = false
@@ -168,9 +179,19 @@ export function createRestClient(options: RestClientOptions): RestClient {
     return session
   }
 
+  const use = (next: Credentials): void => {
+    const needsConnection = next.cert !== credentials.cert || next.key !== credentials.key
+    credentials = next
+    if (!needsConnection) return
+    const old = current
+    current = undefined
+    old?.close()
+  }
+
   const send = async (request: RestRequest): Promise<Head> => {
     const { signal, body } = request
     signal?.throwIfAborted()
+    if (credentialSource !== undefined) use(await credentialSource.current())
     const token =
       typeof credentials.token === 'function' ? await credentials.token() : credentials.token
     const payload =
@@ -258,6 +279,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const sendChecked = async (request: RestRequest): Promise<Head> => {
     const head = await send(request)
     if (head.status < 400) return head
+    if (head.status === 401) credentialSource?.refused()
     throw failureOf(head.status, head.headers, await collect(head.stream, request.signal))
   }
 
@@ -284,14 +306,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
         throw new ConnectionError('malformed', `${server}: the answer is not JSON`, error)
       }
     },
-    setCredentials: (next) => {
-      const needsConnection = next.cert !== credentials.cert || next.key !== credentials.key
-      credentials = next
-      if (!needsConnection) return
-      const old = current
-      current = undefined
-      old?.close()
-    },
+    setCredentials: use,
     close: () => {
       isClosed = true
       current?.destroy()
