@@ -1,7 +1,7 @@
 /** delete: grace, finalizers, propagation and preconditions of one deletion (upstream: rest/delete.go, store.go Delete). */
 import { timestamp } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/object.ts'
-import { conflict, notFound } from '../../machinery/status-error.ts'
+import { conflict, forbidden, notFound } from '../../machinery/status-error.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { isReadyToGo, objectKey, type Registry } from './registry.ts'
@@ -73,6 +73,8 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
     const current = registry.cache.collection(resource).get(key)
     if (current === undefined) throw notFound(resource, name)
     const old = current.object()
+    const refusal = strategy.refuseDelete?.(old)
+    if (refusal !== undefined) throw forbidden(resource, name, refusal)
     checkPreconditions(request, old)
     await registry.admit({
       operation: 'DELETE',

@@ -21,6 +21,10 @@ import {
   roleBindingStrategy,
   roleStrategy,
 } from './strategies/rbac.ts'
+import { leaseCandidateStrategy, leaseStrategy } from './strategies/lease.ts'
+import { eventStrategy } from './strategies/event.ts'
+import { podDisruptionBudgetStrategy } from './strategies/pod-disruption-budget.ts'
+import { priorityClassStrategy } from './strategies/priority-class.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -41,6 +45,11 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'rbac/v1.ClusterRole': clusterRoleStrategy,
   'rbac/v1.RoleBinding': roleBindingStrategy,
   'rbac/v1.ClusterRoleBinding': clusterRoleBindingStrategy,
+  'coordination/v1.Lease': leaseStrategy,
+  'coordination/v1alpha2.LeaseCandidate': leaseCandidateStrategy,
+  'core/v1.Event': eventStrategy,
+  'policy/v1.PodDisruptionBudget': podDisruptionBudgetStrategy,
+  'scheduling/v1.PriorityClass': priorityClassStrategy,
 }
 
 const none: Strategy = {}

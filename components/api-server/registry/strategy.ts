@@ -53,6 +53,8 @@ export interface Strategy {
   readonly hasGeneration?: boolean
   /** PUT without resourceVersion is allowed (upstream AllowUnconditionalUpdate); default true. */
   readonly allowUnconditionalUpdate?: boolean
+  /** Why nobody may delete the object, answered as 403; undefined: deletion goes on. */
+  refuseDelete?(object: KubeObject): string | undefined
   /** Grace for a delete, given what the client asked for (undefined: nothing). Default: none, deleted at once. */
   planDelete?(object: KubeObject, requestedSeconds: number | undefined): DeletePlan
   /** Changes the draft of an object that enters its terminating state (Namespace: `status.phase`). */

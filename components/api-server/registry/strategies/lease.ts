@@ -58,11 +58,15 @@ interface CandidateSpec {
   readonly strategy?: string
 }
 
-const semanticVersion = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
+const semanticVersion =
+  /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
 
 /** Numbers to compare; undefined for what is no version. */
 function versionOf(text: string | undefined): readonly number[] | undefined {
-  return semanticVersion.exec(text ?? '')?.slice(1, 4).map(Number)
+  return semanticVersion
+    .exec(text ?? '')
+    ?.slice(1, 4)
+    .map(Number)
 }
 
 function isOlder(a: readonly number[], b: readonly number[]): boolean {
