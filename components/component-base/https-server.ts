@@ -16,6 +16,7 @@ import { Http1Request, sendHttp1 } from './http1-exchange.ts'
 import { Http2Request, sendHttp2 } from './http2-exchange.ts'
 import type { Connection } from './http2-exchange.ts'
 import type { Log } from './log.ts'
+import { createPeerReader } from './peer-certificate.ts'
 
 /** PEM texts. `cert` starts with the server's own certificate. */
 export interface ServerCertificate {
@@ -87,28 +88,18 @@ const defaultLimits: HttpsServerLimits = {
   drainMs: 10_000,
 }
 
-function peerOf(socket: TLSSocket): PeerCertificate | undefined {
-  let certificate = socket.getPeerX509Certificate()
-  if (certificate === undefined) return undefined
-  const der = certificate.raw
-  const intermediates: Buffer[] = []
-  // A self-signed certificate may be its own issuer; eight is deeper than any chain in use.
-  for (certificate = certificate.issuerCertificate; certificate;) {
-    if (intermediates.length === 8 || certificate.raw.equals(intermediates.at(-1) ?? der)) break
-    intermediates.push(certificate.raw)
-    certificate = certificate.issuerCertificate
-  }
-  return { der, intermediates }
-}
-
-function connectionOf(socket: TLSSocket, limits: HttpsServerLimits): Connection {
+function connectionOf(
+  socket: TLSSocket,
+  bodyTimeoutMs: number,
+  readPeer: (socket: TLSSocket) => PeerCertificate | undefined,
+): Connection {
   let peer: PeerCertificate | undefined
   let isPeerRead = false
   return {
     remoteAddress: socket.remoteAddress ?? '',
-    bodyTimeoutMs: limits.bodyTimeoutMs,
+    bodyTimeoutMs,
     get peer() {
-      if (!isPeerRead) peer = peerOf(socket)
+      if (!isPeerRead) peer = readPeer(socket)
       isPeerRead = true
       return peer
     },
@@ -142,6 +133,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
     ServerHttp2Session,
     { open: number; quietSince: number; isGreeted: boolean }
   >()
+  const readPeer = createPeerReader()
   let isDraining = false
 
   const answerTo = async (request: HttpRequest): Promise<Answer> => {
@@ -158,7 +150,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
   }
 
   const serveHttp2 = (socket: TLSSocket): void => {
-    const connection = connectionOf(socket, limits)
+    const connection = connectionOf(socket, limits.bodyTimeoutMs, readPeer)
     const session = performServerHandshake(socket, {
       maxHeaderListPairs: 256,
       maxSendHeaderBlockLength: limits.maxHeaderBytes,
@@ -266,7 +258,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       serveHttp2(socket)
       return
     }
-    connectionKey.set(socket, connectionOf(socket, limits))
+    connectionKey.set(socket, connectionOf(socket, limits.bodyTimeoutMs, readPeer))
     http1.emit('connection', socket)
   })
 

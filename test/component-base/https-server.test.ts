@@ -85,6 +85,43 @@ describe('one shape for both HTTP versions', () => {
     expect((await ask2(client, '/')).body).toBe('CN=test-ca')
   })
 
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)(
+    'a resumed %s session has the same certificate and chain',
+    async (maxVersion) => {
+      const own = pki.client('alice')
+      const { port } = await serve(async ({ peer }) =>
+        text([peer?.der, ...(peer?.intermediates ?? [])].map((der) => der?.length).join(' ')),
+      )
+      let session: Buffer | undefined
+      const connect = async () => {
+        const socket = tls.connect({
+          host: '127.0.0.1',
+          port,
+          ca: pki.caPem,
+          key: own.key,
+          cert: `${own.cert}${pki.caPem}`,
+          maxVersion,
+          ...(session === undefined ? {} : { session }),
+        })
+        socket.on('session', (next: Buffer) => {
+          session = next
+        })
+        await once(socket, 'secureConnect')
+        const isReused = socket.isSessionReused()
+        let answer = ''
+        socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
+        socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+        await once(socket, 'close')
+        return { isReused, body: answer.split('\r\n').at(-1) }
+      }
+      const first = await connect()
+      const second = await connect()
+      expect([first.isReused, second.isReused]).toEqual([false, true])
+      expect(first.body).toMatch(/^\d+ \d+$/)
+      expect(second.body).toBe(first.body)
+    },
+  )
+
   it('a body over the limit is a BodyTooLargeError, announced or not', async () => {
     const { port } = await serve(async (request) => {
       try {
