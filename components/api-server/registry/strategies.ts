@@ -3,11 +3,13 @@ import type { Resource } from '../../machinery/resource.ts'
 import { cronJobStrategy } from './strategies/cron-job.ts'
 import { deploymentStrategy, replicaSetStrategy } from './strategies/deployment.ts'
 import { jobStrategy } from './strategies/job.ts'
+import { namespaceStrategy } from './strategies/namespace.ts'
 import { podStrategy } from './strategies/pod-strategy.ts'
 import {
   podTemplateStrategy,
   replicationControllerStrategy,
 } from './strategies/replication-controller.ts'
+import { secretStrategy } from './strategies/secret.ts'
 import { serviceStrategy } from './strategies/service.ts'
 import {
   controllerRevisionStrategy,
@@ -29,9 +31,11 @@ import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
 const strategies: Readonly<Record<string, Strategy>> = {
+  'core/v1.Namespace': namespaceStrategy,
   'core/v1.Pod': podStrategy,
   'core/v1.PodTemplate': podTemplateStrategy,
   'core/v1.ReplicationController': replicationControllerStrategy,
+  'core/v1.Secret': secretStrategy,
   'core/v1.Service': serviceStrategy,
   'apps/v1.Deployment': deploymentStrategy,
   'apps/v1.ReplicaSet': replicaSetStrategy,
