@@ -61,18 +61,21 @@ export interface TokenSecretOptions {
 export function tokenSecret(options: TokenSecretOptions): KubeObject {
   const { token, dialect, nowMs, ttlMs, description, extraGroups = [] } = options
   const usages = options.usages ?? ['authentication', 'signing']
+  const fields = {
+    'token-id': token.id,
+    'token-secret': token.secret,
+    ...(description === undefined ? {} : { description }),
+    ...(ttlMs === undefined ? {} : { expiration: timestamp(nowMs + ttlMs) }),
+    ...Object.fromEntries(usages.map((usage) => [`usage-bootstrap-${usage}`, 'true'])),
+    ...(extraGroups.length === 0 ? {} : { 'auth-extra-groups': extraGroups.join(',') }),
+  }
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { name: `bootstrap-token-${token.id}`, namespace: dialect.systemNamespace },
     type: labelKey(dialect, 'bootstrap', 'token'),
-    stringData: {
-      'token-id': token.id,
-      'token-secret': token.secret,
-      ...(description === undefined ? {} : { description }),
-      ...(ttlMs === undefined ? {} : { expiration: timestamp(nowMs + ttlMs) }),
-      ...Object.fromEntries(usages.map((usage) => [`usage-bootstrap-${usage}`, 'true'])),
-      ...(extraGroups.length === 0 ? {} : { 'auth-extra-groups': extraGroups.join(',') }),
-    },
+    data: Object.fromEntries(
+      Object.entries(fields).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+    ),
   }
 }

@@ -24,6 +24,7 @@ interface Line {
 
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const frameMs = 80
+const reminderMs = 5000
 
 export function createProgress(options: {
   terminal: Terminal
@@ -70,7 +71,16 @@ export function createProgress(options: {
     draw()
     cancel = clock.after(frameMs, tick)
   }
+  /** Off a terminal: nobody should wait for minutes without being told for what. */
+  const remind = (): void => {
+    const waiting = [...lines.values()].filter((line) => line.state === 'waiting')
+    const told = waiting.slice(0, 5).map((line) => `${line.name} (${line.note})`)
+    if (waiting.length > told.length) told.push(`${waiting.length - told.length} more`)
+    if (told.length > 0) terminal.err(`   waiting for ${told.join(', ')}\n`)
+    cancel = clock.after(reminderMs, remind)
+  }
   if (terminal.isInteractive) tick()
+  else cancel = clock.after(reminderMs, remind)
 
   const settle = (name: string, state: 'done' | 'failed', note: string): void => {
     const line = lineOf(name)

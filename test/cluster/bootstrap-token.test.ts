@@ -7,6 +7,7 @@ import {
   tokenSecret,
 } from '../../cluster/bootstrap-token.ts'
 import { dialects } from '../../components/api/dialect.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 
 const token = { id: 'abcdef', secret: '0123456789abcdef' }
@@ -35,20 +36,27 @@ test('what is no token is refused without repeating it', () => {
   }
 })
 
+function fieldsOf(secret: KubeObject): Record<string, string> {
+  const entries = Object.entries(secret['data'] as Record<string, string>)
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
+  )
+}
+
 test('its Secret is where and what the API server looks for', () => {
   const nowMs = Date.parse('2030-01-01T00:00:00Z')
-  expect(tokenSecret({ token, dialect: dialects.kubernetes, nowMs, ttlMs: 3_600_000 })).toEqual({
-    apiVersion: 'v1',
+  const secret = tokenSecret({ token, dialect: dialects.kubernetes, nowMs, ttlMs: 3_600_000 })
+  expect(secret).toMatchObject({
     kind: 'Secret',
     metadata: { name: 'bootstrap-token-abcdef', namespace: 'kube-system' },
     type: 'bootstrap.kubernetes.io/token',
-    stringData: {
-      'token-id': 'abcdef',
-      'token-secret': '0123456789abcdef',
-      expiration: '2030-01-01T01:00:00Z',
-      'usage-bootstrap-authentication': 'true',
-      'usage-bootstrap-signing': 'true',
-    },
+  })
+  expect(fieldsOf(secret)).toEqual({
+    'token-id': 'abcdef',
+    'token-secret': '0123456789abcdef',
+    expiration: '2030-01-01T01:00:00Z',
+    'usage-bootstrap-authentication': 'true',
+    'usage-bootstrap-signing': 'true',
   })
   const other = tokenSecret({
     token,
@@ -60,7 +68,7 @@ test('its Secret is where and what the API server looks for', () => {
   })
   expect(other.metadata.namespace).toBe('svc-system')
   expect(other['type']).toBe('bootstrap.svc.io/token')
-  expect(other['stringData']).toEqual({
+  expect(fieldsOf(other)).toEqual({
     'token-id': 'abcdef',
     'token-secret': '0123456789abcdef',
     description: 'for a lab',
