@@ -1,0 +1,48 @@
+/** Pods of a node that is not heard of are not ready, whatever they last said (upstream: MarkPodsNotReady). */
+import type { Pod } from '../../api/generated/types.ts'
+import type { EventRecorder } from '../../client/event-recorder.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { timestamp } from '../../component-base/clock.ts'
+import { isStatusError } from '../../machinery/status-error.ts'
+import { eachAtOnce } from '../batches.ts'
+import { isReady, readyCondition, withPodCondition } from '../pod-state.ts'
+
+const atOnce = 20
+
+export interface PodMarker {
+  /** Throws the first failure once all were tried; a pod that is gone or changed meanwhile is none. */
+  markNotReady(pods: readonly Pod[]): Promise<void>
+}
+
+export function createPodMarker(options: {
+  readonly pods: ResourceClient<Pod>
+  readonly recorder: EventRecorder
+  readonly clock: Clock
+}): PodMarker {
+  const { pods, recorder, clock } = options
+  const mark = async (pod: Pod): Promise<void> => {
+    const { namespace, name = '', uid, resourceVersion } = pod.metadata
+    const { lastTransitionTime: _, ...ready } = readyCondition(pod) ?? { type: 'Ready' }
+    const now = timestamp(clock.now())
+    const conditions = withPodCondition(pod, { ...ready, status: 'False' }, now)
+    recorder.record(pod, {
+      type: 'Warning',
+      reason: 'NodeNotReady',
+      message: 'Node is not ready',
+    })
+    const patch = { metadata: { uid, resourceVersion }, status: { conditions } }
+    try {
+      await pods.patch({ namespace, name }, patch, { type: 'merge', subresource: 'status' })
+    } catch (error) {
+      // Its next event brings a changed pod back here.
+      if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    }
+  }
+  return {
+    markNotReady: async (all) => {
+      const [failure] = await eachAtOnce(all.filter(isReady), atOnce, mark)
+      if (failure !== undefined) throw failure
+    },
+  }
+}

@@ -1,0 +1,134 @@
+/** Removes pods nobody else will: of nodes that are gone, finished beyond a threshold, deleted before they had a node (upstream: pkg/controller/podgc). */
+import type { Node, Pod } from '../api/generated/types.ts'
+import type { Dialect } from '../api/dialect.ts'
+import { labelKey } from '../api/dialect.ts'
+import { messageOf } from '../component-base/log.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+import { eachAtOnce } from './batches.ts'
+import { findCondition } from './conditions.ts'
+import type { ControllerContext, ControllerEntry } from './controller-context.ts'
+import { disruptPod } from './pod-disruption.ts'
+import type { Disruption } from './pod-disruption.ts'
+import { isTerminal } from './pod-state.ts'
+import { untilReady } from './until-ready.ts'
+
+const periodMs = 20_000
+/** A node that comes back within this time keeps its pods. */
+const quarantineMs = 40_000
+const deletionsAtOnce = 20
+const whyOrphaned = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' }
+
+/** Finished pods beyond the threshold: evicted ones first, then the oldest. Pure. */
+export function surplusPods(pods: readonly Pod[], threshold: number): Pod[] {
+  if (threshold <= 0) return []
+  const finished = pods.filter(isTerminal)
+  const created = ({ metadata }: Pod): number => Date.parse(metadata.creationTimestamp ?? '') || 0
+  const isEvicted = ({ status }: Pod): number => Number(status?.reason === 'Evicted')
+  return finished
+    .toSorted(
+      (a, b) =>
+        isEvicted(b) - isEvicted(a) ||
+        created(a) - created(b) ||
+        ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1),
+    )
+    .slice(0, Math.max(0, finished.length - threshold))
+}
+
+/** Deleted before they were bound, so that no node will ever confirm. Pure. */
+export function unscheduledTerminating(pods: readonly Pod[]): Pod[] {
+  return pods.filter(
+    ({ metadata, spec }) => metadata.deletionTimestamp !== undefined && !spec?.nodeName,
+  )
+}
+
+/** Terminating on a node that is not ready and was declared out of service. Pure. */
+export function outOfService(
+  pods: readonly Pod[],
+  nodeOf: (name: string) => Node | undefined,
+  dialect: Dialect,
+): Pod[] {
+  const key = labelKey(dialect, 'node', 'out-of-service')
+  return pods.filter(({ metadata, spec }) => {
+    const node = metadata.deletionTimestamp && spec?.nodeName ? nodeOf(spec.nodeName) : undefined
+    if (node === undefined) return false
+    const isUp = findCondition(node.status?.conditions, 'Ready')?.status === 'True'
+    return !isUp && (node.spec?.taints ?? []).some((taint) => taint.key === key)
+  })
+}
+
+/** Runs until `signal` aborts. */
+export async function runPodGarbageCollector(
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, informers, resources, dialect, clock, log, options } = context
+  const pods = informers.informer<Pod>(resources.pods)
+  const nodes = informers.informer<Node>(resources.nodes)
+  const podClient = client.resource<Pod>(resources.pods)
+  const nodeClient = client.resource<Node>(resources.nodes)
+  /** Names of nodes that pods are on and that do not exist: when that was first seen. */
+  const missing = new Map<string, number>()
+
+  const end = async (list: readonly Pod[], why: Disruption['why']): Promise<void> => {
+    const failures = await eachAtOnce(list, deletionsAtOnce, (pod) =>
+      disruptPod(pod, { pods: podClient, clock, why, markFailed: true, gracePeriodSeconds: 0 }),
+    )
+    for (const error of failures) log.warn('pod not collected', { why: messageOf(error) })
+  }
+  const exists = async (name: string): Promise<boolean> => {
+    try {
+      await nodeClient.get({ name })
+      return true
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return false
+      throw error
+    }
+  }
+  /** Nodes that have been missing for long enough; the server is asked before anything is deleted. */
+  const goneNodes = async (all: readonly Pod[]): Promise<Set<string>> => {
+    const named = new Set(all.map(({ spec }) => spec?.nodeName ?? ''))
+    for (const name of missing.keys()) if (!named.has(name) || nodes.get(name)) missing.delete(name)
+    const gone = new Set<string>()
+    for (const name of named) {
+      if (name === '' || nodes.get(name) !== undefined) continue
+      const sinceMs = missing.get(name) ?? clock.now()
+      missing.set(name, sinceMs)
+      if (clock.now() - sinceMs >= quarantineMs && !(await exists(name))) gone.add(name)
+    }
+    return gone
+  }
+
+  const pass = async (): Promise<void> => {
+    const all = pods.list()
+    await end(surplusPods(all, options['terminated-pod-gc-threshold']), undefined)
+    await end(outOfService(all, (name) => nodes.get(name), dialect), undefined)
+    const gone = await goneNodes(all)
+    await end(
+      all.filter(({ spec }) => gone.has(spec?.nodeName ?? '')),
+      whyOrphaned,
+    )
+    await end(unscheduledTerminating(all), undefined)
+  }
+
+  if (!(await untilReady([pods, nodes], signal))) return
+  while (!signal.aborted) {
+    try {
+      await pass()
+    } catch (error) {
+      log.warn('pods not collected; trying again', { why: messageOf(error) })
+    }
+    try {
+      await clock.sleep(periodMs, signal)
+    } catch {
+      // Only an abort ends the sleep early.
+      return
+    }
+  }
+}
+
+export const podGarbageCollector: ControllerEntry = {
+  name: 'pod-garbage-collector-controller',
+  aliases: ['podgc'],
+  defaultOn: true,
+  start: runPodGarbageCollector,
+}
