@@ -27,6 +27,10 @@ import { leaseCandidateStrategy, leaseStrategy } from './strategies/lease.ts'
 import { eventStrategy } from './strategies/event.ts'
 import { podDisruptionBudgetStrategy } from './strategies/pod-disruption-budget.ts'
 import { priorityClassStrategy } from './strategies/priority-class.ts'
+import { ingressStrategy } from './strategies/ingress.ts'
+import { ingressClassStrategy } from './strategies/ingress-class.ts'
+import { networkPolicyStrategy } from './strategies/network-policy.ts'
+import { ipAddressStrategy, serviceCidrStrategy } from './strategies/service-cidr.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -54,6 +58,11 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'core/v1.Event': eventStrategy,
   'policy/v1.PodDisruptionBudget': podDisruptionBudgetStrategy,
   'scheduling/v1.PriorityClass': priorityClassStrategy,
+  'networking/v1.Ingress': ingressStrategy,
+  'networking/v1.IngressClass': ingressClassStrategy,
+  'networking/v1.NetworkPolicy': networkPolicyStrategy,
+  'networking/v1beta1.ServiceCIDR': serviceCidrStrategy,
+  'networking/v1beta1.IPAddress': ipAddressStrategy,
 }
 
 const none: Strategy = {}
