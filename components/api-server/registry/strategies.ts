@@ -1,15 +1,18 @@
 /** The explicit table: kind -> its strategy. A kind that is not here has none: metadata rules and schema are all. */
 import type { Resource } from '../../machinery/resource.ts'
+import { configMapStrategy } from './strategies/config-map.ts'
 import { cronJobStrategy } from './strategies/cron-job.ts'
 import { deploymentStrategy, replicaSetStrategy } from './strategies/deployment.ts'
 import { jobStrategy } from './strategies/job.ts'
 import { namespaceStrategy } from './strategies/namespace.ts'
+import { nodeStrategy } from './strategies/node.ts'
 import { podStrategy } from './strategies/pod-strategy.ts'
 import {
   podTemplateStrategy,
   replicationControllerStrategy,
 } from './strategies/replication-controller.ts'
 import { secretStrategy } from './strategies/secret.ts'
+import { serviceAccountStrategy } from './strategies/service-account.ts'
 import { serviceStrategy } from './strategies/service.ts'
 import {
   controllerRevisionStrategy,
@@ -35,12 +38,15 @@ import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
 const strategies: Readonly<Record<string, Strategy>> = {
+  'core/v1.ConfigMap': configMapStrategy,
   'core/v1.Namespace': namespaceStrategy,
+  'core/v1.Node': nodeStrategy,
   'core/v1.Pod': podStrategy,
   'core/v1.PodTemplate': podTemplateStrategy,
   'core/v1.ReplicationController': replicationControllerStrategy,
   'core/v1.Secret': secretStrategy,
   'core/v1.Service': serviceStrategy,
+  'core/v1.ServiceAccount': serviceAccountStrategy,
   'apps/v1.Deployment': deploymentStrategy,
   'apps/v1.ReplicaSet': replicaSetStrategy,
   'apps/v1.StatefulSet': statefulSetStrategy,

@@ -1,43 +1,77 @@
-/** Namespace: its finalizer, phase and name label; terminating ones go when `spec.finalizers` is empty (upstream: registry/core/namespace). */
+/** Namespace (upstream: pkg/registry/core/namespace, core/validation). */
 import { labelKey } from '../../../api/dialect.ts'
 import type { Namespace } from '../../../api/generated/types.ts'
+import type { FieldPath } from '../../../machinery/field-path.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
-import type { Strategy } from '../strategy.ts'
+import { validateFinalizerName } from '../../../machinery/object-meta-validation.ts'
+import type { Strategy, StrategyContext } from '../strategy.ts'
+import { restoreAllButStatus } from './status-update.ts'
+import { updateValidation, validation } from './strategy-checks.ts'
 
-function specOf(object: KubeObject): { finalizers?: string[] } {
-  return (object['spec'] ?? {}) as { finalizers?: string[] }
+function validateFinalizers(
+  { spec }: Namespace,
+  root: FieldPath,
+  { dialect }: StrategyContext,
+): void {
+  const at = root.child('spec').child('finalizers')
+  for (const name of spec?.finalizers ?? []) {
+    validateFinalizerName(name, at, [dialect.namespaceFinalizer])
+  }
+}
+
+function restore(object: KubeObject, old: KubeObject, field: 'spec' | 'status'): void {
+  if (old[field] === undefined) delete object[field]
+  else object[field] = old[field]
 }
 
 export const namespaceStrategy: Strategy = {
   nameForm: 'label',
-  applyDefaults(object, { dialect }) {
-    const { metadata } = object
-    const namespaceNameKey = labelKey(dialect, '', 'metadata.name')
-    if (metadata.name) metadata.labels = { ...metadata.labels, [namespaceNameKey]: metadata.name }
+  applyDefaults({ metadata }, { dialect }) {
+    if (!metadata.name) return
+    const key = labelKey(dialect, '', 'metadata.name')
+    metadata.labels = { ...metadata.labels, [key]: metadata.name }
   },
   prepareForCreate(object, { dialect }) {
-    const finalizers = specOf(object).finalizers ?? []
-    const own = dialect.namespaceFinalizer
-    object['spec'] = { finalizers: finalizers.includes(own) ? finalizers : [...finalizers, own] }
-    object['status'] = { phase: 'Active' }
+    const namespace = object as Namespace
+    namespace.status = { phase: 'Active' }
+    const finalizers = namespace.spec?.finalizers ?? []
+    if (!finalizers.includes(dialect.namespaceFinalizer)) {
+      namespace.spec = {
+        ...namespace.spec,
+        finalizers: [...finalizers, dialect.namespaceFinalizer],
+      }
+    }
   },
   prepareForUpdate(object, old) {
-    object['spec'] = structuredClone(specOf(old))
+    restore(object, old, 'spec')
+    restore(object, old, 'status')
   },
+  ...validation<Namespace>(validateFinalizers),
+  prepareForDelete(object) {
+    const namespace = object as Namespace
+    namespace.status = { ...namespace.status, phase: 'Terminating' }
+  },
+  holdsDeletion: (object) => ((object as Namespace).spec?.finalizers?.length ?? 0) > 0,
   subresources: {
     status: {
-      prepareForUpdate(object, old) {
-        object['spec'] = structuredClone(specOf(old))
-      },
+      prepareForUpdate: restoreAllButStatus,
+      validateUpdate: updateValidation<Namespace>(({ object }, root) => {
+        const phase = object.status?.phase ?? ''
+        const [wanted, is] = object.metadata.deletionTimestamp
+          ? ['Terminating', 'is not empty']
+          : ['Active', 'is empty']
+        if (phase === wanted) return
+        root
+          .child('status')
+          .child('Phase')
+          .invalid(phase, `may only be '${wanted}' if \`deletionTimestamp\` ${is}`)
+      }),
     },
     finalize: {
-      prepareForUpdate(object, old) {
-        object['status'] = structuredClone((old as unknown as Namespace).status ?? {})
-      },
+      prepareForUpdate: (object, old) => restore(object, old, 'status'),
+      validateUpdate: updateValidation<Namespace>(({ object }, root, context) => {
+        validateFinalizers(object, root, context)
+      }),
     },
   },
-  prepareForDelete(object) {
-    object['status'] = { ...(object['status'] as object | undefined), phase: 'Terminating' }
-  },
-  holdsDeletion: (object) => (specOf(object).finalizers ?? []).length > 0,
 }
