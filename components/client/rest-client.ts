@@ -220,13 +220,17 @@ export function createRestClient(options: RestClientOptions): RestClient {
         return
       }
       let fault: unknown
-      const abort = (): void => {
-        fault = signal?.reason
+      let hasAnswer = false
+      const giveUp = (why: unknown): void => {
+        fault = why
+        // At once: a stream on a connection that is never made does not end by itself.
+        reject(why as Error)
         stream.close(constants.NGHTTP2_CANCEL)
       }
+      const abort = (): void => giveUp(signal?.reason)
       const cancelTimeout = clock.after(request.timeoutMs ?? timeoutMs, () => {
-        fault = new ConnectionError('timeout', `${server}: no answer in time`)
-        stream.close(constants.NGHTTP2_CANCEL)
+        giveUp(new ConnectionError('timeout', `${server}: no answer in time`))
+        if (session.connecting) session.destroy()
       })
       signal?.addEventListener('abort', abort, { once: true })
       stream.on('error', (error) => {
@@ -235,12 +239,14 @@ export function createRestClient(options: RestClientOptions): RestClient {
       stream.on('close', () => {
         cancelTimeout()
         signal?.removeEventListener('abort', abort)
+        if (hasAnswer) return
         reject(
           (fault as Error) ?? new ConnectionError('lost', `${server}: the connection was lost`),
         )
       })
       stream.on('response', (received) => {
         cancelTimeout()
+        hasAnswer = true
         resolve({ stream, headers: received, status: Number(received[':status']) })
       })
       if (payload !== undefined) stream.end(payload)

@@ -67,19 +67,21 @@ export function writeStatusLine(report: object): void {
   }
 }
 
-/** Reports to the log and to `write`; the same report twice in a row is told once. */
+/** Reports to the log and to `write`. A failure that repeats itself is told once, and so is the way back to it. */
 export function createJoinReporter(options: {
   log: Log
   node: string
-  write?: (report: JoinReport) => void
+  write: (report: JoinReport) => void
 }): ReportJoin {
-  const { log, node, write = writeStatusLine } = options
+  const { log, node, write } = options
   let last = ''
+  let hasFailed = false
   return (report) => {
     const whole = { node, ...report }
     const text = JSON.stringify(whole)
-    if (text === last) return
+    if (text === last || (report.state === 'running' && hasFailed)) return
     last = text
+    hasFailed = report.state === 'failed'
     const { state, step, ...rest } = report
     if (state === 'failed') log.error(`join: ${step} failed`, rest)
     else log.info(`join: ${step} ${state}`, rest)

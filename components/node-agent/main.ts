@@ -12,5 +12,5 @@ await runComponent({
       '--discovery-token-ca-cert-hash sha256:... --node-name n1 --root-dir ./n1',
   ],
   flags: nodeAgentFlags,
-  run: runNodeAgent,
+  run: (context) => runNodeAgent(context),
 })

@@ -14,7 +14,8 @@ import { createEventLimit } from './event-limit.ts'
 import { renewIntervalMs } from './heartbeat.ts'
 import type { HostWatch } from './host-watch.ts'
 import { createHostWatch } from './host-watch.ts'
-import { createJoinReporter, JoinError } from './join-progress.ts'
+import type { JoinReport } from './join-progress.ts'
+import { createJoinReporter, JoinError, writeStatusLine } from './join-progress.ts'
 import { establishIdentity } from './node-identity.ts'
 import type { NodeEnvironment, RunningNode } from './node.ts'
 import { createNode } from './node.ts'
@@ -109,8 +110,14 @@ async function forEach<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
 }
 
-/** The agent's whole life. Rejects with a StartError when it cannot join or start as it was told to. */
-export async function runNodeAgent(context: Context): Promise<void> {
+/**
+ * The agent's whole life. Rejects with a StartError when it cannot join or start as it was told to. `writeStatus` gets
+ * every report on the way into the cluster; by default they go to descriptor 3.
+ */
+export async function runNodeAgent(
+  context: Context,
+  writeStatus: (report: JoinReport) => void = writeStatusLine,
+): Promise<void> {
   const { options, clock, log, signal } = context
   const settings = settingsOf(options)
   for (const warning of settings.warnings) log.warn(warning)
@@ -173,7 +180,7 @@ export async function runNodeAgent(context: Context): Promise<void> {
 
   const startNode = async (folders: NodeFolders, index: number): Promise<void> => {
     const { nodeName } = folders
-    const report = createJoinReporter({ log, node: nodeName })
+    const report = createJoinReporter({ log, node: nodeName, write: writeStatus })
     const identity = await establishIdentity(
       { ...folders, server: options.server, bootstrapper, clock, log, report },
       whole,
@@ -190,7 +197,10 @@ export async function runNodeAgent(context: Context): Promise<void> {
       environment,
     )
     running.push(node)
-    start(node.run(whole))
+    // A signal of its own: adding to the listeners of one that all nodes share takes longer with every node.
+    const own = new AbortController()
+    whole.addEventListener('abort', () => own.abort(whole.reason), { once: true })
+    start(node.run(own.signal))
     await Promise.race([node.ready, aborted])
   }
 

@@ -64,7 +64,7 @@ async function listenerOf(
       key: await readFile(keyFile),
       ...(clientCa === undefined ? {} : { clientCa }),
     },
-    handler: createListener({ auth, ...state }),
+    handler: createListener({ auth, ...state, log }),
     log,
   })
 }
