@@ -216,7 +216,7 @@ export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
 
   return {
     async join(node, signal) {
-      const backoff = createBackoff({ initialMs: 500, maxMs: 5000, jitter: 0.1 }, () =>
+      const backoff = createBackoff({ initialMs: 100, maxMs: 5000, jitter: 0.1 }, () =>
         clock.random(),
       )
       for (;;) {
