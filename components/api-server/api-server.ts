@@ -219,13 +219,15 @@ function healthChecks(state: {
     { name: 'log', endpoints: all, check: healthy },
     { name: 'etcd', endpoints: all, check: healthy },
     { name: 'informer-sync', endpoints: ['readyz'], check: healthy },
-    ...['start-apiserver-admission-initializer', 'bootstrap-controller', 'rbac/bootstrap-roles'].map(
-      (hook): HealthCheck => ({
-        name: `poststarthook/${hook}`,
-        endpoints: all,
-        check: () => (state.isBootstrapped() ? undefined : 'not finished'),
-      }),
-    ),
+    ...[
+      'start-apiserver-admission-initializer',
+      'bootstrap-controller',
+      'rbac/bootstrap-roles',
+    ].map((hook): HealthCheck => ({
+      name: `poststarthook/${hook}`,
+      endpoints: all,
+      check: () => (state.isBootstrapped() ? undefined : 'not finished'),
+    })),
     {
       name: 'shutdown',
       endpoints: ['readyz'],
@@ -363,7 +365,9 @@ export async function runApiServer(
     isStopping: () => signal.aborted,
   })
   const tls = servingCertificate(options)
-  const fileOf = (name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority') => {
+  const fileOf = (
+    name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority',
+  ) => {
     const path = options[name]
     return path === undefined ? undefined : Buffer.from(readFlagFile(name, path))
   }

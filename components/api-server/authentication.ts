@@ -9,7 +9,10 @@ import { bootstrapTokenAuthenticator } from './authn/bootstrap-token.ts'
 import { parseAuthorities } from './authn/certificate-chain.ts'
 import { clientCertificateAuthenticator } from './authn/client-certificate.ts'
 import { requestHeaderAuthenticator } from './authn/request-header.ts'
-import { createServiceAccountIssuer, type ServiceAccountIssuer } from './authn/service-account-issuer.ts'
+import {
+  createServiceAccountIssuer,
+  type ServiceAccountIssuer,
+} from './authn/service-account-issuer.ts'
 import { parseSigningKey, parseVerificationKeys } from './authn/service-account-keys.ts'
 import { serviceAccountTokenAuthenticator } from './authn/service-account-token.ts'
 import { authenticateBy, type AuthenticateRequest } from './authn/union.ts'
@@ -69,13 +72,14 @@ export function createAuthentication(
   const clientCa = options['client-ca-file']
   if (clientCa !== undefined) {
     const authorities = parsed('client-ca-file', clientCa, parseAuthorities)
-    authenticators.push(clientCertificateAuthenticator({ authorities: () => authorities, ...parts }))
+    authenticators.push(
+      clientCertificateAuthenticator({ authorities: () => authorities, ...parts }),
+    )
   }
 
   const tokens: TokenAuthenticator[] = []
   const issuerName = options['service-account-issuer']
-  const apiAudiences =
-    options['api-audiences'].length > 0 ? options['api-audiences'] : [issuerName]
+  const apiAudiences = options['api-audiences'].length > 0 ? options['api-audiences'] : [issuerName]
   const keys = options['service-account-key-file'].flatMap((path) =>
     parsed('service-account-key-file', path, parseVerificationKeys),
   )

@@ -11,9 +11,9 @@ export interface ContinueToken {
 const version = 'v1'
 
 export function encodeContinue(token: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: version, rv: token.revision, start: token.start })).toString(
-    'base64url',
-  )
+  return Buffer.from(
+    JSON.stringify({ v: version, rv: token.revision, start: token.start }),
+  ).toString('base64url')
 }
 
 /** Parses a token; throws a 400 StatusError for anything this server did not make. */

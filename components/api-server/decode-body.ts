@@ -2,14 +2,10 @@
 import { dialects } from '../api/dialect.ts'
 import { findSchema, schemaOf } from '../api/schemas.ts'
 import { decode } from '../machinery/decode.ts'
-import { strictProblems } from '../machinery/duplicate-fields.ts'
+import { hasDuplicateFields, strictProblems } from '../machinery/duplicate-fields.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
-import {
-  ProtobufError,
-  readProtobuf,
-  readProtobufEnvelope,
-} from '../machinery/protobuf-reader.ts'
+import { ProtobufError, readProtobuf, readProtobufEnvelope } from '../machinery/protobuf-reader.ts'
 import { badRequest, StatusError } from '../machinery/status-error.ts'
 import { convert } from './registry/conversions.ts'
 import type { RequestContext } from './request.ts'
@@ -89,7 +85,6 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
   }
   if (isProtobuf) return { value: parseProtobuf(body, wanted), text: undefined }
   if (type === 'application/json') {
-    const shown = body.subarray(0, shownBytes).toString()
     try {
       return {
         value: parseJson(body, "couldn't get version/kind; json parse error"),
@@ -99,7 +94,7 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
       if (!(error instanceof StatusError)) throw error
       throw new StatusError(
         'BadRequest',
-        `the object provided is unrecognized (must be of type ${wanted.kind}): ${error.message} (${shown})`,
+        `the object provided is unrecognized (must be of type ${wanted.kind}): ${error.message} (${body.subarray(0, shownBytes).toString()})`,
         { cause: error },
       )
     }
@@ -203,7 +198,9 @@ export function decodeAs(
     )
   }
   const texts =
-    isSilent || text === undefined
+    isSilent ||
+    text === undefined ||
+    (problems.unknown.length === 0 && !hasDuplicateFields(text, value))
       ? problems.unknown.map((path) => `unknown field "${path}"`)
       : strictProblems(text, problems.unknown)
   report(context, texts, { wanted, fieldValidation })

@@ -57,9 +57,7 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
       ? (entry: Entry): boolean =>
           (!byLabels || matchesLabels(labels, entry.labels)) &&
           (!byFields ||
-            matchesFields(fields, (field) =>
-              selectableFieldValue(resource, entry.object(), field),
-            ))
+            matchesFields(fields, (field) => selectableFieldValue(resource, entry.object(), field)))
       : undefined
   return { labels, fields, matches, name: exactFieldMatch(fields, 'metadata.name') }
 }

@@ -34,7 +34,10 @@ function parseAccept(header: string): Clause[] {
       if (equals > 0) {
         parameters.set(
           parameter.slice(0, equals).trim().toLowerCase(),
-          parameter.slice(equals + 1).trim().replace(/^"|"$/g, ''),
+          parameter
+            .slice(equals + 1)
+            .trim()
+            .replace(/^"|"$/g, ''),
         )
       }
     }

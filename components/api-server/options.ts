@@ -4,7 +4,10 @@ import { defineFlags, flag, type FlagValues } from '../component-base/flags.ts'
 export const apiServerFlags = defineFlags({
   'secure-port': flag.int('Port of the HTTPS listener; 0 picks a free one.', 6443),
   'bind-address': flag.string('Address the listener binds to.', '127.0.0.1'),
-  'advertise-address': flag.string('Address members of the cluster reach the server at.', '127.0.0.1'),
+  'advertise-address': flag.string(
+    'Address members of the cluster reach the server at.',
+    '127.0.0.1',
+  ),
   'tls-cert-file': flag.string('Serving certificate, PEM.'),
   'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
   'client-ca-file': flag.string('Authorities whose client certificates are accepted, PEM.'),
@@ -14,7 +17,10 @@ export const apiServerFlags = defineFlags({
   }),
   'anonymous-auth': flag.bool('Requests without credentials act as system:anonymous.', true),
   'enable-bootstrap-token-auth': flag.bool('Accept bootstrap tokens.', false),
-  'service-account-key-file': flag.list('Keys that verify service account tokens, PEM; repeatable.', []),
+  'service-account-key-file': flag.list(
+    'Keys that verify service account tokens, PEM; repeatable.',
+    [],
+  ),
   'service-account-signing-key-file': flag.string('Key that signs service account tokens, PEM.'),
   'service-account-issuer': flag.string(
     'Issuer of service account tokens.',

@@ -7,7 +7,8 @@ import type { WatchCache } from './watch-cache/watch-cache.ts'
 
 /** Upper bounds in seconds, upstream's. */
 const durationBuckets = [
-  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
 ]
 
 export interface ServerMetrics {
@@ -51,13 +52,32 @@ export function createServerMetrics(cache: WatchCache, clock: Clock): ServerMetr
     name: 'apiserver_request_total',
     help: 'Requests by verb, group, version, resource, scope, component and answer code.',
     stability: 'STABLE',
-    labels: ['code', 'component', 'dry_run', 'group', 'resource', 'scope', 'subresource', 'verb', 'version'],
+    labels: [
+      'code',
+      'component',
+      'dry_run',
+      'group',
+      'resource',
+      'scope',
+      'subresource',
+      'verb',
+      'version',
+    ],
   })
   const durations = metrics.histogram({
     name: 'apiserver_request_duration_seconds',
     help: 'Time until a request was answered, in seconds.',
     stability: 'STABLE',
-    labels: ['component', 'dry_run', 'group', 'resource', 'scope', 'subresource', 'verb', 'version'],
+    labels: [
+      'component',
+      'dry_run',
+      'group',
+      'resource',
+      'scope',
+      'subresource',
+      'verb',
+      'version',
+    ],
     buckets: durationBuckets,
   })
   const inFlight = metrics.gauge({
@@ -76,7 +96,8 @@ export function createServerMetrics(cache: WatchCache, clock: Clock): ServerMetr
       stability: 'STABLE',
       labels: ['resource'],
     },
-    () => Array.from(cache.sizes(), ({ prefix, objects }) => ({ labels: [prefix], value: objects })),
+    () =>
+      Array.from(cache.sizes(), ({ prefix, objects }) => ({ labels: [prefix], value: objects })),
   )
   metrics.observed(
     {

@@ -89,7 +89,9 @@ export function deleteOptionsOf(
 ): DeleteOptions {
   const given = body ?? Object.fromEntries(query)
   const dryRuns =
-    body === undefined ? query.getAll('dryRun') : ((body['dryRun'] ?? query.getAll('dryRun')) as string[])
+    body === undefined
+      ? query.getAll('dryRun')
+      : ((body['dryRun'] ?? query.getAll('dryRun')) as string[])
   const policy = given['propagationPolicy'] as string | undefined
   const orphan = given['orphanDependents']
   const orphanDependents =

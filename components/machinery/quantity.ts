@@ -27,8 +27,21 @@ const wellFormed = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?[0-9]
 const decimalSuffixes: readonly string[] = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binarySuffixes: readonly string[] = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
+const parsed = new Map<string, Quantity>()
+/** The same few amounts come again and again; what clients make up must not fill the memory. */
+const mostParsed = 1024
+
 /** Parses a quantity; throws QuantityError. Finer than a nano rounds away from zero, too large is capped at 2^63-1. */
 export function parseQuantity(text: string): Quantity {
+  const known = parsed.get(text)
+  if (known !== undefined) return known
+  const quantity = parseText(text)
+  if (parsed.size >= mostParsed) parsed.clear()
+  parsed.set(text, quantity)
+  return quantity
+}
+
+function parseText(text: string): Quantity {
   if (text === '' || text.length > 1024) throw new QuantityError(quantityErrors.format)
   const parts = wellFormed.exec(text)
   if (parts === null) throw new QuantityError(quantityErrors.format)

@@ -8,11 +8,7 @@ import { parseLabelSelector, reviewRequirements } from '../../machinery/label-se
 import { isStatusError } from '../../machinery/status-error.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import { forbiddenError } from '../authz/forbidden.ts'
-import type {
-  AuthorizationAttributes,
-  Filter,
-  RequestContext,
-} from '../request.ts'
+import type { AuthorizationAttributes, Filter, RequestContext } from '../request.ts'
 
 const selecting = new Set(['list', 'watch', 'deletecollection'])
 

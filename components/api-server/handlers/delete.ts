@@ -95,9 +95,7 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
       entries.slice(at, at + batchSize).map(async (entry) => {
         const { namespace = '', name = '' } = entry.object().metadata
         try {
-          await parts.registry.delete(
-            requestFor(context, resource, { namespace, name, options }),
-          )
+          await parts.registry.delete(requestFor(context, resource, { namespace, name, options }))
         } catch (error) {
           // Somebody else deleted it meanwhile: that is what was asked for.
           if (!isStatusError(error, 'NotFound')) throw error

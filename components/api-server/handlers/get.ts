@@ -20,18 +20,12 @@ export async function freshEnough(cache: WatchCache, version: string): Promise<v
 
 /** 504 for a version from the future (ERR: `Too large resource version`). */
 export function tooLargeVersion(wanted: number, current: number): StatusError {
-  return new StatusError(
-    'Timeout',
-    `Too large resource version: ${wanted}, current: ${current}`,
-    {
-      details: {
-        causes: [
-          { reason: 'ResourceVersionTooLarge', message: 'Too large resource version' },
-        ],
-        retryAfterSeconds: notYetSeconds,
-      },
+  return new StatusError('Timeout', `Too large resource version: ${wanted}, current: ${current}`, {
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: notYetSeconds,
     },
-  )
+  })
 }
 
 export function tooOldVersion(wanted: number, current: number): StatusError {
@@ -42,9 +36,7 @@ export const getObject: ResourceHandler = async (context, resource, parts) => {
   const { info } = context
   const form = wantedForm(context, resource, parts)
   await freshEnough(parts.cache, info.query.get('resourceVersion') ?? '')
-  const entry = parts.cache
-    .collection(resource)
-    .get(objectKey(resource, info.namespace, info.name))
+  const entry = parts.cache.collection(resource).get(objectKey(resource, info.namespace, info.name))
   if (entry === undefined) throw notFound(resource, info.name)
   return answerBytes(200, form.one(entry))
 }

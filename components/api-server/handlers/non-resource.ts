@@ -28,7 +28,16 @@ export interface NonResourceParts {
 }
 
 /** Paths clients cannot guess; the index lists them beside the groups. */
-const fixedPaths = ['/.well-known/openid-configuration', '/api', '/apis', '/metrics', '/openapi/v2', '/openapi/v3', '/openid/v1/jwks', '/version']
+const fixedPaths = [
+  '/.well-known/openid-configuration',
+  '/api',
+  '/apis',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/openid/v1/jwks',
+  '/version',
+]
 
 function answerDocument(context: RequestContext, document: LazyDocument): Answer {
   const headers = {

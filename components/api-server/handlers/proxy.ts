@@ -57,12 +57,10 @@ export function nodeAddress(node: KubeObject): { host: string; port: number } {
   const preferred = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP']
   const ip = status.addresses?.find(({ type }) => type === 'InternalIP')
   const found =
-    ip ?? status.addresses?.toSorted((a, b) => preferred.indexOf(a.type) - preferred.indexOf(b.type))[0]
+    ip ??
+    status.addresses?.toSorted((a, b) => preferred.indexOf(a.type) - preferred.indexOf(b.type))[0]
   if (found === undefined) {
-    throw new StatusError(
-      'ServiceUnavailable',
-      `no preferred addresses found; known addresses: []`,
-    )
+    throw new StatusError('ServiceUnavailable', `no preferred addresses found; known addresses: []`)
   }
   return { host: found.address, port: status.daemonEndpoints?.kubeletEndpoint?.Port ?? 10_250 }
 }
@@ -79,7 +77,11 @@ function splitTarget(segment: string): { scheme: 'http' | 'https'; name: string;
   if (parts.length === 1) return { scheme: 'http', name: segment, port: '' }
   if (parts.length === 2) return { scheme: 'http', name: parts[0] ?? '', port: parts[1] ?? '' }
   if (parts.length === 3 && (parts[0] === 'http' || parts[0] === 'https' || parts[0] === '')) {
-    return { scheme: parts[0] === 'https' ? 'https' : 'http', name: parts[1] ?? '', port: parts[2] ?? '' }
+    return {
+      scheme: parts[0] === 'https' ? 'https' : 'http',
+      name: parts[1] ?? '',
+      port: parts[2] ?? '',
+    }
   }
   throw badRequest(`invalid proxy request ${JSON.stringify(segment)}`)
 }
@@ -88,7 +90,9 @@ function podTarget(context: RequestContext, resource: Resource, parts: Parts): T
   const { scheme, name, port } = splitTarget(context.info.name)
   const pod = parts.cache.get(resource, context.info.namespace, name)
   if (pod === undefined) throw notFound(resource, name)
-  const { containers = [] } = pod['spec'] as { containers?: { ports?: { containerPort: number }[] }[] }
+  const { containers = [] } = pod['spec'] as {
+    containers?: { ports?: { containerPort: number }[] }[]
+  }
   const host = (pod['status'] as { podIP?: string } | undefined)?.podIP
   if (host === undefined || host === '') throw badRequest('address not allowed')
   const declared = containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort
@@ -101,7 +105,8 @@ function serviceTarget(context: RequestContext, resource: Resource, parts: Parts
   if (service === undefined) throw notFound(resource, name)
   const endpoints = parts.cache.get(parts.resources.endpoints, context.info.namespace, name)
   const { ports = [] } = service['spec'] as { ports?: { name?: string; port: number }[] }
-  const wanted = port === '' ? ports[0] : ports.find((one) => one.name === port || String(one.port) === port)
+  const wanted =
+    port === '' ? ports[0] : ports.find((one) => one.name === port || String(one.port) === port)
   for (const subset of (endpoints?.['subsets'] ?? []) as {
     addresses?: { ip: string }[]
     ports?: { name?: string; port: number }[]
@@ -151,11 +156,9 @@ export async function forward(
     outgoing.once('response', resolve)
     outgoing.once('error', (error) => {
       reject(
-        new StatusError(
-          'ServiceUnavailable',
-          `error trying to reach service: ${error.message}`,
-          { cause: error },
-        ),
+        new StatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`, {
+          cause: error,
+        }),
       )
     })
     outgoing.end(body)
@@ -194,7 +197,8 @@ export function createProxyHandlers(
         nodeName?: string
         containers?: { name: string }[]
       }
-      const container = query.get('container') ?? (containers.length === 1 ? containers[0]?.name : '')
+      const container =
+        query.get('container') ?? (containers.length === 1 ? containers[0]?.name : '')
       if (container === undefined || container === '') {
         const names = containers.map((one) => one.name).join(' ')
         throw badRequest(

@@ -53,4 +53,3 @@ export const scaleHandler: ResourceHandler = async (context, resource, parts) =>
   context.info.verb === 'get'
     ? await readScale(context, resource, parts)
     : await writeScale(context, resource, parts)
-

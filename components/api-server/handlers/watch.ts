@@ -41,7 +41,11 @@ async function startOf(
   return { revision, withInitial: false, marksInitial: false }
 }
 
-function watcherOf(resource: Resource, options: ListOptions, at: { context: RequestContext; form: Form }): Watcher {
+function watcherOf(
+  resource: Resource,
+  options: ListOptions,
+  at: { context: RequestContext; form: Form },
+): Watcher {
   const { info } = at.context
   const { form } = at
   const name = info.name === '' ? options.selection.name : info.name

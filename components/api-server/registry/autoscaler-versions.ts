@@ -56,8 +56,16 @@ function splitMetrics(metrics: readonly Metric[]): { cpu: Metric | undefined; ot
 }
 
 export function autoscalerToV1(object: KubeObject): KubeObject {
-  const { metrics = [], behavior, ...spec } = (object['spec'] ?? {}) as Fields & { metrics?: Metric[] }
-  const { currentMetrics = [], conditions, ...status } = (object['status'] ?? {}) as Fields & {
+  const {
+    metrics = [],
+    behavior,
+    ...spec
+  } = (object['spec'] ?? {}) as Fields & { metrics?: Metric[] }
+  const {
+    currentMetrics = [],
+    conditions,
+    ...status
+  } = (object['status'] ?? {}) as Fields & {
     currentMetrics?: Metric[]
   }
   const annotations = { ...object.metadata.annotations }
@@ -72,7 +80,10 @@ export function autoscalerToV1(object: KubeObject): KubeObject {
   return withAnnotations(
     {
       ...object,
-      spec: { ...spec, ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }) },
+      spec: {
+        ...spec,
+        ...(target === undefined ? {} : { targetCPUUtilizationPercentage: target }),
+      },
       status: {
         ...status,
         ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),

@@ -335,7 +335,11 @@ export class Registry {
   ): Promise<Entry | undefined> {
     const { store, cache, onStored } = this.#options
     const bytes =
-      value === null ? encodeForStore(last ?? {metadata: {}}) : Buffer.isBuffer(value) ? value : encodeForStore(value)
+      value === null
+        ? encodeForStore(last ?? { metadata: {} })
+        : Buffer.isBuffer(value)
+          ? value
+          : encodeForStore(value)
     if (target.dryRun) {
       const there = cache.collection(target.resource).get(key)
       if ((there?.revision ?? 0) !== expectedRevision) return undefined
@@ -368,4 +372,3 @@ export function isReadyToGo(strategy: Strategy, object: KubeObject): boolean {
     strategy.holdsDeletion?.(object) !== true
   )
 }
-

@@ -74,7 +74,10 @@ export class WatchCache implements ObjectReader {
   #collection(prefix: string): Collection {
     let collection = this.#collections.get(prefix)
     if (collection === undefined) {
-      collection = new Collection({ startRevision: this.#startRevision, historyMs: this.#historyMs })
+      collection = new Collection({
+        startRevision: this.#startRevision,
+        historyMs: this.#historyMs,
+      })
       this.#collections.set(prefix, collection)
     }
     return collection

@@ -63,10 +63,8 @@ export class Watcher {
     this.#revision = event.revision
     const { matches } = this.#options
     if (!this.#covers(event.key)) return
-    const isIn =
-      event.entry !== undefined && (matches === undefined || matches(event.entry))
-    const wasIn =
-      event.previous !== undefined && (matches === undefined || matches(event.previous))
+    const isIn = event.entry !== undefined && (matches === undefined || matches(event.entry))
+    const wasIn = event.previous !== undefined && (matches === undefined || matches(event.previous))
     if (isIn) this.#queue(event, wasIn ? 'MODIFIED' : 'ADDED')
     else if (wasIn) this.#queue(event, 'DELETED')
   }
