@@ -3,6 +3,7 @@ import type { Resource } from '../../machinery/resource.ts'
 import { isStatusError } from '../../machinery/status-error.ts'
 import { decodeDeleteOptions } from '../decode-body.ts'
 import { listOptionsOf } from '../list-options.ts'
+import { deleteObject } from '../registry/delete.ts'
 import type { RequestContext } from '../request.ts'
 import { answerBytes, answerJson } from '../respond.ts'
 import type { Entry } from '../watch-cache/entry.ts'
@@ -52,7 +53,8 @@ export const deleteOne: ResourceHandler = async (context, resource, parts) => {
   const { info } = context
   const form = wantedForm(context, resource, parts)
   const options = await readOptions(context, parts)
-  const written = await parts.registry.delete(
+  const written = await deleteObject(
+    parts.registry,
     requestFor(context, resource, { namespace: info.namespace, name: info.name, options }),
   )
   if (written.outcome === 'removed' && !returnsObject.has(resource.storagePrefix)) {
@@ -95,7 +97,10 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
       entries.slice(at, at + batchSize).map(async (entry) => {
         const { namespace = '', name = '' } = entry.object().metadata
         try {
-          await parts.registry.delete(requestFor(context, resource, { namespace, name, options }))
+          await deleteObject(
+            parts.registry,
+            requestFor(context, resource, { namespace, name, options }),
+          )
         } catch (error) {
           // Somebody else deleted it meanwhile: that is what was asked for.
           if (!isStatusError(error, 'NotFound')) throw error

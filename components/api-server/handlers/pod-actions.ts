@@ -3,6 +3,7 @@ import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import { badRequest, isStatusError } from '../../machinery/status-error.ts'
 import { decodeBodyAs } from '../decode-body.ts'
+import { deleteObject } from '../registry/delete.ts'
 import { decideEviction } from '../registry/strategies/eviction.ts'
 import { applyBinding } from '../registry/strategies/pod-subresources.ts'
 import type { RequestContext } from '../request.ts'
@@ -103,7 +104,7 @@ export const evictPod: ResourceHandler = async (context, _, parts) => {
         throw error
       }
     }
-    await parts.registry.delete({
+    await deleteObject(parts.registry, {
       resource: pods,
       namespace: info.namespace,
       name: info.name,

@@ -26,7 +26,6 @@ import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
-import { deleteObject } from './delete.ts'
 import {
   ensureNamespace,
   fillNewMetadata,
@@ -37,7 +36,7 @@ import {
 import type { ServiceAllocator } from './service-allocator.ts'
 import { strategyOf } from './strategies.ts'
 import type { Strategy, StrategyContext } from './strategy.ts'
-import type { CreateRequest, DeleteRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
+import type { CreateRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
 
 /** A create by generateName tries this many names (upstream: RetryGenerateName). */
 const mostGeneratedNames = 8
@@ -310,10 +309,6 @@ export class Registry {
 
   #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {
     if (errors.length > 0) throw invalid(resource, object.metadata.name ?? '', errors)
-  }
-
-  delete(request: DeleteRequest): Promise<Written> {
-    return deleteObject(this, request)
   }
 
   /** Both phases of admission, for what is not a plain write: deletions and actions below an object. */
