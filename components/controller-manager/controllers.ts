@@ -6,9 +6,14 @@ import { csrCleaner } from './certificates/csr-cleaner.ts'
 import { csrSigning } from './certificates/csr-signing.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
+import { deploymentController } from './deployment/deployment.ts'
+import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
+import { podGarbageCollector } from './pod-gc.ts'
+import { replicaSetController, replicationController } from './replica-set/replica-set.ts'
 import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
+import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
 
 /** Those that others wait for come first: without its accounts no controller has an identity of its own. */
 export const controllers: readonly ControllerEntry[] = [
@@ -19,6 +24,12 @@ export const controllers: readonly ControllerEntry[] = [
   csrSigning,
   csrCleaner,
   clusterRoleAggregation,
+  nodeLifecycleController,
+  taintEvictionController,
+  podGarbageCollector,
+  replicaSetController,
+  replicationController,
+  deploymentController,
   bootstrapSigner,
   tokenCleaner,
 ]
