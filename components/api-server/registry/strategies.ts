@@ -6,6 +6,11 @@ import { deploymentStrategy, replicaSetStrategy } from './strategies/deployment.
 import { jobStrategy } from './strategies/job.ts'
 import { namespaceStrategy } from './strategies/namespace.ts'
 import { nodeStrategy } from './strategies/node.ts'
+import { endpointsStrategy } from './strategies/endpoints.ts'
+import { limitRangeStrategy } from './strategies/limit-range.ts'
+import { persistentVolumeStrategy } from './strategies/persistent-volume.ts'
+import { persistentVolumeClaimStrategy } from './strategies/persistent-volume-claim.ts'
+import { resourceQuotaStrategy } from './strategies/resource-quota.ts'
 import { podStrategy } from './strategies/pod-strategy.ts'
 import {
   podTemplateStrategy,
@@ -34,6 +39,14 @@ import { ingressStrategy } from './strategies/ingress.ts'
 import { ingressClassStrategy } from './strategies/ingress-class.ts'
 import { networkPolicyStrategy } from './strategies/network-policy.ts'
 import { ipAddressStrategy, serviceCidrStrategy } from './strategies/service-cidr.ts'
+import { storageClassStrategy, volumeAttributesClassStrategy } from './strategies/storage-class.ts'
+import {
+  csiDriverStrategy,
+  csiNodeStrategy,
+  csiStorageCapacityStrategy,
+} from './strategies/csi-driver.ts'
+import { volumeAttachmentStrategy } from './strategies/volume-attachment.ts'
+import { runtimeClassStrategy } from './strategies/runtime-class.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -41,6 +54,11 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'core/v1.ConfigMap': configMapStrategy,
   'core/v1.Namespace': namespaceStrategy,
   'core/v1.Node': nodeStrategy,
+  'core/v1.Endpoints': endpointsStrategy,
+  'core/v1.LimitRange': limitRangeStrategy,
+  'core/v1.PersistentVolume': persistentVolumeStrategy,
+  'core/v1.PersistentVolumeClaim': persistentVolumeClaimStrategy,
+  'core/v1.ResourceQuota': resourceQuotaStrategy,
   'core/v1.Pod': podStrategy,
   'core/v1.PodTemplate': podTemplateStrategy,
   'core/v1.ReplicationController': replicationControllerStrategy,
@@ -69,6 +87,13 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'networking/v1.NetworkPolicy': networkPolicyStrategy,
   'networking/v1beta1.ServiceCIDR': serviceCidrStrategy,
   'networking/v1beta1.IPAddress': ipAddressStrategy,
+  'storage/v1.StorageClass': storageClassStrategy,
+  'storage/v1beta1.VolumeAttributesClass': volumeAttributesClassStrategy,
+  'storage/v1.CSIDriver': csiDriverStrategy,
+  'storage/v1.CSINode': csiNodeStrategy,
+  'storage/v1.CSIStorageCapacity': csiStorageCapacityStrategy,
+  'storage/v1.VolumeAttachment': volumeAttachmentStrategy,
+  'node/v1.RuntimeClass': runtimeClassStrategy,
 }
 
 const none: Strategy = {}
