@@ -1,4 +1,5 @@
 /** Client: one server, one identity, and the typed verbs of every resource on it. */
+import { apiGroup } from '../api/dialect.ts'
 import type { Dialect } from '../api/dialect.ts'
 import { systemClock } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
@@ -36,7 +37,9 @@ export function createClientOver(
   const clients = new Map<Resource, ResourceClient>()
   return {
     resource: <T extends KubeObject>(resource: Resource) => {
-      const known = clients.get(resource) ?? createResourceClient(rest, resource)
+      const known =
+        clients.get(resource) ??
+        createResourceClient(rest, resource, apiGroup(options.dialect, 'meta'))
       clients.set(resource, known)
       return known as unknown as ResourceClient<T>
     },

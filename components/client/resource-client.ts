@@ -13,6 +13,8 @@ export interface ListOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan'
   readonly limit?: number
   readonly continue?: string
+  /** Asks for the objects' metadata alone; they still carry the resource's own apiVersion and kind. */
+  readonly metadataOnly?: boolean
 }
 
 export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
@@ -126,12 +128,18 @@ function deleteRequest(options: DeleteOptions) {
   return { method: 'DELETE', body, ...abortable(signal) }
 }
 
-/** The resource's verbs over HTTP. Objects are sent with their apiVersion and kind, which those from lists lack. */
+/**
+ * The resource's verbs over HTTP. Objects are sent with their apiVersion and kind, which those from lists lack. `metaGroup`
+ * is the dialect's name of the meta group.
+ */
 export function createResourceClient<T extends KubeObject = KubeObject>(
   rest: RestClient,
   resource: Resource,
+  metaGroup = '',
 ): ResourceClient<T> {
   const apiVersion = apiVersionOf(resource)
+  const accepting = ({ metadataOnly = false }: ListOptions, as: string) =>
+    metadataOnly ? { headers: { accept: `application/json;as=${as};g=${metaGroup};v=v1` } } : {}
   const typed = (object: T) => ({ ...object, apiVersion, kind: resource.kind })
   const pathOf = (ref: { namespace?: string | undefined; name?: string }, subresource?: string) =>
     resourcePath(resource, {
@@ -159,12 +167,14 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
       const list = (await rest.json({
         method: 'GET',
         path: pathOf({ namespace: options.namespace }) + query(selection(options)),
+        ...accepting(options, 'PartialObjectMetadataList'),
         ...abortable(signal),
       })) as KubeList<T>
       // Servers leave these out of list items; with them an object is the same wherever it came from.
       for (const item of list.items) {
-        item.apiVersion ??= apiVersion
-        item.kind ??= resource.kind
+        if (item.apiVersion === undefined || options.metadataOnly === true)
+          item.apiVersion = apiVersion
+        if (item.kind === undefined || options.metadataOnly === true) item.kind = resource.kind
       }
       return list
     },
@@ -217,9 +227,15 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
             sendInitialEvents: options.sendInitialEvents,
             timeoutSeconds: options.timeoutSeconds,
           }),
+        ...accepting(options, 'PartialObjectMetadata'),
         signal,
       })
-      yield* watchEvents<T>(chunks)
+      if (options.metadataOnly !== true) {
+        yield* watchEvents<T>(chunks)
+        return
+      }
+      for await (const event of watchEvents<T>(chunks))
+        yield { ...event, object: Object.assign(event.object, { apiVersion, kind: resource.kind }) }
     },
   }
 }

@@ -49,6 +49,12 @@ interface Logged {
 
 const copy = <T>(value: T): T => structuredClone(value)
 
+/** Something is still to be done before a deleted object may go. */
+function isHeld({ kind, metadata, ...rest }: KubeObject): boolean {
+  const spec = rest['spec'] as { finalizers?: readonly string[] } | undefined
+  return Boolean(metadata.finalizers?.length || (kind === 'Namespace' && spec?.finalizers?.length))
+}
+
 export class FakeCluster {
   readonly clock: Clock
   readonly dialect: Dialect
@@ -196,7 +202,7 @@ export class FakeCluster {
       next.metadata.generation = (old.metadata.generation ?? 1) + 1
     this.#version += 1
     next.metadata.resourceVersion = String(this.#version)
-    if (next.metadata.deletionTimestamp !== undefined && !next.metadata.finalizers?.length) {
+    if (next.metadata.deletionTimestamp !== undefined && !isHeld(next)) {
       this.#store(resource).delete(key)
       this.#emit(resource, 'DELETED', next)
       return copy(next)
@@ -223,14 +229,14 @@ export class FakeCluster {
     this.#version += 1
     const next = copy(old)
     next.metadata.resourceVersion = String(this.#version)
-    if (finalizers.length === 0) {
+    if (finalizers.length === 0 && !isHeld(next)) {
       this.#store(resource).delete(key)
       this.#emit(resource, 'DELETED', next)
       return copy(next)
     }
     if (old.metadata.deletionTimestamp !== undefined) return copy(old)
     next.metadata.deletionTimestamp = timestamp(this.clock.now())
-    next.metadata.finalizers = finalizers
+    if (finalizers.length > 0) next.metadata.finalizers = finalizers
     this.#store(resource).set(key, next)
     this.#emit(resource, 'MODIFIED', next)
     return copy(next)
