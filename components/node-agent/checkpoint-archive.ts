@@ -55,8 +55,9 @@ export async function writeCheckpointArchive(what: {
     },
     'checkpoint/inventory.img': {},
   }
-  const { pack } = await import('tar-stream')
-  const archive = pack()
+  // The package is CommonJS: inside a bundle only its default export is there.
+  const { default: tar } = await import('tar-stream')
+  const archive = tar.pack()
   const draft = `${location}.partial`
   try {
     const written = pipeline(archive, createWriteStream(draft, { mode: 0o600 }))

@@ -1,6 +1,6 @@
 /**
- * HostInfo: what the machine is and has. The first answer comes from Node itself, at once; the rest is filled in later by
- * systeminformation, which takes too long and too much memory to be loaded at start.
+ * HostInfo: what the machine is and has. The first answer comes from Node and a few files, at once; where those are not
+ * there, systeminformation fills in the rest later: it takes too long and too much memory to be loaded at start.
  */
 import { readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
@@ -18,6 +18,8 @@ export interface HostInfo {
   readonly bootId: string
   readonly cpuCount: number
   readonly memoryBytes: number
+  /** False when `osImage` is only put together from what Node knows. */
+  readonly hasReleaseName: boolean
 }
 
 /** What is left, for pressure conditions. */
@@ -45,11 +47,13 @@ function firstLine(path: string): string {
 export function basicHostInfo(): HostInfo {
   const kernel = release()
   const machineId = firstLine('/etc/machine-id')
+  const image = releaseName()
   return {
     hostname: hostname(),
     architecture: architectures[arch()] ?? arch(),
     operatingSystem: platforms[platform()] ?? platform(),
-    osImage: `${platform()} ${kernel} ${machine()}`,
+    osImage: image === '' ? `${platform()} ${kernel} ${machine()}` : image,
+    hasReleaseName: image !== '',
     kernelVersion: kernel,
     machineId,
     systemUuid: machineId,
@@ -59,11 +63,23 @@ export function basicHostInfo(): HostInfo {
   }
 }
 
-/** The same with the names that only the system's own tools know. Never rejects: what cannot be found stays as it was. */
-export async function refinedHostInfo(basic: HostInfo): Promise<HostInfo> {
+/** The system's name for itself, where a file has it (os-release(5)). */
+function releaseName(): string {
   try {
-    const { osInfo } = await import('systeminformation')
-    const found = await osInfo()
+    return /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? ''
+  } catch {
+    // Not Linux: the system's tools have to be asked.
+    return ''
+  }
+}
+
+/** The same with what only the system's own tools know. Never rejects: what cannot be found stays as it was. */
+export async function refinedHostInfo(basic: HostInfo): Promise<HostInfo> {
+  if (basic.hasReleaseName) return basic
+  try {
+    // The package is CommonJS: inside a bundle only its default export is there.
+    const { default: system } = await import('systeminformation')
+    const found = await system.osInfo()
     const image = `${found.distro} ${found.release}`.trim()
     return {
       ...basic,

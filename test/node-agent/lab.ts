@@ -65,6 +65,8 @@ export async function startLab(options: { port?: number; log?: Log } = {}): Prom
     `--client-ca-file=${file('ca.crt')}`,
     `--service-account-key-file=${file('sa.pub')}`,
     `--service-account-signing-key-file=${file('sa.key')}`,
+    `--kubelet-client-certificate=${file('apiserver-kubelet-client.crt')}`,
+    `--kubelet-client-key=${file('apiserver-kubelet-client.key')}`,
     '--authorization-mode=Node,RBAC',
     '--enable-admission-plugins=NodeRestriction',
     '--enable-bootstrap-token-auth',
