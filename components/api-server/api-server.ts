@@ -14,7 +14,10 @@ import { Compactor } from '../store/compactor.ts'
 import { Expiry } from '../store/expiry.ts'
 import { StoreError, type Store } from '../store/store.ts'
 import { createAdmission } from './admission/chain.ts'
-import { createAuthentication, readFlagFile, type Authentication } from './authentication.ts'
+import { createAuthentication } from './authentication.ts'
+import { issuerDocuments } from './authn/issuer-documents.ts'
+import { authenticationInfo, readFlagFile, servingCertificate } from './flag-files.ts'
+import { healthChecks } from './health-checks.ts'
 import { createAuthorization, parseAuthorizationModes } from './authz/authorization-modes.ts'
 import type { Authorizer } from './authz/authorizer.ts'
 import { createEscalationCheck } from './authz/escalation.ts'
@@ -29,7 +32,6 @@ import { impersonate } from './filters/impersonate.ts'
 import { maxInFlight } from './filters/max-in-flight.ts'
 import { recover } from './filters/recover.ts'
 import { timeout } from './filters/timeout.ts'
-import type { HealthCheck } from './handlers/health.ts'
 import { answerNonResource, type NonResourceParts } from './handlers/non-resource.ts'
 import type { Parts } from './handlers/parts.ts'
 import { createReviews } from './handlers/reviews.ts'
@@ -38,7 +40,7 @@ import type { apiServerFlags, ApiServerOptions } from './options.ts'
 import { Registry } from './registry/registry.ts'
 import { createServiceAllocator } from './registry/service-allocator.ts'
 import type { Answer, Filter, Next, RequestContext } from './request.ts'
-import type { LocalClient } from './local-client.ts'
+import { localClientOf } from './local-client.ts'
 import { parseRequestInfo } from './request-info.ts'
 import { answerError, asStatusError } from './respond.ts'
 import { createRouter } from './router.ts'
@@ -127,52 +129,10 @@ function expireEvents(options: {
   }
 }
 
-/** The server's own writes: its identity passes every check, as upstream's loopback client does. */
-function localClientOf(registry: Registry): LocalClient {
-  const user = { name: 'system:apiserver', groups: ['system:masters', 'system:authenticated'] }
-  const target = (resource: Resource, namespace: string) => ({
-    resource,
-    namespace,
-    user,
-    dryRun: false,
-    warnings: [],
-  })
-  return {
-    get: (resource, namespace, name) => registry.cache.get(resource, namespace, name),
-    create: (resource, namespace, object) =>
-      registry.create({ ...target(resource, namespace), object }),
-    update: (resource, namespace, object) =>
-      registry.update({
-        ...target(resource, namespace),
-        name: object.metadata.name ?? '',
-        subresource: '',
-        change: () => structuredClone(object),
-      }),
-  }
-}
-
 /** The first address a Service can have: the API server's own. */
 function firstAddress(range: string): string {
   const [network = ''] = range.split('/')
   return network.replace(/\d+$/, (last) => String(Number(last) + 1))
-}
-
-/** What extension API servers need to know to authenticate as this one does. */
-function authenticationInfo(options: ApiServerOptions) {
-  const pem = (name: 'client-ca-file' | 'requestheader-client-ca-file') => {
-    const path = options[name]
-    return path === undefined ? undefined : readFlagFile(name, path)
-  }
-  const clientCaPem = pem('client-ca-file')
-  const requestHeaderCaPem = pem('requestheader-client-ca-file')
-  return {
-    ...(clientCaPem === undefined ? {} : { clientCaPem }),
-    ...(requestHeaderCaPem === undefined ? {} : { requestHeaderCaPem }),
-    requestHeaderAllowedNames: options['requestheader-allowed-names'],
-    requestHeaderUsernameHeaders: options['requestheader-username-headers'],
-    requestHeaderGroupHeaders: options['requestheader-group-headers'],
-    requestHeaderExtraPrefixes: options['requestheader-extra-headers-prefix'],
-  }
 }
 
 /** A start-up value whose fault is the operator's: the message alone is shown. */
@@ -190,71 +150,6 @@ async function openStoreOrSay(spec: string): Promise<Store> {
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message, error)
     throw error
-  }
-}
-
-function servingCertificate(options: ApiServerOptions) {
-  const cert = options['tls-cert-file']
-  const key = options['tls-private-key-file']
-  if (cert === undefined || key === undefined) {
-    throw new StartError('--tls-cert-file and --tls-private-key-file are required')
-  }
-  const clientCa = options['client-ca-file']
-  return {
-    cert: readFlagFile('tls-cert-file', cert),
-    key: readFlagFile('tls-private-key-file', key),
-    ...(clientCa === undefined ? {} : { clientCa: readFlagFile('client-ca-file', clientCa) }),
-  }
-}
-
-/** The checks behind /healthz, /livez and /readyz. */
-function healthChecks(state: {
-  isBootstrapped: () => boolean
-  isStopping: () => boolean
-}): HealthCheck[] {
-  const all = ['healthz', 'livez', 'readyz'] as const
-  const healthy = (): undefined => undefined
-  return [
-    { name: 'ping', endpoints: all, check: healthy },
-    { name: 'log', endpoints: all, check: healthy },
-    { name: 'etcd', endpoints: all, check: healthy },
-    { name: 'informer-sync', endpoints: ['readyz'], check: healthy },
-    ...[
-      'start-apiserver-admission-initializer',
-      'bootstrap-controller',
-      'rbac/bootstrap-roles',
-    ].map((hook): HealthCheck => ({
-      name: `poststarthook/${hook}`,
-      endpoints: all,
-      check: () => (state.isBootstrapped() ? undefined : 'not finished'),
-    })),
-    {
-      name: 'shutdown',
-      endpoints: ['readyz'],
-      check: () => (state.isStopping() ? 'process is shutting down' : undefined),
-    },
-  ]
-}
-
-/** The issuer's discovery document and keys, for whoever verifies service account tokens elsewhere. */
-function issuerDocuments(
-  authentication: Authentication,
-  options: ApiServerOptions,
-  address: () => string,
-): (path: string) => unknown {
-  return (path) => {
-    const { issuer } = authentication
-    if (issuer === undefined) return undefined
-    if (path === '/openid/v1/jwks') return issuer.jwks()
-    return {
-      issuer: options['service-account-issuer'],
-      jwks_uri: `https://${address()}/openid/v1/jwks`,
-      response_types_supported: ['id_token'],
-      subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: [
-        ...new Set(issuer.jwks().keys.map((key) => String(key['alg']))),
-      ],
-    }
   }
 }
 
@@ -391,7 +286,7 @@ export async function runApiServer(
       serverVersion: versionInfo(process).gitVersion,
       pause: () => clock.sleep(0),
     }),
-    issuerDocument: issuerDocuments(authentication, options, () => address),
+    issuerDocument: issuerDocuments(authentication.issuer, () => address),
   }
   const routes = createRoutes({
     reviews: createReviews({

@@ -1,5 +1,4 @@
 /** authentication: the authenticators of a running server, from its flags. */
-import { readFileSync } from 'node:fs'
 import type { Dialect } from '../api/dialect.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { StartError } from '../component-base/component.ts'
@@ -16,6 +15,7 @@ import {
 import { parseSigningKey, parseVerificationKeys } from './authn/service-account-keys.ts'
 import { serviceAccountTokenAuthenticator } from './authn/service-account-token.ts'
 import { authenticateBy, type AuthenticateRequest } from './authn/union.ts'
+import { readFlagFile } from './flag-files.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { ApiServerOptions } from './options.ts'
 
@@ -29,15 +29,6 @@ export interface Authentication {
   readonly apiAudiences: readonly string[]
   /** Undefined without a signing key. */
   readonly issuer: ServiceAccountIssuer | undefined
-}
-
-/** Reads a file that a flag names; the error says which flag. */
-export function readFlagFile(name: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new StartError(`--${name}: cannot read ${path}: ${(error as Error).message}`, error)
-  }
 }
 
 function parsed<T>(name: string, path: string, parse: (text: string) => T): T {

@@ -1,5 +1,5 @@
 /** StatusError: the one error that crosses the wire, with upstream's closed set of reasons. */
-import type { Resource } from './resource.ts'
+import { qualifiedName, type Resource } from './resource.ts'
 
 /** Reason -> HTTP code (upstream: apimachinery pkg/apis/meta/v1 StatusReason). */
 export const reasonCodes = {
@@ -122,16 +122,12 @@ function detailsOf(resource: Named, name: string): StatusDetails {
   }
 }
 
-function qualified(resource: Named): string {
-  return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`
-}
-
 export function badRequest(message: string): StatusError {
   return new StatusError('BadRequest', message)
 }
 
 export function notFound(resource: Named, name: string): StatusError {
-  return new StatusError('NotFound', `${qualified(resource)} "${name}" not found`, {
+  return new StatusError('NotFound', `${qualifiedName(resource)} "${name}" not found`, {
     details: detailsOf(resource, name),
   })
 }
@@ -152,7 +148,7 @@ export function methodNotAllowed(): StatusError {
 }
 
 export function alreadyExists(resource: Named, name: string): StatusError {
-  return new StatusError('AlreadyExists', `${qualified(resource)} "${name}" already exists`, {
+  return new StatusError('AlreadyExists', `${qualifiedName(resource)} "${name}" already exists`, {
     details: detailsOf(resource, name),
   })
 }
@@ -160,7 +156,7 @@ export function alreadyExists(resource: Named, name: string): StatusError {
 export function conflict(resource: Named, name: string, why: string): StatusError {
   return new StatusError(
     'Conflict',
-    `Operation cannot be fulfilled on ${qualified(resource)} "${name}": ${why}`,
+    `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${why}`,
     { details: detailsOf(resource, name) },
   )
 }
@@ -170,7 +166,7 @@ export const objectModified =
   'the object has been modified; please apply your changes to the latest version and try again'
 
 export function forbidden(resource: Named, name: string, why: string): StatusError {
-  const what = name === '' ? qualified(resource) : `${qualified(resource)} "${name}"`
+  const what = name === '' ? qualifiedName(resource) : `${qualifiedName(resource)} "${name}"`
   return new StatusError('Forbidden', `${what} is forbidden: ${why}`, {
     details: detailsOf(resource, name),
   })

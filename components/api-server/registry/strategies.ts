@@ -47,6 +47,7 @@ import {
 } from './strategies/csi-driver.ts'
 import { volumeAttachmentStrategy } from './strategies/volume-attachment.ts'
 import { runtimeClassStrategy } from './strategies/runtime-class.ts'
+import { horizontalPodAutoscalerStrategy } from './strategies/horizontal-pod-autoscaler.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -94,6 +95,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'storage/v1.CSIStorageCapacity': csiStorageCapacityStrategy,
   'storage/v1.VolumeAttachment': volumeAttachmentStrategy,
   'node/v1.RuntimeClass': runtimeClassStrategy,
+  'autoscaling/v2.HorizontalPodAutoscaler': horizontalPodAutoscalerStrategy,
 }
 
 const none: Strategy = {}

@@ -5,7 +5,7 @@
 import type { Clock } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import { StoreError, type Store, type StoreEvent } from '../../store/store.ts'
+import type { Store, StoreEvent } from '../../store/store.ts'
 import type { ObjectChange, ObjectReader } from '../object-reader.ts'
 import { Collection } from './collection.ts'
 import { CacheEvent, Entry } from './entry.ts'
@@ -187,9 +187,4 @@ function splitStoreKey(storeKeyText: string): { prefix: string; key: string } | 
     prefix: storeKeyText.slice(storeRoot.length, plural),
     key: storeKeyText.slice(plural + 1),
   }
-}
-
-/** True for the store's answer to a revision that is no longer kept. */
-export function isCompacted(error: unknown): boolean {
-  return error instanceof StoreError && error.code === 'compacted'
 }

@@ -1,0 +1,31 @@
+/** health-checks: what /healthz, /livez and /readyz ask of a running server. */
+import type { HealthCheck } from './handlers/health.ts'
+
+/** The checks behind /healthz, /livez and /readyz. */
+export function healthChecks(state: {
+  isBootstrapped: () => boolean
+  isStopping: () => boolean
+}): HealthCheck[] {
+  const all = ['healthz', 'livez', 'readyz'] as const
+  const healthy = (): undefined => undefined
+  return [
+    { name: 'ping', endpoints: all, check: healthy },
+    { name: 'log', endpoints: all, check: healthy },
+    { name: 'etcd', endpoints: all, check: healthy },
+    { name: 'informer-sync', endpoints: ['readyz'], check: healthy },
+    ...[
+      'start-apiserver-admission-initializer',
+      'bootstrap-controller',
+      'rbac/bootstrap-roles',
+    ].map((hook): HealthCheck => ({
+      name: `poststarthook/${hook}`,
+      endpoints: all,
+      check: () => (state.isBootstrapped() ? undefined : 'not finished'),
+    })),
+    {
+      name: 'shutdown',
+      endpoints: ['readyz'],
+      check: () => (state.isStopping() ? 'process is shutting down' : undefined),
+    },
+  ]
+}
