@@ -178,7 +178,8 @@ export function invalid(
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
-  const lines = errors.map((error) => `${error.field}: ${error.message}`)
+  // A finding made twice is one line of the message and two causes, as upstream.
+  const lines = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))]
   const list = lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`
   const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
   return new StatusError('Invalid', `${qualifiedKind} "${name}" is invalid: ${list}`, {

@@ -117,7 +117,7 @@ function warnOfAffinities(spec: PodSpec, at: FieldPath, warn: Warn): void {
   }
 }
 
-const volumeWarnings = {
+const volumeWarnings: Readonly<Record<string, string>> = {
   photonPersistentDisk: 'deprecated in v1.11, non-functional in v1.16+',
   gitRepo: 'deprecated in v1.11',
   scaleIO: 'deprecated in v1.16, non-functional in v1.22+',
@@ -127,12 +127,13 @@ const volumeWarnings = {
   glusterfs: 'deprecated in v1.25, non-functional in v1.26+',
   cephfs: 'deprecated in v1.28, non-functional in v1.31+',
   rbd: 'deprecated in v1.28, non-functional in v1.31+',
-} as const
+}
 
 function warnOfVolumes(spec: PodSpec, at: FieldPath, warn: Warn): void {
   for (const [i, volume] of (spec.volumes ?? []).entries()) {
-    for (const [field, text] of Object.entries(volumeWarnings)) {
-      if (volume[field as keyof typeof volumeWarnings] === undefined) continue
+    for (const field in volume) {
+      const text = volumeWarnings[field]
+      if (text === undefined) continue
       const spelling = field === 'storageos' ? 'storageOS' : field
       warn(at.child('volumes').index(i).child(spelling), text)
     }
@@ -214,15 +215,17 @@ function warnOfFractions(container: Container, at: FieldPath, warn: Warn): void 
 function warnOfHiddenVariables(variables: readonly EnvVar[], at: FieldPath, warn: Warn): void {
   const seen = new Set<string>()
   for (const [i, { name, value = '', valueFrom }] of variables.entries()) {
+    if (!seen.has(name)) {
+      seen.add(name)
+      continue
+    }
     const reference = `$(${name})`
     const buildsOnIt = !valueFrom && value !== reference && value.includes(reference)
-    if (seen.has(name) && !buildsOnIt) {
-      warn(
-        at.index(i),
-        `hides previous definition of ${goQuote(name)}, which may be dropped when using apply`,
-      )
-    }
-    seen.add(name)
+    if (buildsOnIt) continue
+    warn(
+      at.index(i),
+      `hides previous definition of ${goQuote(name)}, which may be dropped when using apply`,
+    )
   }
 }
 
