@@ -9,18 +9,14 @@ import { createAuthority } from '../../certs/authority.ts'
 import type { Node } from '../../components/api/generated/types.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
-import { systemClock } from '../../components/component-base/clock.ts'
-import { commonFlags } from '../../components/component-base/component.ts'
-import { parseFlags } from '../../components/component-base/flags.ts'
-import { createLog } from '../../components/component-base/log.ts'
+import { createRestClient } from '../../components/client/rest-client.ts'
 import { pinOf } from '../../components/node-agent/discovery.ts'
 import type { JoinReport } from '../../components/node-agent/join-progress.ts'
-import { runNodeAgent } from '../../components/node-agent/node-agent.ts'
-import { nodeAgentFlags } from '../../components/node-agent/options.ts'
+import type { Agent } from './agent.ts'
+import { startAgent } from './agent.ts'
 import type { Lab } from './lab.ts'
 import { startLab } from './lab.ts'
 
-const token = 'abcdef.0123456789abcdef'
 const resources = resourcesOf(dialects.kubernetes)
 let lab: Lab
 let rootDir = ''
@@ -30,16 +26,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await lab.stop()
 })
-
-interface Agent {
-  readonly reports: JoinReport[]
-  readonly logged: string[]
-  readonly ready: Promise<Readonly<Record<string, unknown>>>
-  readonly finished: Promise<unknown>
-  stop(): Promise<void>
-  /** The first report of a step in a state. */
-  until(step: string, state: string): Promise<JoinReport>
-}
 
 const agents: Agent[] = []
 beforeEach(async () => {
@@ -53,58 +39,7 @@ afterEach(async () => {
 })
 
 function start(name: string, flags: Record<string, string> = {}): Agent {
-  const all = {
-    server: lab.server,
-    'bootstrap-token': token,
-    'discovery-token-ca-cert-hash': lab.pin,
-    'node-name': name,
-    'root-dir': rootDir,
-    port: '0',
-    ...flags,
-  }
-  const args = Object.entries(all)
-    .filter(([, value]) => value !== '')
-    .map(([flag, value]) => `--${flag}=${value}`)
-  const stop = new AbortController()
-  const reports: JoinReport[] = []
-  const logged: string[] = []
-  const { promise: ready, resolve } = Promise.withResolvers<Readonly<Record<string, unknown>>>()
-  const finished = runNodeAgent(
-    {
-      options: parseFlags({ ...nodeAgentFlags, ...commonFlags }, args),
-      signal: stop.signal,
-      clock: systemClock,
-      log: createLog({
-        clock: systemClock,
-        level: 'debug',
-        write: (line) => void logged.push(line),
-      }),
-      ready: (info) => resolve(info ?? {}),
-    },
-    (report) => void reports.push(report),
-  ).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  const agent: Agent = {
-    reports,
-    logged,
-    ready,
-    finished,
-    async stop() {
-      stop.abort(new Error('the test is over'))
-      await finished
-    },
-    until: (step, state) =>
-      vi.waitFor(
-        () => {
-          const found = reports.find((report) => report.step === step && report.state === state)
-          if (found === undefined) throw new Error(JSON.stringify(reports))
-          return found
-        },
-        { timeout: 5000, interval: 10 },
-      ),
-  }
+  const agent = startAgent(lab, name, { rootDir, flags })
   agents.push(agent)
   return agent
 }
@@ -180,6 +115,28 @@ describe('a node that may join', () => {
       const disk = status?.conditions?.find(({ type }) => type === 'DiskPressure')
       expect(disk?.status).toBe('True')
     })
+  })
+
+  test('has a serving certificate of its own making, or one that the cluster signed', async () => {
+    const healthz = { method: 'GET', path: '/healthz' }
+    const trusting = (port: unknown) =>
+      createRestClient({ server: `https://127.0.0.1:${String(port)}`, ca: lab.ca })
+    const own = trusting((await start('self-signed').ready)['port'])
+    await expect(own.bytes(healthz)).rejects.toMatchObject({ code: 'untrusted' })
+    own.close()
+    await agents[0]?.stop()
+    const agent = start('signed', { 'rotate-server-certificates': 'true' })
+    const { port } = await agent.ready
+    await vi.waitFor(async () => {
+      const signed = trusting(port)
+      try {
+        // Trusted by the cluster's authority: what is missing is only the caller's identity.
+        await expect(signed.bytes(healthz)).rejects.toMatchObject({ code: 401 })
+      } finally {
+        signed.close()
+      }
+    })
+    await stat(join(rootDir, 'pki', 'kubelet-server-current.pem'))
   })
 
   test('can be a crowd: each with its own name, certificate and lease', async () => {

@@ -36,6 +36,7 @@ export interface Lab {
   readonly ca: string
   /** system:masters */
   readonly admin: Client
+  readonly adminCredentials: { readonly cert: string; readonly key: string }
   readonly signal: AbortSignal
   /** What the signer does with requests from now on; default `sign` for the life given. */
   policy: 'sign' | 'deny' | 'ignore'
@@ -85,12 +86,8 @@ export async function startLab(options: { port?: number; log?: Log } = {}): Prom
   const server = `https://127.0.0.1:${port}`
   const ca = pki.authority.certificatePem
   const credential = pki.credentials.admin
-  const admin = createClient({
-    server,
-    ca,
-    dialect,
-    credentials: { cert: credential.certificatePem, key: credential.privateKeyPem },
-  })
+  const adminCredentials = { cert: credential.certificatePem, key: credential.privateKeyPem }
+  const admin = createClient({ server, ca, dialect, credentials: adminCredentials })
   const resources = resourcesOf(dialect)
   await createObjects(admin, joinObjects({ dialect, server, authorityPem: ca }))
   await createObjects(admin, [
@@ -133,6 +130,7 @@ export async function startLab(options: { port?: number; log?: Log } = {}): Prom
     pin: pinOf(ca),
     ca,
     admin,
+    adminCredentials,
     signal: stop.signal,
     policy: 'sign',
     lifetimeMs: 24 * 3_600_000,

@@ -1,0 +1,164 @@
+/** A joined node against a real API server under the Node authorizer: pods, its own API, and simulated trouble. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { dialects } from '../../components/api/dialect.ts'
+import type { Node, Pod } from '../../components/api/generated/types.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { createRestClient } from '../../components/client/rest-client.ts'
+import type { RestClient } from '../../components/client/rest-client.ts'
+import { isStatusError } from '../../components/machinery/status-error.ts'
+import { nodeAnnotations, podAnnotations } from '../../components/node-agent/simulation.ts'
+import type { Agent } from './agent.ts'
+import { startAgent } from './agent.ts'
+import type { Lab } from './lab.ts'
+import { startLab } from './lab.ts'
+
+const resources = resourcesOf(dialects.kubernetes)
+let lab: Lab
+let agent: Agent
+let rootDir = ''
+let port = 0
+let serviceAccountToken = ''
+const clients: RestClient[] = []
+
+beforeAll(async () => {
+  lab = await startLab()
+  rootDir = await mkdtemp(join(tmpdir(), 'node-'))
+  agent = startAgent(lab, 'n1', { rootDir })
+  port = Number((await agent.ready)['port'])
+  const accounts = lab.admin.resource(resources.serviceAccounts)
+  const account = { namespace: 'default', name: 'default' }
+  await accounts.create({ metadata: account })
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: {},
+    spec: {},
+  }
+  const issued = await accounts.createSubresource(account, 'token', request)
+  serviceAccountToken = issued['status'].token as string
+})
+afterAll(async () => {
+  for (const client of clients) client.close()
+  await agent.stop()
+  await lab.stop()
+  await rm(rootDir, { recursive: true, force: true })
+})
+
+const pods = () => lab.admin.resource<Pod>(resources.pods)
+const nodes = () => lab.admin.resource<Node>(resources.nodes)
+
+async function createPod(name: string, annotations: Record<string, string> = {}): Promise<void> {
+  await pods().create({
+    metadata: { name, namespace: 'default', annotations },
+    spec: { nodeName: 'n1', containers: [{ name: 'main', image: 'app:1' }] },
+  })
+}
+
+const getPod = (name: string) => pods().get({ namespace: 'default', name })
+const isReady = (status: { conditions?: { type: string; status: string }[] } | undefined) =>
+  status?.conditions?.find(({ type }) => type === 'Ready')?.status
+
+/** The node's own server, called as an administrator, with a token, or as nobody. */
+function nodeApi(as: 'admin' | 'token' | 'nobody' = 'admin'): RestClient {
+  const credentials = {
+    admin: lab.adminCredentials,
+    token: { token: serviceAccountToken },
+    nobody: {},
+  }[as]
+  const server = `https://127.0.0.1:${port}`
+  const client = createRestClient({ server, insecureSkipVerify: true, credentials })
+  clients.push(client)
+  return client
+}
+
+const codeOf = async (answer: Promise<unknown>): Promise<number> => {
+  try {
+    await answer
+    return 200
+  } catch (error) {
+    if (isStatusError(error)) return error.code
+    throw error
+  }
+}
+
+describe('a pod bound to the node', () => {
+  test('is Running and Ready within a second, and gone after its deletion', async () => {
+    const started = performance.now()
+    await createPod('plain')
+    await vi.waitFor(async () => expect(isReady((await getPod('plain')).status)).toBe('True'), {
+      timeout: 1000,
+      interval: 10,
+    })
+    expect(performance.now() - started).toBeLessThan(1000)
+    expect((await getPod('plain')).status).toMatchObject({
+      phase: 'Running',
+      qosClass: 'BestEffort',
+      hostIP: '127.0.0.1',
+    })
+    await pods().delete({ namespace: 'default', name: 'plain' })
+    await vi.waitFor(async () => expect(await codeOf(getPod('plain'))).toBe(404))
+  })
+
+  test('that ends by itself is reported with its code', async () => {
+    await createPod('ends', { [podAnnotations.exitAfter]: '0.1', [podAnnotations.exitCode]: '3' })
+    await vi.waitFor(async () => {
+      const [container] = (await getPod('ends')).status?.containerStatuses ?? []
+      const ended = container?.state?.terminated ?? container?.lastState?.terminated
+      expect(ended?.exitCode).toBe(3)
+    })
+  })
+})
+
+describe("the node's own API", () => {
+  test('checkpoints a container for one who may, and nobody else', async () => {
+    await createPod('target')
+    await vi.waitFor(async () => expect(isReady((await getPod('target')).status)).toBe('True'))
+    const request = { method: 'POST', path: '/checkpoint/default/target/main' }
+    const { items } = (await nodeApi().json(request)) as { items: string[] }
+    expect(items[0]).toContain(join(rootDir, 'checkpoints', 'checkpoint-target_default-main-'))
+    expect(await codeOf(nodeApi('nobody').json(request))).toBe(401)
+    expect(await codeOf(nodeApi('token').json(request))).toBe(403)
+  })
+
+  test('knows the callers that the API server knows', async () => {
+    const healthz = { method: 'GET', path: '/healthz' }
+    expect((await nodeApi().bytes(healthz)).body.toString()).toBe('ok')
+    expect(await codeOf(nodeApi('token').bytes(healthz))).toBe(403)
+    expect(await codeOf(nodeApi('nobody').bytes(healthz))).toBe(401)
+    const bogus = createRestClient({
+      server: `https://127.0.0.1:${port}`,
+      insecureSkipVerify: true,
+      credentials: { token: 'nonsense' },
+    })
+    clients.push(bogus)
+    expect(await codeOf(bogus.bytes(healthz))).toBe(401)
+  })
+})
+
+describe('simulated trouble', () => {
+  test('is asked for by annotations on the node and shows in its conditions', async () => {
+    const annotate = (annotations: Record<string, string | null>) =>
+      nodes().patch({ name: 'n1' }, { metadata: { annotations } }, { type: 'merge' })
+    await annotate({
+      [nodeAnnotations.memoryPressure]: 'true',
+      [nodeAnnotations.runtimeDown]: 'the disk is gone',
+    })
+    await vi.waitFor(async () => {
+      const { status } = await nodes().get({ name: 'n1' })
+      const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+      expect(ready).toMatchObject({
+        status: 'False',
+        message: 'container runtime is down: the disk is gone',
+      })
+      const memory = status?.conditions?.find(({ type }) => type === 'MemoryPressure')
+      expect(memory?.status).toBe('True')
+    })
+    await annotate({ [nodeAnnotations.memoryPressure]: null, [nodeAnnotations.runtimeDown]: null })
+    await vi.waitFor(async () =>
+      expect(isReady((await nodes().get({ name: 'n1' })).status)).toBe('True'),
+    )
+  })
+})
