@@ -11,7 +11,7 @@ import type { Bootstrapper } from './bootstrap.ts'
 import { createBootstrapper } from './bootstrap.ts'
 import { writeCheckpointArchive } from './checkpoint-archive.ts'
 import { createEventLimit } from './event-limit.ts'
-import { renewIntervalMs } from './heartbeat.ts'
+import { renewIntervalOf } from './heartbeat.ts'
 import type { HostWatch } from './host-watch.ts'
 import { createHostWatch } from './host-watch.ts'
 import type { JoinReport } from './join-progress.ts'
@@ -79,6 +79,7 @@ async function environmentOf(
       clock,
     }),
     lookEveryMs: options['node-status-update-frequency'],
+    leaseDurationSeconds: options['node-lease-duration-seconds'],
     isRegistering: options['register-node'],
     isRotating: options['rotate-certificates'],
     configz: {
@@ -191,7 +192,8 @@ export async function runNodeAgent(
         registration: { nodeName, ...settings.registration },
         rootDir: folders.rootDir,
         certDir: folders.certDir,
-        heartbeatDelayMs: (renewIntervalMs * index) / settings.nodes.length,
+        heartbeatDelayMs:
+          (renewIntervalOf(options['node-lease-duration-seconds']) * index) / settings.nodes.length,
         report,
       },
       environment,

@@ -55,6 +55,7 @@ export interface NodeEnvironment {
   readonly clientCa: string | undefined
   readonly mayRecord: () => boolean
   readonly lookEveryMs: number
+  readonly leaseDurationSeconds?: number
   readonly isRegistering: boolean
   readonly isRotating: boolean
   readonly configz: object
@@ -275,6 +276,9 @@ export function createNode(
           owner: () => owner,
           clock,
           log,
+          ...(environment.leaseDurationSeconds === undefined
+            ? {}
+            : { leaseDurationSeconds: environment.leaseDurationSeconds }),
           firstDelayMs: settings.heartbeatDelayMs,
         }
         const running = [

@@ -57,6 +57,10 @@ export const nodeAgentFlags = defineFlags({
   ),
 
   'node-status-update-frequency': flag.duration('How often the node is looked at.', 10_000),
+  'node-lease-duration-seconds': flag.int(
+    "How long the node's lease holds; it is renewed four times in that time.",
+    40,
+  ),
   'event-qps': flag.int('Events a second at most; 0 means no limit.', 50),
   'event-burst': flag.int('Events at once at most.', 100),
   'feature-gates': flag.string('Gate=true or false, comma separated.', ''),
