@@ -48,7 +48,6 @@ function planApiServer(config: ClusterConfig, paths: StatePaths): ComponentSpec 
     'client-ca-file': pki('ca.crt'),
     'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
     'kubelet-client-key': pki('apiserver-kubelet-client.key'),
-    'kubelet-certificate-authority': pki('ca.crt'),
     'requestheader-client-ca-file': pki('front-proxy-ca.crt'),
     'proxy-client-cert-file': pki('front-proxy-client.crt'),
     'proxy-client-key-file': pki('front-proxy-client.key'),
