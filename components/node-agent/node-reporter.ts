@@ -24,6 +24,8 @@ export interface NodeReporter {
   run(signal: AbortSignal): Promise<void>
   /** Look now: something may have changed. */
   wake(): void
+  /** What the server has now: news is what differs from that, so that another's verdict (Unknown) is answered. */
+  seen(status: NodeStatus | undefined): void
   /** Resolves once the first report is written. */
   readonly reported: Promise<void>
 }
@@ -33,6 +35,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
   const { promise: reported, resolve: nowReported } = Promise.withResolvers<void>()
   let wakeUp: AbortController | undefined
   let isWoken = false
+  let last: NodeStatus | undefined
 
   const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
     if (isWoken) return
@@ -48,6 +51,10 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
 
   return {
     reported,
+    seen(status) {
+      // Before the first report there is nothing of ours to compare with.
+      if (last !== undefined) last = status ?? last
+    },
     wake() {
       isWoken = true
       wakeUp?.abort(new Error('woken'))
@@ -56,7 +63,6 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
       const backoff = createBackoff({ initialMs: 200, maxMs: 10_000, jitter: 0.2 }, () =>
         clock.random(),
       )
-      let last: NodeStatus | undefined
       let lastReportMs: number | undefined
       for (;;) {
         isWoken = false

@@ -266,6 +266,7 @@ export function createNode(
         wake = reporter.wake
         ownNode.onEvent(({ type, object }) => {
           if (type !== 'delete') self = object
+          reporter.seen(object.status)
           reporter.wake()
         })
         startPods()
