@@ -30,6 +30,13 @@ export interface PodWorkerOptions {
 const firstReportMs = 100
 const writeRetryMs = 1000
 
+/** Whether a condition that was reported has another status now: node-lifecycle marks pods of a lost node not ready. */
+function contradicts(now: PodStatus | undefined, published: PodStatus | undefined): boolean {
+  return (published?.conditions ?? []).some(
+    ({ type, status }) => now?.conditions?.find((one) => one.type === type)?.status !== status,
+  )
+}
+
 export class PodWorker {
   readonly key: string
   readonly uid: string
@@ -45,6 +52,8 @@ export class PodWorker {
   #podIp: string | undefined
   #failure: { reason: string; message: string } | undefined
   #published: PodStatus | undefined
+  /** Somebody else changed what was reported: it has to be said again. */
+  #isOverruled = false
   #hasVanished = false
   #isStopped = false
   #isSyncQueued = false
@@ -99,6 +108,7 @@ export class PodWorker {
   /** The pod's object changed. */
   update(pod: Pod): void {
     this.#pod = pod
+    if (!this.#isWriting && contradicts(pod.status, this.#published)) this.#isOverruled = true
     this.#options.runtime.updatePod(pod)
     this.#queueSync()
   }
@@ -207,10 +217,12 @@ export class PodWorker {
       }
     }
     const status = this.#wasOver ? undefined : this.#status(isOver)
-    const isNews = status !== undefined && !deepEqual(status, this.#published)
+    const isChanged = this.#isOverruled || !deepEqual(status, this.#published)
+    const isNews = status !== undefined && isChanged
     const isDeletable = isOver && this.#pod.metadata.deletionTimestamp !== undefined
     if (!isNews && !isDeletable) return
     this.#isWriting = true
+    this.#isOverruled = false
     void this.#write(isNews ? status : undefined, isDeletable)
   }
 
