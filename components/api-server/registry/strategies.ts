@@ -48,6 +48,14 @@ import {
 import { volumeAttachmentStrategy } from './strategies/volume-attachment.ts'
 import { runtimeClassStrategy } from './strategies/runtime-class.ts'
 import { horizontalPodAutoscalerStrategy } from './strategies/horizontal-pod-autoscaler.ts'
+import {
+  mutatingWebhookConfigurationStrategy,
+  validatingWebhookConfigurationStrategy,
+} from './strategies/webhook-configuration.ts'
+import {
+  validatingAdmissionPolicyBindingStrategy,
+  validatingAdmissionPolicyStrategy,
+} from './strategies/admission-policy.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -96,6 +104,11 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'storage/v1.VolumeAttachment': volumeAttachmentStrategy,
   'node/v1.RuntimeClass': runtimeClassStrategy,
   'autoscaling/v2.HorizontalPodAutoscaler': horizontalPodAutoscalerStrategy,
+  'admissionregistration/v1.MutatingWebhookConfiguration': mutatingWebhookConfigurationStrategy,
+  'admissionregistration/v1.ValidatingWebhookConfiguration': validatingWebhookConfigurationStrategy,
+  'admissionregistration/v1.ValidatingAdmissionPolicy': validatingAdmissionPolicyStrategy,
+  'admissionregistration/v1.ValidatingAdmissionPolicyBinding':
+    validatingAdmissionPolicyBindingStrategy,
 }
 
 const none: Strategy = {}

@@ -140,7 +140,11 @@ function validateMetric(metric: MetricSpec, at: FieldPath, dialect: Dialect): vo
 
 /** All metrics; scaling to zero needs one that exists without pods. */
 export function validateMetrics(
-  { metrics, minReplicas, dialect }: {
+  {
+    metrics,
+    minReplicas,
+    dialect,
+  }: {
     metrics: readonly MetricSpec[]
     minReplicas: number | undefined
     dialect: Dialect
