@@ -1,5 +1,6 @@
 /** Continue tokens: where the next page of a list starts, and at which revision it reads (upstream: storage/continue.go). */
 import { badRequest } from '../machinery/status-error.ts'
+import { parseJson } from './decode-body.ts'
 
 export interface ContinueToken {
   /** Every page reads this revision. */
@@ -18,16 +19,18 @@ export function encodeContinue(token: ContinueToken): string {
 
 /** Parses a token; throws a 400 StatusError for anything this server did not make. */
 export function decodeContinue(text: string): ContinueToken {
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(text, 'base64url').toString())
-  } catch (error) {
-    throw Object.assign(badRequest('continue key is not valid: illegal token'), { cause: error })
-  }
+  const value = parseJson(
+    Buffer.from(text, 'base64url'),
+    'invalid continue token: continue key is not valid',
+  )
   const { v, rv, start } = (value ?? {}) as Record<string, unknown>
-  const isWhole = typeof rv === 'number' && Number.isSafeInteger(rv) && rv > 0
-  if (v !== version || !isWhole || typeof start !== 'string' || start === '') {
-    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion')
+  const refuse = (why: string): never => {
+    throw badRequest(`invalid continue token: continue key is not valid: ${why}`)
+  }
+  if (v !== version) refuse('server does not recognize this encoded version')
+  if (typeof start !== 'string' || start === '') return refuse('encoded start key empty')
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv <= 0) {
+    return refuse('incorrect encoded start resourceVersion')
   }
   return { revision: rv, start }
 }

@@ -3,6 +3,7 @@ import { dialects } from '../api/dialect.ts'
 import { findSchema, schemaOf } from '../api/schemas.ts'
 import { decode } from '../machinery/decode.ts'
 import { hasDuplicateFields, strictProblems } from '../machinery/duplicate-fields.ts'
+import { jsonFault, nestsDeeperThan } from '../machinery/json-fault.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
 import { ProtobufError, readProtobuf, readProtobufEnvelope } from '../machinery/protobuf-reader.ts'
@@ -24,25 +25,17 @@ export function mediaTypeOf(context: RequestContext): string {
 
 const shownBytes = 1024
 
-/** The parser's complaint in the words of Go's, which clients know. */
-function jsonFault(text: string, error: Error): string {
-  const at = /position (\d+)/.exec(error.message)?.[1]
-  const found = at === undefined ? undefined : text[Number(at)]
-  if (found === undefined || /end of JSON|Unterminated/.test(error.message)) {
-    return 'unexpected end of JSON input'
-  }
-  return `invalid character ${found === "'" ? `'\\''` : `'${found}'`} looking for beginning of value`
-}
+/** Nesting that every later step can walk without exhausting the stack; upstream's bound is 10,000. */
+const deepest = 1000
 
 /** Parses JSON; a fault is a 400 whose text starts with `what`. */
 export function parseJson(body: Buffer, what: string): unknown {
+  if (nestsDeeperThan(body, deepest)) throw badRequest(`${what}: exceeded max depth`)
   const text = body.toString()
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new StatusError('BadRequest', `${what}: ${jsonFault(text, error as Error)}`, {
-      cause: error,
-    })
+    throw new StatusError('BadRequest', `${what}: ${jsonFault(text)}`, { cause: error })
   }
 }
 
@@ -119,6 +112,8 @@ export interface BodyKind {
   readonly kind: string
   readonly apiVersion: string
   readonly schema: string
+  /** Other versions of the same form that a body may name. */
+  readonly alsoAccepted?: readonly string[]
 }
 
 function checkKind(value: Record<string, unknown>, wanted: BodyKind): void {
@@ -142,7 +137,11 @@ function checkKind(value: Record<string, unknown>, wanted: BodyKind): void {
         : `no kind "${kind}" is registered for version "${version}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
     )
   }
-  if (apiVersion && apiVersion !== wanted.apiVersion) {
+  const isAccepted =
+    !apiVersion ||
+    apiVersion === wanted.apiVersion ||
+    wanted.alsoAccepted?.includes(apiVersion) === true
+  if (!isAccepted) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${wanted.apiVersion})`,
     )

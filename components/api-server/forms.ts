@@ -157,7 +157,7 @@ function tableForm(
   const rowOf = (entry: Entry): unknown => {
     const object = objectIn(resource, entry)
     const cells = printer.cells(object, now())
-    if (include === 'None') return { cells }
+    if (include === 'None') return { cells, object: null }
     return {
       cells,
       object:

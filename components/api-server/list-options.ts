@@ -14,7 +14,7 @@ import {
   type LabelSelector,
 } from '../machinery/label-selector.ts'
 import type { Resource } from '../machinery/resource.ts'
-import { badRequest, invalid, StatusError, type FieldError } from '../machinery/status-error.ts'
+import { badRequest, invalid, type FieldError } from '../machinery/status-error.ts'
 import { queryFlag } from './request-info.ts'
 import type { Entry } from './watch-cache/entry.ts'
 
@@ -143,9 +143,7 @@ export function listOptionsOf(
 export function parseRevision(text: string): number {
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN
   if (Number.isSafeInteger(value)) return value
-  throw new StatusError(
-    'Invalid',
+  throw badRequest(
     `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`,
-    { code: 400 },
   )
 }

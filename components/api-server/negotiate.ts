@@ -51,29 +51,33 @@ function parseAccept(header: string): Clause[] {
   return clauses.filter((clause) => clause.type !== '').sort((a, b) => b.quality - a.quality)
 }
 
-const mediaTypes: Readonly<Record<string, Representation['mediaType']>> = {
-  'application/json': 'application/json',
-  'application/*': 'application/json',
-  '*/*': 'application/json',
-  'application/yaml': 'application/yaml',
-}
+const mediaTypes: ReadonlyMap<string, Representation['mediaType']> = new Map([
+  ['application/json', 'application/json'],
+  ['application/*', 'application/json'],
+  ['*/*', 'application/json'],
+  ['application/yaml', 'application/yaml'],
+])
 
 const views = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 
-export function notAcceptable(): StatusError {
-  return new StatusError(
-    'NotAcceptable',
-    'only the following media types are accepted: application/json, application/yaml',
-    { details: {} },
-  )
+const produced = 'application/json, application/yaml'
+
+/** 406; upstream's router refuses unknown types in its own words, its handlers unknown views of known types in theirs. */
+function notAcceptable(isTypeKnown: boolean): StatusError {
+  const message = isTypeKnown
+    ? `only the following media types are accepted: ${produced}`
+    : `406: Not Acceptable\n\nAvailable representations: ${produced}`
+  return new StatusError('NotAcceptable', message, { details: {} })
 }
 
 /** The best representation the client accepts; a 406 StatusError when there is none. */
 export function negotiate(header: string | string[] | undefined, dialect: Dialect): Representation {
   if (header === undefined || header === '' || header === 'application/json') return plainJson
+  let isTypeKnown = false
   for (const clause of parseAccept(Array.isArray(header) ? header.join(',') : header)) {
-    const mediaType = mediaTypes[clause.type]
+    const mediaType = mediaTypes.get(clause.type)
     if (mediaType === undefined || clause.quality <= 0) continue
+    isTypeKnown = true
     const view = clause.parameters.get('as')
     if (view === undefined) return { mediaType, view: 'object', viewVersion: 'v1' }
     const version = clause.parameters.get('v') ?? ''
@@ -82,5 +86,5 @@ export function negotiate(header: string | string[] | undefined, dialect: Dialec
       return { mediaType, view: view as View, viewVersion: version }
     }
   }
-  throw notAcceptable()
+  throw notAcceptable(isTypeKnown)
 }

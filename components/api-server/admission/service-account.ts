@@ -61,7 +61,9 @@ function mountToken(spec: PodSpec, mountPath: string, clock: Clock): void {
   const isMounted = ({ volumeMounts }: Container): boolean =>
     volumeMounts?.some((mount) => mount.name === name) === true
   if (spec.initContainers) spec.initContainers = spec.initContainers.map(withMount)
-  spec.containers = spec.containers.map(withMount)
+  // A pod without containers is refused later, by validation.
+  const containers = (spec.containers as Container[] | null) ?? []
+  spec.containers = containers.map(withMount)
   const isNeeded = [...(spec.initContainers ?? []), ...spec.containers].some(isMounted)
   if (existing === undefined && isNeeded) {
     spec.volumes = [...(spec.volumes ?? []), accessVolume(name)]

@@ -22,12 +22,9 @@ const patchTypes = [
   'application/strategic-merge-patch+json',
 ] as const
 
+/** In the words of upstream's router, which refuses it before any handler sees it. */
 function unsupportedPatch(): StatusError {
-  return new StatusError(
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${patchTypes.join(', ')}`,
-    { details: {} },
-  )
+  return new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} })
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -67,7 +67,13 @@ export const evictPod: ResourceHandler = async (context, _, parts) => {
   const { pods, podDisruptionBudgets } = resourcesOf(parts.dialect)
   const eviction = await decodeBodyAs(
     context,
-    { kind: 'Eviction', apiVersion: 'policy/v1', schema: 'policy/v1.Eviction' },
+    {
+      kind: 'Eviction',
+      apiVersion: 'policy/v1',
+      // Older clients still send it; the two differ in nothing.
+      alsoAccepted: ['policy/v1beta1'],
+      schema: 'policy/v1.Eviction',
+    },
     'Ignore',
   )
   const { name } = eviction.metadata

@@ -245,7 +245,7 @@ export class Registry {
       throw conflict(
         resource,
         name,
-        `StorageError: invalid object, Code: 4, Key: ${storeKey(resource, current.key)}, ResourceVersion: 0, ` +
+        `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${current.key}, ResourceVersion: 0, ` +
           `AdditionalErrorMsg: Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid ?? ''}`,
       )
     }

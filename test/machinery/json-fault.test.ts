@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { jsonFault, nestsDeeperThan } from '../../components/machinery/json-fault.ts'
+
+describe('faults of JSON text are named as Go names them', () => {
+  it.each([
+    ['', 'unexpected end of JSON input'],
+    ['{"a":', 'unexpected end of JSON input'],
+    ['{"a":"b', 'unexpected end of JSON input'],
+    ['[1,', 'unexpected end of JSON input'],
+    ['nul', 'unexpected end of JSON input'],
+    ['abc', "invalid character 'a' looking for beginning of value"],
+    ["'a'", "invalid character '\\'' looking for beginning of value"],
+    ['{a:1}', "invalid character 'a' looking for beginning of object key string"],
+    ['{"a":1,}', "invalid character '}' looking for beginning of object key string"],
+    ['{"a" 1}', "invalid character '1' after object key"],
+    ['{"a":1 "b":2}', "invalid character '\"' after object key:value pair"],
+    ['[1 2]', "invalid character '2' after array element"],
+    ['[1,]', "invalid character ']' looking for beginning of value"],
+    ['{} {}', "invalid character '{' after top-level value"],
+    ['{"a":[{}]]', "invalid character ']' after object key:value pair"],
+    ['nope', "invalid character 'o' in literal null (expecting 'u')"],
+    ['"a\nb"', "invalid character '\\n' in string literal"],
+    ['"\\x"', "invalid character 'x' in string escape code"],
+    ['"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"],
+    ['01', "invalid character '1' after top-level value"],
+    ['-a', "invalid character 'a' in numeric literal"],
+    ['1.a', "invalid character 'a' after decimal point in numeric literal"],
+    ['1ea', "invalid character 'a' in exponent of numeric literal"],
+    ['[\u00e9]', "invalid character '\u00e9' looking for beginning of value"],
+  ])('%j', (text, fault) => {
+    expect(() => JSON.parse(text)).toThrow(SyntaxError)
+    expect(jsonFault(text)).toBe(fault)
+  })
+
+  it('is not confused by text of any depth', () => {
+    expect(jsonFault('['.repeat(100_000))).toBe('unexpected end of JSON input')
+  })
+})
+
+describe('depth', () => {
+  it('counts objects and lists, not brackets in strings', () => {
+    expect(nestsDeeperThan(Buffer.from('[{"a":[1]}]'), 3)).toBe(false)
+    expect(nestsDeeperThan(Buffer.from('[{"a":[[1]]}]'), 3)).toBe(true)
+    expect(nestsDeeperThan(Buffer.from('["[[[[[[\\"[[["]'), 3)).toBe(false)
+    expect(nestsDeeperThan(Buffer.from('[[],[],[],[],[]]'), 2)).toBe(false)
+  })
+})
