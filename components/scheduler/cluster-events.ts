@@ -45,8 +45,10 @@ export function createClusterEvents({ queue, snapshot, schedulerName }: Options)
       // A pod of the same name that was deleted and made again between two looks is another pod.
       if (event.type === 'update' && event.old.metadata.uid !== pod.metadata.uid) dropPod(key)
       if (pod.spec?.nodeName) {
+        const isNew = event.type === 'add' || !event.old.spec?.nodeName
         queue.remove(key)
         snapshot.setPod(pod)
+        if (isNew) queue.changed('pod-added')
         return
       }
       if (!isWaiting(pod, schedulerName)) {

@@ -1,7 +1,7 @@
 /** The decision for one pod: filter, score, choose. Pure but for the rotation of where the search starts. */
 import type { Diagnosis } from './fit-error.ts'
 import { addRejection, newDiagnosis } from './fit-error.ts'
-import type { FilterPlugin, Rejection, ScorePlugin } from './plugin.ts'
+import type { ClusterView, FilterPlugin, NodeCheck, Rejection, ScorePlugin } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 import type { NodeInfo, Snapshot } from './snapshot.ts'
 import { withPods } from './snapshot.ts'
@@ -30,19 +30,37 @@ export function enoughFeasible(nodeCount: number, percentage: number): number {
   return Math.max(minFeasible, Math.trunc((nodeCount * share) / 100))
 }
 
+/** The checks of one pod, in order, each with its plugin's name. */
+export type PodChecks = readonly { readonly plugin: string; readonly check: NodeCheck }[]
+
+/** What the plugins check for this pod; those with nothing to check are left out. */
+export function checksOf(
+  filters: readonly FilterPlugin[],
+  pod: PodInfo,
+  view: ClusterView,
+): PodChecks {
+  return filters.flatMap((filter) => {
+    const check = filter.forPod(pod, view)
+    return check === undefined ? [] : [{ plugin: filter.name, check }]
+  })
+}
+
 /** The first plugin that rejects, or undefined when the node can take the pod. */
 export function firstRejection(
-  filters: readonly FilterPlugin[],
-  about: { pod: PodInfo; node: NodeInfo; snapshot: Snapshot },
+  checks: PodChecks,
+  node: NodeInfo,
 ): { plugin: string; rejection: Rejection } | undefined {
-  const { pod, snapshot } = about
-  const before = snapshot.nominatedBefore(pod, about.node.name)
-  const node = before.length === 0 ? about.node : withPods(about.node, { added: before })
-  for (const plugin of filters) {
-    const rejection = plugin.filter(pod, node, snapshot)
-    if (rejection !== undefined) return { plugin: plugin.name, rejection }
+  for (const { plugin, check } of checks) {
+    const rejection = check(node)
+    if (rejection !== undefined) return { plugin, rejection }
   }
   return undefined
+}
+
+/** The node with the pods that it keeps room for against this one: others, nominated, of no lower priority. */
+export function withNominated(pod: PodInfo, node: NodeInfo, snapshot: Snapshot): NodeInfo {
+  const before = snapshot.nominatedBefore(pod, node.name)
+  return before.length === 0 ? node : withPods(node, { added: before })
 }
 
 /** Narrows the search when the pod names its nodes (as a DaemonSet's pods do). */
@@ -57,25 +75,34 @@ function candidatesOf(
   return undefined
 }
 
-function totalScores(plugins: Plugins, pod: PodInfo, at: readonly NodeInfo[], s: Snapshot) {
+/** Brings the raw scores of one plugin to 0..100, in place. */
+function normalize(raw: Float64Array, how: ScorePlugin['normalize']): void {
+  if (how === 'none') return
+  let max = -Infinity
+  let min = Infinity
+  for (const score of raw) {
+    if (score > max) max = score
+    if (score < min) min = score
+  }
+  for (const [index, score] of raw.entries()) {
+    if (how === 'range') raw[index] = max === min ? 0 : ((score - min) * 100) / (max - min)
+    else if (max === 0) raw[index] = how === 'reverse' ? 100 : 0
+    else raw[index] = how === 'max' ? (score * 100) / max : 100 - (score * 100) / max
+    raw[index] = Math.trunc(raw[index] as number)
+  }
+}
+
+function totalScores(plugins: Plugins, pod: PodInfo, at: readonly NodeInfo[], view: ClusterView) {
   const totals = new Float64Array(at.length)
+  if (at.length === 1) return totals
   const raw = new Float64Array(at.length)
   for (const plugin of plugins.scores) {
-    if (!plugin.applies(pod, s)) continue
-    let max = 0
-    at.forEach((node, index) => {
-      const score = plugin.score(pod, node, s)
-      raw[index] = score
-      if (score > max) max = score
-    })
+    const score = plugin.forPod(pod, view)
+    if (score === undefined) continue
+    for (const [index, node] of at.entries()) raw[index] = score(node)
+    normalize(raw, plugin.normalize)
     for (let index = 0; index < at.length; index++) {
-      const score = raw[index] as number
-      let scaled = score
-      if (plugin.normalize === 'max') scaled = max === 0 ? 0 : Math.trunc((score * 100) / max)
-      if (plugin.normalize === 'reverse') {
-        scaled = max === 0 ? 100 : 100 - Math.trunc((score * 100) / max)
-      }
-      totals[index] = (totals[index] as number) + scaled * plugin.weight
+      totals[index] = (totals[index] as number) + (raw[index] as number) * plugin.weight
     }
   }
   return totals
@@ -106,11 +133,12 @@ export function createNodeFinder(options: {
 
   const search = (pod: PodInfo, nodes: readonly NodeInfo[], diagnosis: Diagnosis): NodeInfo[] => {
     const enough = enoughFeasible(nodes.length, percentageOfNodesToScore)
+    const checks = checksOf(plugins.filters, pod, snapshot)
     const feasible: NodeInfo[] = []
     let seen = 0
     for (; seen < nodes.length && feasible.length < enough; seen++) {
       const node = nodes[(start + seen) % nodes.length] as NodeInfo
-      const found = firstRejection(plugins.filters, { pod, node, snapshot })
+      const found = firstRejection(checks, withNominated(pod, node, snapshot))
       if (found === undefined) feasible.push(node)
       else addRejection(diagnosis, { ...found, nodeName: node.name })
     }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dialectNamed, dialects } from '../api/dialect.ts'
-import type { Node, Pod } from '../api/generated/types.ts'
+import type { Namespace, Node, Pod } from '../api/generated/types.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import { createClient } from '../client/client.ts'
@@ -90,6 +90,12 @@ async function run(context: Context): Promise<void> {
   const events = createClusterEvents({ queue, snapshot, schedulerName })
   podInformer.onEvent(events.onPod)
   nodeInformer.onEvent(events.onNode)
+  informers.informer<Namespace>(resources.namespaces).onEvent(({ type, object: { metadata } }) => {
+    snapshot.setNamespace(
+      metadata.name ?? '',
+      type === 'delete' ? undefined : (metadata.labels ?? {}),
+    )
+  })
   const recorder = createEventRecorder({
     events: client.resource(resources.events),
     component: schedulerName,

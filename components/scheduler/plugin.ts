@@ -1,6 +1,15 @@
-/** What a scheduling plugin is: pure functions of (pod, node, snapshot); no plugin keeps state or does I/O. */
+/** What a scheduling plugin is: pure functions of (pod, cluster, node); no plugin keeps state or does I/O. */
 import type { PodInfo } from './pod-info.ts'
-import type { NodeInfo, Snapshot } from './snapshot.ts'
+import type { NodeInfo } from './snapshot.ts'
+
+/** The cluster as one decision sees it. */
+export interface ClusterView {
+  readonly nodes: readonly NodeInfo[]
+  /** Undefined for a namespace that is not known. */
+  namespaceLabels(name: string): Readonly<Record<string, string>> | undefined
+  /** How many placed pods have rules of required anti-affinity; zero spares the search. */
+  readonly podsWithAntiAffinity: number
+}
 
 /** Why a node cannot take a pod, in upstream's words: they are what users see and search for. */
 export interface Rejection {
@@ -9,11 +18,14 @@ export interface Rejection {
   readonly resolvable: boolean
 }
 
+/** Undefined when the node can take the pod as far as one plugin is concerned. */
+export type NodeCheck = (node: NodeInfo) => Rejection | undefined
+
 export interface FilterPlugin {
   /** Upstream's plugin name; messages and requeueing use it. */
   readonly name: string
-  /** Undefined when the node can take the pod as far as this plugin is concerned. */
-  filter(pod: PodInfo, node: NodeInfo, snapshot: Snapshot): Rejection | undefined
+  /** What holds for this pod everywhere is worked out here, once. Undefined when the plugin has nothing to check for it. */
+  forPod(pod: PodInfo, view: ClusterView): NodeCheck | undefined
   /**
    * The only nodes that could pass, when the pod itself names them; undefined means all. Nodes outside are not looked
    * at one by one.
@@ -24,17 +36,26 @@ export interface FilterPlugin {
 export interface ScorePlugin {
   readonly name: string
   readonly weight: number
-  /** False when the plugin has no preference for this pod; it is then skipped. */
-  applies(pod: PodInfo, snapshot: Snapshot): boolean
-  /** More is better, within 0..100 when `normalize` is `none`, any non-negative number otherwise. */
-  score(pod: PodInfo, node: NodeInfo, snapshot: Snapshot): number
-  /** `max` scales so that the best has 100; `reverse` so that the smallest raw value has the most. */
-  readonly normalize: 'none' | 'max' | 'reverse'
+  /** More is better (`reverse`: less is). Undefined when the plugin has no preference for this pod. */
+  forPod(pod: PodInfo, view: ClusterView): ((node: NodeInfo) => number) | undefined
+  /**
+   * How raw scores become 0..100. `none`: they are already; `max`: the best non-negative one has 100; `reverse`: the
+   * smallest non-negative one has the most; `range`: from the worst, 0, to the best, 100, whatever their signs.
+   */
+  readonly normalize: 'none' | 'max' | 'reverse' | 'range'
 }
 
-/** What happened in the cluster, as far as it can make a rejected pod fit. */
-export type ClusterChange =
-  'node-added' | 'node-allocatable' | 'node-labels' | 'node-taints' | 'pod-removed'
+/** What can happen in the cluster that may make a rejected pod fit. */
+export const clusterChanges = [
+  'node-added',
+  'node-allocatable',
+  'node-labels',
+  'node-taints',
+  'pod-removed',
+  'pod-added',
+] as const
+
+export type ClusterChange = (typeof clusterChanges)[number]
 
 /** Which changes can undo a plugin's rejection; an unlisted plugin is retried on every change. */
 export const curedBy: Readonly<Record<string, readonly ClusterChange[]>> = {
@@ -44,4 +65,6 @@ export const curedBy: Readonly<Record<string, readonly ClusterChange[]>> = {
   NodeAffinity: ['node-added', 'node-labels'],
   NodePorts: ['node-added', 'pod-removed'],
   NodeResourcesFit: ['node-added', 'node-allocatable', 'pod-removed'],
+  PodTopologySpread: ['node-added', 'node-labels', 'pod-removed', 'pod-added'],
+  InterPodAffinity: ['node-added', 'node-labels', 'pod-removed', 'pod-added'],
 }

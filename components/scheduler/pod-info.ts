@@ -1,6 +1,8 @@
 /** PodInfo: what the scheduler needs of one pod, computed once so that looking at a node costs only arithmetic. */
 import type { Container, Pod, Toleration } from '../api/generated/types.ts'
 import { keyOf } from '../machinery/object.ts'
+import type { PodTerm } from './pod-term.ts'
+import { podTerms } from './pod-term.ts'
 import type { Amounts } from './amounts.ts'
 import { addAmounts, amountsOf, noAmounts, raiseTo } from './amounts.ts'
 
@@ -21,6 +23,8 @@ export interface PodInfo {
   readonly scoringMemory: number
   readonly hostPorts: readonly HostPort[]
   readonly tolerations: readonly Toleration[]
+  /** Rules that keep other pods off its topology domains, ready to be matched. */
+  readonly requiredAntiAffinity: readonly PodTerm[]
 }
 
 const defaultMilliCpu = 100
@@ -84,5 +88,9 @@ export function podInfoOf(pod: Pod): PodInfo {
     scoringMemory: scoring.memory,
     hostPorts: hostPortsOf(pod),
     tolerations: pod.spec?.tolerations ?? [],
+    requiredAntiAffinity: podTerms(
+      pod,
+      pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
+    ),
   }
 }

@@ -3,8 +3,8 @@
  * scheduler does the evicting. Disruption budgets are not looked at.
  */
 import type { Diagnosis } from './fit-error.ts'
-import { firstRejection } from './find-node.ts'
-import type { FilterPlugin } from './plugin.ts'
+import { checksOf, firstRejection, withNominated } from './find-node.ts'
+import type { ClusterView, FilterPlugin } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 import type { NodeInfo, Snapshot } from './snapshot.ts'
 import { withPods } from './snapshot.ts'
@@ -35,6 +35,15 @@ function startOf({ pod }: PodInfo): string {
 
 type Attempt = { victims: PodInfo[] } | { reasons: readonly string[] }
 
+/** The cluster with one node as it would be. */
+function viewWith(snapshot: Snapshot, trial: NodeInfo): ClusterView {
+  return {
+    nodes: snapshot.nodes.map((node) => (node.name === trial.name ? trial : node)),
+    namespaceLabels: (name) => snapshot.namespaceLabels(name),
+    podsWithAntiAffinity: snapshot.podsWithAntiAffinity,
+  }
+}
+
 function tryNode(
   about: { pod: PodInfo; node: NodeInfo; snapshot: Snapshot },
   filters: readonly FilterPlugin[],
@@ -43,15 +52,17 @@ function tryNode(
   const lower = [...node.pods.values()].filter((other) => other.priority < pod.priority)
   if (lower.length === 0) return { reasons: [noVictims] }
   const trial = withPods(node, { removed: lower })
-  const fits = (): ReturnType<typeof firstRejection> =>
-    firstRejection(filters, { pod, node: trial, snapshot })
-  const rejected = fits()
-  if (rejected !== undefined) return { reasons: rejected.rejection.reasons }
+  const view = viewWith(snapshot, trial)
+  // Rules between pods depend on who is where, so they are worked out anew for every trial.
+  const rejected = (): ReturnType<typeof firstRejection> =>
+    firstRejection(checksOf(filters, pod, view), withNominated(pod, trial, snapshot))
+  const why = rejected()
+  if (why !== undefined) return { reasons: why.rejection.reasons }
   // The most important come back first, as long as the pod still fits beside them.
   const victims: PodInfo[] = []
   for (const other of lower.toSorted(byImportance)) {
     trial.count(other, 1)
-    if (fits() === undefined) continue
+    if (rejected() === undefined) continue
     trial.count(other, -1)
     victims.push(other)
   }

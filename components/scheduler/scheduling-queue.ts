@@ -5,7 +5,7 @@
 import type { Clock } from '../component-base/clock.ts'
 import { Heap } from './heap.ts'
 import type { ClusterChange } from './plugin.ts'
-import { curedBy } from './plugin.ts'
+import { clusterChanges, curedBy } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 
 export interface QueuedPod {
@@ -14,7 +14,6 @@ export interface QueuedPod {
   /** When it came into the active room last; equal priorities go first come, first served. */
   since: number
   backoffUntil: number
-  rejectedBy: ReadonlySet<string>
 }
 
 export interface QueueOptions {
@@ -37,6 +36,8 @@ export class SchedulingQueue {
     (a, b) => b.info.priority - a.info.priority || a.since - b.since,
   )
   readonly #backoff = new Heap<QueuedPod>((a, b) => a.backoffUntil - b.backoffUntil)
+  /** Unschedulable pods by what would help them, since changes are far more frequent than rejections. */
+  readonly #helpedBy = new Map(clusterChanges.map((change) => [change, new Set<QueuedPod>()]))
   readonly #unschedulable = new Map<string, { pod: QueuedPod; since: number }>()
   #waiting: (() => void) | undefined
   #cancelTimer: (() => void) | undefined
@@ -62,7 +63,7 @@ export class SchedulingQueue {
   add(info: PodInfo): void {
     const known = this.#rooms.get(info.key)
     if (known === undefined) {
-      const fresh = { attempts: 0, since: 0, backoffUntil: 0, rejectedBy: new Set<string>() }
+      const fresh = { attempts: 0, since: 0, backoffUntil: 0 }
       this.#activate({ info, ...fresh })
       return
     }
@@ -92,7 +93,7 @@ export class SchedulingQueue {
     this.#rooms.delete(key)
     if (known.room === 'active') this.#active.remove(known.pod)
     else if (known.room === 'backoff') this.#backoff.remove(known.pod)
-    else this.#unschedulable.delete(key)
+    else this.#leaveUnschedulable(known.pod)
   }
 
   /** The next pod to try; it is out of the queue until it is given back. Rejects with the signal's reason. */
@@ -123,11 +124,14 @@ export class SchedulingQueue {
 
   /** No node took the pod: it waits for a change that concerns the plugins that rejected it. */
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void {
-    pod.rejectedBy = rejectedBy
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
     const { key } = pod.info
     this.#rooms.set(key, { room: 'unschedulable', pod })
     this.#unschedulable.set(key, { pod, since: this.#clock.now() })
+    for (const [change, pods] of this.#helpedBy) {
+      const helps = [...rejectedBy].some((plugin) => curedBy[plugin]?.includes(change) ?? true)
+      if (helps || rejectedBy.size === 0) pods.add(pod)
+    }
     this.#arm()
   }
 
@@ -139,12 +143,9 @@ export class SchedulingQueue {
 
   /** Something changed in the cluster: pods it may help get another attempt. */
   changed(change: ClusterChange): void {
-    for (const { pod } of this.#unschedulable.values()) {
-      const helps =
-        pod.rejectedBy.size === 0 ||
-        [...pod.rejectedBy].some((plugin) => curedBy[plugin]?.includes(change) ?? true)
-      if (helps) this.#release(pod)
-    }
+    const helped = this.#helpedBy.get(change)
+    if (helped === undefined) return
+    for (const pod of [...helped]) this.#release(pod)
   }
 
   /** Back-off doubles with the attempts: 1 s, 2 s, 4 s, 8 s, 10 s, 10 s ... */
@@ -154,9 +155,14 @@ export class SchedulingQueue {
   }
 
   #release(pod: QueuedPod): void {
-    this.#unschedulable.delete(pod.info.key)
+    this.#leaveUnschedulable(pod)
     if (pod.backoffUntil > this.#clock.now()) this.#enterBackoff(pod)
     else this.#activate(pod)
+  }
+
+  #leaveUnschedulable(pod: QueuedPod): void {
+    this.#unschedulable.delete(pod.info.key)
+    for (const pods of this.#helpedBy.values()) pods.delete(pod)
   }
 
   #activate(pod: QueuedPod): void {

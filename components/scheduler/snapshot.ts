@@ -6,6 +6,7 @@ import type { Node, Pod, Taint } from '../api/generated/types.ts'
 import type { Amounts } from './amounts.ts'
 import { addAmounts, amountsOf, copyAmounts, noAmounts } from './amounts.ts'
 import { quantityValue } from '../machinery/quantity.ts'
+import type { ClusterView } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 import { podInfoOf } from './pod-info.ts'
 
@@ -25,6 +26,8 @@ export class NodeInfo {
   pods = new Map<string, PodInfo>()
   /** How many pods on it use host ports; zero spares the search. */
   podsWithPorts = 0
+  /** How many pods on it have rules of required anti-affinity. */
+  podsWithAntiAffinity = 0
   /** Rises each time a node is chosen: equal nodes take turns by it. */
   lastChosen = 0
 
@@ -49,6 +52,7 @@ export class NodeInfo {
     this.scoringMilliCpu += sign * info.scoringMilliCpu
     this.scoringMemory += sign * info.scoringMemory
     if (info.hostPorts.length > 0) this.podsWithPorts += sign
+    if (info.requiredAntiAffinity.length > 0) this.podsWithAntiAffinity += sign
   }
 }
 
@@ -72,12 +76,28 @@ interface Placement {
   readonly isAssumed: boolean
 }
 
-export class Snapshot {
+export class Snapshot implements ClusterView {
   readonly #byName = new Map<string, NodeInfo>()
   readonly #placements = new Map<string, Placement>()
   readonly #nominated = new Map<string, Map<string, PodInfo>>()
+  readonly #namespaces = new Map<string, Readonly<Record<string, string>>>()
   #list: NodeInfo[] | undefined
   #choices = 0
+  #podsWithAntiAffinity = 0
+
+  get podsWithAntiAffinity(): number {
+    return this.#podsWithAntiAffinity
+  }
+
+  namespaceLabels(name: string): Readonly<Record<string, string>> | undefined {
+    return this.#namespaces.get(name)
+  }
+
+  /** Labels of a namespace; undefined when it has gone. */
+  setNamespace(name: string, labels: Readonly<Record<string, string>> | undefined): void {
+    if (labels === undefined) this.#namespaces.delete(name)
+    else this.#namespaces.set(name, labels)
+  }
 
   /** All known nodes in the order they came. The array is not changed afterwards; a new one replaces it. */
   get nodes(): readonly NodeInfo[] {
@@ -134,6 +154,7 @@ export class Snapshot {
     this.#placements.delete(key)
     const info = this.#nodeFor(placement.nodeName)
     info.count(placement.info, -1)
+    if (placement.info.requiredAntiAffinity.length > 0) this.#podsWithAntiAffinity -= 1
     if (info.node === undefined && info.pods.size === 0) this.#byName.delete(info.name)
     return true
   }
@@ -170,6 +191,7 @@ export class Snapshot {
     this.withdraw(placement.info.key)
     this.#placements.set(placement.info.key, placement)
     this.#nodeFor(placement.nodeName).count(placement.info, 1)
+    if (placement.info.requiredAntiAffinity.length > 0) this.#podsWithAntiAffinity += 1
   }
 
   #nodeFor(name: string): NodeInfo {

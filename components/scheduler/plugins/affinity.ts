@@ -74,7 +74,11 @@ function namesIn(term: NodeSelectorTerm): ReadonlySet<string> | undefined {
 
 export const nodeAffinity: FilterPlugin = {
   name: 'NodeAffinity',
-  filter: (pod, node) => (matchesNodeAffinity(pod, node) ? undefined : rejection),
+  forPod(pod) {
+    const { nodeSelector } = pod.pod.spec ?? {}
+    if (nodeSelector === undefined && requiredTerms(pod) === undefined) return undefined
+    return (node) => (matchesNodeAffinity(pod, node) ? undefined : rejection)
+  },
   candidates(pod) {
     const terms = requiredTerms(pod)
     if (terms === undefined || terms.length === 0) return undefined
@@ -97,12 +101,15 @@ export const preferredNodeAffinity: ScorePlugin = {
   name: 'NodeAffinity',
   weight: 2,
   normalize: 'max',
-  applies: (pod) => preferredOf(pod).length > 0,
-  score(pod, node) {
-    let sum = 0
-    for (const { weight, preference } of preferredOf(pod)) {
-      if (matchesTerm(preference, node)) sum += weight
+  forPod(pod) {
+    const preferred = preferredOf(pod)
+    if (preferred.length === 0) return undefined
+    return (node) => {
+      let sum = 0
+      for (const { weight, preference } of preferred) {
+        if (matchesTerm(preference, node)) sum += weight
+      }
+      return sum
     }
-    return sum
   },
 }

@@ -27,8 +27,10 @@ function shortages({ requests }: PodInfo, node: NodeInfo): string[] {
 
 export const fit: FilterPlugin = {
   name: 'NodeResourcesFit',
-  filter(pod, node): Rejection | undefined {
-    const reasons = shortages(pod, node)
-    return reasons.length === 0 ? undefined : { reasons, resolvable: true }
-  },
+  forPod:
+    (pod) =>
+    (node): Rejection | undefined => {
+      const reasons = shortages(pod, node)
+      return reasons.length === 0 ? undefined : { reasons, resolvable: true }
+    },
 }

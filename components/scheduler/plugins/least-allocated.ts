@@ -9,10 +9,11 @@ export const leastAllocated: ScorePlugin = {
   name: 'NodeResourcesFit',
   weight: 1,
   normalize: 'none',
-  applies: () => true,
-  score(pod, { allocatable, scoringMilliCpu, scoringMemory }) {
-    const cpu = free(allocatable.milliCpu, scoringMilliCpu + pod.scoringMilliCpu)
-    const memory = free(allocatable.memory, scoringMemory + pod.scoringMemory)
-    return Math.trunc((cpu + memory) / 2)
-  },
+  forPod:
+    (pod) =>
+    ({ allocatable, scoringMilliCpu, scoringMemory }) => {
+      const cpu = free(allocatable.milliCpu, scoringMilliCpu + pod.scoringMilliCpu)
+      const memory = free(allocatable.memory, scoringMemory + pod.scoringMemory)
+      return Math.trunc((cpu + memory) / 2)
+    },
 }

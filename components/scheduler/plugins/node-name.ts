@@ -8,8 +8,8 @@ const rejection: Rejection = {
 
 export const nodeName: FilterPlugin = {
   name: 'NodeName',
-  filter({ pod }, node) {
+  forPod({ pod }) {
     const wanted = pod.spec?.nodeName
-    return !wanted || wanted === node.name ? undefined : rejection
+    return wanted ? (node) => (wanted === node.name ? undefined : rejection) : undefined
   },
 }

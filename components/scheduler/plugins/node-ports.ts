@@ -15,13 +15,16 @@ function collide(a: HostPort, b: HostPort): boolean {
 
 export const nodePorts: FilterPlugin = {
   name: 'NodePorts',
-  filter({ hostPorts }, node) {
-    if (hostPorts.length === 0 || node.podsWithPorts === 0) return undefined
-    for (const other of node.pods.values()) {
-      if (hostPorts.some((port) => other.hostPorts.some((taken) => collide(port, taken)))) {
-        return rejection
+  forPod({ hostPorts }) {
+    if (hostPorts.length === 0) return undefined
+    return (node) => {
+      if (node.podsWithPorts === 0) return undefined
+      for (const other of node.pods.values()) {
+        if (hostPorts.some((port) => other.hostPorts.some((taken) => collide(port, taken)))) {
+          return rejection
+        }
       }
+      return undefined
     }
-    return undefined
   },
 }

@@ -32,7 +32,7 @@ export function untolerated(
 
 export const taints: FilterPlugin = {
   name: 'TaintToleration',
-  filter(pod, node) {
+  forPod: (pod) => (node) => {
     if (node.taints.length === 0) return undefined
     const taint = untolerated(node.taints, pod.tolerations)
     if (taint === undefined) return undefined
@@ -47,14 +47,13 @@ export const preferredTaints: ScorePlugin = {
   name: 'TaintToleration',
   weight: 3,
   normalize: 'reverse',
-  applies: (_pod, snapshot) =>
-    snapshot.nodes.some((node) => node.taints.some(({ effect }) => effect === 'PreferNoSchedule')),
-  score(pod, node) {
-    if (node.taints.length === 0) return 0
+  forPod(pod, view) {
+    const isSoft = ({ effect }: Taint): boolean => effect === 'PreferNoSchedule'
+    if (!view.nodes.some((node) => node.taints.some(isSoft))) return undefined
     const relevant = pod.tolerations.filter((t) => !t.effect || t.effect === 'PreferNoSchedule')
-    return node.taints.filter(
-      (taint) =>
-        taint.effect === 'PreferNoSchedule' && !relevant.some((each) => tolerates(each, taint)),
-    ).length
+    return (node) =>
+      node.taints.filter(
+        (taint) => isSoft(taint) && !relevant.some((each) => tolerates(each, taint)),
+      ).length
   },
 }

@@ -10,11 +10,9 @@ export function unschedulable(dialect: Dialect): FilterPlugin {
   const taint = { key: labelKey(dialect, 'node', 'unschedulable'), effect: 'NoSchedule' }
   return {
     name: 'NodeUnschedulable',
-    filter(pod, node) {
-      if (!node.isUnschedulable) return undefined
-      return pod.tolerations.some((toleration) => tolerates(toleration, taint))
-        ? undefined
-        : rejection
+    forPod({ tolerations }) {
+      if (tolerations.some((toleration) => tolerates(toleration, taint))) return undefined
+      return (node) => (node.isUnschedulable ? rejection : undefined)
     },
   }
 }
