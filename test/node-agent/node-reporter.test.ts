@@ -75,6 +75,19 @@ test('[NODE-014] a change that is known is reported at once, others at the next 
   expect(reports()).toBe(3)
 })
 
+test('a status that somebody else changed is reported again', async () => {
+  const { server, resources, reporter, reports } = await start()
+  const unknown = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]
+  reporter.seen({ conditions: unknown })
+  reporter.wake()
+  await settle()
+  expect(reports()).toBe(2)
+  const ready = server
+    .peek<Node>(resources.nodes, 'n1')
+    ?.status?.conditions?.find(({ type }) => type === 'Ready')
+  expect(ready?.status).toBe('True')
+})
+
 test('a report that fails is tried again', async () => {
   const { clock, server, state, reporter, reports } = await start()
   const unreact = server.react('patch', 'nodes/status', () => {

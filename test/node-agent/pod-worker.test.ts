@@ -55,6 +55,21 @@ describe('a plain pod', () => {
     expect(run.statuses).toHaveLength(2)
   })
 
+  test('whose conditions somebody else changed is reported again', async () => {
+    const run = await runPod(pod('web'))
+    await run.change((changed) => {
+      changed.status = structuredClone(run.last)
+    })
+    expect(run.statuses).toHaveLength(1)
+    await run.change(({ status }) => {
+      for (const condition of status?.conditions ?? []) {
+        if (condition.type === 'Ready') condition.status = 'False'
+      }
+    })
+    expect(run.statuses).toHaveLength(2)
+    expect(conditionOf(run.last, 'Ready')).toBe('True')
+  })
+
   test('on the host network has the address of the node', async () => {
     const run = await runPod(pod('host', { hostNetwork: true }))
     expect(run.last.podIP).toBe('127.0.0.1')
