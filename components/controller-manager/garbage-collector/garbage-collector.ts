@@ -1,0 +1,128 @@
+/** Deletes what nobody owns any more (upstream: pkg/controller/garbagecollector). */
+import { apiGroup } from '../../api/dialect.ts'
+import type { Dialect } from '../../api/dialect.ts'
+import { runController } from '../../client/controller.ts'
+import { createDiscovery } from '../../client/server-resources.ts'
+import type { Discover, ServerResources } from '../../client/server-resources.ts'
+import { createWorkQueue } from '../../client/work-queue.ts'
+import { messageOf } from '../../component-base/log.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import { apiVersionOf } from '../../machinery/resource.ts'
+import { createAbsentOwners } from './absent-owners.ts'
+import { createCollector } from './collect.ts'
+import { OwnerGraph } from './graph.ts'
+import { createMonitors } from './monitors.ts'
+import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+
+/** How often new and vanished resources are looked for, as upstream. */
+const discoveryPeriodMs = 30_000
+/** While no discovery has succeeded yet. */
+const firstDiscoveryRetryMs = 1000
+
+/** Those whose objects take part: events own nothing, and are too many. Pure. */
+export function collectable(found: ServerResources, dialect: Dialect): Resource[] {
+  const verbs = ['delete', 'list', 'watch'] as const
+  const eventGroups = ['', apiGroup(dialect, 'events')]
+  return found.preferred.filter(
+    ({ group, plural, verbs: served }) =>
+      !(plural === 'events' && eventGroups.includes(group)) &&
+      verbs.every((verb) => served.includes(verb)),
+  )
+}
+
+/** Runs until `signal` aborts. */
+export async function runGarbageCollector(
+  discover: Discover,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, informers, dialect, clock, log, recorder, options } = context
+  const toDelete = createWorkQueue({ clock })
+  const toOrphan = createWorkQueue({ clock })
+  const absentOwners = createAbsentOwners()
+  const graph = new OwnerGraph({
+    attemptToDelete: (uid) => toDelete.add(uid),
+    attemptToOrphan: (uid) => toOrphan.add(uid),
+    onAbsent: (vertex) => absentOwners.add(vertex, vertex.namespace),
+  })
+  const monitors = createMonitors({ client, graph, clock, log }, signal)
+  let kinds: ReadonlyMap<string, Resource> = new Map()
+  const collector = createCollector({
+    client,
+    graph,
+    absentOwners,
+    recorder,
+    resourceOf: (apiVersion, kind) => kinds.get(`${apiVersion}|${kind}`),
+    attemptToDelete: (uid) => toDelete.add(uid),
+  })
+
+  const learn = async (): Promise<void> => {
+    const found = await discover(signal)
+    kinds = new Map(
+      found.all.map((resource) => [`${apiVersionOf(resource)}|${resource.kind}`, resource]),
+    )
+    // What a failing group serves is not known; what was watched of it stays watched.
+    const kept = monitors.resources.filter((resource) =>
+      found.failed.some((version) => version.startsWith(`${resource.group}/`)),
+    )
+    monitors.watch([...collectable(found, dialect), ...kept])
+  }
+  const keepLearning = async (started: () => void): Promise<void> => {
+    let hasLearned = false
+    try {
+      // The controllers that run workloads come first.
+      await Promise.race([informers.ready(), clock.sleep(discoveryPeriodMs, signal)])
+      while (!signal.aborted) {
+        try {
+          await learn()
+          hasLearned = true
+          started()
+        } catch (error) {
+          signal.throwIfAborted()
+          log.warn('resources not discovered; trying again', { why: messageOf(error) })
+        }
+        await clock.sleep(hasLearned ? discoveryPeriodMs : firstDiscoveryRetryMs, signal)
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  const { promise: hasStarted, resolve: started } = Promise.withResolvers<void>()
+  signal.addEventListener('abort', () => started(), { once: true })
+  /** A graph with gaps would take an owner with unseen dependents for one without any. */
+  const isComplete = async (): Promise<boolean> => {
+    await hasStarted
+    await monitors.synced()
+    return !signal.aborted
+  }
+  const worker = (name: string, queue: typeof toDelete, act: typeof collector.attemptToDelete) =>
+    runController(
+      {
+        name,
+        informers: [],
+        reconcile: async (uid) => ((await isComplete()) ? act(uid) : undefined),
+        workers: options['concurrent-gc-syncs'],
+        queue,
+        clock,
+        log,
+      },
+      signal,
+    )
+  await Promise.all([
+    keepLearning(started),
+    worker('garbage-collector-controller', toDelete, (uid) => collector.attemptToDelete(uid)),
+    worker('garbage-collector-controller', toOrphan, (uid) => collector.attemptToOrphan(uid)),
+  ])
+  await monitors.stopped()
+}
+
+export const garbageCollector: ControllerEntry = {
+  name: 'garbage-collector-controller',
+  aliases: ['garbagecollector'],
+  defaultOn: true,
+  start: async (context, signal) => {
+    if (!context.options['enable-garbage-collector']) return
+    await runGarbageCollector(createDiscovery(context.client), context, signal)
+  },
+}

@@ -1,0 +1,308 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { DeleteOptions } from '../../../components/client/resource-client.ts'
+import { runGarbageCollector } from '../../../components/controller-manager/garbage-collector/garbage-collector.ts'
+import type { KubeObject, OwnerReference } from '../../../components/machinery/object.ts'
+import type { Resource } from '../../../components/machinery/resource.ts'
+import { StatusError } from '../../../components/machinery/status-error.ts'
+import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
+import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
+import { staticResources } from '../../support/static-discovery.ts'
+
+let harness: ReconcilerHarness
+afterEach(async () => {
+  await harness.stop()
+  expect(harness.complaints.filter((text) => text.startsWith('error'))).toEqual([])
+})
+
+const collector = {
+  start: (context: ReconcilerHarness['context'], signal: AbortSignal) =>
+    runGarbageCollector(() => Promise.resolve(staticResources(context.dialect)), context, signal),
+}
+
+function setUp(): void {
+  harness = createReconcilerHarness()
+}
+async function start(): Promise<void> {
+  await harness.start(collector)
+  await harness.step(1000)
+}
+
+function ownedBy(owner: KubeObject, more: Partial<OwnerReference> = {}): OwnerReference {
+  const { apiVersion = '', kind = '', metadata } = owner
+  return { apiVersion, kind, name: metadata.name ?? '', uid: metadata.uid ?? '', ...more }
+}
+
+function put(
+  resource: Resource,
+  name: string,
+  owners: readonly OwnerReference[] = [],
+  metadata: KubeObject['metadata'] = {},
+): KubeObject {
+  return harness.cluster.seed(resource, {
+    metadata: {
+      name,
+      ...(resource.namespaced ? { namespace: 'default' } : {}),
+      ...(owners.length === 0 ? {} : { ownerReferences: [...owners] }),
+      ...metadata,
+    },
+  })
+}
+
+async function remove(
+  resource: Resource,
+  name: string,
+  propagationPolicy: NonNullable<DeleteOptions['propagationPolicy']> = 'Background',
+): Promise<void> {
+  const ref = { namespace: resource.namespaced ? 'default' : '', name }
+  await harness.cluster.client().resource(resource).delete(ref, { propagationPolicy })
+  await harness.step(1000)
+}
+
+const names = (resource: Resource): (string | undefined)[] =>
+  harness.cluster.all(resource).map(({ metadata }) => metadata.name)
+
+describe('garbage-collector-controller', () => {
+  it('background: what the owner leaves behind goes after it, all the way down', async () => {
+    setUp()
+    const { deployments, replicaSets, pods } = harness.resources
+    const web = put(deployments, 'web')
+    const set = put(replicaSets, 'web-1', [ownedBy(web)])
+    put(pods, 'a', [ownedBy(set)])
+    put(pods, 'b', [ownedBy(set)])
+    put(pods, 'free')
+    await start()
+    expect(harness.cluster.writes).toEqual([])
+    await remove(deployments, 'web')
+    expect(names(replicaSets)).toEqual([])
+    expect(names(pods)).toEqual(['free'])
+  })
+
+  it('what lost its owner while nobody looked goes when the collector starts', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const gone = {
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: 'gone', uid: 'no-such-uid' },
+    }
+    put(replicaSets, 'gone')
+    put(pods, 'of-another-with-that-name', [ownedBy(gone)])
+    await start()
+    expect(names(pods)).toEqual([])
+    expect(names(replicaSets)).toEqual(['gone'])
+  })
+
+  it('a new object whose owner is gone already goes too', async () => {
+    setUp()
+    await start()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web')
+    await remove(replicaSets, 'web')
+    put(pods, 'late', [ownedBy(set)])
+    await harness.step(1000)
+    expect(names(pods)).toEqual([])
+  })
+
+  it('foreground: the owner goes after the dependents that block it', async () => {
+    setUp()
+    const { deployments, replicaSets, pods } = harness.resources
+    const web = put(deployments, 'web')
+    const set = put(replicaSets, 'web-1', [ownedBy(web, { blockOwnerDeletion: true })])
+    put(pods, 'a', [ownedBy(set, { blockOwnerDeletion: true })], { finalizers: ['agent'] })
+    put(pods, 'b', [ownedBy(set, { blockOwnerDeletion: true })])
+    await start()
+    await remove(deployments, 'web', 'Foreground')
+    expect(names(pods)).toEqual(['a'])
+    expect(names(replicaSets)).toEqual(['web-1'])
+    expect(names(deployments)).toEqual(['web'])
+    harness.cluster.change(pods, 'default/a', (pod) => {
+      delete pod.metadata.finalizers
+    })
+    await harness.step(1000)
+    expect(names(replicaSets)).toEqual([])
+    expect(names(deployments)).toEqual([])
+  })
+
+  it('foreground does not wait for dependents that do not block', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web')
+    put(pods, 'a', [ownedBy(set)], { finalizers: ['agent'] })
+    await start()
+    await remove(replicaSets, 'web', 'Foreground')
+    expect(names(replicaSets)).toEqual([])
+    expect(names(pods)).toEqual(['a'])
+    expect(harness.cluster.peek(pods, 'default/a')?.metadata.deletionTimestamp).toBeDefined()
+  })
+
+  it('orphan: the dependents stay, without their reference', async () => {
+    setUp()
+    const { replicaSets, pods, configMaps } = harness.resources
+    const set = put(replicaSets, 'web')
+    const other = put(configMaps, 'other')
+    put(pods, 'a', [ownedBy(set, { controller: true })])
+    put(pods, 'b', [ownedBy(set), ownedBy(other)])
+    await start()
+    await remove(replicaSets, 'web', 'Orphan')
+    expect(names(replicaSets)).toEqual([])
+    expect(names(pods)).toEqual(['a', 'b'])
+    const owners = harness.cluster.all(pods).map(({ metadata }) => metadata.ownerReferences)
+    expect(owners).toEqual([[], [ownedBy(other)]])
+  })
+
+  it('an object with one owner left stays, and loses the reference to the other', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const one = put(replicaSets, 'one')
+    const two = put(replicaSets, 'two')
+    put(pods, 'shared', [ownedBy(one), ownedBy(two)])
+    await start()
+    await remove(replicaSets, 'one')
+    expect(harness.cluster.peek(pods, 'default/shared')?.metadata.ownerReferences).toEqual([
+      ownedBy(two),
+    ])
+    await remove(replicaSets, 'two')
+    expect(names(pods)).toEqual([])
+  })
+
+  it('an object in two worlds: one owner waits for it, another keeps it', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const one = put(replicaSets, 'one')
+    const two = put(replicaSets, 'two')
+    put(pods, 'shared', [ownedBy(one, { blockOwnerDeletion: true }), ownedBy(two)])
+    await start()
+    await remove(replicaSets, 'one', 'Foreground')
+    expect(names(replicaSets)).toEqual(['two'])
+    expect(harness.cluster.peek(pods, 'default/shared')?.metadata.ownerReferences).toEqual([
+      ownedBy(two),
+    ])
+  })
+
+  it('a circle deleted in the foreground does not wait for itself', async () => {
+    setUp()
+    const { configMaps } = harness.resources
+    const block = { blockOwnerDeletion: true }
+    const a = put(configMaps, 'a')
+    const b = put(configMaps, 'b', [ownedBy(a, block)])
+    harness.cluster.change(configMaps, 'default/a', (object) => {
+      object.metadata.ownerReferences = [ownedBy(b, block)]
+    })
+    await start()
+    await remove(configMaps, 'a', 'Foreground')
+    await harness.step(10_000)
+    expect(names(configMaps)).toEqual([])
+  })
+
+  it('cluster-scoped owners keep namespaced and cluster-scoped dependents', async () => {
+    setUp()
+    const { clusterRoles, clusterRoleBindings, pods } = harness.resources
+    const role = put(clusterRoles, 'role')
+    put(clusterRoleBindings, 'binding', [ownedBy(role)])
+    put(pods, 'a', [ownedBy(role)])
+    await start()
+    expect(names(pods)).toEqual(['a'])
+    await remove(clusterRoles, 'role')
+    expect(names(pods)).toEqual([])
+    expect(names(clusterRoleBindings)).toEqual([])
+  })
+
+  it('an owner in another namespace does not count, and an event says so', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const far = harness.cluster.seed<KubeObject>(replicaSets, {
+      metadata: { name: 'far', namespace: 'other' },
+    })
+    put(pods, 'astray', [ownedBy(far)])
+    harness.cluster.seed(pods, {
+      metadata: { name: 'right', namespace: 'other', ownerReferences: [ownedBy(far)] },
+    })
+    await start()
+    expect(names(pods)).toEqual(['right'])
+    expect(harness.events).toEqual([
+      `Warning OwnerRefInvalidNamespace Pod default/astray: ownerRef [apps/v1/ReplicaSet, namespace: default, name: far, uid: ${far.metadata.uid}] does not exist in namespace "default"`,
+    ])
+  })
+
+  it('a cluster-scoped object that names a namespaced owner is left alone', async () => {
+    setUp()
+    const { configMaps, clusterRoles } = harness.resources
+    const owner = put(configMaps, 'owner')
+    put(clusterRoles, 'odd', [ownedBy(owner)])
+    await start()
+    await remove(configMaps, 'owner')
+    expect(names(clusterRoles)).toEqual(['odd'])
+  })
+
+  it('an owner of a kind nobody serves keeps its dependents', async () => {
+    setUp()
+    const { pods } = harness.resources
+    put(pods, 'a', [{ apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'u' }])
+    await start()
+    await harness.step(120_000)
+    expect(names(pods)).toEqual(['a'])
+  })
+
+  it('deletes nothing while it cannot ask the server about an owner', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const gone = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone', uid: 'gone' }
+    put(pods, 'a', [gone])
+    const allow = harness.cluster.react('get', replicaSets.plural, () => {
+      throw new StatusError('InternalError', 'no')
+    })
+    await start()
+    await harness.step(5000)
+    expect(names(pods)).toEqual(['a'])
+    allow()
+    await harness.step(60_000)
+    expect(names(pods)).toEqual([])
+  })
+
+  it('waits for every list before it lets an owner go ahead of its dependents', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web', [], {
+      deletionTimestamp: '2025-01-01T00:00:00Z',
+      finalizers: ['foregroundDeletion'],
+    })
+    put(pods, 'a', [ownedBy(set, { blockOwnerDeletion: true })], { finalizers: ['agent'] })
+    const allow = harness.cluster.react('list', 'pods', () => {
+      throw new StatusError('ServiceUnavailable', 'not now')
+    })
+    await start()
+    await harness.step(10_000)
+    expect(names(replicaSets)).toEqual(['web'])
+    allow()
+    await harness.step(31_000)
+    expect(names(replicaSets)).toEqual(['web'])
+    harness.cluster.change(pods, 'default/a', (pod) => {
+      delete pod.metadata.finalizers
+    })
+    await harness.step(1000)
+    expect(names(replicaSets)).toEqual([])
+  })
+
+  it('orphaning goes on after a restart', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web', [], {
+      deletionTimestamp: '2025-01-01T00:00:00Z',
+      finalizers: ['orphan'],
+    })
+    put(pods, 'a', [ownedBy(set)])
+    await start()
+    expect(names(replicaSets)).toEqual([])
+    expect(harness.cluster.peek(pods, 'default/a')?.metadata.ownerReferences).toEqual([])
+  })
+
+  it('watches what can be owned, and no events', async () => {
+    setUp()
+    await start()
+    const watched = harness.cluster.calls
+      .filter(({ verb }) => verb === 'watch')
+      .map(({ resource }) => resource)
+    expect(watched).toEqual(expect.arrayContaining(['pods', 'clusterroles', 'namespaces']))
+    expect(watched).not.toContain('events')
+  })
+})
