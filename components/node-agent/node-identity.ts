@@ -64,7 +64,8 @@ async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | 
   const own = await readNodeCredential(certDir, clientCredentialFile)
   const connection = await connectionFrom(config)
   const { ca, credentials = {} } = connection
-  const certificate = own ?? splitCredential(`${credentials.cert ?? ''}\n${credentials.key ?? ''}`)
+  const given = [credentials.cert, credentials.key].map((part) => part?.toString() ?? '')
+  const certificate = own ?? splitCredential(given.join('\n'))
   const found = {
     server: options.server ?? connection.server,
     ca: ca?.toString() ?? '',

@@ -173,7 +173,7 @@ async function run(context: Context): Promise<void> {
     await Promise.race([informers.ready(), stopped])
     if (whole.aborted) return
     isSynced = true
-    context.ready({ ...(at === undefined ? {} : { port: at.port }) })
+    context.ready(at === undefined ? {} : { port: at.port })
     await lead(whole)
   }
   parts.push(work())

@@ -145,7 +145,7 @@ export class SchedulingQueue {
   changed(change: ClusterChange): void {
     const helped = this.#helpedBy.get(change)
     if (helped === undefined) return
-    for (const pod of [...helped]) this.#release(pod)
+    for (const pod of helped) this.#release(pod)
   }
 
   /** Back-off doubles with the attempts: 1 s, 2 s, 4 s, 8 s, 10 s, 10 s ... */
