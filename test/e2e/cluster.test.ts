@@ -1,0 +1,164 @@
+/** The command on real processes: up, what it leaves when it fails, being killed in every way, and down. */
+import { readdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { createSkiff } from './command.ts'
+import type { Skiff } from './command.ts'
+
+interface Status {
+  readonly ready: boolean
+  readonly server: string
+  readonly components: { name: string; state: string; pid: number; restarts: number }[]
+  readonly nodes: Record<string, string>
+}
+
+async function statusOf(skiff: Skiff): Promise<Status> {
+  return JSON.parse((await skiff.run('status', '-o', 'json')).stdout) as Status
+}
+
+test('up ends with exit code 0, three Ready nodes and what to type next; down leaves nothing', async () => {
+  const skiff = createSkiff()
+  const up = await skiff.run('up')
+  expect(up.stderr).toMatch(/✓ api-server .* ready\n/)
+  expect(up.stderr).toMatch(/✓ node-3 .* Ready\n/)
+  expect(up.code).toBe(0)
+  expect(up.stdout).toContain(`export KUBECONFIG=${skiff.home}/skiff/clusters/default/kubeconfig`)
+  expect(up.stdout).toContain('kubectl get nodes')
+
+  const status = await statusOf(skiff)
+  expect(status.ready).toBe(true)
+  expect(status.nodes).toEqual({ 'node-1': 'Ready', 'node-2': 'Ready', 'node-3': 'Ready' })
+  // One process per component and node, and the supervisor; none shows a secret.
+  const processes = skiff.processes()
+  expect(processes).toHaveLength(7)
+  expect(processes.map(({ command }) => command).join()).not.toMatch(/[a-z0-9]{6}\.[a-z0-9]{16}/)
+
+  const again = await skiff.run('up')
+  expect(again.code).toBe(4)
+  expect(again.stderr).toContain('cluster "default" is running already')
+
+  expect(await skiff.run('down')).toMatchObject({ code: 0, stdout: 'Cluster "default" is gone\n' })
+  expect(skiff.processes()).toEqual([])
+  expect(readdirSync(skiff.home)).toEqual([])
+})
+
+test('every process survives kill -9: it comes back, and the nodes are Ready', async () => {
+  const skiff = createSkiff()
+  await skiff.run('up', '--nodes', '1')
+  const before = await statusOf(skiff)
+  expect(before.components.map(({ name }) => name)).toEqual([
+    'api-server',
+    'controller-manager',
+    'scheduler',
+    'node-1',
+  ])
+  for (const { pid } of before.components) process.kill(pid, 'SIGKILL')
+  await expect
+    .poll(
+      async () =>
+        (await statusOf(skiff)).components.map(({ state, restarts }) => [state, restarts]),
+      {
+        timeout: 20_000,
+      },
+    )
+    .toEqual(before.components.map(() => ['ready', 1]))
+  await expect
+    .poll(async () => (await statusOf(skiff)).nodes, { timeout: 20_000 })
+    .toEqual({
+      'node-1': 'Ready',
+    })
+  expect((await statusOf(skiff)).server).toBe(before.server)
+})
+
+test('after kill -9 of the supervisor down leaves nothing', async () => {
+  const skiff = createSkiff()
+  await skiff.run('up', '--nodes', '1')
+  const supervisor = skiff.processes().find(({ command }) => command.includes('supervisor.js'))
+  process.kill(supervisor?.pid ?? 0, 'SIGKILL')
+  await expect.poll(() => skiff.processes().length).toBe(4)
+  expect((await skiff.run('status')).code).toBe(5)
+  expect((await skiff.run('down')).code).toBe(0)
+  expect(skiff.processes()).toEqual([])
+  expect(readdirSync(skiff.home)).toEqual([])
+})
+
+test('a cluster that was left goes on with its data, its port and its nodes', async () => {
+  const skiff = createSkiff()
+  await skiff.run('up', '--nodes', '1')
+  const { server } = await statusOf(skiff)
+  await skiff.run('token', 'create', '--description', 'a thing to find again')
+  expect((await skiff.run('down', '--keep-data')).code).toBe(0)
+  expect(skiff.processes()).toEqual([])
+  expect((await skiff.run('up')).code).toBe(0)
+  expect((await statusOf(skiff)).server).toBe(server)
+  expect((await skiff.run('token', 'list')).stdout).toContain('a thing to find again')
+})
+
+test('nodes are added, removed and listed; tokens are made and deleted', async () => {
+  const skiff = createSkiff()
+  await skiff.run('up', '--nodes', '0')
+  expect((await skiff.run('node', 'add')).stdout).toMatch(/^node-1 Ready after /)
+  expect((await skiff.run('node', 'add', 'crowd', '--simulated', '5')).stdout).toMatch(
+    /^5 nodes Ready/,
+  )
+  const list = await skiff.run('node', 'list')
+  expect(list.stdout).toMatch(/^crowd-4 +ready +True$/m)
+  expect((await skiff.run('node', 'remove', 'node-1')).code).toBe(0)
+  expect((await skiff.run('node', 'list')).stdout).not.toContain('node-1')
+  expect((await skiff.run('node', 'remove', 'node-1')).code).toBe(3)
+
+  const token = (await skiff.run('token', 'create', '--ttl', '1h')).stdout.trim()
+  expect(token).toMatch(/^[a-z0-9]{6}\.[a-z0-9]{16}$/)
+  const id = token.slice(0, 6)
+  expect((await skiff.run('token', 'list')).stdout).toContain(id)
+  expect((await skiff.run('token', 'delete', id)).code).toBe(0)
+  expect((await skiff.run('token', 'delete', id)).code).toBe(3)
+})
+
+test('Ctrl-C during up undoes it', async () => {
+  const skiff = createSkiff()
+  const up = await skiff.interrupt('api-server', 'SIGINT', 'up')
+  expect(up.code).toBe(130)
+  expect(up.stderr).toContain('interrupted\n')
+  expect(skiff.processes()).toEqual([])
+  expect(readdirSync(skiff.home)).toEqual([])
+})
+
+test('a port in use is one line and a hint; nothing is left', async () => {
+  const skiff = createSkiff()
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const up = await skiff.run('up', '--port', String(port))
+  server.close()
+  expect(up.code).toBe(1)
+  expect(up.stderr).toBe(
+    `error: port ${port} on 127.0.0.1 is in use\n` +
+      'hint: choose another one with --port, or leave --port out to get a free one\n',
+  )
+  expect(readdirSync(skiff.home)).toEqual([])
+})
+
+test('a component that cannot start is named with its last lines; nothing is left', async () => {
+  const skiff = createSkiff()
+  const up = await skiff.run('up', '--set', 'controller-manager.no-such-flag=1')
+  expect(up.code).toBe(1)
+  expect(up.stderr).toContain('error: controller-manager exited with code 2 before it was ready\n')
+  expect(up.stderr).toContain('unknown flag --no-such-flag')
+  expect(skiff.processes()).toEqual([])
+  expect(readdirSync(skiff.home)).toEqual([])
+})
+
+test('the svc dialect comes up too', async () => {
+  const skiff = createSkiff()
+  expect((await skiff.run('up', '--nodes', '1', '--dialect', 'svc')).code).toBe(0)
+  const { kubeconfig } = JSON.parse(
+    (await skiff.run('kubeconfig', '-o', 'json')).stdout.replace(/^/, '{"kubeconfig":') + '}',
+  ) as { kubeconfig: { 'current-context': string } }
+  expect(kubeconfig['current-context']).toBe('skiff-default')
+  expect((await skiff.run('certs', 'check')).stdout).toContain(
+    join('nodes', 'node-1', 'pki', 'kubelet-client-current.pem'),
+  )
+})
