@@ -1,0 +1,161 @@
+/** The API server is killed again and again under writers; what it acknowledged is held against what is there. */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { openCluster } from '../../cluster/cluster.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
+import { isStatusError } from '../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { eventually } from '../support/eventually.ts'
+import { createLedger, namespace } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import { killHard, pidOf } from './machine.ts'
+import { createPlace } from './place.ts'
+
+const kills = 20
+const place = createPlace()
+afterAll(() => place[Symbol.asyncDispose]())
+
+async function listConfigMaps({
+  client,
+}: Cluster): Promise<{ items: KubeObject[]; version: number }> {
+  const list = await client.resource(resourcesOf(client.dialect).configMaps).list({ namespace })
+  return { items: list.items, version: Number(list.metadata.resourceVersion) }
+}
+
+/** A watch that goes on where it ended, over restarts of the server. */
+interface Watcher {
+  /** By name: the state that the events amount to. */
+  readonly objects: ReadonlyMap<string, KubeObject>
+  /** resourceVersion of each event, as they came. */
+  readonly versions: readonly number[]
+  /** How often it had to list again: the history it asked for was gone. */
+  readonly relists: number
+  readonly ended: Promise<void>
+}
+
+function watchConfigMaps(client: Cluster['client'], ledger: Ledger, signal: AbortSignal): Watcher {
+  const configMaps = client.resource(resourcesOf(client.dialect).configMaps)
+  const objects = new Map<string, KubeObject>()
+  const versions: number[] = []
+  let resourceVersion = ''
+  const watcher = { objects, versions, relists: -1, ended: Promise.resolve() }
+  const round = async (): Promise<void> => {
+    if (resourceVersion === '') {
+      const list = await configMaps.list({ namespace }, signal)
+      watcher.relists += 1
+      objects.clear()
+      for (const item of list.items) objects.set(item.metadata.name ?? '', item)
+      resourceVersion = list.metadata.resourceVersion ?? ''
+    }
+    for await (const event of configMaps.watch({ namespace, resourceVersion }, signal)) {
+      const { name = '' } = event.object.metadata
+      resourceVersion = event.object.metadata.resourceVersion ?? ''
+      versions.push(Number(resourceVersion))
+      ledger.sawVersion(resourceVersion)
+      if (event.type === 'DELETED') objects.delete(name)
+      else objects.set(name, event.object)
+    }
+  }
+  const run = async (): Promise<void> => {
+    while (!signal.aborted) {
+      try {
+        await round()
+      } catch (error) {
+        if (signal.aborted) return
+        if (isStatusError(error, 'Expired', 'Gone')) resourceVersion = ''
+        else if (!(error instanceof ConnectionError)) throw error
+        await delay(10)
+      }
+    }
+  }
+  watcher.ended = run()
+  watcher.ended.catch(() => {}) // awaited at the end
+  return watcher
+}
+
+/** Kills the API server once some more writes were acknowledged; every fifth time also the next one while it starts. */
+async function killOnce(cluster: Cluster, ledger: Ledger, round: number): Promise<void> {
+  const enough = ledger.counts.acknowledged + 20 + 17 * (round % 7)
+  await eventually(() => expect(ledger.counts.acknowledged).toBeGreaterThan(enough), 10_000)
+  const pid = await pidOf(cluster, 'api-server')
+  await killHard(pid)
+  if (round % 5 !== 0) return
+  const next = await eventually(async () => {
+    const starting = await pidOf(cluster, 'api-server')
+    expect(starting).not.toBe(pid)
+    return starting
+  })
+  await delay(30 * (round % 4))
+  await killHard(next)
+}
+
+test(`over ${kills} kills of the API server under concurrent writers nothing acknowledged is lost, nothing deleted comes back, and no resourceVersion goes backwards`, async () => {
+  const cluster = await place.up('lab', ['--nodes', '1'])
+  const ledger = createLedger()
+  const clients = [cluster.client, cluster.clientAs('admin'), cluster.clientAs('admin')]
+  const watching = new AbortController()
+  const watcher = watchConfigMaps(cluster.clientAs('admin'), ledger, watching.signal)
+  const stop = new AbortController()
+  const writers = clients.flatMap((client, connection) =>
+    Array.from({ length: 5 }, (_, index) =>
+      ledger.write(client, `writer-${connection}-${index}`, stop.signal),
+    ),
+  )
+  const writing = Promise.all(writers)
+  const killing = async (): Promise<void> => {
+    for (let round = 1; round <= kills; round += 1) await killOnce(cluster, ledger, round)
+  }
+  try {
+    await Promise.race([killing(), writing])
+  } finally {
+    stop.abort()
+  }
+  await writing
+  expect(ledger.counts.acknowledged).toBeGreaterThan(1000)
+  expect(ledger.counts.deleted).toBeGreaterThan(100)
+  expect(ledger.counts.unknown).toBeGreaterThan(kills)
+
+  const { items, version } = await listConfigMaps(cluster)
+  expect(ledger.contradictions(items)).toEqual([])
+  expect(version).toBeGreaterThanOrEqual(Math.max(...ledger.acknowledgedVersions))
+
+  // The watch has seen every write once, in order, over all restarts, and arrives at the same state.
+  const newest = Math.max(...items.map((item) => Number(item.metadata.resourceVersion)))
+  await eventually(() => expect(watcher.versions.at(-1)).toBeGreaterThanOrEqual(newest))
+  watching.abort()
+  await watcher.ended
+  expect(watcher.relists).toBe(0)
+  expect(
+    watcher.versions.filter((one, index) => one <= (watcher.versions[index - 1] ?? 0)),
+  ).toEqual([])
+  const seen = new Set(watcher.versions)
+  expect([...ledger.acknowledgedVersions].filter((one) => !seen.has(one))).toEqual([])
+  const states = (all: Iterable<KubeObject>) =>
+    [...all].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).toSorted()
+  expect(states(watcher.objects.values())).toEqual(states(items))
+
+  await cluster.waitForNodes(cluster.config.nodes, { waitMs: 10_000 })
+  const { components } = await cluster.control.call('status', {})
+  const restarts = Object.fromEntries(components.map((one) => [one.name, one.restarts]))
+  expect(restarts).toEqual({
+    'api-server': kills + 4,
+    'controller-manager': 0,
+    scheduler: 0,
+    'node-1': 0,
+  })
+
+  const stopped = await place.run(['down', '--keep-data', '--name', 'lab'])
+  expect(stopped).toMatchObject({ code: 0 })
+  const database = new DatabaseSync(join(cluster.paths.dir, 'state.db'), { readOnly: true })
+  expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  database.close()
+  await place.up('lab')
+  const resumed = await openCluster({ name: 'lab', stateRoot: place.stateRoot })
+  const after = await listConfigMaps(resumed)
+  resumed.disconnect()
+  expect(states(after.items)).toEqual(states(items))
+}, 60_000)

@@ -1,0 +1,160 @@
+/** The processes of a cluster: which there are, that each survives SIGKILL, and that nothing is left when the cluster has gone. */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { observe } from '../../cluster/observe.ts'
+import { identify, isAlive, processesMarked } from '../../cluster/process-identity.ts'
+import { lockHolder } from '../../cluster/state-dir.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import { eventually } from '../support/eventually.ts'
+import { killHard, listeningAddresses, pidOf, tcpListeners } from './machine.ts'
+import { createPlace } from './place.ts'
+
+const components = ['api-server', 'controller-manager', 'scheduler', 'node-1', 'node-2', 'node-3']
+/** As upstream's, but for the time: a lease that its dead holder cannot give back is waited for. */
+const quickElection = ['controller-manager', 'scheduler'].flatMap((name) => [
+  ...['--set', `${name}.leader-elect-lease-duration=2s`],
+  ...['--set', `${name}.leader-elect-renew-deadline=1s`],
+  ...['--set', `${name}.leader-elect-retry-period=200ms`],
+])
+
+const place = createPlace()
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await place.up('lab', quickElection)
+})
+afterAll(() => place[Symbol.asyncDispose]())
+
+function deployment(name: string): KubeObject {
+  const labels = { app: name }
+  return {
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { containers: [{ name: 'main', image: 'example.com/app:1' }] },
+      },
+    },
+  }
+}
+
+/** Creates a deployment and resolves when all its replicas are available. */
+async function rollOut(name: string): Promise<void> {
+  const { client } = cluster
+  const deployments = client.resource(resourcesOf(client.dialect).deployments)
+  await deployments.create(deployment(name))
+  const signal = AbortSignal.timeout(15_000)
+  const selection = { namespace: 'default', fieldSelector: `metadata.name=${name}` }
+  await observe({ client: deployments, clock: client.clock, signal, ...selection }, (objects) => {
+    const status = objects.get(`default/${name}`)?.['status'] as { availableReplicas?: number }
+    return status?.availableReplicas === 3 ? true : undefined
+  })
+}
+
+/** Everything that runs for the cluster, supervisor included, and where it listens. */
+function inventory(): { pids: number[]; addresses: string[] } {
+  const pids = processesMarked(cluster.config.id).map(({ pid }) => pid)
+  return { pids, addresses: pids.flatMap(listeningAddresses) }
+}
+
+function expectNothingLeft(before: ReturnType<typeof inventory>): void {
+  expect(before.pids.filter((pid) => identify(pid) !== undefined)).toEqual([])
+  expect(processesMarked(cluster.config.id)).toEqual([])
+  const listening = new Set(tcpListeners().map(({ address }) => address))
+  expect(before.addresses.filter((address) => listening.has(address))).toEqual([])
+  expect(place.leftovers()).toEqual([])
+}
+
+test('ps shows one process per component and per node, and no argument is a secret', async () => {
+  const listed = execFileSync('ps', ['-eww', '-o', 'pid=,args='], { encoding: 'utf8' })
+  const ours = listed.split('\n').filter((line) => line.includes(cluster.paths.dir))
+  const programs = ours.map((line) => /\/dist\/([a-z-]+)\.js /.exec(line)?.[1] ?? line)
+  expect(programs.toSorted()).toEqual(
+    [
+      ...['supervisor', 'api-server', 'controller-manager', 'scheduler'],
+      ...Array.from({ length: 3 }, () => 'node-agent'),
+    ].toSorted(),
+  )
+  for (const node of ['node-1', 'node-2', 'node-3']) {
+    expect(ours.filter((line) => line.includes(`--node-name=${node} `))).toHaveLength(1)
+  }
+  expect(ours.join('\n')).not.toMatch(/[a-z0-9]{6}\.[a-z0-9]{16}\b/)
+  expect(processesMarked(cluster.config.id)).toHaveLength(ours.length)
+})
+
+test.each(['api-server', 'controller-manager', 'scheduler', 'node-2'])(
+  'after kill -9 of %s it runs again, all nodes are Ready, and a deployment rolls out',
+  async (name) => {
+    const others = components.filter((one) => one !== name)
+    const othersBefore = await Promise.all(others.map((one) => pidOf(cluster, one)))
+    const pid = await pidOf(cluster, name)
+    await killHard(pid)
+    await eventually(async () => {
+      const { components: all } = await cluster.control.call('status', {})
+      const one = all.find((component) => component.name === name)
+      expect(one).toMatchObject({ state: 'ready', restarts: 1 })
+      expect(one?.pid).not.toBe(pid)
+    }, 10_000)
+    await cluster.waitForNodes(cluster.config.nodes, { waitMs: 10_000 })
+    await rollOut(`after-${name}`)
+    const status = await place.run(['status', '--name', 'lab'])
+    expect(status).toMatchObject({ code: 0, stderr: '' })
+    expect(await Promise.all(others.map((one) => pidOf(cluster, one)))).toEqual(othersBefore)
+  },
+)
+
+test('after kill -9 of the supervisor the cluster works on, status says so, and up goes on with the data', async () => {
+  const supervisor = lockHolder(cluster.paths)
+  const before = inventory()
+  await killHard(supervisor?.pid ?? -1)
+  await rollOut('unsupervised')
+  const status = await place.run(['status', '--name', 'lab'])
+  expect(status.code).toBe(5)
+  expect(status.stderr).toMatch(
+    /^error: the supervisor of this cluster does not answer\nhint: .+\n$/,
+  )
+
+  cluster.disconnect()
+  cluster = await place.up('lab')
+  expect(before.pids.filter((pid) => identify(pid) !== undefined)).toEqual([])
+  const { client } = cluster
+  const deployments = client.resource(resourcesOf(client.dialect).deployments)
+  const names = (await deployments.list({ namespace: 'default' })).items.map(
+    (one) => one.metadata.name,
+  )
+  expect(names.toSorted()).toEqual([
+    'after-api-server',
+    'after-controller-manager',
+    'after-node-2',
+    'after-scheduler',
+    'unsupervised',
+  ])
+  await rollOut('resumed')
+})
+
+test('after down nothing is left: no process, no port, no file', async () => {
+  const before = inventory()
+  expect(before.pids).toHaveLength(7)
+  expect(before.addresses.length).toBeGreaterThanOrEqual(4) // the API server and three agents
+  const down = await place.run(['down', '--name', 'lab'])
+  expect(down).toMatchObject({ code: 0, stdout: 'Cluster "lab" is gone\n', stderr: '' })
+  expectNothingLeft(before)
+})
+
+test('down after kill -9 of the supervisor, and of it alone, leaves nothing either', async () => {
+  cluster = await place.up('lab', ['--nodes', '1'])
+  const before = inventory()
+  const supervisor = lockHolder(cluster.paths)
+  await killHard(supervisor?.pid ?? -1)
+  const orphans = processesMarked(cluster.config.id)
+  expect(orphans).toHaveLength(4)
+  const down = await place.run(['down', '--name', 'lab'])
+  expect(down).toMatchObject({ code: 0, stdout: 'Cluster "lab" is gone\n' })
+  expect(orphans.filter(isAlive)).toEqual([])
+  expectNothingLeft(before)
+  expect(existsSync(cluster.paths.dir)).toBe(false)
+})
