@@ -1,6 +1,6 @@
 /** Build: one ESM bundle per process into dist/, heavy parts in lazily loaded chunks beside it. `--strict`: every process must be there. */
 import { existsSync } from 'node:fs'
-import { readdir, rm, symlink } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -55,14 +55,6 @@ async function removeStale(written: Set<string>): Promise<void> {
   await Promise.all(stale.map((path) => rm(join(root, path))))
 }
 
-/** npm links the commands of dependencies only; `npx skiff` in a checkout looks for this link. */
-async function linkCommand(): Promise<void> {
-  const link = join(root, 'node_modules/.bin/skiff')
-  if (!existsSync(dirname(link))) return
-  await rm(link, { force: true })
-  await symlink('../../bin/skiff.js', link)
-}
-
 const strict = process.argv.includes('--strict')
 const started = performance.now()
 const written = new Set<string>()
@@ -81,7 +73,6 @@ await Promise.all(
   }),
 )
 await removeStale(written)
-await linkCommand()
 await rm(join(dist, '.compile-cache'), { recursive: true, force: true })
 for (const problem of problems) process.stderr.write(`build: ${problem}\n`)
 process.stdout.write(
