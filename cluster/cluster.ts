@@ -160,29 +160,41 @@ function placeOf(options: Pick<StartClusterOptions, 'name' | 'stateRoot'>): {
   return { name, root: options.stateRoot ?? stateRoot(environment) }
 }
 
+/** Between the look for a free port and its use somebody else may have taken it. */
+function isPortTaken(error: unknown): boolean {
+  return error instanceof ClusterError && error.details.some((line) => line.includes('EADDRINUSE'))
+}
+
+const mostTries = 3
+
 /** Starts a cluster, or one that was left again, and resolves when every node is Ready. What fails is undone. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const { name, root } = placeOf(options)
   const { clock = systemClock, waitMs = defaultWaitMs, onProgress, signal } = options
-  const launched = await launchCluster({
-    ...options,
-    name,
-    stateRoot: root,
-    programs: options.programs ?? builtPrograms(),
-    lifetime: options.lifetime ?? 'detached',
-    clock,
-  })
-  const attachment = { ...launched, clock }
-  const cluster = attach(attachment)
-  try {
-    const { client } = cluster
-    await bringUp(launched, { client, waitMs, tokenTtlMs: defaultTokenTtlMs, onProgress, signal })
-    await dropTokens(launched.config.nodes, attachment)
-    return cluster
-  } catch (error) {
-    cluster.disconnect()
-    await launched.undo()
-    throw error
+  for (let tries = 1; ; tries += 1) {
+    const launched = await launchCluster({
+      ...options,
+      // Asked for no certain port, the next try takes any that is free.
+      port: options.port ?? (tries === 1 ? undefined : 0),
+      name,
+      stateRoot: root,
+      programs: options.programs ?? builtPrograms(),
+      lifetime: options.lifetime ?? 'detached',
+      clock,
+    })
+    const attachment = { ...launched, clock }
+    const cluster = attach(attachment)
+    try {
+      const { client } = cluster
+      await bringUp(launched, { client, waitMs, tokenTtlMs: defaultTokenTtlMs, onProgress, signal })
+      await dropTokens(launched.config.nodes, attachment)
+      return cluster
+    } catch (error) {
+      cluster.disconnect()
+      await launched.undo()
+      const mayTryAgain = options.port === undefined && !launched.resumed && tries < mostTries
+      if (!mayTryAgain || !isPortTaken(error)) throw error
+    }
   }
 }
 

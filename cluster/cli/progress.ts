@@ -94,7 +94,7 @@ export function createProgress(options: {
     update: (name, note) => {
       const line = lineOf(name)
       line.note = note
-      if (line.state === 'done') line.state = 'waiting'
+      line.state = 'waiting'
     },
     done: (name, note) => settle(name, 'done', note),
     failed: (name, note) => settle(name, 'failed', note),

@@ -117,6 +117,18 @@ test('nodes are added, removed and listed; tokens are made and deleted', async (
   expect((await skiff.run('token', 'delete', id)).code).toBe(3)
 })
 
+test('clusters that are started at the same time all get a port of their own', async () => {
+  const skiff = createSkiff()
+  const names = ['one', 'two', 'three']
+  const ups = await Promise.all(
+    names.map((name) => skiff.run('up', '--name', name, '--nodes', '0', '-o', 'json')),
+  )
+  expect(ups.map(({ code }) => code)).toEqual([0, 0, 0])
+  const servers = ups.map(({ stdout }) => (JSON.parse(stdout) as { server: string }).server)
+  expect(new Set(servers).size).toBe(3)
+  expect((await skiff.run('status', '--all')).stdout.match(/ running /g)).toHaveLength(3)
+})
+
 test('Ctrl-C during up undoes it', async () => {
   const skiff = createSkiff()
   const up = await skiff.interrupt('api-server', 'SIGINT', 'up')
