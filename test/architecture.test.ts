@@ -65,7 +65,12 @@ const wrappers: Record<string, readonly string[]> = {
     'components/node-agent/',
     'components/client/',
   ],
-  'js-yaml': ['components/api-server/yaml.ts', 'components/client/', 'scenarios/engine/', 'cluster/'],
+  'js-yaml': [
+    'components/api-server/yaml.ts',
+    'components/client/',
+    'scenarios/engine/',
+    'cluster/',
+  ],
   execa: ['cluster/'],
   systeminformation: ['components/node-agent/host-info.ts'],
   'tar-stream': ['components/node-agent/'],

@@ -77,7 +77,8 @@ const policies = ['Foreground', 'Background', 'Orphan'] as const
 function seconds(value: unknown, where: string): number | undefined {
   if (value === undefined || value === null || value === '') return undefined
   const number = Number(value)
-  if (!Number.isSafeInteger(number)) throw badRequest(`${where}: invalid value ${String(value)}`)
+  if (!Number.isSafeInteger(number))
+    throw badRequest(`${where}: invalid value ${JSON.stringify(value)}`)
   return number
 }
 

@@ -1,7 +1,8 @@
 /** API objects: frozen plain JSON. Types only describe; nothing here does I/O or knows a clock. */
 
 /** Any JSON value. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type Json =
+  null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** Metadata every stored object carries (spec: "Common object metadata"). */
 export interface ObjectMeta {
