@@ -5,10 +5,11 @@ import { schemaOf } from '../../components/api/schemas.ts'
 import { convert } from '../../components/api-server/registry/conversions.ts'
 import { keepMetadata } from '../../components/api-server/registry/metadata.ts'
 import { strategyOf } from '../../components/api-server/registry/strategies.ts'
+import type { ServiceAllocator } from '../../components/api-server/registry/service-allocator.ts'
 import type { StrategyContext } from '../../components/api-server/registry/strategy.ts'
 import type { UserInfo } from '../../components/api-server/request.ts'
 import { decode } from '../../components/machinery/decode.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import { deepFreeze, type KubeObject } from '../../components/machinery/object.ts'
 import {
   validateObjectMeta,
   validateObjectMetaUpdate,
@@ -34,12 +35,17 @@ type Json = { apiVersion?: string; kind?: string; metadata?: object }
 export interface RunOptions {
   readonly user?: UserInfo
   readonly dialect?: Dialect
+  readonly serviceAllocator?: ServiceAllocator
 }
 
 /** `name` is the resource's in the table of all resources. */
 export function strategyRuns(
   name: Exclude<keyof Resources, 'all' | 'groups'>,
-  { user = { name: 'alice', groups: [] }, dialect = dialects.kubernetes }: RunOptions = {},
+  {
+    user = { name: 'alice', groups: [] },
+    dialect = dialects.kubernetes,
+    serviceAllocator,
+  }: RunOptions = {},
 ): StrategyRuns {
   const resource: Resource = resourcesOf(dialect)[name]
   const strategy = strategyOf(resource)
@@ -49,6 +55,7 @@ export function strategyRuns(
     nowMs,
     user,
     reader: new FakeReader(),
+    serviceAllocator,
     dryRun: false,
     random: () => 0.5,
   }
@@ -78,14 +85,16 @@ export function strategyRuns(
     return stored
   }
 
-  function updated(old: KubeObject, object: unknown, subresource = ''): KubeObject {
+  function updated(before: KubeObject, object: unknown, subresource = ''): KubeObject {
+    // Stored objects are frozen; a strategy that writes to one must fail here too.
+    const old = deepFreeze(structuredClone(before))
     const stored = draft(object)
     stored.metadata.resourceVersion = '7'
     keepMetadata(stored, old)
     const hasStatus = resource.subresources.some((part) => part.name === 'status')
     if (subresource === '' && hasStatus) stored['status'] = old['status']
     const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
-    hooks?.prepareForUpdate?.(stored, structuredClone(old), context)
+    hooks?.prepareForUpdate?.(stored, old, context)
     return stored
   }
 

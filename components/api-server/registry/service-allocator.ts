@@ -66,15 +66,23 @@ class Usage {
   readonly #users = new Map<number, string>()
   readonly #reserved = new Map<number, Reservation>()
 
-  isUsed(offset: number, { draft, nowMs }: AllocationRequest): boolean {
-    if (this.#users.has(offset)) return true
+  isFree(offset: number, nowMs: number): boolean {
+    return !this.#users.has(offset) && this.#reservation(offset, nowMs) === undefined
+  }
+
+  /** Also true for what the same draft, or an earlier attempt at the same Service, has reserved. */
+  isFreeFor(offset: number, { draft, nowMs }: AllocationRequest): boolean {
+    if (this.#users.has(offset)) return false
+    const reservation = this.#reservation(offset, nowMs)
+    if (reservation === undefined || reservation.draft === draft) return true
+    return keyOf(reservation.draft) === keyOf(draft)
+  }
+
+  #reservation(offset: number, nowMs: number): Reservation | undefined {
     const reservation = this.#reserved.get(offset)
-    if (reservation === undefined) return false
-    if (reservation.untilMs <= nowMs) {
-      this.#reserved.delete(offset)
-      return false
-    }
-    return reservation.draft !== draft && keyOf(reservation.draft) !== keyOf(draft)
+    if (reservation === undefined || reservation.untilMs > nowMs) return reservation
+    this.#reserved.delete(offset)
+    return undefined
   }
 
   reserve(offset: number, { draft, nowMs, dryRun }: AllocationRequest): void {
@@ -104,7 +112,7 @@ function freeOffset(usage: Usage, { start, end }: Band, request: AllocationReque
   const first = Math.floor(request.random() * size)
   for (let i = 0; i < size; i += 1) {
     const offset = start + ((first + i) % size)
-    if (!usage.isUsed(offset, request)) return offset
+    if (usage.isFree(offset, request.nowMs)) return offset
   }
   return undefined
 }
@@ -224,7 +232,7 @@ export function createServiceAllocator(options: ServiceAllocatorOptions): Servic
         if (offset === undefined) {
           return `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${clusterIpRange}`
         }
-        if (addresses.isUsed(offset, request)) return inUse
+        if (!addresses.isFreeFor(offset, request)) return inUse
         addresses.reserve(offset, request)
         return undefined
       },
@@ -243,7 +251,7 @@ export function createServiceAllocator(options: ServiceAllocatorOptions): Servic
         if (port < firstPort || port > lastPort) {
           return `provided port is not in the valid range. The range of valid ports is ${nodePortRange}`
         }
-        if (ports.isUsed(port, request)) return portInUse
+        if (!ports.isFreeFor(port, request)) return portInUse
         ports.reserve(port, request)
         return undefined
       },

@@ -111,7 +111,7 @@ function dropUnusedFields(service: Service, spec: ServiceSpec, before: ServiceSp
         if (spec[field] === before[field]) delete spec[field]
       }
     }
-    if (service.status) service.status.loadBalancer = {}
+    if (service.status) service.status = { ...service.status, loadBalancer: {} }
   }
   if (isExternallyAccessible(before) && !isExternallyAccessible(spec)) {
     if (spec.externalTrafficPolicy === before.externalTrafficPolicy) {

@@ -1,0 +1,329 @@
+import { describe, expect, test } from 'vitest'
+import { strategyRuns } from '../../support/strategy-runs.ts'
+
+const container = { name: 'c', image: 'i' }
+const labels = { app: 'x' }
+const template = { metadata: { labels }, spec: { containers: [container] } }
+const selector = { matchLabels: labels }
+
+const deployments = strategyRuns('deployments')
+const replicaSets = strategyRuns('replicaSets')
+const statefulSets = strategyRuns('statefulSets')
+const daemonSets = strategyRuns('daemonSets')
+const controllers = strategyRuns('replicationControllers')
+
+describe('apps/v1', () => {
+  const kinds = [
+    ['Deployment', deployments],
+    ['ReplicaSet', replicaSets],
+    ['StatefulSet', statefulSets],
+    ['DaemonSet', daemonSets],
+  ] as const
+
+  test.each(kinds)('[VER-108] a %s needs a selector, which never changes', (_, runs) => {
+    expect(runs.createFaults({ spec: { template } }).join('\n')).toContain(
+      _ === 'DaemonSet'
+        ? 'spec.template.metadata.labels: Invalid value: map[string]string{"app":"x"}: `selector` does not match template `labels`'
+        : 'spec.selector: Required value',
+    )
+    const old = runs.created({ spec: { selector, template } })
+    const other = { app: 'y' }
+    const changed = {
+      selector: { matchLabels: other },
+      template: { ...template, metadata: { labels: other } },
+    }
+    const faults = runs.updateFaults(old, { spec: { ...(old['spec'] as object), ...changed } })
+    expect(faults).toEqual([
+      _ === 'StatefulSet'
+        ? "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+        : 'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"app":"y"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable',
+    ])
+  })
+
+  test.each(kinds)('a %s with the least passes', (_, runs) => {
+    expect(runs.createFaults({ spec: { selector, template } })).toEqual([])
+  })
+
+  test.each(kinds)('a %s runs Pods that always restart', (_, runs) => {
+    const once = { ...template, spec: { ...template.spec, restartPolicy: 'Never' } }
+    expect(runs.createFaults({ spec: { selector, template: once } })).toEqual([
+      'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
+    ])
+  })
+
+  test.each([
+    ['DaemonSet', daemonSets],
+    ['StatefulSet', statefulSets],
+  ] as const)('[VER-109] a %s is updated by rolling', (_, runs) => {
+    expect(runs.created({ spec: { selector, template } })['spec']).toMatchObject({
+      updateStrategy: { type: 'RollingUpdate' },
+    })
+  })
+
+  test('[VER-110] defaults of a Deployment', () => {
+    expect(deployments.created({ spec: { selector, template } })['spec']).toMatchObject({
+      replicas: 1,
+      progressDeadlineSeconds: 600,
+      revisionHistoryLimit: 10,
+      strategy: {
+        type: 'RollingUpdate',
+        rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' },
+      },
+      template: { spec: { restartPolicy: 'Always', terminationGracePeriodSeconds: 30 } },
+    })
+  })
+})
+
+describe('a Deployment is refused', () => {
+  const with_ = (spec: object) => ({ spec: { selector, template, ...spec } })
+  test.each<[string, object, string[]]>([
+    [
+      'with a negative number of replicas',
+      with_({ replicas: -1 }),
+      ['spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
+    ],
+    [
+      'without labels on its template',
+      with_({ template: { spec: template.spec } }),
+      [
+        'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
+      ],
+    ],
+    [
+      'with no room to roll',
+      with_({ strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 0 } } }),
+      [
+        'spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:0, IntVal:0, StrVal:""}: may not be 0 when `maxSurge` is 0',
+      ],
+    ],
+    [
+      'with more than all unavailable',
+      with_({ strategy: { rollingUpdate: { maxUnavailable: '101%' } } }),
+      [
+        expect.stringMatching(
+          /^spec.strategy.rollingUpdate.maxUnavailable: .*must not be greater than 100%$/,
+        ) as unknown as string,
+      ],
+    ],
+    [
+      'recreated by rolling',
+      with_({ strategy: { type: 'Recreate', rollingUpdate: {} } }),
+      [
+        "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+      ],
+    ],
+    [
+      'with a deadline before it can be ready',
+      with_({ minReadySeconds: 700 }),
+      ['spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds'],
+    ],
+    [
+      'with an operator there is not',
+      with_({ selector: { matchExpressions: [{ key: 'app', operator: 'Near' }] } }),
+      [
+        'spec.selector.matchExpressions[0].operator: Invalid value: "Near": not a valid selector operator',
+        expect.stringMatching(
+          /^spec.selector: Invalid value: .*invalid label selector$/,
+        ) as unknown as string,
+      ],
+    ],
+    [
+      'with a Pod that is none',
+      with_({ template: { metadata: { labels }, spec: { containers: [] } } }),
+      ['spec.template.spec.containers: Required value'],
+    ],
+  ])('%s', (_, deployment, faults) => {
+    expect(deployments.createFaults(deployment)).toEqual(faults)
+  })
+})
+
+test('the status of a new object is the server’s', () => {
+  const spec = { selector, template }
+  expect(deployments.created({ spec, status: { replicas: 5 } })['status']).toEqual({})
+  expect(replicaSets.created({ spec, status: { replicas: 5 } })['status']).toEqual({ replicas: 0 })
+})
+
+test('a status may not count below nothing, nor its parts above the whole', () => {
+  const old = deployments.created({ spec: { selector, template } })
+  const faults = (status: object) =>
+    deployments.updateFaults(old, { spec: old['spec'], status }, 'status')
+  expect(faults({ replicas: 2, readyReplicas: 2 })).toEqual([])
+  expect(faults({ replicas: -1 })).toContain(
+    'status.replicas: Invalid value: -1: must be greater than or equal to 0',
+  )
+  expect(faults({ replicas: 1, readyReplicas: 2 })).toEqual([
+    'status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas',
+  ])
+})
+
+describe('a StatefulSet', () => {
+  test('is named by a label, has its own defaults', () => {
+    const created = statefulSets.created({ spec: { selector, template } })
+    expect(created['spec']).toMatchObject({
+      replicas: 1,
+      podManagementPolicy: 'OrderedReady',
+      revisionHistoryLimit: 10,
+      updateStrategy: { rollingUpdate: { partition: 0 } },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+    })
+    const dotted = { metadata: { name: 'a.b' }, spec: { selector, template } }
+    expect(statefulSets.createFaults(dotted)).toEqual([
+      'metadata.name: Invalid value: "a.b": must not contain dots',
+    ])
+  })
+
+  test('may change replicas and template, not its service', () => {
+    const old = statefulSets.created({ spec: { selector, template, serviceName: 's' } })
+    const spec = old['spec'] as object
+    const other = { ...template, spec: { containers: [{ ...container, image: 'j' }] } }
+    expect(
+      statefulSets.updateFaults(old, { spec: { ...spec, replicas: 3, template: other } }),
+    ).toEqual([])
+    expect(statefulSets.updateFaults(old, { spec: { ...spec, serviceName: 't' } })).toHaveLength(1)
+  })
+})
+
+test('a DaemonSet rolls by surge or by unavailability, not both', () => {
+  const with_ = (rollingUpdate: object) => ({
+    spec: { selector, template, updateStrategy: { rollingUpdate } },
+  })
+  expect(daemonSets.createFaults(with_({ maxUnavailable: 0, maxSurge: 1 }))).toEqual([])
+  expect(daemonSets.createFaults(with_({ maxUnavailable: 1, maxSurge: 1 }))).toEqual([
+    'spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:0, IntVal:1, StrVal:""}: may not be set when maxUnavailable is non-zero',
+  ])
+  expect(daemonSets.createFaults(with_({ maxUnavailable: 0 }))).toEqual([
+    'spec.updateStrategy.rollingUpdate.maxUnavailable: Required value: cannot be 0 when maxSurge is 0',
+  ])
+})
+
+test('a ReplicationController takes its selector and labels from its template', () => {
+  expect(controllers.created({ spec: { template } })).toMatchObject({
+    metadata: { labels },
+    spec: { replicas: 1, selector: labels },
+  })
+  expect(controllers.createFaults({ spec: { template } })).toEqual([])
+})
+
+test('a ControllerRevision keeps its data', () => {
+  const revisions = strategyRuns('controllerRevisions')
+  const old = revisions.created({ data: { a: 1 }, revision: 1 })
+  expect(revisions.updateFaults(old, { data: { a: 1 }, revision: 2 })).toEqual([])
+  expect(revisions.updateFaults(old, { data: { a: 2 }, revision: 1 }).join()).toContain(
+    'field is immutable',
+  )
+})
+
+describe('a Job', () => {
+  const jobs = strategyRuns('jobs')
+  const jobTemplate = { spec: { containers: [container], restartPolicy: 'Never' } }
+  const job = { metadata: { uid: 'u-1' }, spec: { template: jobTemplate } }
+
+  test('has defaults, and a selector of its own', () => {
+    const created = jobs.created(job)
+    const own = {
+      'batch.kubernetes.io/controller-uid': 'u-1',
+      'controller-uid': 'u-1',
+      'batch.kubernetes.io/job-name': 'x',
+      'job-name': 'x',
+    }
+    expect(created).toMatchObject({
+      spec: {
+        backoffLimit: 6,
+        completions: 1,
+        parallelism: 1,
+        completionMode: 'NonIndexed',
+        suspend: false,
+        podReplacementPolicy: 'TerminatingOrFailed',
+        manualSelector: false,
+        selector: { matchLabels: { 'batch.kubernetes.io/controller-uid': 'u-1' } },
+        template: { metadata: { labels: own } },
+      },
+    })
+    expect(jobs.createFaults(job)).toEqual([])
+  })
+
+  test.each<[string, object, string[]]>([
+    [
+      'whose Pods always restart',
+      { template: { spec: { containers: [container] } } },
+      ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'],
+    ],
+    [
+      'with a negative parallelism',
+      { template: jobTemplate, parallelism: -1 },
+      ['spec.parallelism: Invalid value: -1: must be greater than or equal to 0'],
+    ],
+    [
+      'indexed without an end',
+      { template: jobTemplate, completionMode: 'Indexed', parallelism: 1 },
+      ['spec.completions: Required value: when completion mode is Indexed'],
+    ],
+  ])('%s is refused', (_, spec, faults) => {
+    expect(jobs.createFaults({ metadata: { uid: 'u-1' }, spec })).toEqual(faults)
+  })
+
+  test('may be paused, not given another template', () => {
+    const old = jobs.created(job)
+    const spec = old['spec'] as object
+    expect(jobs.updateFaults(old, { spec: { ...spec, suspend: true } })).toEqual([])
+    const other = {
+      ...(spec as { template: object }).template,
+      spec: { ...jobTemplate.spec, priority: 1 },
+    }
+    expect(jobs.updateFaults(old, { spec: { ...spec, template: other } }).join()).toMatch(
+      /^spec.template: Invalid value: .*field is immutable/s,
+    )
+    expect(jobs.updateFaults(old, { spec: { ...spec, completions: 5 } }).join()).toContain(
+      'spec.completions: Invalid value: 5: field is immutable',
+    )
+  })
+})
+
+describe('a CronJob', () => {
+  const cronJobs = strategyRuns('cronJobs')
+  const jobTemplate = {
+    spec: { template: { spec: { containers: [container], restartPolicy: 'Never' } } },
+  }
+  const faultsOf = (spec: object) =>
+    cronJobs.createFaults({ spec: { jobTemplate, schedule: '* * * * *', ...spec } })
+
+  test('has defaults', () => {
+    expect(cronJobs.created({ spec: { jobTemplate, schedule: '@daily' } })['spec']).toMatchObject({
+      concurrencyPolicy: 'Allow',
+      suspend: false,
+      successfulJobsHistoryLimit: 3,
+      failedJobsHistoryLimit: 1,
+    })
+  })
+
+  test.each(['* * * * *', '*/5 0-6 1,15 jan-mar mon', '@hourly', '@every 5m'])(
+    'is scheduled by %j',
+    (schedule) => {
+      expect(faultsOf({ schedule })).toEqual([])
+    },
+  )
+
+  test.each([
+    ['', 'spec.schedule: Required value'],
+    ['* * * *', 'spec.schedule: Invalid value: "* * * *": '],
+    ['61 * * * *', 'spec.schedule: Invalid value: "61 * * * *": '],
+    ['0 0 * * 7', 'spec.schedule: Invalid value: "0 0 * * 7": '],
+  ])('is not scheduled by %j', (schedule, fault) => {
+    expect(faultsOf({ schedule })[0]?.startsWith(fault)).toBe(true)
+  })
+
+  test('takes time zones that there are', () => {
+    expect(faultsOf({ timeZone: 'Europe/Berlin' })).toEqual([])
+    expect(faultsOf({ timeZone: 'Mars/Base' })).toEqual([
+      'spec.timeZone: Invalid value: "Mars/Base": unknown time zone Mars/Base',
+    ])
+  })
+
+  test('has a name that leaves room for the time', () => {
+    const name = 'a'.repeat(53)
+    const spec = { jobTemplate, schedule: '@daily' }
+    expect(cronJobs.createFaults({ metadata: { name }, spec })).toEqual([
+      `metadata.name: Invalid value: "${name}": must be no more than 52 characters`,
+    ])
+  })
+})
