@@ -12,13 +12,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
 import { identify, isAlive } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export const defaultClusterName = 'default'
+const clustersFolder = 'clusters'
 
 /** The paths inside one state directory. */
 export interface StatePaths {
@@ -55,7 +56,7 @@ export function checkClusterName(name: string): void {
 }
 
 export function statePaths(root: string, name: string): StatePaths {
-  return pathsIn(join(root, 'clusters', name))
+  return pathsIn(join(root, clustersFolder, name))
 }
 
 export function pathsIn(dir: string): StatePaths {
@@ -220,9 +221,11 @@ export function releaseLock(paths: StatePaths): void {
 /** Removes the directory and all it holds, and the folders above it that are ours and empty then. Call only as holder of the lock, with no process of the cluster left. */
 export function removeStateDir(paths: StatePaths): void {
   withClearErrors(paths.dir, () => rmSync(paths.dir, { recursive: true, force: true }))
+  const clusters = dirname(paths.dir)
+  if (basename(clusters) !== clustersFolder) return
   try {
-    rmdirSync(dirname(paths.dir))
-    rmdirSync(dirname(dirname(paths.dir)))
+    rmdirSync(clusters)
+    rmdirSync(dirname(clusters))
   } catch {
     // Not empty: there are other clusters.
   }
@@ -231,7 +234,7 @@ export function removeStateDir(paths: StatePaths): void {
 /** Names of the clusters that have a state directory, sorted. */
 export function listClusters(root: string): string[] {
   try {
-    return readdirSync(join(root, 'clusters')).toSorted()
+    return readdirSync(join(root, clustersFolder)).toSorted()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     return withClearErrors(root, () => {

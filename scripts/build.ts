@@ -1,4 +1,4 @@
-/** Build: one ESM bundle per process into dist/, heavy parts in lazily loaded chunks beside it. `--strict`: every process must be there. */
+/** Build: one ESM bundle per process into dist/, heavy parts in lazily loaded chunks beside it. `--lenient`: the others are built when one cannot be. */
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -46,36 +46,39 @@ async function bundle(name: string, source: string): Promise<string[]> {
   return Object.keys(result.metafile.outputs)
 }
 
-async function removeStale(written: Set<string>): Promise<void> {
+/** Removes what earlier builds left, but for a bundle that could not be built now: its last one stays. */
+async function removeStale(written: Set<string>, failed: readonly string[]): Promise<void> {
   const entries = await readdir(dist, { recursive: true, withFileTypes: true }).catch(() => [])
+  const isKept = (file: string): boolean =>
+    failed.some((name) => file === `${name}.js` || file.startsWith(`${name}-`))
   const stale = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.js'))
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.js') && !isKept(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .filter((path) => !written.has(path.split(sep).join('/')))
   await Promise.all(stale.map((path) => rm(join(root, path))))
 }
 
-const strict = process.argv.includes('--strict')
+const lenient = process.argv.includes('--lenient')
 const started = performance.now()
 const written = new Set<string>()
-const problems: string[] = []
+const problems = new Map<string, string>()
 await Promise.all(
   Object.entries(bundles).map(async ([name, source]) => {
     if (!existsSync(join(root, source))) {
-      problems.push(`${name}: ${source} does not exist`)
+      problems.set(name, `${source} does not exist`)
       return
     }
     try {
       for (const path of await bundle(name, source)) written.add(path)
     } catch (error) {
-      problems.push(`${name}: ${error instanceof Error ? error.message : String(error)}`)
+      problems.set(name, error instanceof Error ? error.message : String(error))
     }
   }),
 )
-await removeStale(written)
+await removeStale(written, [...problems.keys()])
 await rm(join(dist, '.compile-cache'), { recursive: true, force: true })
-for (const problem of problems) process.stderr.write(`build: ${problem}\n`)
+for (const [name, problem] of problems) process.stderr.write(`build: ${name}: ${problem}\n`)
 process.stdout.write(
-  `built ${Object.keys(bundles).length - problems.length} of ${Object.keys(bundles).length} bundles in ${Math.round(performance.now() - started)} ms\n`,
+  `built ${Object.keys(bundles).length - problems.size} of ${Object.keys(bundles).length} bundles in ${Math.round(performance.now() - started)} ms\n`,
 )
-if (problems.length > 0 && strict) process.exitCode = 1
+if (problems.size > 0 && !lenient) process.exitCode = 1

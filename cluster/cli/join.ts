@@ -23,6 +23,7 @@ const flags = defineFlags({
   'node-name': flag.string("Name of the node; this machine's host name.", ''),
   'root-dir': flag.string('Where the agent keeps its key, certificate and checkpoints.', ''),
   address: flag.string('Address of this machine that the API server reaches the agent at.', ''),
+  port: flag.int('Port of the agent; 0 picks a free one.', 10250),
   dialect: flag.string('Names in the API of that cluster.', 'kubernetes', {
     choices: ['kubernetes', 'svc'],
   }),
@@ -85,6 +86,7 @@ export const join = defineCommand({
         `--node-name=${name}`,
         `--root-dir=${rootDir}`,
         `--cert-dir=${certDir}`,
+        `--port=${given.port}`,
         `--dialect=${given.dialect}`,
         ...(pin === '' ? [] : [`--discovery-token-ca-cert-hash=${pin}`]),
         ...(given.address === '' ? [] : [`--address=${given.address}`]),
