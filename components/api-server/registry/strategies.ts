@@ -56,6 +56,7 @@ import {
   validatingAdmissionPolicyBindingStrategy,
   validatingAdmissionPolicyStrategy,
 } from './strategies/admission-policy.ts'
+import { customResourceDefinitionStrategy } from './strategies/custom-resource-definition.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -109,6 +110,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'admissionregistration/v1.ValidatingAdmissionPolicy': validatingAdmissionPolicyStrategy,
   'admissionregistration/v1.ValidatingAdmissionPolicyBinding':
     validatingAdmissionPolicyBindingStrategy,
+  'apiextensions/v1.CustomResourceDefinition': customResourceDefinitionStrategy,
 }
 
 const none: Strategy = {}
