@@ -5,7 +5,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import { deepEqual, type KubeObject } from '../../machinery/object.ts'
 import {
   validateObjectMeta,
   validateObjectMetaUpdate,
@@ -158,6 +158,8 @@ export class Registry {
     ])
     for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
     await admission.validate(admitted)
+    // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
+    strategy.applyDefaults?.(object, context)
     const name = object.metadata.name ?? ''
     const written = await this.commit(request, objectKey(resource, namespace, name), 0, object)
     if (written === undefined) throw alreadyExists(resource, name)
@@ -178,7 +180,7 @@ export class Registry {
     }
   }
 
-  /** Undefined when another writer was first and the caller named no version: try again. */
+  /** Undefined when another writer was first: try again. A caller that named a version then hears of the conflict. */
   async #updateOnce(
     request: UpdateRequest,
     current: Entry,
@@ -191,7 +193,7 @@ export class Registry {
     const old = current.object()
     const object = await request.change(old, current)
     ensureNamespace(object, namespace, resource.namespaced)
-    const named = this.#checkVersion(resource, object, current)
+    this.#checkVersion(resource, object, current)
     strategy.applyDefaults?.(object, context)
     keepMetadata(object, old)
     this.#separate(strategy, request, { object, old, context })
@@ -221,23 +223,23 @@ export class Registry {
     ])
     if (subresource === '') warnings.push(...(strategy.warnings?.(object, old, context) ?? []))
     await admission.validate(admitted)
+    strategy.applyDefaults?.(object, context)
 
     if (isReadyToGo(strategy, object)) {
       const removed = await this.commit(request, key, current.revision, null, object)
-      if (removed === undefined) return this.#lost(resource, name, named)
+      if (removed === undefined) return undefined
       strategy.afterDelete?.(object)
       return { entry: removed, outcome: 'removed' }
     }
+    if (isSameState(object, old)) return { entry: current, outcome: 'unchanged' }
     const bytes = encodeForStore(object)
-    const unchanged = new Entry(key, current.revision, bytes)
-    if (unchanged.bytes.equals(current.bytes)) return { entry: current, outcome: 'unchanged' }
     const written = await this.commit(request, key, current.revision, bytes)
-    if (written === undefined) return this.#lost(resource, name, named)
+    if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
   }
 
-  /** Compares what the client says it changes with what is there. True when it named a version. */
-  #checkVersion(resource: Resource, object: KubeObject, current: Entry): boolean {
+  /** Compares what the client says it changes with what is there. */
+  #checkVersion(resource: Resource, object: KubeObject, current: Entry): void {
     const { metadata } = object
     const name = metadata.name ?? ''
     const uid = current.object().metadata.uid
@@ -260,15 +262,11 @@ export class Registry {
           },
         ])
       }
-      return false
+      // As upstream: an update that names no version is one of the newest.
+      metadata.resourceVersion = String(current.revision)
+      return
     }
     if (version !== String(current.revision)) throw conflict(resource, name, objectModified)
-    return true
-  }
-
-  #lost(resource: Resource, name: string, named: boolean): undefined {
-    if (named) throw conflict(resource, name, objectModified)
-    return undefined
   }
 
   /** Keeps spec and status apart: a plain update cannot touch status, a status update nothing else. */
@@ -355,6 +353,15 @@ export class Registry {
     const entry = cache.collection(target.resource).get(key)
     return entry?.revision === result.revision ? entry : new Entry(key, result.revision, bytes)
   }
+}
+
+/** True when an update changes nothing: upstream writes no revision then. The order of fields is no change. */
+function isSameState(object: KubeObject, old: KubeObject): boolean {
+  const { resourceVersion } = old.metadata
+  return deepEqual(
+    { ...object, metadata: { ...object.metadata, resourceVersion } },
+    old,
+  )
 }
 
 /** True when nothing holds a terminating object any more. */
