@@ -29,6 +29,8 @@ export interface ControllerEntry {
   readonly name: string
   /** Older names that --controllers still accepts: `tokencleaner`. */
   readonly aliases: readonly string[]
+  /** Upstream's name of it in Events, where that is another. */
+  readonly eventSource?: string
   /** Whether `*` includes it. */
   readonly defaultOn: boolean
   /**

@@ -36,13 +36,13 @@ export async function runControllers(
   const stop = new AbortController()
   const whole = AbortSignal.any([signal, stop.signal])
   const parts: Promise<void>[] = []
-  const contextFor = (name: string): ControllerContext => {
+  const contextFor = ({ name, eventSource = name }: ControllerEntry): ControllerContext => {
     const account = serviceAccountOf(name)
     const own = account === undefined ? client : (clientOf?.(account) ?? client)
     const bound = log.with({ controller: name })
     const recorder = createEventRecorder({
       events: own.resource(resources.events),
-      component: name,
+      component: eventSource,
       clock,
       log: bound,
     })
@@ -50,7 +50,7 @@ export async function runControllers(
     return { client: own, informers, dialect, resources, clock, log: bound, recorder, options }
   }
   for (const entry of entries) {
-    parts.push(entry.start(contextFor(entry.name), whole))
+    parts.push(entry.start(contextFor(entry), whole))
     log.debug('controller started', { controller: entry.name })
   }
   parts.push(informers.run(whole))

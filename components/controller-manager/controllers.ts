@@ -7,6 +7,11 @@ import { csrSigning } from './certificates/csr-signing.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { deploymentController } from './deployment/deployment.ts'
+import { endpointSliceController } from './endpoints/endpoint-slices.ts'
+import { endpointsController } from './endpoints/endpoints.ts'
+import { endpointSliceMirroringController } from './endpoints/slice-mirroring.ts'
+import { garbageCollector } from './garbage-collector/garbage-collector.ts'
+import { namespaceController } from './namespace/namespace.ts'
 import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
 import { podGarbageCollector } from './pod-gc.ts'
 import { replicaSetController, replicationController } from './replica-set/replica-set.ts'
@@ -30,6 +35,11 @@ export const controllers: readonly ControllerEntry[] = [
   replicaSetController,
   replicationController,
   deploymentController,
+  endpointSliceController,
+  endpointsController,
+  endpointSliceMirroringController,
+  namespaceController,
+  garbageCollector,
   bootstrapSigner,
   tokenCleaner,
 ]

@@ -101,7 +101,10 @@ export async function runPodGarbageCollector(
   const pass = async (): Promise<void> => {
     const all = pods.list()
     await end(surplusPods(all, options['terminated-pod-gc-threshold']), undefined)
-    await end(outOfService(all, (name) => nodes.get(name), dialect), undefined)
+    await end(
+      outOfService(all, (name) => nodes.get(name), dialect),
+      undefined,
+    )
     const gone = await goneNodes(all)
     await end(
       all.filter(({ spec }) => gone.has(spec?.nodeName ?? '')),

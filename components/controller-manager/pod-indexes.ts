@@ -6,6 +6,7 @@ import { controllerOf } from '../machinery/object.ts'
 
 const byController = 'controller'
 const byNode = 'node'
+const byNamespace = 'namespace'
 const indexed = new WeakMap<object, Set<string>>()
 
 function addOnce<T extends KubeObject>(
@@ -47,4 +48,16 @@ export function indexByNode(pods: Informer<Pod>): void {
 
 export function podsOnNode(pods: Informer<Pod>, node: string): readonly Pod[] {
   return pods.byIndex(byNode, node)
+}
+
+/** Lets `inNamespace` be asked. Call it before the informer runs. */
+export function indexByNamespace<T extends KubeObject>(informer: Informer<T>): void {
+  addOnce(informer, byNamespace, ({ metadata }) => [metadata.namespace ?? ''])
+}
+
+export function inNamespace<T extends KubeObject>(
+  informer: Informer<T>,
+  namespace: string,
+): readonly T[] {
+  return informer.byIndex(byNamespace, namespace)
 }

@@ -290,6 +290,7 @@ export async function runNodeLifecycle(
 export const nodeLifecycleController: ControllerEntry = {
   name: 'node-lifecycle-controller',
   aliases: ['nodelifecycle'],
+  eventSource: 'node-controller',
   defaultOn: true,
   start: runNodeLifecycle,
 }

@@ -178,6 +178,7 @@ export const replicaSetController: ControllerEntry = {
 export const replicationController: ControllerEntry = {
   name: 'replicationcontroller-controller',
   aliases: ['replicationcontroller'],
+  eventSource: 'replication-controller',
   defaultOn: true,
   start: (context, signal) =>
     runReplicaController(

@@ -1,0 +1,211 @@
+/** Endpoints of Services with a selector, which older clients still read (upstream: pkg/controller/endpoint). */
+import type {
+  EndpointAddress,
+  EndpointPort,
+  Endpoints,
+  EndpointSubset,
+  Pod,
+  Service,
+} from '../../api/generated/types.ts'
+import { labelKey } from '../../api/dialect.ts'
+import { runController, source } from '../../client/controller.ts'
+import { createWorkQueue } from '../../client/work-queue.ts'
+import { messageOf } from '../../component-base/log.ts'
+import { deepEqual, keyOf, splitKey } from '../../machinery/object.ts'
+import { isStatusError } from '../../machinery/status-error.ts'
+import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { isReady } from '../pod-state.ts'
+import {
+  familiesOf,
+  hostnameOf,
+  isEndpoint,
+  isHeadless,
+  podAddresses,
+  referenceToPod,
+  targetPort,
+} from './pod-endpoint.ts'
+import { followServices } from './service-queue.ts'
+
+/** More addresses are cut off, and an annotation says so. */
+const maxAddresses = 1000
+
+function portsOf(service: Service, pod: Pod): EndpointPort[] {
+  return (service.spec?.ports ?? []).flatMap((port) => {
+    const number = targetPort(pod, port)
+    if (number === undefined) return []
+    const { name, protocol = 'TCP', appProtocol } = port
+    return {
+      ...(name ? { name } : {}),
+      port: number,
+      protocol,
+      ...(appProtocol === undefined ? {} : { appProtocol }),
+    }
+  })
+}
+
+const byIp = (a: EndpointAddress, b: EndpointAddress): number => (a.ip < b.ip ? -1 : 1)
+
+/** The subsets of a Service: pods with the same ports together, those not ready apart. Pure. */
+export function subsetsOf(service: Service, pods: readonly Pod[]): EndpointSubset[] {
+  const [family] = familiesOf(service)
+  const publishAll = service.spec?.publishNotReadyAddresses === true
+  const groups = new Map<
+    string,
+    { ports: EndpointPort[]; ready: EndpointAddress[]; notReady: EndpointAddress[] }
+  >()
+  for (const pod of pods) {
+    if (!isEndpoint(pod, { includeTerminating: publishAll })) continue
+    const [ip] = podAddresses(pod, family)
+    const ports = portsOf(service, pod)
+    const hasPorts = ports.length > 0 || (service.spec?.ports ?? []).length === 0
+    if (ip === undefined || !hasPorts) continue
+    const hostname = hostnameOf(pod, service)
+    const { nodeName } = pod.spec ?? {}
+    const address: EndpointAddress = {
+      ip,
+      ...(hostname === undefined ? {} : { hostname }),
+      ...(nodeName ? { nodeName } : {}),
+      targetRef: referenceToPod(pod),
+    }
+    const key = JSON.stringify(ports)
+    const group = groups.get(key) ?? { ports, ready: [], notReady: [] }
+    groups.set(key, group)
+    const list = publishAll || isReady(pod) ? group.ready : group.notReady
+    list.push(address)
+  }
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, { ports, ready, notReady }]) => ({
+      ...(ready.length === 0 ? {} : { addresses: ready.sort(byIp) }),
+      ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byIp) }),
+      ...(ports.length === 0 ? {} : { ports }),
+    }))
+}
+
+/** At most so many addresses, ready ones rather than others. Pure. */
+export function truncated(
+  subsets: readonly EndpointSubset[],
+  max: number,
+): { readonly subsets: EndpointSubset[]; readonly isCut: boolean } {
+  const count = subsets.reduce(
+    (sum, { addresses = [], notReadyAddresses = [] }) =>
+      sum + addresses.length + notReadyAddresses.length,
+    0,
+  )
+  if (count <= max) return { subsets: [...subsets], isCut: false }
+  let left = max
+  const take = (list: readonly EndpointAddress[] | undefined): EndpointAddress[] => {
+    const taken = (list ?? []).slice(0, left)
+    left -= taken.length
+    return taken
+  }
+  const ready = subsets.map(({ addresses }) => take(addresses))
+  const notReady = subsets.map(({ notReadyAddresses }) => take(notReadyAddresses))
+  const cut = subsets.flatMap(({ ports }, index) => {
+    const addresses = ready[index] ?? []
+    const notReadyAddresses = notReady[index] ?? []
+    if (addresses.length + notReadyAddresses.length === 0) return []
+    return {
+      ...(addresses.length === 0 ? {} : { addresses }),
+      ...(notReadyAddresses.length === 0 ? {} : { notReadyAddresses }),
+      ...(ports === undefined ? {} : { ports }),
+    }
+  })
+  return { subsets: cut, isCut: true }
+}
+
+/** Runs until `signal` aborts. */
+export async function runEndpoints(context: ControllerContext, signal: AbortSignal): Promise<void> {
+  const { client, informers, resources, dialect, clock, log, recorder, options } = context
+  const services = informers.informer<Service>(resources.services)
+  const pods = informers.informer<Pod>(resources.pods)
+  const endpoints = informers.informer<Endpoints>(resources.endpoints)
+  const endpointsClient = client.resource<Endpoints>(resources.endpoints)
+  const queue = createWorkQueue({ clock })
+  const batchMs = options['endpoint-updates-batch-period']
+  const { selectedPods } = followServices({ services, pods, queue, batchMs })
+  const headlessKey = labelKey(dialect, 'service', 'headless')
+  const capacityKey = labelKey(dialect, 'endpoints', 'over-capacity')
+
+  const remove = async (key: string): Promise<void> => {
+    if (endpoints.get(key) === undefined) return
+    try {
+      await endpointsClient.delete(splitKey(key))
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error
+    }
+  }
+  const wantedFor = (service: Service, current: Endpoints | undefined): Endpoints => {
+    const { namespace = '', name = '', labels = {} } = service.metadata
+    const { subsets, isCut } = truncated(subsetsOf(service, selectedPods(service)), maxAddresses)
+    const { [headlessKey]: _, ...own } = labels
+    const { [capacityKey]: __, ...annotations } = current?.metadata.annotations ?? {}
+    return {
+      ...current,
+      metadata: {
+        ...current?.metadata,
+        namespace,
+        name,
+        labels: { ...own, ...(isHeadless(service) ? { [headlessKey]: '' } : {}) },
+        annotations: { ...annotations, ...(isCut ? { [capacityKey]: 'truncated' } : {}) },
+      },
+      subsets,
+    }
+  }
+  const isSame = (current: Endpoints, wanted: Endpoints): boolean =>
+    deepEqual(current.subsets ?? [], wanted.subsets) &&
+    deepEqual(current.metadata.labels ?? {}, wanted.metadata.labels) &&
+    deepEqual(current.metadata.annotations ?? {}, wanted.metadata.annotations)
+
+  const reconcile = async (key: string): Promise<void> => {
+    const service = services.get(key)
+    if (service === undefined) {
+      await remove(key)
+      return
+    }
+    const { selector, type } = service.spec ?? {}
+    if (type === 'ExternalName' || selector === undefined || Object.keys(selector).length === 0)
+      return
+    const current = endpoints.get(key)
+    const wanted = wantedFor(service, current)
+    if (current !== undefined && isSame(current, wanted)) return
+    try {
+      if (current === undefined) await endpointsClient.create(wanted)
+      else await endpointsClient.update(wanted)
+    } catch (error) {
+      const [verb, reason] =
+        current === undefined
+          ? ['create', 'FailedToCreateEndpoint']
+          : ['update', 'FailedToUpdateEndpoint']
+      const message = `Failed to ${verb} endpoint for service ${key}: ${messageOf(error)}`
+      if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
+        recorder.record(service, { type: 'Warning', reason: reason ?? '', message })
+      throw error
+    }
+  }
+
+  await runController(
+    {
+      name: 'endpoints-controller',
+      informers: [
+        source(services),
+        source(pods, () => []),
+        source(endpoints, (object) => (services.get(keyOf(object)) ? [keyOf(object)] : [])),
+      ],
+      reconcile,
+      workers: options['concurrent-endpoint-syncs'],
+      queue,
+      clock,
+      log,
+    },
+    signal,
+  )
+}
+
+export const endpointsController: ControllerEntry = {
+  name: 'endpoints-controller',
+  aliases: ['endpoint'],
+  eventSource: 'endpoint-controller',
+  defaultOn: true,
+  start: runEndpoints,
+}
