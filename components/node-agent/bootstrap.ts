@@ -46,6 +46,8 @@ export interface JoinedNode extends IssuedCertificate {
 
 /** No answer in this time counts as unreachable: the user is to know within five seconds. */
 const discoveryTimeoutMs = 4000
+/** What may pass by itself is no failure before this time: a whole cluster may be starting. */
+const transientPatienceMs = 3000
 /** A request that nobody has approved after this time is worth telling. */
 const approvalPatienceMs = 3000
 
@@ -216,6 +218,7 @@ export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
 
   return {
     async join(node, signal) {
+      const startedMs = clock.now()
       const backoff = createBackoff({ initialMs: 100, maxMs: 5000, jitter: 0.1 }, () =>
         clock.random(),
       )
@@ -226,7 +229,8 @@ export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
           signal.throwIfAborted()
           if (!(error instanceof JoinError)) throw error
           const { step, message: reason, hint, isTransient: retrying } = error
-          node.report({ step, state: 'failed', reason, hint, retrying })
+          const isYoung = retrying && clock.now() - startedMs < transientPatienceMs
+          node.report({ step, state: isYoung ? 'waiting' : 'failed', reason, hint, retrying })
           if (!retrying) throw error
           await clock.sleep(backoff.next(), signal)
         }

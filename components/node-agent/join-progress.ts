@@ -67,7 +67,7 @@ export function writeStatusLine(report: object): void {
   }
 }
 
-/** Reports to the log and to `write`. A failure that repeats itself is told once, and so is the way back to it. */
+/** Reports to the log and to `write`. Trouble that repeats itself is told once, and so is the way back to it. */
 export function createJoinReporter(options: {
   log: Log
   node: string
@@ -75,13 +75,13 @@ export function createJoinReporter(options: {
 }): ReportJoin {
   const { log, node, write } = options
   let last = ''
-  let hasFailed = false
+  let hasTrouble = false
   return (report) => {
     const whole = { node, ...report }
     const text = JSON.stringify(whole)
-    if (text === last || (report.state === 'running' && hasFailed)) return
+    if (text === last || (report.state === 'running' && hasTrouble)) return
     last = text
-    hasFailed = report.state === 'failed'
+    hasTrouble = report.state === 'failed' || report.state === 'waiting'
     const { state, step, ...rest } = report
     if (state === 'failed') log.error(`join: ${step} failed`, rest)
     else log.info(`join: ${step} ${state}`, rest)

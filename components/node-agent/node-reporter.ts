@@ -5,7 +5,7 @@ import { createBackoff } from '../component-base/backoff.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { NodeStatusInput } from './node-status.ts'
-import { isStatusNews, nodeStatusOf, reportDueIn } from './node-status.ts'
+import { isOverruled, isStatusNews, nodeStatusOf, reportDueIn } from './node-status.ts'
 
 export interface NodeReporterOptions {
   readonly nodes: ResourceClient<Node>
@@ -24,7 +24,7 @@ export interface NodeReporter {
   run(signal: AbortSignal): Promise<void>
   /** Look now: something may have changed. */
   wake(): void
-  /** What the server has now: news is what differs from that, so that another's verdict (Unknown) is answered. */
+  /** What the server has now: another's verdict on a condition that was reported is answered with a new report. */
   seen(status: NodeStatus | undefined): void
   /** Resolves once the first report is written. */
   readonly reported: Promise<void>
@@ -36,6 +36,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
   let wakeUp: AbortController | undefined
   let isWoken = false
   let last: NodeStatus | undefined
+  let hasToRepeat = false
 
   const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
     if (isWoken) return
@@ -52,8 +53,8 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
   return {
     reported,
     seen(status) {
-      // Before the first report there is nothing of ours to compare with.
-      if (last !== undefined) last = status ?? last
+      // Fields of others, and texts that the server writes in its own way, are no reason to report again.
+      if (last !== undefined && isOverruled(last, status)) hasToRepeat = true
     },
     wake() {
       isWoken = true
@@ -68,7 +69,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         isWoken = false
         const nowMs = clock.now()
         const next = nodeStatusOf({ ...(await observe()), nowMs }, last ?? options.initial)
-        const isNews = isStatusNews(last, next)
+        const isNews = hasToRepeat || isStatusNews(last, next)
         const dueMs = reportDueIn({ isNews, lastReportMs, nowMs })
         if (dueMs > 0) {
           await pause(Math.min(dueMs, lookEveryMs), signal)
@@ -77,6 +78,7 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         try {
           const how = { type: 'strategic', subresource: 'status', signal } as const
           await nodes.patch({ name: nodeName }, { status: next }, how)
+          hasToRepeat = false
           last = next
           lastReportMs = nowMs
           backoff.reset()

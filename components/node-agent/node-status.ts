@@ -139,6 +139,13 @@ export function isStatusNews(last: NodeStatus | undefined, next: NodeStatus): bo
   return last === undefined || !deepEqual(withoutTimes(last), withoutTimes(next))
 }
 
+/** Whether the server has another verdict than was reported: node-lifecycle says Unknown of a node it has lost. */
+export function isOverruled(reported: NodeStatus, now: NodeStatus | undefined): boolean {
+  return (reported.conditions ?? []).some(
+    ({ type, status }) => now?.conditions?.find((one) => one.type === type)?.status !== status,
+  )
+}
+
 /** When the next report is due, in ms from now: at once with news, else at the end of the interval. */
 export function reportDueIn(at: {
   isNews: boolean

@@ -88,6 +88,30 @@ test('a status that somebody else changed is reported again', async () => {
   expect(ready?.status).toBe('True')
 })
 
+test('a verdict of somebody else is answered, other changes are not', async () => {
+  const { server, resources, reporter, reports } = await start()
+  const tell = (): void => {
+    reporter.seen(server.peek<Node>(resources.nodes, 'n1')?.status)
+    reporter.wake()
+  }
+  server.change(resources.nodes, 'n1', (stored) => {
+    stored['status'].conditions.push({ type: 'NetworkUnavailable', status: 'False' })
+    stored['status'].capacity.cpu = '4000m'
+  })
+  tell()
+  await settle()
+  expect(reports()).toBe(1)
+  server.change(resources.nodes, 'n1', (stored) => {
+    for (const condition of stored['status'].conditions) condition.status = 'Unknown'
+  })
+  tell()
+  await settle()
+  expect(reports()).toBe(2)
+  tell()
+  await settle()
+  expect(reports()).toBe(2)
+})
+
 test('a report that fails is tried again', async () => {
   const { clock, server, state, reporter, reports } = await start()
   const unreact = server.react('patch', 'nodes/status', () => {
