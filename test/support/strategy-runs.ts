@@ -28,6 +28,8 @@ export interface StrategyRuns {
   /** The stored form after an update of `old`, itself a stored form. */
   updated(old: KubeObject, object: unknown, subresource?: string): KubeObject
   updateFaults(old: KubeObject, object: unknown, subresource?: string): string[]
+  /** Of a new object. */
+  warnings(object: unknown): string[]
 }
 
 type Json = { apiVersion?: string; kind?: string; metadata?: object }
@@ -110,6 +112,7 @@ export function strategyRuns(
         ...(strategy.validate?.(stored, context) ?? []),
       ])
     },
+    warnings: (object) => strategy.warnings?.(created(object), undefined, context) ?? [],
     updateFaults(old, object, subresource = '') {
       const stored = updated(old, object, subresource)
       const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]

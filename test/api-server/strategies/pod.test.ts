@@ -527,14 +527,6 @@ describe('a deletion', () => {
 })
 
 describe('warnings', () => {
-  const resources = resourcesOf(dialects.kubernetes)
-  const strategy = strategyOf(resources.pods)
-  const warningsOf = (pod: object) =>
-    strategy.warnings?.(pods.created(pod), undefined, {
-      dialect: dialects.kubernetes,
-      resource: resources.pods,
-    } as Parameters<NonNullable<typeof strategy.warnings>>[2])
-
   test.each<[object, string[]]>([
     [minimal, []],
     [
@@ -565,6 +557,6 @@ describe('warnings', () => {
       ['spec.volumes[0].gitRepo: deprecated in v1.11'],
     ],
   ])('%j', (pod, texts) => {
-    expect(warningsOf(pod)).toEqual(texts)
+    expect(pods.warnings(pod)).toEqual(texts)
   })
 })

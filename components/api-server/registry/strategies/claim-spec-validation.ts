@@ -69,10 +69,10 @@ function validateDataSources(spec: PersistentVolumeClaimSpec, at: FieldPath): vo
 }
 
 function validateDataSource(source: TypedObjectReference, at: FieldPath): void {
-  const { name, kind, apiGroup = '', namespace } = source
+  const { name, kind, apiGroup, namespace } = source
   if (!name) at.child('name').required()
   if (!kind) at.child('kind').required()
-  if (apiGroup !== '') at.child('apiGroup').invalidEach(apiGroup, subdomain(apiGroup))
+  if (apiGroup) at.child('apiGroup').invalidEach(apiGroup, subdomain(apiGroup))
   else if (kind !== 'PersistentVolumeClaim') {
     at.invalid(kind ?? '', "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
   }

@@ -159,8 +159,10 @@ function validateExitCodes(
   const values = requirement.values ?? []
   requireOneOf(operator, exitCodeOperators, at.child('operator'))
   if (containerName !== undefined) {
-    const { containers = [], initContainers = [] } = template?.spec ?? {}
-    const isKnown = [...containers, ...initContainers].some(({ name }) => name === containerName)
+    const { containers, initContainers } = template?.spec ?? {}
+    const isKnown = [...(containers ?? []), ...(initContainers ?? [])].some(
+      ({ name }) => name === containerName,
+    )
     if (!isKnown) {
       at.child('containerName').invalid(
         containerName,

@@ -89,8 +89,8 @@ function dropOtherDataSources(
   { dialect }: StrategyContext,
 ): void {
   if (!spec?.dataSource || spec.dataSourceRef) return
-  const { apiGroup = '', kind } = spec.dataSource
-  const isClaim = apiGroup === '' && kind === 'PersistentVolumeClaim'
+  const { apiGroup, kind } = spec.dataSource
+  const isClaim = !apiGroup && kind === 'PersistentVolumeClaim'
   const isSnapshot =
     apiGroup === `snapshot.storage.${dialect.apiDomain}` && kind === 'VolumeSnapshot'
   if (!isClaim && !isSnapshot) delete spec.dataSource
