@@ -32,7 +32,7 @@ export function processTerminal(environment: Environment): Terminal {
     isInteractive: stderr.isTTY === true && environment['TERM'] !== 'dumb',
     outColors: stdout.isTTY === true && mayColor,
     errColors: stderr.isTTY === true && mayColor,
-    columns: stderr.columns ?? 80,
+    columns: stderr.columns || 80, // some terminals say 0
   }
 }
 

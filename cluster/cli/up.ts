@@ -5,11 +5,9 @@ import { startCluster } from '../cluster.ts'
 import { nodeNames, programs } from '../cluster-config.ts'
 import type { ExtraFlags, Program } from '../cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
-import { simulatedPool } from '../launch.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { createProgress } from './progress.ts'
-import type { Progress } from './progress.ts'
+import { createUpProgress } from './up-progress.ts'
 import { shortDuration } from './terminal.ts'
 
 const flags = defineFlags({
@@ -45,29 +43,6 @@ export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
   return extra
 }
 
-/** Shows a node's process and its Node as one line; a crowd of simulated nodes as a count. */
-function nodeReporter(progress: Progress): {
-  ready: (node: string) => void
-  crowd: (size: number) => void
-} {
-  let crowd = 0
-  let readyInCrowd = 0
-  return {
-    crowd: (size) => {
-      crowd = size
-    },
-    ready: (node) => {
-      if (!node.startsWith(`${simulatedPool}-`)) {
-        progress.done(node, 'Ready')
-        return
-      }
-      readyInCrowd += 1
-      if (readyInCrowd >= crowd) progress.done(simulatedPool, `${crowd} nodes Ready`)
-      else progress.update(simulatedPool, `${readyInCrowd} of ${crowd} nodes Ready`)
-    },
-  }
-}
-
 export const up = defineCommand({
   name: 'up',
   summary: 'Start a cluster; returns when every node is Ready',
@@ -92,21 +67,7 @@ export const up = defineCommand({
   run: async (context, { flags: given }) => {
     const { terminal, clock, signal } = context
     const startedMs = clock.now()
-    const wantedNodes = Array.from({ length: given.nodes ?? 3 }, (_, index) => `node-${index + 1}`)
-    const crowd = given['simulated-nodes'] ?? 0
-    const progress = createProgress({
-      terminal,
-      clock,
-      names: [
-        'api-server',
-        'controller-manager',
-        'scheduler',
-        ...wantedNodes,
-        ...(crowd > 0 ? [simulatedPool] : []),
-      ],
-    })
-    const nodes = nodeReporter(progress)
-    nodes.crowd(crowd)
+    const progress = createUpProgress({ terminal, clock })
     try {
       const cluster = await startCluster({
         name: given.name,
@@ -120,10 +81,7 @@ export const up = defineCommand({
         waitMs: given.wait,
         clock,
         signal,
-        onProgress: (event) => {
-          if (event.kind === 'node') nodes.ready(event.name)
-          else showComponent(progress, event.status)
-        },
+        onProgress: (event) => progress.report(event),
       })
       progress.end()
       const { config, paths, server, resumed } = cluster
@@ -156,14 +114,3 @@ export const up = defineCommand({
     }
   },
 })
-
-function showComponent(
-  progress: Progress,
-  status: { name: string; program: Program; state: string; message?: string },
-): void {
-  const { name, state, message } = status
-  if (state === 'failed') progress.failed(name, message ?? 'failed')
-  else if (state !== 'ready') progress.update(name, message ?? state)
-  // A node is done when its Node is Ready, which the process itself cannot say.
-  else if (status.program !== 'node-agent') progress.done(name, 'ready')
-}

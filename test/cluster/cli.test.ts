@@ -5,6 +5,7 @@ import { clusterCommands } from '../../cluster/cli/commands.ts'
 import { exitCodes } from '../../cluster/cli/exit-codes.ts'
 import { freeNodeName } from '../../cluster/cli/node.ts'
 import { createProgress } from '../../cluster/cli/progress.ts'
+import { createUpProgress } from '../../cluster/cli/up-progress.ts'
 import { runCli } from '../../cluster/cli/run-cli.ts'
 import { processTerminal, shortDuration, table } from '../../cluster/cli/terminal.ts'
 import type { Terminal } from '../../cluster/cli/terminal.ts'
@@ -216,6 +217,25 @@ describe('what is printed', () => {
       ' ✓ api-server     0 ms  ready\n ✗ node-1         0 ms  exit code 1\n',
     )
     expect(clock.pending).toBe(0)
+  })
+
+  test('a node that is Ready stays done, whatever its process says afterwards', () => {
+    const terminal = recorder()
+    const progress = createUpProgress({ terminal, clock: new FakeClock() })
+    const node = { name: 'node-1', program: 'node-agent', restarts: 0, sinceMs: 0 } as const
+    const report = (state: 'starting' | 'ready', message?: string): void =>
+      progress.report({
+        kind: 'component',
+        status: { ...node, state, ...(message === undefined ? {} : { message }) },
+      })
+    report('starting')
+    report('starting', 'csr running')
+    progress.report({ kind: 'node', name: 'node-1' })
+    report('starting', 'register done')
+    report('ready')
+    progress.report({ kind: 'node', name: 'simulated-0' })
+    progress.end()
+    expect(terminal.stderr).toBe(' ✓ node-1                 0 ms  Ready\n')
   })
 
   test('on a terminal every line is redrawn in place and cut to its width', async () => {
