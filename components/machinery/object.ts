@@ -74,6 +74,8 @@ export function splitKey(key: string): { namespace: string; name: string } {
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
+const inherited = Object.prototype as unknown as Readonly<Record<string, unknown>>
+
 /** Structural equality of JSON values; key order does not matter, undefined equals absent. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
@@ -85,7 +87,11 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>
   for (const key in left) if (!deepEqual(left[key], right[key])) return false
-  for (const key in right) if (right[key] !== undefined && left[key] === undefined) return false
+  for (const key in right) {
+    // A label may be called `toString`: what objects inherit does not count.
+    const isAbsent = left[key] === undefined || left[key] === inherited[key]
+    if (isAbsent && right[key] !== undefined) return false
+  }
   return true
 }
 

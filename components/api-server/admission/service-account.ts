@@ -25,14 +25,13 @@ function randomSuffix(clock: Clock): string {
 }
 
 /** The token, the cluster's CA and the pod's namespace, as files. */
-function accessVolume(name: string): Volume {
+function accessVolume(name: string, rootCaConfigMap: string): Volume {
   return {
     name,
     projected: {
-      defaultMode: FILE_MODE,
       sources: [
         { serviceAccountToken: { expirationSeconds: projectedTokenSeconds, path: 'token' } },
-        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        { configMap: { name: rootCaConfigMap, items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
         {
           downwardAPI: {
             items: [
@@ -44,11 +43,16 @@ function accessVolume(name: string): Volume {
           },
         },
       ],
+      defaultMode: FILE_MODE,
     },
   }
 }
 
-function mountToken(spec: PodSpec, mountPath: string, clock: Clock): void {
+function mountToken(
+  spec: PodSpec,
+  at: { mountPath: string; dialect: Dialect; clock: Clock },
+): void {
+  const { mountPath, dialect, clock } = at
   const existing = spec.volumes?.find(({ name }) => name.startsWith(volumePrefix))
   const name = existing?.name ?? volumePrefix + randomSuffix(clock)
   const withMount = (container: Container): Container =>
@@ -66,7 +70,7 @@ function mountToken(spec: PodSpec, mountPath: string, clock: Clock): void {
   spec.containers = containers.map(withMount)
   const isNeeded = [...(spec.initContainers ?? []), ...spec.containers].some(isMounted)
   if (existing === undefined && isNeeded) {
-    spec.volumes = [...(spec.volumes ?? []), accessVolume(name)]
+    spec.volumes = [...(spec.volumes ?? []), accessVolume(name, dialect.rootCaConfigMap)]
   }
 }
 
@@ -151,7 +155,7 @@ export function serviceAccountAdmission(options: {
       if (why !== undefined) throw admissionForbidden(request, why)
     }
     const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true
-    if (mounts) mountToken(spec, mountPath, clock)
+    if (mounts) mountToken(spec, { mountPath, dialect, clock })
     if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
       spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }))
     }

@@ -358,10 +358,7 @@ export class Registry {
 /** True when an update changes nothing: upstream writes no revision then. The order of fields is no change. */
 function isSameState(object: KubeObject, old: KubeObject): boolean {
   const { resourceVersion } = old.metadata
-  return deepEqual(
-    { ...object, metadata: { ...object.metadata, resourceVersion } },
-    old,
-  )
+  return deepEqual({ ...object, metadata: { ...object.metadata, resourceVersion } }, old)
 }
 
 /** True when nothing holds a terminating object any more. */
