@@ -32,8 +32,12 @@ export function defaultPodTemplate(template: PodTemplateSpec | undefined): void 
 
 export function defaultPodSpec(spec: PodSpec): void {
   // The two names mean one field; the newer one wins (upstream: conversion of core/v1 PodSpec).
-  if (spec.serviceAccountName) spec.serviceAccount = spec.serviceAccountName
-  else if (spec.serviceAccount) spec.serviceAccountName = spec.serviceAccount
+  const serviceAccount = spec.serviceAccountName || spec.serviceAccount
+  if (serviceAccount) {
+    // A status update shares the stored, frozen spec, which has both already.
+    if (spec.serviceAccount !== serviceAccount) spec.serviceAccount = serviceAccount
+    if (spec.serviceAccountName !== serviceAccount) spec.serviceAccountName = serviceAccount
+  }
 
   spec.dnsPolicy ||= 'ClusterFirst'
   spec.restartPolicy ||= 'Always'
