@@ -53,10 +53,24 @@ import {
   validatingWebhookConfigurationStrategy,
 } from './strategies/webhook-configuration.ts'
 import {
+  mutatingAdmissionPolicyBindingStrategy,
+  mutatingAdmissionPolicyStrategy,
   validatingAdmissionPolicyBindingStrategy,
   validatingAdmissionPolicyStrategy,
 } from './strategies/admission-policy.ts'
 import { customResourceDefinitionStrategy } from './strategies/custom-resource-definition.ts'
+import { apiServiceStrategy } from './strategies/api-service.ts'
+import {
+  flowSchemaStrategy,
+  priorityLevelConfigurationStrategy,
+} from './strategies/flow-control.ts'
+import { clusterTrustBundleStrategy } from './strategies/cluster-trust-bundle.ts'
+import {
+  deviceClassStrategy,
+  resourceClaimStrategy,
+  resourceClaimTemplateStrategy,
+  resourceSliceStrategy,
+} from './strategies/dynamic-resources.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -111,6 +125,17 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'admissionregistration/v1.ValidatingAdmissionPolicyBinding':
     validatingAdmissionPolicyBindingStrategy,
   'apiextensions/v1.CustomResourceDefinition': customResourceDefinitionStrategy,
+  'apiregistration/v1.APIService': apiServiceStrategy,
+  'flowcontrol/v1.FlowSchema': flowSchemaStrategy,
+  'flowcontrol/v1.PriorityLevelConfiguration': priorityLevelConfigurationStrategy,
+  'certificates/v1alpha1.ClusterTrustBundle': clusterTrustBundleStrategy,
+  'resource/v1beta1.DeviceClass': deviceClassStrategy,
+  'resource/v1beta1.ResourceClaim': resourceClaimStrategy,
+  'resource/v1beta1.ResourceClaimTemplate': resourceClaimTemplateStrategy,
+  'resource/v1beta1.ResourceSlice': resourceSliceStrategy,
+  'admissionregistration/v1alpha1.MutatingAdmissionPolicy': mutatingAdmissionPolicyStrategy,
+  'admissionregistration/v1alpha1.MutatingAdmissionPolicyBinding':
+    mutatingAdmissionPolicyBindingStrategy,
 }
 
 const none: Strategy = {}

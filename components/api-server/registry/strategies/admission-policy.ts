@@ -131,15 +131,21 @@ function validatePolicy(object: KubeObject): FieldError[] {
   return at.errors
 }
 
+function defaultPolicy(object: KubeObject): void {
+  const { spec } = object as ValidatingAdmissionPolicy
+  if (!spec) return
+  spec.failurePolicy ??= 'Fail'
+  defaultMatchResources(spec.matchConstraints)
+}
+
+function defaultBinding(object: KubeObject): void {
+  defaultMatchResources((object as ValidatingAdmissionPolicyBinding).spec?.matchResources)
+}
+
 export const validatingAdmissionPolicyStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
-  applyDefaults(object) {
-    const { spec } = object as ValidatingAdmissionPolicy
-    if (!spec) return
-    spec.failurePolicy ??= 'Fail'
-    defaultMatchResources(spec.matchConstraints)
-  },
+  applyDefaults: defaultPolicy,
   prepareForCreate(object) {
     object['status'] = {}
   },
@@ -210,9 +216,20 @@ function validateBinding(object: KubeObject): FieldError[] {
 export const validatingAdmissionPolicyBindingStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
-  applyDefaults(object) {
-    defaultMatchResources((object as ValidatingAdmissionPolicyBinding).spec?.matchResources)
-  },
+  applyDefaults: defaultBinding,
   validate: validateBinding,
   validateUpdate: validateBinding,
+}
+
+/** The mutating kinds are alpha: defaults alone. */
+export const mutatingAdmissionPolicyStrategy: Strategy = {
+  hasGeneration: true,
+  allowUnconditionalUpdate: false,
+  applyDefaults: defaultPolicy,
+}
+
+export const mutatingAdmissionPolicyBindingStrategy: Strategy = {
+  hasGeneration: true,
+  allowUnconditionalUpdate: false,
+  applyDefaults: defaultBinding,
 }
