@@ -63,7 +63,8 @@ function planApiServer(config: ClusterConfig, paths: StatePaths): ComponentSpec 
     name: 'api-server',
     program: 'api-server',
     // Node's own SQLite still announces itself as experimental in every log.
-    nodeOptions: ['--disable-warning=ExperimentalWarning'],
+    // Measured: a third less memory under a load of writes, at the same speed (docs/performance.md).
+    nodeOptions: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16'],
     args: argsOf('api-server', flags, config),
     files: [],
     folders: [],
@@ -94,7 +95,7 @@ function planControllerManager(config: ClusterConfig, paths: StatePaths): Compon
   return {
     name: 'controller-manager',
     program: 'controller-manager',
-    nodeOptions: [],
+    nodeOptions: ['--max-semi-space-size=2'],
     args: argsOf('controller-manager', flags, config),
     files: [{ kind: 'kubeconfig', path: kubeconfig, credential: 'controller-manager' }],
     folders: [],
@@ -118,7 +119,7 @@ function planScheduler(config: ClusterConfig, paths: StatePaths): ComponentSpec 
   return {
     name: 'scheduler',
     program: 'scheduler',
-    nodeOptions: [],
+    nodeOptions: ['--max-semi-space-size=2'],
     args: argsOf('scheduler', flags, config),
     files: [{ kind: 'kubeconfig', path: kubeconfig, credential: 'scheduler' }],
     folders: [],
