@@ -11,7 +11,7 @@ function importTable(): Map<string, Set<string> | 'anything'> {
   const section = text.slice(text.indexOf('## Imports'), text.indexOf('## Concepts'))
   const table = new Map<string, Set<string> | 'anything'>()
   for (const line of section.split('\n')) {
-    const [, folder, allowed] = /^\| ([a-z-]+) \| ([a-z, -]+) \|$/.exec(line) ?? []
+    const [, folder, allowed] = /^\| ([a-z-]+) +\| ([a-z, -]*[a-z]) +\|$/.exec(line) ?? []
     if (folder === undefined || allowed === undefined || folder === 'folder') continue
     table.set(folder, allowed === 'anything' ? 'anything' : new Set(allowed.split(', ')))
   }
