@@ -81,7 +81,7 @@ function validateDeprecation(version: CustomResourceDefinitionVersion, at: Field
   }
   if (warning.length > maxWarningCharacters) at.invalid(warning, 'must be <= 256 characters long')
   if (warning === '') at.invalid(warning, 'must not be an empty string')
-  const bad = [...warning].findIndex((rune) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(rune))
+  const bad = Array.from(warning).findIndex((rune) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(rune))
   if (bad >= 0) {
     at.invalid(
       warning,
