@@ -6,6 +6,7 @@ import { deploymentStrategy, replicaSetStrategy } from './strategies/deployment.
 import { jobStrategy } from './strategies/job.ts'
 import { namespaceStrategy } from './strategies/namespace.ts'
 import { nodeStrategy } from './strategies/node.ts'
+import { endpointSliceStrategy } from './strategies/endpoint-slice.ts'
 import { endpointsStrategy } from './strategies/endpoints.ts'
 import { limitRangeStrategy } from './strategies/limit-range.ts'
 import { persistentVolumeStrategy } from './strategies/persistent-volume.ts'
@@ -78,6 +79,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'core/v1.ConfigMap': configMapStrategy,
   'core/v1.Namespace': namespaceStrategy,
   'core/v1.Node': nodeStrategy,
+  'discovery/v1.EndpointSlice': endpointSliceStrategy,
   'core/v1.Endpoints': endpointsStrategy,
   'core/v1.LimitRange': limitRangeStrategy,
   'core/v1.PersistentVolume': persistentVolumeStrategy,
