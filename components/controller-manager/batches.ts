@@ -10,19 +10,6 @@ export function slowStartSizes(count: number): number[] {
   return sizes
 }
 
-/** Runs `act` `count` times in batches of slow start; stops after the first batch with a failure and gives that. */
-export async function slowStart(
-  count: number,
-  act: () => Promise<unknown>,
-): Promise<{ readonly error?: unknown }> {
-  for (const size of slowStartSizes(count)) {
-    const results = await Promise.allSettled(Array.from({ length: size }, act))
-    const failed = results.find((result) => result.status === 'rejected')
-    if (failed !== undefined) return { error: failed.reason as unknown }
-  }
-  return {}
-}
-
 /** Runs `act` on every item, at most `width` at once, to the end whatever fails; gives the failures. */
 export async function eachAtOnce<T>(
   items: readonly T[],
@@ -42,4 +29,17 @@ export async function eachAtOnce<T>(
   }
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, work))
   return failures
+}
+
+/** Runs `act` `count` times in batches of slow start; stops after the first batch with a failure and gives that. */
+export async function slowStart(
+  count: number,
+  width: number,
+  act: () => Promise<unknown>,
+): Promise<{ readonly error?: unknown }> {
+  for (const size of slowStartSizes(count)) {
+    const [error] = await eachAtOnce(Array.from({ length: size }), width, act)
+    if (error !== undefined) return { error }
+  }
+  return {}
 }

@@ -24,7 +24,8 @@ import type { ReplicaFailure } from './replica-status.ts'
 
 /** Most pods made or deleted in one go; the rest follows when these were seen. */
 const burstReplicas = 500
-const deletionsAtOnce = 50
+/** Requests in flight at once: a server takes only so many, and there are other Deployments. */
+const requestsAtOnce = 50
 
 type Outcome = { readonly failure?: ReplicaFailure; readonly error?: unknown }
 
@@ -82,7 +83,7 @@ export async function runReplicaController(
 
   const create = async (owner: ReplicaOwner, count: number): Promise<Outcome> => {
     const key = keyOf(owner)
-    const { error } = await slowStart(Math.min(count, burstReplicas), async () => {
+    const { error } = await slowStart(Math.min(count, burstReplicas), requestsAtOnce, async () => {
       ownWrites.wrote(key, await control.create(owner, owner.spec?.template))
     })
     if (error === undefined || isNamespaceTerminating(error)) return {}
@@ -98,7 +99,7 @@ export async function runReplicaController(
       deletionCostKey,
       nowMs: clock.now(),
     })
-    const [error] = await eachAtOnce(chosen, deletionsAtOnce, async (pod) => {
+    const [error] = await eachAtOnce(chosen, requestsAtOnce, async (pod) => {
       await control.delete(owner, pod)
       ownWrites.deleted(keyOf(owner), pod)
     })
