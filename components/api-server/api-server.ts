@@ -254,10 +254,12 @@ export async function runApiServer(
     stopping: stopping.signal,
   }
 
+  const startedAtMs = clock.now()
   let isBootstrapped = false
   const checks = healthChecks({
     isBootstrapped: () => isBootstrapped,
     isStopping: () => signal.aborted,
+    isInGrace: () => clock.now() < startedAtMs + options['livez-grace-period'],
   })
   const tls = servingCertificate(options)
   const fileOf = (

@@ -5,6 +5,8 @@ import type { HealthCheck } from './handlers/health.ts'
 export function healthChecks(state: {
   isBootstrapped: () => boolean
   isStopping: () => boolean
+  /** Start hooks may still be running (upstream: --livez-grace-period); only /livez cares. */
+  isInGrace: () => boolean
 }): HealthCheck[] {
   const all = ['healthz', 'livez', 'readyz'] as const
   const healthy = (): undefined => undefined
@@ -17,11 +19,19 @@ export function healthChecks(state: {
       'start-apiserver-admission-initializer',
       'bootstrap-controller',
       'rbac/bootstrap-roles',
-    ].map((hook): HealthCheck => ({
-      name: `poststarthook/${hook}`,
+    ].flatMap((hook): HealthCheck[] => {
+      const name = `poststarthook/${hook}`
+      const check = (): string | undefined => (state.isBootstrapped() ? undefined : 'not finished')
+      return [
+        { name, endpoints: ['healthz', 'readyz'], check },
+        { name, endpoints: ['livez'], check: () => (state.isInGrace() ? undefined : check()) },
+      ]
+    }),
+    {
+      name: 'autoregister-completion',
       endpoints: all,
-      check: () => (state.isBootstrapped() ? undefined : 'not finished'),
-    })),
+      check: () => (state.isBootstrapped() ? undefined : 'missing APIService'),
+    },
     {
       name: 'shutdown',
       endpoints: ['readyz'],

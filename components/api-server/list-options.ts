@@ -136,6 +136,9 @@ export function listOptionsOf(
     timeoutSeconds: parseInteger(query.get('timeoutSeconds')),
   }
   refuse(faults(options, at.watch))
+  if (options.continue !== '' && resourceVersion !== '' && resourceVersion !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue')
+  }
   return options
 }
 

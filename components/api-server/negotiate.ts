@@ -24,9 +24,9 @@ interface Clause {
   readonly quality: number
 }
 
-function parseAccept(header: string): Clause[] {
+function parseAccept(header: string | string[]): Clause[] {
   const clauses: Clause[] = []
-  for (const text of header.split(',')) {
+  for (const text of [header].flat().join(',').split(',')) {
     const [type = '', ...rest] = text.split(';')
     const parameters = new Map<string, string>()
     for (const parameter of rest) {
@@ -60,31 +60,42 @@ const mediaTypes: ReadonlyMap<string, Representation['mediaType']> = new Map([
 
 const views = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
 
-const produced = 'application/json, application/yaml'
-
 /** 406; upstream's router refuses unknown types in its own words, its handlers unknown views of known types in theirs. */
-function notAcceptable(isTypeKnown: boolean): StatusError {
+function notAcceptable(isTypeKnown: boolean, isStream: boolean): StatusError {
+  const produced = isStream ? 'application/json;stream=watch' : 'application/json, application/yaml'
   const message = isTypeKnown
     ? `only the following media types are accepted: ${produced}`
     : `406: Not Acceptable\n\nAvailable representations: ${produced}`
   return new StatusError('NotAcceptable', message, { details: {} })
 }
 
-/** The best representation the client accepts; a 406 StatusError when there is none. */
-export function negotiate(header: string | string[] | undefined, dialect: Dialect): Representation {
+/** The best representation the client accepts; a 406 StatusError when there is none. Streams are never YAML. */
+export function negotiate(
+  header: string | string[] | undefined,
+  dialect: Dialect,
+  { isStream = false }: { isStream?: boolean } = {},
+): Representation {
   if (header === undefined || header === '' || header === 'application/json') return plainJson
   let isTypeKnown = false
-  for (const clause of parseAccept(Array.isArray(header) ? header.join(',') : header)) {
-    const mediaType = mediaTypes.get(clause.type)
-    if (mediaType === undefined || clause.quality <= 0) continue
+  for (const { type, parameters, quality } of parseAccept(header)) {
+    const mediaType = mediaTypes.get(type)
+    if (mediaType === undefined || quality <= 0) continue
     isTypeKnown = true
-    const view = clause.parameters.get('as')
+    if (isStream && mediaType !== 'application/json') continue
+    const view = parameters.get('as')
     if (view === undefined) return { mediaType, view: 'object', viewVersion: 'v1' }
-    const version = clause.parameters.get('v') ?? ''
-    const isMeta = clause.parameters.get('g') === `meta.${dialect.apiDomain}`
+    const version = parameters.get('v') ?? ''
+    const isMeta = parameters.get('g') === `meta.${dialect.apiDomain}`
     if (views.has(view) && isMeta && (version === 'v1' || version === 'v1beta1')) {
       return { mediaType, view: view as View, viewVersion: version }
     }
   }
-  throw notAcceptable(isTypeKnown)
+  throw notAcceptable(isTypeKnown, isStream)
+}
+
+/** Whether YAML is the first type the client would take of those there are. */
+export function prefersYaml(header: string | string[] | undefined): boolean {
+  if (header === undefined || !header.includes('yaml')) return false
+  const known = parseAccept(header).find(({ type, quality }) => mediaTypes.has(type) && quality > 0)
+  return known?.type === 'application/yaml'
 }

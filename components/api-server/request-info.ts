@@ -78,7 +78,7 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
   const [plural = '', name = '', subresource = '', ...more] = rest
   let verb = methodVerbs[method] ?? method.toLowerCase()
   if (verb === 'get' && subresource === '') {
-    if (queryFlag(query, 'watch')) verb = 'watch'
+    if (method === 'GET' && queryFlag(query, 'watch')) verb = 'watch'
     else if (name === '') verb = 'list'
   } else if (verb === 'delete' && name === '') {
     verb = 'deletecollection'

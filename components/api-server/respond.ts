@@ -25,10 +25,26 @@ export function answerText(status: number, text: string): Answer {
   }
 }
 
-/** Rewrites a JSON answer as YAML or indented JSON, when the client asked for it. */
-export function restyle(answer: Answer, style: 'yaml' | 'pretty'): Answer {
-  if (!Buffer.isBuffer(answer.body)) return answer
-  const value: unknown = JSON.parse(answer.body.toString())
+/** All bytes of an answer, those of a streamed one too. */
+async function wholeBody({ body }: Answer, signal: AbortSignal): Promise<Buffer> {
+  if (Buffer.isBuffer(body)) return body
+  const chunks: Buffer[] = []
+  await body({
+    write: (chunk) => chunks.push(chunk) > 0,
+    drained: () => Promise.resolve(),
+    buffered: 0,
+    signal,
+  })
+  return Buffer.concat(chunks)
+}
+
+/** Rewrites a JSON answer as YAML or indented JSON, when the client asked for it. Not for streams without an end. */
+export async function restyle(
+  answer: Answer,
+  style: 'yaml' | 'pretty',
+  signal: AbortSignal,
+): Promise<Answer> {
+  const value: unknown = JSON.parse((await wholeBody(answer, signal)).toString())
   const text = style === 'yaml' ? dump(value) : `${JSON.stringify(value, null, 2)}\n`
   const type = style === 'yaml' ? 'application/yaml' : 'application/json'
   return {

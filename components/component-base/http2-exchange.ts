@@ -133,6 +133,11 @@ export async function sendHttp2(
     if (!isEmpty) stream.end(body)
     return
   }
+  if (request.method === 'HEAD') {
+    request.isAnswered = true
+    stream.respond(headers, { endStream: true })
+    return
+  }
   // Node ends a stream cleanly even when it is reset, so a list cut short would look whole. Held back for trailers, the end
   // is sent only when the body was.
   stream.respond(headers, { waitForTrailers: true })

@@ -12,7 +12,7 @@ export type Identity =
   | 'anonymous'
 
 /** Passes every authorization check. */
-export const admin: Identity = { user: 'kubernetes-admin', groups: ['system:masters'] }
+export const admin: Identity = { user: 'admin', groups: ['system:masters'] }
 
 export interface Ask {
   /** Sent as JSON, unless it is text or bytes already. */

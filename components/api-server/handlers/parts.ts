@@ -33,13 +33,15 @@ export type ResourceHandler = (
 
 /** The form this request wants its answer in. Throws 406. */
 export function wantedForm(context: RequestContext, resource: Resource, parts: Parts): Form {
-  const include = context.info.query.get('includeObject') ?? 'Metadata'
+  const { info, http } = context
+  const { accept } = http.headers
+  const include = info.query.get('includeObject') ?? 'Metadata'
   if (include !== 'None' && include !== 'Metadata' && include !== 'Object' && include !== '') {
     throw badRequest(
       `unrecognized includeObject value: "${include}"; supported: "None", "Metadata", "Object"`,
     )
   }
-  return formFor(resource, negotiate(context.http.headers['accept'], parts.dialect), {
+  return formFor(resource, negotiate(accept, parts.dialect, { isStream: info.verb === 'watch' }), {
     dialect: parts.dialect,
     include: include === '' ? 'Metadata' : (include as IncludeObject),
     now: () => parts.clock.now(),

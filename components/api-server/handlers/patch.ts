@@ -4,7 +4,7 @@ import { applyJsonPatch } from '../../machinery/json-patch.ts'
 import { applyMergePatch } from '../../machinery/merge-patch.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import { badRequest, StatusError } from '../../machinery/status-error.ts'
+import { badRequest, conflict, objectModified, StatusError } from '../../machinery/status-error.ts'
 import { applyStrategicMergePatch } from '../../machinery/strategic-merge-patch.ts'
 import { decodeValue, maxBodyBytes, mediaTypeOf, parseJson, toStorage } from '../decode-body.ts'
 import { objectIn } from '../forms.ts'
@@ -63,11 +63,19 @@ export function patched(
   return object
 }
 
+/** The version that an If-Match header demands, with or without an entity tag's quotes; any with `*` or none. */
+function demandedVersion(context: RequestContext): string | undefined {
+  const header = context.http.headers['if-match']
+  if (typeof header !== 'string' || header.trim() === '*') return undefined
+  return header.trim().replace(/^"(.*)"$/, '$1')
+}
+
 export const patchObject: ResourceHandler = async (context, resource, parts) => {
   const { info, user, warnings } = context
   const form = wantedForm(context, resource, parts)
   const options = writeOptionsOf(info.query, 'PatchOptions', parts.dialect)
   const patch = await readPatch(context, `${resource.package}.${resource.kind}`)
+  const version = demandedVersion(context)
   const written = await parts.registry.update({
     resource,
     namespace: info.namespace,
@@ -76,15 +84,17 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
     user,
     dryRun: options.dryRun,
     warnings,
-    change: (_, entry) =>
-      toStorage(
-        resource,
-        patched(context, resource, {
-          old: objectIn(resource, entry),
-          patch,
-          fieldValidation: options.fieldValidation,
-        }),
-      ),
+    change: (_, entry) => {
+      if (version !== undefined && version !== String(entry.revision)) {
+        throw conflict(resource, info.name, objectModified)
+      }
+      const object = patched(context, resource, {
+        old: objectIn(resource, entry),
+        patch,
+        fieldValidation: options.fieldValidation,
+      })
+      return toStorage(resource, object)
+    },
   })
   return answerBytes(200, writtenBytes(form, written, options.dryRun))
 }

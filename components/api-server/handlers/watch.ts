@@ -100,8 +100,10 @@ async function deliver(
     })
   }
   if (options.allowWatchBookmarks) plan()
+  const isOver = (): boolean =>
+    ended.signal.aborted || sink.signal.aborted || parts.stopping.aborted
   try {
-    while (!ended.signal.aborted && !sink.signal.aborted && !parts.stopping.aborted) {
+    while (!isOver()) {
       const frames = watcher.take()
       if (frames.length > 0) {
         const isTaken = sink.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
@@ -114,7 +116,8 @@ async function deliver(
         sink.write(form.bookmark(String(parts.cache.revision)))
         plan()
       }
-      await watcher.wait()
+      // Waiting for a slow peer, it may have missed either.
+      if (!isOver() && !bookmarkDue) await watcher.wait()
     }
   } finally {
     cancelTimeout()
@@ -143,6 +146,10 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
   if (!collection.attach(watcher, start.revision)) {
     throw tooOldVersion(start.revision, parts.cache.revision)
   }
+  const detach = (): void => collection.detach(watcher)
+  // A client that is gone by now is sent nothing, so the body below never runs.
+  if (context.http.signal.aborted) detach()
+  context.http.signal.addEventListener('abort', detach, { once: true })
   return {
     status: 200,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
@@ -150,7 +157,7 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
       try {
         await deliver(sink, watcher, { form, options, parts })
       } finally {
-        collection.detach(watcher)
+        detach()
       }
     },
   }
