@@ -91,6 +91,7 @@ function entryOf(next: Next, parts: Parts): (http: HttpRequest) => Promise<Answe
   return async (http) => {
     const context: RequestContext = {
       http,
+      dialect: parts.dialect,
       id: parts.clock.uuid(),
       receivedAtMs: parts.clock.now(),
       info: noInfo,

@@ -72,7 +72,7 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
   if (type !== 'application/json' && type !== 'application/yaml' && !isProtobuf) {
     throw new StatusError(
       'UnsupportedMediaType',
-      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${dialects.kubernetes.protobufMediaType}`,
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${context.dialect.protobufMediaType}`,
       { details: {} },
     )
   }

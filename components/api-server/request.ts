@@ -1,4 +1,5 @@
 /** The values a request carries through the chain: who asks, for what, and what is answered. */
+import type { Dialect } from '../api/dialect.ts'
 import type { Answer, HttpRequest } from '../component-base/http.ts'
 import type { Resource } from '../machinery/resource.ts'
 
@@ -59,6 +60,7 @@ export interface RequestInfo {
 /** What the filters fill in, in chain order; handlers read it. */
 export interface RequestContext {
   readonly http: HttpRequest
+  readonly dialect: Dialect
   readonly id: string
   readonly receivedAtMs: number
   info: RequestInfo
