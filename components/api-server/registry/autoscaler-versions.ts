@@ -2,43 +2,54 @@
  * HorizontalPodAutoscaler v1 and v2. v1 knows one CPU target; the rest of v2 travels in annotations, which v1 clients
  * carry along unseen (upstream: pkg/apis/autoscaling/v1/conversion.go).
  */
+import type {
+  HorizontalPodAutoscalerBehavior,
+  HorizontalPodAutoscalerCondition,
+  MetricSpec,
+  MetricStatus,
+} from '../../api/generated/types.ts'
 import type { KubeObject } from '../../machinery/object.ts'
+import { capitalBehavior, flatMetric, nestedMetric, plainBehavior } from './autoscaler-metrics.ts'
 
-const metricsKey = 'autoscaling.alpha.kubernetes.io/metrics'
-const conditionsKey = 'autoscaling.alpha.kubernetes.io/conditions'
-const currentMetricsKey = 'autoscaling.alpha.kubernetes.io/current-metrics'
-const behaviorKey = 'autoscaling.alpha.kubernetes.io/behavior'
-const keys = [metricsKey, conditionsKey, currentMetricsKey, behaviorKey]
+// The keys are those of upstream in every dialect: the object itself does not say which one it is in.
+const keyOf = (name: string) => `autoscaling.alpha.kubernetes.io/${name}`
+const metricsKey = keyOf('metrics')
+const currentMetricsKey = keyOf('current-metrics')
+const conditionsKey = keyOf('conditions')
+const behaviorKey = keyOf('behavior')
+const keys = [metricsKey, currentMetricsKey, conditionsKey, behaviorKey]
 
-interface Metric {
-  type: string
-  resource?: {
-    name: string
-    target?: { type?: string; averageUtilization?: number; averageValue?: string }
-    current?: { averageUtilization?: number; averageValue?: string }
-  }
+interface Spec extends Record<string, unknown> {
+  readonly metrics?: readonly MetricSpec[] | null
+  readonly behavior?: HorizontalPodAutoscalerBehavior
 }
 
-type Fields = Record<string, unknown>
+interface Status extends Record<string, unknown> {
+  readonly currentMetrics?: readonly MetricStatus[] | null
+  readonly conditions?: readonly HorizontalPodAutoscalerCondition[] | null
+}
 
-function isCpuUtilization(metric: Metric): boolean {
+/** The CPU utilization a metric asks for or reports. */
+function cpuUtilization(metric: MetricSpec | MetricStatus): number | undefined {
   const { type, resource } = metric
-  if (type !== 'Resource' || resource?.name !== 'cpu') return false
-  return (resource.target ?? resource.current)?.averageUtilization !== undefined
+  if (type !== 'Resource' || resource?.name !== 'cpu') return undefined
+  const amounts = 'target' in resource ? resource.target : resource.current
+  return amounts?.averageUtilization
 }
 
+/** An annotation that somebody spoiled is undefined, as upstream drops it. */
 function parseAnnotation(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {
     return JSON.parse(text)
   } catch {
-    // An annotation that somebody spoiled is dropped, as upstream does.
+    // Clients can write anything here; what cannot be read is as good as not there.
     return undefined
   }
 }
 
-function withoutKeys(annotations: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !keys.includes(key)))
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }
 
 function withAnnotations(object: KubeObject, annotations: Record<string, string>): KubeObject {
@@ -49,34 +60,31 @@ function withAnnotations(object: KubeObject, annotations: Record<string, string>
   }
 }
 
-/** The CPU target, and the other metrics with their text for the annotation. */
-function splitMetrics(metrics: readonly Metric[]): { cpu: Metric | undefined; others: Metric[] } {
-  const cpu = metrics.find(isCpuUtilization)
-  return { cpu, others: metrics.filter((metric) => metric !== cpu) }
-}
-
+/** The v1 form. What only v2 can say goes to annotations. */
 export function autoscalerToV1(object: KubeObject): KubeObject {
-  const {
-    metrics = [],
-    behavior,
-    ...spec
-  } = (object['spec'] ?? {}) as Fields & { metrics?: Metric[] }
-  const {
-    currentMetrics = [],
-    conditions,
-    ...status
-  } = (object['status'] ?? {}) as Fields & {
-    currentMetrics?: Metric[]
-  }
+  const { metrics, behavior, ...spec } = (object['spec'] ?? {}) as Spec
+  const { currentMetrics, conditions, ...status } = (object['status'] ?? {}) as Status
   const annotations = { ...object.metadata.annotations }
-  const { cpu, others } = splitMetrics(metrics ?? [])
-  const { cpu: currentCpu, others: otherCurrents } = splitMetrics(currentMetrics ?? [])
-  if (others.length > 0) annotations[metricsKey] = JSON.stringify(others)
-  if (otherCurrents.length > 0) annotations[currentMetricsKey] = JSON.stringify(otherCurrents)
-  if (Array.isArray(conditions)) annotations[conditionsKey] = JSON.stringify(conditions)
-  if (behavior !== undefined) annotations[behaviorKey] = JSON.stringify(behavior)
-  const target = cpu?.resource?.target?.averageUtilization
-  const current = currentCpu?.resource?.current?.averageUtilization
+  const note = (key: string, value: unknown) => {
+    annotations[key] = JSON.stringify(value)
+  }
+  const others = (metrics ?? []).filter((metric) => cpuUtilization(metric) === undefined)
+  if (others.length > 0) {
+    note(
+      metricsKey,
+      others.map((metric) => flatMetric(metric, 'target')),
+    )
+  }
+  if (currentMetrics?.length) {
+    note(
+      currentMetricsKey,
+      currentMetrics.map((metric) => flatMetric(metric, 'current')),
+    )
+  }
+  if (conditions?.length) note(conditionsKey, conditions)
+  if (behavior) note(behaviorKey, capitalBehavior(behavior))
+  const target = (metrics ?? []).map(cpuUtilization).find((value) => value !== undefined)
+  const current = (currentMetrics ?? []).map(cpuUtilization).find((value) => value !== undefined)
   return withAnnotations(
     {
       ...object,
@@ -93,26 +101,30 @@ export function autoscalerToV1(object: KubeObject): KubeObject {
   )
 }
 
+function cpuMetric(part: 'target' | 'current', amounts: object): Record<string, unknown> {
+  return { type: 'Resource', resource: { name: 'cpu', [part]: amounts } }
+}
+
+/** The v2 form; the annotations are used up. */
 export function autoscalerFromV1(object: KubeObject): KubeObject {
-  const { targetCPUUtilizationPercentage: target, ...spec } = (object['spec'] ?? {}) as Fields
-  const { currentCPUUtilizationPercentage: current, ...status } = (object['status'] ?? {}) as Fields
+  const { targetCPUUtilizationPercentage: target, ...spec } = (object['spec'] ?? {}) as Spec
+  const { currentCPUUtilizationPercentage: current, ...status } = (object['status'] ?? {}) as Status
   const annotations = object.metadata.annotations ?? {}
-  const metrics = (parseAnnotation(annotations[metricsKey]) ?? []) as Metric[]
-  const currentMetrics = (parseAnnotation(annotations[currentMetricsKey]) ?? []) as Metric[]
-  const conditions = parseAnnotation(annotations[conditionsKey])
-  const behavior = parseAnnotation(annotations[behaviorKey])
+  const read = (key: string) => parseAnnotation(annotations[key])
+  const metrics = listOf(read(metricsKey)).map((metric) => nestedMetric(metric, 'target'))
   if (typeof target === 'number') {
-    metrics.push({
-      type: 'Resource',
-      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: target } },
-    })
+    metrics.push(cpuMetric('target', { type: 'Utilization', averageUtilization: target }))
   }
-  if (typeof current === 'number') {
-    currentMetrics.push({
-      type: 'Resource',
-      resource: { name: 'cpu', current: { averageUtilization: current } },
-    })
+  // What the annotation says of the CPU is more than the one number beside it.
+  const currentMetrics = listOf(read(currentMetricsKey)).map((metric) =>
+    nestedMetric(metric, 'current'),
+  )
+  if (currentMetrics.length === 0 && typeof current === 'number') {
+    currentMetrics.push(cpuMetric('current', { averageUtilization: current }))
   }
+  const conditions = listOf(read(conditionsKey))
+  const behavior = plainBehavior(read(behaviorKey))
+  const others = Object.entries(annotations).filter(([key]) => !keys.includes(key))
   return withAnnotations(
     {
       ...object,
@@ -124,9 +136,9 @@ export function autoscalerFromV1(object: KubeObject): KubeObject {
       status: {
         ...status,
         ...(currentMetrics.length === 0 ? {} : { currentMetrics }),
-        ...(conditions === undefined ? {} : { conditions }),
+        ...(conditions.length === 0 ? {} : { conditions }),
       },
     },
-    withoutKeys(annotations),
+    Object.fromEntries(others),
   )
 }
