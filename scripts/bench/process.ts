@@ -9,9 +9,13 @@ export interface Served {
 }
 
 export async function serve(file: string, args: readonly string[]): Promise<Served> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args], {
-    stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath, // The options that a cluster's API server runs with.
+    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', file, ...args],
+    {
+      stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+    },
+  )
   let errors = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     errors = (errors + chunk.toString()).slice(-4000)

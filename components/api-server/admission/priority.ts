@@ -17,8 +17,17 @@ interface Priority {
 export function priorityAdmission(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
   const { pods, priorityClasses } = resourcesOf(dialect)
 
+  // Every pod asks for it, and it hardly ever changes.
+  let known: { readonly value: PriorityClass | undefined } | undefined
+  reader.onChange(priorityClasses, () => (known = undefined))
+
   /** The lowest of the classes marked as default, should several have slipped in. */
   function defaultClass(): PriorityClass | undefined {
+    known ??= { value: findDefaultClass() }
+    return known.value
+  }
+
+  function findDefaultClass(): PriorityClass | undefined {
     const marked = (reader.list(priorityClasses) as readonly PriorityClass[]).filter(
       ({ globalDefault }) => globalDefault === true,
     )
