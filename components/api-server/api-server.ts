@@ -347,6 +347,7 @@ export async function runApiServer(
         address: options['advertise-address'],
         port: bound.port,
       },
+      served,
       authentication: authenticationInfo(options),
     })
     isBootstrapped = true

@@ -1,4 +1,5 @@
 /** Bootstrap objects: what the server makes sure of at every start. Only what is missing is written. */
+import { localApiServices } from '../api/bootstrap-policy/api-services.ts'
 import { policyObjects } from '../api/bootstrap-policy/policy-objects.ts'
 import type { ApiServerAddress } from '../api/bootstrap-policy/system-objects.ts'
 import {
@@ -37,6 +38,8 @@ export interface BootstrapOptions {
   /** Whether bindings for joining with bootstrap tokens are made. */
   readonly withJoin: boolean
   readonly apiServer: ApiServerAddress
+  /** What this server serves. */
+  readonly served: readonly Resource[]
   readonly authentication?: AuthenticationInfo
 }
 
@@ -167,6 +170,7 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
     ...ensureAll(resources.priorityClasses, systemPriorityClasses(dialect)),
     ...ensureAll(resources.priorityLevelConfigurations, flowControl.levels),
     ...ensureAll(resources.flowSchemas, flowControl.schemas),
+    ...ensureAll(resources.apiServices, localApiServices(dialect, options.served)),
     ...apiServerWrites(),
     ...(options.authentication === undefined
       ? []

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { ensureBootstrapObjects } from '../../components/api-server/bootstrap-objects.ts'
 import type { BootstrapOptions } from '../../components/api-server/bootstrap-objects.ts'
 import type { LocalClient } from '../../components/api-server/local-client.ts'
-import { dialects } from '../../components/api/dialect.ts'
+import { dialects, labelKey } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import type { Resource } from '../../components/machinery/resource.ts'
@@ -48,6 +48,7 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
       withPolicy: true,
       withJoin: true,
       apiServer: { serviceIp: '10.96.0.1', servicePort: 443, address: '192.0.2.7', port: 6443 },
+      served: resources.all.filter((one) => one.servedByDefault),
       ...more,
     })
 
@@ -59,6 +60,27 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
     const old = named(resource, name)
     reader.put(resource, { ...old, ...parts, metadata: { ...old.metadata, ...metadata } })
   }
+
+  test('every group and version that is served has an APIService', async () => {
+    await start()
+    const { labels } = named(resources.apiServices, 'v1.').metadata
+    expect(labels).toEqual({
+      [labelKey(dialect, 'kube-aggregator', 'automanaged')]: 'onstart',
+    })
+    expect(named(resources.apiServices, 'v1.')['spec']).toEqual({
+      version: 'v1',
+      groupPriorityMinimum: 18_000,
+      versionPriority: 1,
+    })
+    expect(named(resources.apiServices, 'v2.autoscaling')['spec']).toEqual({
+      group: 'autoscaling',
+      version: 'v2',
+      groupPriorityMinimum: 17_500,
+      versionPriority: 30,
+    })
+    expect(reader.get(resources.apiServices, '', 'v1beta1.policy')).toBeUndefined()
+    expect(writes.filter((write) => write.startsWith('create apiservices'))).toHaveLength(21)
+  })
 
   test('an empty store gets namespaces, policy, classes and the Service', async () => {
     await start()
