@@ -12,7 +12,10 @@ export function recover(log: Log): Filter {
       if (status.code >= 500) {
         const { id, http } = context
         const path = http.url.split('?', 1)[0]
-        log.error('request failed', { id, method: http.method, path, error })
+        const fields = { id, method: http.method, path, error }
+        // 503 and 504 say that something else is missing or late; 500 is a fault of the server.
+        if (status.code === 500) log.error('request failed', fields)
+        else log.info('request not served', fields)
       }
       return answerError(status)
     }
