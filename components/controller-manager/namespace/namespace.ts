@@ -4,6 +4,7 @@ import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
 import { createDiscovery } from '../../client/server-resources.ts'
 import type { Discover } from '../../client/server-resources.ts'
+import { backoffDelay } from '../../component-base/backoff.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { isStatusError } from '../../machinery/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
@@ -16,7 +17,10 @@ import { createContentDeleter } from './namespace-content.ts'
  */
 const settleMs = 1000
 
-/** Runs until `signal` aborts. Nothing is remembered between rounds, so a restart just goes on. */
+/** Between tries while something cannot be deleted at all: 1 s, twice as long each time, up to this. */
+const longestRetryMs = 60_000
+
+/** Runs until `signal` aborts. Nothing that matters is remembered between rounds, so a restart just goes on. */
 export async function runNamespaceController(
   discover: Discover,
   context: ControllerContext,
@@ -26,6 +30,9 @@ export async function runNamespaceController(
   const namespaces = informers.informer<Namespace>(resources.namespaces)
   const namespaceClient = client.resource<Namespace>(resources.namespaces)
   const deleter = createContentDeleter(client, discover)
+
+  /** How often in a row a namespace could not be emptied, by name. */
+  const failures = new Map<string, number>()
 
   const live = async (name: string): Promise<Namespace | undefined> => {
     try {
@@ -52,7 +59,10 @@ export async function runNamespaceController(
   const reconcile = async (key: string): Promise<Result | void> => {
     const cached = namespaces.get(key)
     const deleted = cached?.metadata.deletionTimestamp
-    if (cached === undefined || deleted === undefined) return
+    if (cached === undefined || deleted === undefined) {
+      failures.delete(key)
+      return
+    }
     const waitMs = Date.parse(deleted) + settleMs - clock.now()
     if (waitMs > 0) return { requeueAfterMs: waitMs }
     let namespace = await live(key)
@@ -66,11 +76,17 @@ export async function runNamespaceController(
     const now = timestamp(clock.now())
     const conditions = deletionConditions(namespace.status?.conditions, round.report, now)
     if (conditions !== undefined) namespace = await report(namespace, { conditions })
-    if (round.retryInMs !== undefined) {
-      if (round.report.contentFailures.length > 0 || round.report.discoveryFailure !== undefined)
-        log.warn('namespace not empty yet', { namespace: key, why: round.report.contentFailures })
-      return { requeueAfterMs: round.retryInMs }
+    const { contentFailures, discoveryFailure } = round.report
+    if (contentFailures.length > 0 || discoveryFailure !== undefined) {
+      const tries = failures.get(key) ?? 0
+      failures.set(key, tries + 1)
+      const requeueAfterMs = backoffDelay({ initialMs: 1000, maxMs: longestRetryMs }, tries)
+      const why = [...contentFailures, discoveryFailure].filter((text) => text !== undefined)
+      log.warn('namespace not emptied; trying again', { namespace: key, why, requeueAfterMs })
+      return { requeueAfterMs }
     }
+    failures.delete(key)
+    if (round.retryInMs !== undefined) return { requeueAfterMs: round.retryInMs }
     await finalize(namespace)
   }
 

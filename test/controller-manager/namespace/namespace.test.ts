@@ -161,7 +161,7 @@ describe('namespace-controller', () => {
       message: 'Failed to delete all resource types, 1 remaining: secrets is forbidden: not today',
     })
     allow()
-    await harness.step(5000)
+    await harness.step(20_000)
     expect(shop()).toBeUndefined()
   })
 
@@ -176,7 +176,7 @@ describe('namespace-controller', () => {
       reason: 'DiscoveryFailed',
     })
     failedGroups = []
-    await harness.step(5000)
+    await harness.step(60_000)
     expect(shop()).toBeUndefined()
   })
 
