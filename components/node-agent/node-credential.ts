@@ -1,5 +1,5 @@
 /** NodeCredential: the node's key and certificate on disk, and when they are due to be renewed. */
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePem } from '../../certs/pem.ts'
@@ -10,12 +10,17 @@ import type { IssuedCertificate } from './certificate-request.ts'
 export const clientCredentialFile = 'kubelet-client-current.pem'
 export const serverCredentialFile = 'kubelet-server-current.pem'
 
-/** The pair in a PEM text; undefined when either is missing or they do not belong together. */
+/** The pair in a PEM text; undefined when either is missing or damaged, or they do not belong together. */
 export function splitCredential(pem: string): IssuedCertificate | undefined {
   const blocks = decodePem(pem)
   const has = (label: RegExp): boolean => blocks.some((block) => label.test(block.label))
   if (!has(/^CERTIFICATE$/) || !has(/PRIVATE KEY$/)) return undefined
-  // Each reader takes the blocks it needs from the whole text.
+  try {
+    // Each reader takes the blocks it needs from the whole text.
+    if (!new X509Certificate(pem).checkPrivateKey(createPrivateKey(pem))) return undefined
+  } catch {
+    return undefined // what is between the lines is no certificate or no key
+  }
   return { cert: pem, key: pem }
 }
 

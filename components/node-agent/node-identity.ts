@@ -51,18 +51,19 @@ function isMissing(error: unknown): boolean {
   return cause?.code === 'ENOENT'
 }
 
-/** What the files say; undefined when there are none, or the certificate has run out or is another node's. */
+/** What the files say; undefined when there are none, or they are damaged, out of their time or another node's. */
 async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | undefined> {
   const { nodeName, kubeconfig, certDir, clock, log } = options
-  let config
+  let connection
   try {
-    config = await readKubeconfig(kubeconfig)
+    connection = await connectionFrom(await readKubeconfig(kubeconfig))
   } catch (error) {
     if (isMissing(error)) return undefined
-    throw error
+    if (options.bootstrapper === undefined) throw error
+    log.warn('the stored kubeconfig is not usable', { kubeconfig, error })
+    return undefined
   }
   const own = await readNodeCredential(certDir, clientCredentialFile)
-  const connection = await connectionFrom(config)
   const { ca, credentials = {} } = connection
   const given = [credentials.cert, credentials.key].map((part) => part?.toString() ?? '')
   const certificate = own ?? splitCredential(given.join('\n'))
@@ -72,7 +73,11 @@ async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | 
     credentials: certificate ?? credentials,
     certificate,
   }
-  if (certificate === undefined) return found
+  if (certificate === undefined) {
+    if (credentials.cert === undefined) return found
+    log.warn('the stored certificate or its key is damaged; it is not used', { kubeconfig })
+    return undefined
+  }
   const { commonName } = nodeSubject(nodeName)
   const { subject } = new X509Certificate(certificate.cert)
   if (!subject.split('\n').includes(`CN=${commonName}`)) {
