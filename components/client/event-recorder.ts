@@ -63,9 +63,13 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   let lastName = 0n
 
   const nameFor = (about: string): string => {
-    // Upstream's names end in the nanosecond; counting on within one keeps two at once apart.
-    const nanoseconds = BigInt(Math.floor(clock.now())) * 1_000_000n
-    lastName = nanoseconds > lastName ? nanoseconds : lastName + 1n
+    // Upstream's names end in the nanosecond. The clock counts milliseconds: a random part keeps this recorder's events apart
+    // from those of other processes about the same object, counting on keeps them in order.
+    const millisecond = BigInt(Math.floor(clock.now()))
+    lastName =
+      millisecond > lastName / 1_000_000n
+        ? millisecond * 1_000_000n + BigInt(Math.floor(clock.random() * 900_000))
+        : lastName + 1n
     return `${about}.${lastName.toString(16)}`
   }
   const factsOf = ({ about, event }: Waiting) => {

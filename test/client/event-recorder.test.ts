@@ -55,6 +55,25 @@ describe('event recorder', () => {
     })
   })
 
+  it('writes beside another recorder that reports on the same object in the same millisecond', async () => {
+    const { clock, cluster, record, all } = recorder()
+    const other = createEventRecorder({
+      events: cluster.client().resource(events),
+      component: 'other',
+      clock,
+      log: silentLog,
+    })
+    const stop = new AbortController()
+    const done = other.run(stop.signal)
+    const [pod] = cluster.all(pods)
+    record('Started', 'It started.')
+    if (pod !== undefined) other.record(pod, { type: 'Normal', reason: 'Bound', message: 'x' })
+    await settle()
+    expect(all().map((event) => event['reason'])).toEqual(['Started', 'Bound'])
+    stop.abort()
+    await done
+  })
+
   it('counts a repeated event instead of writing it again', async () => {
     const { clock, record, all } = recorder()
     record('BackOff', 'Waiting.')
