@@ -20,7 +20,7 @@ const flags = defineFlags({
   port: flag.int('Port of the API server; 6443 if that is free, else any.'),
   address: flag.string('Address of this machine that everything listens on; 127.0.0.1.'),
   set: flag.list(
-    'COMPONENT.FLAG=VALUE: one more flag for a component, such as controller-manager.node-monitor-grace-period=4s.',
+    'COMPONENT.FLAG=VALUE: one more flag for a component, such as controller-manager.node-monitor-grace-period=20s.',
     [],
   ),
   wait: flag.duration('How long the nodes may take to become Ready.', 60_000),
@@ -60,7 +60,7 @@ export const up = defineCommand({
       'A second cluster beside it, with 501 nodes',
     ],
     [
-      'skiff up --set controller-manager.node-monitor-grace-period=4s',
+      'skiff up --set controller-manager.node-monitor-grace-period=20s',
       'Notice a lost node after 4 seconds instead of 50',
     ],
   ],
