@@ -19,6 +19,7 @@ const machinery: Readonly<Record<string, string>> = {
   Quantity: 'pkg.api.resource.Quantity',
   IntOrString: 'pkg.util.intstr.IntOrString',
   RawExtension: 'pkg.runtime.RawExtension',
+  Info: 'pkg.version.Info',
 }
 
 function reversed(domain: string): string {

@@ -2,6 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { customDefinitions } from './custom-definitions.ts'
 import { definitionsOf, type DefinitionContext, type JsonObject, reference } from './definitions.ts'
+import { discoveryPaths, discoveryStructs, versionDefinition } from './discovery-paths.ts'
 import { type GroupVersion, groupVersionPaths, namedStructs, targetName } from './group-version.ts'
 import { answerTypes, descriptionOf, patchDefinition, patchTypes } from './media-types.ts'
 import { extension } from './names.ts'
@@ -19,8 +20,12 @@ export async function buildV2(
   more: { info: Info; pause: () => Promise<void> },
 ): Promise<JsonObject> {
   const { dialect } = context
-  const paths: JsonObject = {}
-  const definitions: Record<string, JsonObject> = { ...patchDefinition(dialect) }
+  const paths: JsonObject = discoveryPaths(dialect, all)
+  const definitions: Record<string, JsonObject> = {
+    ...patchDefinition(dialect),
+    ...versionDefinition(dialect),
+    ...definitionsOf(discoveryStructs(), context),
+  }
   for (const from of all) {
     const items = groupVersionPaths(dialect, from)
     for (const item of items) paths[item.path] = pathItem(dialect, from, item)
