@@ -4,7 +4,7 @@ import { decodeContinue, encodeContinue } from '../continue-token.ts'
 import type { Form, ListMeta } from '../forms.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../list-options.ts'
 import type { Answer, ResponseSink } from '../request.ts'
-import type { Snapshot } from '../watch-cache/collection.ts'
+import type { Collection, Snapshot } from '../watch-cache/collection.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import { freshEnough } from './get.ts'
 import { wantedForm, type Parts, type ResourceHandler } from './parts.ts'
@@ -17,6 +17,15 @@ const smallCount = 64
 
 const comma = Buffer.from(',')
 
+/** The state at exactly that revision; undefined when it is no longer kept. */
+function snapshotAt(
+  collection: Collection,
+  revision: number,
+  { cache }: Parts,
+): Snapshot | undefined {
+  return cache.retains(revision) ? collection.snapshotAt(revision) : undefined
+}
+
 /** The snapshot a list reads, by the rules for resourceVersion, match and continue. */
 async function snapshotFor(
   resource: Resource,
@@ -27,7 +36,7 @@ async function snapshotFor(
   if (options.continue !== '') {
     const token = decodeContinue(options.continue)
     await freshEnough(parts.cache, '')
-    const snapshot = collection.snapshotAt(token.revision)
+    const snapshot = snapshotAt(collection, token.revision, parts)
     if (snapshot === undefined) {
       throw expired(
         'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
@@ -39,7 +48,7 @@ async function snapshotFor(
   if (options.match === 'Exact') {
     const wanted = parseRevision(options.resourceVersion)
     await freshEnough(parts.cache, options.resourceVersion)
-    const snapshot = collection.snapshotAt(wanted)
+    const snapshot = snapshotAt(collection, wanted, parts)
     if (snapshot === undefined) {
       throw expired('The resourceVersion for the provided list is too old.')
     }

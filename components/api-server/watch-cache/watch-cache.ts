@@ -34,6 +34,9 @@ export class WatchCache implements ObjectReader {
   #revision = 0
   #startRevision = 0
   readonly #waiting: { revision: number; resolve: () => void }[] = []
+  /** How far the cache was at past moments, oldest first; and how far it was when the history began. */
+  #marks: { atMs: number; revision: number }[] = []
+  #historyStart = 0
 
   constructor(options: { store: Store; clock: Clock; historyMs?: number }) {
     this.#store = options.store
@@ -147,9 +150,19 @@ export class WatchCache implements ObjectReader {
     return this.#revision
   }
 
-  /** Forgets history past its time in all collections. */
+  /** Forgets history past its time in all collections; called every now and then. */
   forget(): void {
-    for (const collection of this.#collections.values()) collection.forget(this.#clock.now())
+    const nowMs = this.#clock.now()
+    for (const collection of this.#collections.values()) collection.forget(nowMs)
+    this.#marks.push({ atMs: nowMs, revision: this.#revision })
+    while ((this.#marks[0]?.atMs ?? nowMs) <= nowMs - this.#historyMs) {
+      this.#historyStart = this.#marks.shift()?.revision ?? 0
+    }
+  }
+
+  /** False when `revision` was overtaken longer ago than the history reaches, be it by a change of something else. */
+  retains(revision: number): boolean {
+    return revision >= this.#historyStart
   }
 
   /** Objects by storage prefix, for metrics. */
