@@ -1,0 +1,78 @@
+/**
+ * Console blocks: what the documentation says to type works, and prints what the documentation shows. Each document has a
+ * shell of its own, in which its blocks are typed in order. A command whose output is not shown only has to succeed.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codeBlocks, commandsOf, readDoc } from './markdown.ts'
+import { fits, normalLines } from './output.ts'
+import { findKubectl, openReaderShell } from './reader-shell.ts'
+import type { ReaderShell } from './reader-shell.ts'
+
+const docs = [
+  'README.md',
+  'docs/cli.md',
+  'docs/join-lab.md',
+  'docs/scenarios.md',
+  'CONTRIBUTING.md',
+] as const
+const commandTimeoutMs = 20_000
+
+const needsKubectl = ({ command }: { command: string }): boolean => command.startsWith('kubectl ')
+const hasKubectl = findKubectl() !== undefined
+const noKubectl = 'NOT RUN: commands of the documentation with kubectl, there is none in the PATH'
+if (!hasKubectl) {
+  process.stderr.write(`\n${noKubectl}\n\n`)
+  test.skip(noKubectl, () => {})
+}
+
+describe.each(docs)('%s', (doc) => {
+  const markdown = readDoc(doc)
+  const blocks = codeBlocks(markdown)
+  const toRun = blocks.filter((one) => one.language === 'console' && one.notRun === undefined)
+  let shell: ReaderShell
+  beforeAll(() => {
+    if (toRun.length > 0) shell = openReaderShell()
+  })
+  afterAll(async () => {
+    await shell?.[Symbol.asyncDispose]()
+  })
+
+  for (const block of blocks.filter((one) => one.language === 'console')) {
+    const commands = commandsOf(block)
+    const lacksKubectl = !hasKubectl && commands.some(needsKubectl)
+    const title = `${doc}:${block.line} ${commands[0]?.command ?? ''}${lacksKubectl ? ' (kubectl NOT RUN)' : ''}`
+    if (block.notRun !== undefined) {
+      test.skip(`${title} (not run: ${block.notRun})`, () => {})
+      continue
+    }
+    test(title, { timeout: (commands.length + 1) * commandTimeoutMs }, async () => {
+      for (const { command, output } of commands) {
+        if (lacksKubectl && needsKubectl({ command })) continue
+        const typed = await shell.type(command, commandTimeoutMs)
+        expect(typed.code, `$ ${command}\n${typed.output}`).toBe(0)
+        const shown = normalLines(output)
+        const printed = normalLines(typed.output, shell.home)
+        if (shown.length > 0 && !fits(shown, printed)) {
+          expect(printed, `$ ${command}\n${typed.output}`).toEqual(shown)
+        }
+      }
+    })
+  }
+
+  test(`${doc} shows commands in console blocks only, and takes down what it starts`, () => {
+    const known = ['console', 'yaml', 'text', '']
+    expect(blocks.filter(({ language }) => !known.includes(language))).toEqual([])
+    expect(
+      blocks.filter(({ language, text }) => language !== 'console' && /^\$ /m.test(text)),
+    ).toEqual([])
+    if (toRun.length > 0) expect(shell.clusters()).toEqual([])
+  })
+})
+
+test('the documentation has commands to run, and most of them are run', () => {
+  const all = docs.flatMap((doc) => codeBlocks(readDoc(doc)))
+  const consoles = all.filter(({ language }) => language === 'console')
+  const run = consoles.filter(({ notRun }) => notRun === undefined)
+  expect(consoles.length).toBeGreaterThan(8)
+  expect(run.length).toBeGreaterThan(consoles.length / 2)
+})

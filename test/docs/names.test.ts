@@ -1,0 +1,92 @@
+/** Names: files, folders, links, npm scripts and scenarios that the documentation names exist. */
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { parseScenario } from '../../scenarios/engine/scenario.ts'
+import { codeBlocks, codeSpans, fileLinks, readDoc, root } from './markdown.ts'
+
+const docs = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })].toSorted()
+
+const isHidden = (path: string): boolean => /(^|\/)(node_modules|dist|\.[^/]*)(\/|$)/.test(path)
+const sources = globSync('{bin,certs,cluster,components,docs,scenarios,scripts,test}/**/*', {
+  cwd: root,
+}).filter((path) => !isHidden(path))
+
+/** A name is a path from the root or from `components/`, or the end of one file's path that no other file shares. */
+function isSource(name: string): boolean {
+  if (existsSync(join(root, name)) || existsSync(join(root, 'components', name))) return true
+  return sources.filter((path) => path.endsWith(`/${name.replace(/\/$/, '')}`)).length === 1
+}
+
+/** Source files and folders in code style. What ends otherwise, such as `cluster.json`, is made at run time. */
+function namedSources(markdown: string): string[] {
+  return codeSpans(markdown).filter((span) => /^[\w./-]+\.(ts|js|tsv|md|yaml)$/.test(span))
+}
+
+describe.each(docs)('%s', (doc) => {
+  const markdown = readDoc(doc)
+
+  test(`links of ${doc} lead to files that exist`, () => {
+    const broken = fileLinks(markdown).filter((to) => !existsSync(join(root, dirname(doc), to)))
+    expect(broken).toEqual([])
+  })
+
+  test(`source files that ${doc} names exist`, () => {
+    expect(namedSources(markdown).filter((name) => !isSource(name))).toEqual([])
+  })
+
+  test(`npm scripts that ${doc} names exist`, () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const named = [...markdown.matchAll(/\bnpm run (?:-\S+ )*([\w:-]+)/g)].map(([, name]) => name)
+    expect(named.filter((name) => !Object.hasOwn(scripts, name ?? ''))).toEqual([])
+  })
+
+  test(`YAML in ${doc} is a valid scenario`, () => {
+    for (const { language, text, line } of codeBlocks(markdown)) {
+      if (language === 'yaml') parseScenario(`${'\n'.repeat(line)}${text}`, doc)
+    }
+  })
+})
+
+test('the checks above have something to check', () => {
+  expect(fileLinks(readDoc('README.md')).length).toBeGreaterThan(4)
+  expect(namedSources(readDoc('docs/request-flow.md')).length).toBeGreaterThan(20)
+  expect(codeBlocks(readDoc('docs/scenarios.md')).some((one) => one.language === 'yaml')).toBe(true)
+  expect(isSource('api-server/no-such-file.ts')).toBe(false)
+})
+
+test('docs/architecture.md lists exactly the folders that hold code', () => {
+  const listed = [...readDoc('docs/architecture.md').matchAll(/^\| `([^`]+)` /gm)].map(
+    ([, it]) => it,
+  )
+  const foldersIn = (folder: string): string[] =>
+    readdirSync(join(root, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() && !isHidden(entry.name))
+      .map(({ name }) => name)
+  const actual = [
+    ...foldersIn('.').filter((name) => !['bin', 'components', 'docs'].includes(name)),
+    ...foldersIn('components').map((name) => `components/${name}`),
+  ]
+  expect(listed.toSorted()).toEqual(actual.toSorted())
+})
+
+test('folders that docs/request-flow.md and CONTRIBUTING.md name exist', () => {
+  const named = ['docs/request-flow.md', 'CONTRIBUTING.md'].flatMap((doc) =>
+    codeSpans(readDoc(doc)).filter((span) => /^[\w-]+(\/[\w-]+)*\/$/.test(span)),
+  )
+  expect(named.length).toBeGreaterThan(4)
+  expect(named.filter((name) => !isSource(name))).toEqual([])
+})
+
+test('docs/scenarios.md lists exactly the scenarios that ship', () => {
+  const section = readDoc('docs/scenarios.md').split('## What ships')[1] ?? ''
+  const listed = [...section.matchAll(/^\| `([^`]+)` /gm)].map(([, name]) => `${name}.yaml`)
+  expect(listed.toSorted()).toEqual(globSync('*.yaml', { cwd: join(root, 'scenarios') }).toSorted())
+})
+
+test('README.md leads to every page of docs/', () => {
+  const pages = globSync('docs/*.md', { cwd: root })
+  expect(pages.filter((page) => !readDoc('README.md').includes(`](${page})`))).toEqual([])
+})
