@@ -5,6 +5,7 @@ import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
 import { tokenSecret } from './bootstrap-token.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
 import type { ComponentStatus } from './control-protocol.ts'
 import { createObjects, joinObjects } from './join-objects.ts'
 import type { LaunchedCluster } from './launch.ts'
@@ -25,6 +26,8 @@ export interface BringUpOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly signal?: AbortSignal | undefined
 }
+
+const limitMarginMs = 500
 
 /** Rejects when the signal aborts, never resolves. */
 function aborted(signal: AbortSignal): Promise<never> {
@@ -59,7 +62,22 @@ async function openForJoining(
   )
 }
 
-/** Resolves when every component has started and every node is Ready; rejects with the first thing that went wrong. */
+/** Which components have not started though every Node is Ready (from before), each with the last thing it said. */
+function lateComponents(
+  statuses: ReadonlyMap<string, ComponentStatus>,
+  waitMs: number,
+): ClusterError {
+  const late = [...statuses.values()].filter(({ state }) => state !== 'ready')
+  const names = late.map(({ name }) => name).join(', ')
+  return new ClusterError('timeout', `${names} had not started after ${waitMs / 1000} s`, {
+    details: late.map(({ name, state, message }) => `${name} ${message ?? state}`),
+  })
+}
+
+/**
+ * Resolves when every component has started and every node is Ready; rejects with the first thing that went wrong, or
+ * with kind `timeout` when that takes longer than `waitMs` from when the API server serves.
+ */
 export async function bringUp(launched: LaunchedCluster, options: BringUpOptions): Promise<void> {
   const { onProgress } = options
   const serving = Promise.withResolvers<void>()
@@ -67,22 +85,30 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
   const signals = options.signal === undefined ? [end.signal] : [end.signal, options.signal]
   const signal = AbortSignal.any(signals)
 
+  const statuses = new Map<string, ComponentStatus>()
+  let cancel = (): void => {}
+
   const start = async (): Promise<void> => {
     const started = launched.control.call('start', {}, (status) => {
+      statuses.set(status.name, status)
       onProgress?.({ kind: 'component', status })
       if (status.program === 'api-server' && status.state === 'ready') serving.resolve()
     })
     await Promise.race([started, aborted(signal)])
   }
   const joinNodes = async (): Promise<void> => {
+    const { client, waitMs } = options
     await Promise.race([serving.promise, aborted(signal)])
+    // Later than the nodes' own limit, whose error says more about a node that is not Ready.
+    const limitMs = waitMs + limitMarginMs
+    cancel = client.clock.after(limitMs, () => end.abort(lateComponents(statuses, waitMs)))
     await Promise.all([
       openForJoining(launched, { ...options, signal }),
       waitForNodes({
-        client: options.client,
+        client,
         paths: launched.paths,
         nodes: launched.config.nodes,
-        waitMs: options.waitMs,
+        waitMs,
         signal,
         onReady: (name) => onProgress?.({ kind: 'node', name }),
       }),
@@ -91,6 +117,7 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
   try {
     await Promise.all([start(), joinNodes()])
   } finally {
+    cancel()
     end.abort(new Error('the start has ended'))
   }
 }

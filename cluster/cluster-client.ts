@@ -10,6 +10,8 @@ import type { Credentials } from '../components/client/rest-client.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
+import { removeHint, withClearErrors } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface ClusterPlace {
@@ -25,8 +27,20 @@ export type Identity =
   | { readonly token: string }
   | { readonly user: string; readonly groups?: readonly string[] }
 
+/** A file of the cluster's pki. */
+function readPem({ paths }: ClusterPlace, name: string): string {
+  const path = join(paths.pki, name)
+  try {
+    return withClearErrors(path, () => readFileSync(path, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    const hint = removeHint(paths)
+    throw new ClusterError('failed', `${path} is missing`, { hint, cause: error })
+  }
+}
+
 function credentialsOf(place: ClusterPlace, identity: Identity): Credentials {
-  const file = (name: string): string => readFileSync(join(place.paths.pki, name), 'utf8')
+  const file = (name: string): string => readPem(place, name)
   if (identity === 'anonymous') return {}
   if (identity === 'admin') return { cert: file('admin.crt'), key: file('admin.key') }
   if ('token' in identity) return { token: identity.token }
@@ -41,7 +55,7 @@ function credentialsOf(place: ClusterPlace, identity: Identity): Credentials {
 export function clusterClient(place: ClusterPlace, identity: Identity = 'admin'): Client {
   return createClient({
     server: serverUrl(place.config),
-    ca: readFileSync(join(place.paths.pki, 'ca.crt'), 'utf8'),
+    ca: readPem(place, 'ca.crt'),
     credentials: credentialsOf(place, identity),
     dialect: dialectOf(place.config),
     clock: place.clock,

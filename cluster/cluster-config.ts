@@ -2,7 +2,7 @@
 import { dialectNamed } from '../components/api/dialect.ts'
 import type { Dialect } from '../components/api/dialect.ts'
 import { ClusterError } from './cluster-error.ts'
-import { readJsonFile, writePrivateFile } from './state-dir.ts'
+import { readJsonFile, removeHint, writePrivateFile } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 /** The programs a cluster runs; each is a bundle of that name. */
@@ -61,7 +61,26 @@ export function writeClusterConfig(paths: StatePaths, config: ClusterConfig): vo
   writePrivateFile(paths.config, `${JSON.stringify(config, undefined, 2)}\n`)
 }
 
-/** The stored configuration, or undefined when there is none. */
+/** What others rely on without looking; written by hand it may be anything. */
+function isWhole(config: Partial<ClusterConfig> | null): config is ClusterConfig {
+  const texts = [config?.name, config?.id, config?.dialect, config?.address, config?.caHash]
+  return (
+    texts.every((text) => typeof text === 'string' && text !== '') &&
+    Number.isInteger(config?.port) &&
+    Array.isArray(config?.nodes) &&
+    config.nodes.every((node) => typeof node?.name === 'string')
+  )
+}
+
+/** The stored configuration, or undefined when there is none. A damaged one is an error that names the file. */
 export function readClusterConfig(paths: StatePaths): ClusterConfig | undefined {
-  return readJsonFile<ClusterConfig>(paths.config)
+  const config = readJsonFile<Partial<ClusterConfig> | null>(paths.config)
+  if (config === undefined || isWhole(config)) return config
+  throw new ClusterError(
+    'failed',
+    `${paths.config} is damaged: it is not a cluster's configuration`,
+    {
+      hint: removeHint(paths),
+    },
+  )
 }

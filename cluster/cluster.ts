@@ -23,7 +23,13 @@ import { planNode } from './plan.ts'
 import { writePlannedFiles, writeTokenFile } from './prepare.ts'
 import { builtPrograms } from './programs.ts'
 import type { Programs } from './programs.ts'
-import { defaultClusterName, stateDirExists, statePaths, stateRoot } from './state-dir.ts'
+import {
+  defaultClusterName,
+  removeHint,
+  stateDirExists,
+  statePaths,
+  stateRoot,
+} from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { removeCluster } from './take-down.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
@@ -162,7 +168,17 @@ function placeOf(options: Pick<StartClusterOptions, 'name' | 'stateRoot'>): {
 
 /** Between the look for a free port and its use somebody else may have taken it. */
 function isPortTaken(error: unknown): boolean {
-  return error instanceof ClusterError && error.details.some((line) => line.includes('EADDRINUSE'))
+  if (!(error instanceof ClusterError)) return false
+  return [error.message, ...error.details].some((line) => line.includes('EADDRINUSE'))
+}
+
+/** A cluster that was there before is kept when its start fails; if nothing else helps, its owner may give it up. */
+function withRemoveHint(error: unknown, paths: StatePaths): unknown {
+  if (!(error instanceof ClusterError) || error.kind !== 'failed' || error.hint !== undefined)
+    return error
+  const { message, details } = error
+  const hint = `its data is kept in ${paths.dir}; if it is of no use, ${removeHint(paths)}`
+  return new ClusterError('failed', message, { hint, details, cause: error })
 }
 
 const mostTries = 3
@@ -183,17 +199,19 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       clock,
     })
     const attachment = { ...launched, clock }
-    const cluster = attach(attachment)
+    let cluster: Cluster | undefined
     try {
+      cluster = attach(attachment)
       const { client } = cluster
       await bringUp(launched, { client, waitMs, tokenTtlMs: defaultTokenTtlMs, onProgress, signal })
       await dropTokens(launched.config.nodes, attachment)
       return cluster
     } catch (error) {
-      cluster.disconnect()
+      cluster?.disconnect()
       await launched.undo()
       const mayTryAgain = options.port === undefined && !launched.resumed && tries < mostTries
-      if (!mayTryAgain || !isPortTaken(error)) throw error
+      if (mayTryAgain && isPortTaken(error)) continue
+      throw launched.resumed ? withRemoveHint(error, launched.paths) : error
     }
   }
 }

@@ -160,6 +160,8 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     if (stored !== undefined) {
       refuseChanges(stored, options)
       await endLeftovers(paths, { clock })
+      const hint = "end what listens there: the cluster's certificates and clients know this port"
+      await choosePort(stored.address, stored.port, hint)
     }
     const created = stored === undefined ? await newCluster(options) : undefined
     const config = created?.config ?? (stored as ClusterConfig)

@@ -1,5 +1,6 @@
 /** Managed component: keeps one process of the cluster running as long as that is wanted. */
 import type { Clock } from '../components/component-base/clock.ts'
+import { messageOf } from '../components/component-base/log.ts'
 import type { Log } from '../components/component-base/log.ts'
 import type { Child } from './child-process.ts'
 import { ChildStartError } from './child-process.ts'
@@ -41,6 +42,20 @@ function reportText(report: Readonly<Record<string, unknown>>): string {
   return [`${String(step)} ${String(state)}`, ...(typeof reason === 'string' ? [reason] : [])].join(
     ': ',
   )
+}
+
+/** A program that refuses to start says why in its last line, `program: reason`; that line is the one to show. */
+function describeFailure(
+  { name, program }: ComponentSpec,
+  error: unknown,
+): { why: string; details: readonly string[] } {
+  if (!(error instanceof ChildStartError)) return { why: messageOf(error), details: [] }
+  const { reason, tail, message } = error
+  const last = tail.at(-1) ?? ''
+  const prefix = `${program}: `
+  return reason === 'exit' && last.startsWith(prefix)
+    ? { why: `${name} did not start: ${last.slice(prefix.length)}`, details: [] }
+    : { why: message, details: tail }
 }
 
 export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {
@@ -141,12 +156,9 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
         throw new ClusterError('failed', `${spec.name} was stopped before it was ready`)
       }
       wanted = undefined
-      const why = error instanceof Error ? error.message : String(error)
+      const { why, details } = describeFailure(spec, error)
       enter('failed', why)
-      throw new ClusterError('failed', why, {
-        details: error instanceof ChildStartError ? error.tail : [],
-        cause: error,
-      })
+      throw new ClusterError('failed', why, { details, cause: error })
     }
   }
 

@@ -17,9 +17,23 @@ function tryPort(address: string, port: number): Promise<number> {
   })
 }
 
-/** The wished port, which must be free; without a wish 6443, or any other when that is taken. */
-export async function choosePort(address: string, wished: number | undefined): Promise<number> {
+const anotherPort = 'choose another one with --port, or leave --port out to get a free one'
+
+/**
+ * The wished port, which must be free; without a wish 6443, or any other when that is taken. `hint` is what to do about a
+ * wished one that is taken.
+ */
+export async function choosePort(
+  address: string,
+  wished: number | undefined,
+  hint = anotherPort,
+): Promise<number> {
   const port = wished ?? defaultPort
+  if (port < 0 || port > 65_535) {
+    throw new ClusterError('usage', `${port} is not a port`, {
+      hint: 'a port is a number from 1 to 65535',
+    })
+  }
   try {
     return await tryPort(address, port)
   } catch (error) {
@@ -29,7 +43,7 @@ export async function choosePort(address: string, wished: number | undefined): P
     }
     if (code === 'EADDRINUSE') {
       throw new ClusterError('failed', `port ${port} on ${address} is in use`, {
-        hint: 'choose another one with --port, or leave --port out to get a free one',
+        hint,
         cause: error,
       })
     }

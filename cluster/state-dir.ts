@@ -126,6 +126,11 @@ export function writePrivateFile(path: string, content: string): void {
   })
 }
 
+/** What to do about a cluster that is damaged beyond use. */
+export function removeHint({ dir }: Pick<StatePaths, 'dir'>): string {
+  return `remove the cluster with: skiff down --name ${basename(dir)}`
+}
+
 /** The parsed file, or undefined when it is not there. A file that is no JSON is an error that names it. */
 export function readJsonFile<T>(path: string): T | undefined {
   let text: string
@@ -139,7 +144,7 @@ export function readJsonFile<T>(path: string): T | undefined {
     return JSON.parse(text) as T
   } catch (error) {
     throw new ClusterError('failed', `${path} is damaged: it is not JSON`, {
-      hint: 'remove the cluster with: skiff down',
+      hint: removeHint({ dir: dirname(path) }),
       cause: error,
     })
   }
@@ -244,5 +249,8 @@ export function listClusters(root: string): string[] {
 }
 
 export function stateDirExists(paths: StatePaths): boolean {
-  return statSync(paths.dir, { throwIfNoEntry: false }) !== undefined
+  return withClearErrors(
+    paths.dir,
+    () => statSync(paths.dir, { throwIfNoEntry: false }) !== undefined,
+  )
 }

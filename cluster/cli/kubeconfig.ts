@@ -5,7 +5,7 @@ import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { contextName } from '../kubeconfig.ts'
 import { mergeKubeconfig, userKubeconfig } from '../merge-kubeconfig.ts'
-import { checkClusterName, stateDirExists, statePaths } from '../state-dir.ts'
+import { checkClusterName, stateDirExists, statePaths, withClearErrors } from '../state-dir.ts'
 import { parseYaml } from '../yaml.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -44,7 +44,8 @@ export const kubeconfig = defineCommand({
     }
     if (given.path) terminal.out(`${paths.adminKubeconfig}\n`)
     else {
-      const text = readFileSync(paths.adminKubeconfig, 'utf8')
+      const file = paths.adminKubeconfig
+      const text = withClearErrors(file, () => readFileSync(file, 'utf8'))
       terminal.out(given.output === 'json' ? `${JSON.stringify(parseYaml(text))}\n` : text)
     }
     return exitCodes.ok

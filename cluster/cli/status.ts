@@ -2,9 +2,12 @@
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { nodeNames, readClusterConfig, serverUrl } from '../cluster-config.ts'
+import type { ClusterConfig } from '../cluster-config.ts'
+import { ClusterError } from '../cluster-error.ts'
 import type { Cluster } from '../cluster.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
 import { listClusters, lockHolder, statePaths } from '../state-dir.ts'
+import type { StatePaths } from '../state-dir.ts'
 import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
@@ -73,13 +76,24 @@ function describe(
   })
 }
 
+/** Undefined when it cannot be read: the other clusters shall be listed all the same. */
+function storedConfig(paths: StatePaths): ClusterConfig | undefined {
+  try {
+    return readClusterConfig(paths)
+  } catch (error) {
+    if (error instanceof ClusterError && error.kind === 'failed') return undefined
+    throw error
+  }
+}
+
 function listAll(context: CommandContext, asJson: boolean): number {
   const clusters = listClusters(context.stateRoot).map((name) => {
     const paths = statePaths(context.stateRoot, name)
-    const config = readClusterConfig(paths)
+    const config = storedConfig(paths)
+    const isRunning = lockHolder(paths) !== undefined
     return {
       name,
-      state: lockHolder(paths) === undefined ? 'stopped' : 'running',
+      state: config === undefined ? 'damaged' : isRunning ? 'running' : 'stopped',
       server: config === undefined ? '' : serverUrl(config),
       nodes: config?.nodes.flatMap(nodeNames).length ?? 0,
       stateDir: paths.dir,

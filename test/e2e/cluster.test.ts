@@ -153,12 +153,13 @@ test('a port in use is one line and a hint; nothing is left', async () => {
   expect(readdirSync(skiff.home)).toEqual([])
 })
 
-test('a component that cannot start is named with its last lines; nothing is left', async () => {
+test('a component that cannot start is named with its reason; nothing is left', async () => {
   const skiff = createSkiff()
   const up = await skiff.run('up', '--set', 'controller-manager.no-such-flag=1')
   expect(up.code).toBe(1)
-  expect(up.stderr).toContain('error: controller-manager exited with code 2 before it was ready\n')
-  expect(up.stderr).toContain('unknown flag --no-such-flag')
+  expect(up.stderr).toContain(
+    'error: controller-manager did not start: unknown flag --no-such-flag (see --help)\n',
+  )
   expect(skiff.processes()).toEqual([])
   expect(readdirSync(skiff.home)).toEqual([])
 })
