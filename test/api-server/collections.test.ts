@@ -1,7 +1,6 @@
 /** Lists: rows COLL-001 to COLL-024. */
 import { describe, expect, it } from 'vitest'
-import { startApiServer, user, type TestApiServer } from '../support/api-server.ts'
-import { FakeClock } from '../support/fake-clock.ts'
+import { user, type TestApiServer } from '../support/api-server.ts'
 import { allow } from '../support/grants.ts'
 import { describeDialects, sharedServer } from '../support/shared-server.ts'
 
@@ -259,34 +258,5 @@ describe('listing', () => {
     expect(await byLabel.next()).toMatchObject({ type: 'DELETED' })
     byLabel.close()
     byField.close()
-  })
-})
-
-describe('history', () => {
-  it('[COLL-020][COLL-021][COLL-022][LIM-002][ERR-015][ERR-016] is kept for five minutes', async () => {
-    const clock = new FakeClock(Date.now())
-    await using server = await startApiServer({ clock })
-    const at = await collection(server, ...five)
-    const page: List = await server.ok('GET', `${at}?limit=2`)
-    const exact = `${at}?resourceVersion=${page.metadata.resourceVersion}&resourceVersionMatch=Exact`
-    const go = `${at}?limit=2&continue=${next(page)}`
-    await clock.step(1000)
-    // Nothing else happens to this type.
-    await server.ok('POST', '/api/v1/nodes', { body: { metadata: { name: 'elsewhere' } } })
-    await clock.step(4 * 60_000)
-    expect(names(await server.ok('GET', go))).toEqual(['c', 'd'])
-    expect(names(await server.ok('GET', exact))).toEqual(five)
-    await clock.step(2 * 60_000)
-    for (const path of [go, exact]) {
-      const answer = await server.request('GET', path)
-      expect(answer.status, path).toBe(410)
-      expect(answer.body.reason).toBe('Expired')
-    }
-    expect(names(await server.ok('GET', at))).toEqual(five)
-    const again: List = await server.ok('GET', `${at}?limit=2`)
-    expect(names(await server.ok('GET', `${at}?limit=2&continue=${next(again)}`))).toEqual([
-      'c',
-      'd',
-    ])
   })
 })
