@@ -1,0 +1,151 @@
+/** kubectl on nodes: described, cordoned, drained, tainted, labelled. The node it works on joins for these tests. */
+import { beforeAll, describe, expect } from 'vitest'
+import { kubectlFor, requireKubectl, tableOf } from './kubectl.ts'
+import type { Kubectl } from './kubectl.ts'
+import { sharedCluster } from './shared-cluster.ts'
+
+const { path, test } = requireKubectl()
+const node = 'drained'
+
+/** A pod that only this node's label attracts, and that its taint does not keep away. */
+function podOn(name: string, more: object = {}): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: name } },
+    spec: {
+      nodeSelector: { 'kubernetes.io/hostname': node },
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'main', image: 'example.com/app:1' }],
+      ...more,
+    },
+  })
+}
+
+describe('nodes', () => {
+  let kubectl: Kubectl
+
+  beforeAll(async () => {
+    const cluster = await sharedCluster()
+    await cluster.skiff('node', 'add', node)
+    kubectl = await kubectlFor(cluster, { path, namespace: 'nodes' })
+  })
+
+  const status = async () => tableOf(await kubectl.ok`get node ${node}`)[0]?.['STATUS']
+
+  test('describe node shows its addresses, capacity, conditions, system and pods', async () => {
+    await kubectl.withInput(podOn('described')).ok`create -f -`
+    await kubectl.ok`wait --for=condition=Ready pod/described --timeout=10s`
+    const text = await kubectl.ok`describe node ${node}`
+    expect(text).toMatch(/^Name: +drained$/m)
+    expect(text).toMatch(/^Roles: +<none>$/m)
+    expect(text).toMatch(/kubernetes\.io\/hostname=drained$/m)
+    expect(text).toMatch(/^Taints: +<none>$/m)
+    expect(text).toMatch(/^Unschedulable: +false$/m)
+    expect(text).toMatch(/^ +HolderIdentity: +drained$/m)
+    expect(text).toMatch(/^ +Ready +True .* +KubeletReady /m)
+    expect(text).toMatch(/^ +MemoryPressure +False /m)
+    expect(text).toMatch(/^ +InternalIP: +127\.0\.0\.1$/m)
+    expect(text).toMatch(/^ +pods: +110$/m)
+    expect(text).toMatch(/^ +Kubelet Version: +v1\.32\./m)
+    expect(text).toMatch(/^Non-terminated Pods: +\(\d+ in total\)$/m)
+    expect(text).toMatch(/^ +nodes +described +0 \(0%\)/m)
+    await kubectl.ok`delete pod described`
+  })
+
+  test('cordon keeps pods away, uncordon lets them in', async () => {
+    expect(await kubectl.ok`cordon ${node}`).toBe('node/drained cordoned')
+    expect(await status()).toBe('Ready,SchedulingDisabled')
+    expect(await kubectl.ok`cordon ${node}`).toBe('node/drained already cordoned')
+    await kubectl.withInput(podOn('waiting')).ok`create -f -`
+    await kubectl.ok`wait --for=jsonpath=${'{.status.conditions[0].reason}'}=Unschedulable pod/waiting --timeout=10s`
+    const message =
+      await kubectl.ok`get pod waiting -o jsonpath=${'{.status.conditions[0].message}'}`
+    expect(message).toContain('1 node(s) were unschedulable')
+    expect(await kubectl.ok`get pod waiting --no-headers`).toMatch(/waiting +0\/1 +Pending/)
+    expect(await kubectl.ok`uncordon ${node}`).toBe('node/drained uncordoned')
+    await kubectl.ok`wait --for=condition=Ready pod/waiting --timeout=10s`
+    expect(await status()).toBe('Ready')
+    await kubectl.ok`delete pod waiting`
+  })
+
+  test('drain moves replicas elsewhere, respects a disruption budget, and takes bare pods only by force', async () => {
+    const selector = '--pod-selector=app in (spread,bare)'
+    await kubectl.ok`create deployment spread --image=a:1 --replicas=4`
+    await kubectl.ok`rollout status deployment/spread --timeout=15s`
+    const here = [
+      'get',
+      'pods',
+      '-l',
+      'app=spread',
+      '--field-selector=spec.nodeName=drained',
+      '-o',
+      'name',
+    ]
+    const count = async () =>
+      (
+        await kubectl.ok`${here[0] ?? ''} pods -l app=spread --field-selector=spec.nodeName=drained -o name`
+      )
+        .split('\n')
+        .filter((line) => line !== '').length
+    await kubectl.withInput(podOn('bare')).ok`create -f -`
+    await kubectl.ok`wait --for=condition=Ready pod/bare --timeout=10s`
+    expect(await count()).toBeGreaterThan(0)
+
+    const refused = await kubectl.fails`drain ${node} ${selector} --timeout=5s`
+    expect(refused.stderr).toContain(
+      'cannot delete Pods that declare no controller (use --force to override): nodes/bare',
+    )
+    const drained = await kubectl.ok`drain ${node} ${selector} --force --timeout=15s`
+    expect(drained).toContain('evicting pod nodes/bare')
+    expect(drained).toContain('pod/bare evicted')
+    expect(drained).toMatch(/node\/drained drained$/)
+    expect(await count()).toBe(0)
+    expect((await kubectl.fails`get pod bare`).stderr).toContain('not found')
+    await kubectl.ok`rollout status deployment/spread --timeout=15s`
+    expect(tableOf(await kubectl.ok`get deploy spread`)).toMatchObject([{ READY: '4/4' }])
+    await kubectl.ok`uncordon ${node}`
+    await kubectl.ok`delete deployment spread`
+  })
+
+  test('taint adds, refuses to repeat, changes and removes; NoExecute evicts at once', async () => {
+    await kubectl.withInput(podOn('sensitive')).ok`create -f -`
+    const tolerations = [{ key: 'broken', operator: 'Exists' }]
+    await kubectl.withInput(podOn('tolerant', { tolerations })).ok`create -f -`
+    await kubectl.ok`wait --for=condition=Ready pod/sensitive pod/tolerant --timeout=10s`
+    expect(await kubectl.ok`taint nodes ${node} dedicated=tests:NoSchedule`).toBe(
+      'node/drained tainted',
+    )
+    expect((await kubectl.fails`taint nodes ${node} dedicated=tests:NoSchedule`).stderr).toContain(
+      'already has dedicated taint(s) with same effect(s) and --overwrite is false',
+    )
+    expect(await kubectl.ok`taint nodes ${node} dedicated=more:NoSchedule --overwrite`).toBe(
+      'node/drained modified',
+    )
+    await kubectl.withInput(podOn('kept-out')).ok`create -f -`
+    await kubectl.ok`wait --for=jsonpath=${'{.status.conditions[0].reason}'}=Unschedulable pod/kept-out --timeout=10s`
+    expect(
+      await kubectl.ok`get pod kept-out -o jsonpath=${'{.status.conditions[0].message}'}`,
+    ).toContain('1 node(s) had untolerated taint {dedicated: more}')
+    expect(await kubectl.ok`taint nodes ${node} dedicated-`).toBe('node/drained untainted')
+    await kubectl.ok`wait --for=condition=Ready pod/kept-out --timeout=10s`
+
+    await kubectl.ok`taint nodes ${node} broken=yes:NoExecute`
+    await kubectl.ok`wait --for=delete pod/sensitive pod/kept-out --timeout=15s`
+    expect(await kubectl.ok`get pod tolerant --no-headers`).toMatch(/1\/1 +Running/)
+    expect(await kubectl.ok`describe node ${node}`).toMatch(/^Taints: +broken=yes:NoExecute$/m)
+    await kubectl.ok`taint nodes ${node} broken:NoExecute-`
+    await kubectl.ok`delete pod tolerant`
+  })
+
+  test('labels of a node attract pods and show as its role', async () => {
+    await kubectl.ok`label node ${node} node-role.kubernetes.io/edge= disk=fast`
+    expect(tableOf(await kubectl.ok`get nodes -l disk=fast`)).toMatchObject([
+      { NAME: node, ROLES: 'edge' },
+    ])
+    const nodeSelector = { disk: 'fast' }
+    await kubectl.withInput(podOn('attracted', { nodeSelector })).ok`create -f -`
+    await kubectl.ok`wait --for=condition=Ready pod/attracted --timeout=10s`
+    expect(await kubectl.ok`get pod attracted -o jsonpath=${'{.spec.nodeName}'}`).toBe(node)
+  })
+})
