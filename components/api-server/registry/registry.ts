@@ -223,7 +223,6 @@ export class Registry {
     ])
     if (subresource === '') warnings.push(...(strategy.warnings?.(object, old, context) ?? []))
     await admission.validate(admitted)
-    strategy.applyDefaults?.(object, context)
 
     if (isReadyToGo(strategy, object)) {
       const removed = await this.commit(request, key, current.revision, null, object)
