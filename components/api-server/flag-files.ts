@@ -1,4 +1,5 @@
 /** flag-files: the files that flags name, read once at start. */
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { StartError } from '../component-base/component.ts'
 import type { AuthenticationInfo } from './bootstrap-objects.ts'
@@ -13,6 +14,27 @@ export function readFlagFile(name: string, path: string): string {
   }
 }
 
+/** A parsed value; the error says which flag's file is none. */
+function parsed<T>(name: string, path: string, what: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw new StartError(`--${name}: ${path} holds no ${what}`, error)
+  }
+}
+
+/** Certificate and key, which must belong together. */
+function readPair(certFile: string, keyFile: string): { cert: string; key: string } {
+  const cert = readFlagFile('tls-cert-file', certFile)
+  const key = readFlagFile('tls-private-key-file', keyFile)
+  const leaf = parsed('tls-cert-file', certFile, 'certificate', () => new X509Certificate(cert))
+  const secret = parsed('tls-private-key-file', keyFile, 'private key', () => createPrivateKey(key))
+  if (!leaf.checkPrivateKey(secret)) {
+    throw new StartError(`--tls-private-key-file: ${keyFile} is not the key of ${certFile}`)
+  }
+  return { cert, key }
+}
+
 /** The listener's certificate and the authorities it names to clients. */
 export function servingCertificate(options: ApiServerOptions) {
   const cert = options['tls-cert-file']
@@ -22,8 +44,7 @@ export function servingCertificate(options: ApiServerOptions) {
   }
   const clientCa = options['client-ca-file']
   return {
-    cert: readFlagFile('tls-cert-file', cert),
-    key: readFlagFile('tls-private-key-file', key),
+    ...readPair(cert, key),
     ...(clientCa === undefined ? {} : { clientCa: readFlagFile('client-ca-file', clientCa) }),
   }
 }

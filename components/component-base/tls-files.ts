@@ -27,10 +27,21 @@ export interface TlsFiles {
   run(signal: AbortSignal): Promise<void>
 }
 
+/** The library's own message names neither file nor content. */
+function parsed<T>(parse: () => T, otherwise: string): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw new Error(otherwise, { cause: error })
+  }
+}
+
 /** Throws when the key is not the certificate's, or a file holds no certificate. */
 function check({ cert, key, ca }: TlsMaterial, paths: TlsFilePaths): TlsMaterial {
   if (cert !== undefined && key !== undefined) {
-    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    const leaf = parsed(() => new X509Certificate(cert), `${paths.certFile} holds no certificate`)
+    const secret = parsed(() => createPrivateKey(key), `${paths.keyFile} holds no private key`)
+    if (!leaf.checkPrivateKey(secret))
       throw new Error(`the key ${paths.keyFile} is not that of the certificate ${paths.certFile}`)
   }
   if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----'))
