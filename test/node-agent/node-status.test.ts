@@ -220,6 +220,16 @@ describe('labels and taints', () => {
     expect(keys(of(given))).toEqual(Object.keys(given))
   })
 
+  test('[NODE-021] two environments give the preset labels different values', () => {
+    const elsewhere = { ...host, architecture: 'arm64', operatingSystem: 'darwin' }
+    const here = nodeLabels(dialects.kubernetes, host, { nodeName: 'n1', labels: {} })
+    const there = nodeLabels(dialects.kubernetes, elsewhere, { nodeName: 'n2', labels: {} })
+    expect(Object.keys(there)).toEqual(Object.keys(here))
+    for (const key of ['arch', 'os', 'hostname']) {
+      expect(there[`kubernetes.io/${key}`]).not.toBe(here[`kubernetes.io/${key}`])
+    }
+  })
+
   test('taints are read as upstream writes them', () => {
     expect(parseTaint('a=b:NoSchedule')).toEqual({ key: 'a', value: 'b', effect: 'NoSchedule' })
     expect(parseTaint('x.io/a:NoExecute')).toEqual({ key: 'x.io/a', effect: 'NoExecute' })
