@@ -6,6 +6,8 @@ import { spawn } from 'node:child_process'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { formatToken, parseToken } from '../bootstrap-token.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { readLines } from '../lines.ts'
+import { readableLine } from '../log-tail.ts'
 import { writeTokenFile } from '../prepare.ts'
 import { builtPrograms } from '../programs.ts'
 import { withClearErrors } from '../state-dir.ts'
@@ -53,7 +55,7 @@ export const join = defineCommand({
       'This machine becomes a node',
     ],
   ],
-  run: async ({ stateRoot, signal }, { flags: given, args: [serverText = ''] }) => {
+  run: async ({ stateRoot, signal, terminal }, { flags: given, args: [serverText = ''] }) => {
     const server = checkServer(serverText)
     const pin = given['discovery-token-ca-cert-hash']
     if (pin !== '' && !/^sha256:[0-9a-f]{64}$/.test(pin)) {
@@ -92,13 +94,15 @@ export const join = defineCommand({
         ...(given.address === '' ? [] : [`--address=${given.address}`]),
       ],
       // Detached: a Ctrl-C reaches it once, through us, and it can end its pods in its own time.
-      { stdio: ['ignore', 'inherit', 'inherit'], detached: true },
+      { stdio: ['ignore', 'inherit', 'pipe'], detached: true },
     )
     signal.addEventListener('abort', () => agent.kill('SIGTERM'), { once: true })
+    const logged = readLines(agent.stderr, (line) => terminal.err(`${readableLine(line)}\n`))
     const code = await new Promise<number | null>((done, reject) => {
       agent.once('error', reject)
       agent.once('exit', done)
     })
+    await logged
     await writeTokenFile(tokenFile, undefined)
     return signal.aborted ? exitCodes.ok : (code ?? exitCodes.failed)
   },

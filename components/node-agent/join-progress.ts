@@ -67,7 +67,21 @@ export function writeStatusLine(report: object): void {
   }
 }
 
-/** Reports to the log and to `write`. Trouble that repeats itself is told once, and so is the way back to it. */
+const stepOrder: readonly JoinStep[] = [
+  'discovery',
+  'signature',
+  'pin',
+  'trust',
+  'token',
+  'csr',
+  'certificate',
+  'register',
+]
+
+/**
+ * Reports to the log and to `write`. Trouble that repeats itself is told once, without the steps that succeed again on the
+ * way back to it.
+ */
 export function createJoinReporter(options: {
   log: Log
   node: string
@@ -75,14 +89,18 @@ export function createJoinReporter(options: {
 }): ReportJoin {
   const { log, node, write } = options
   let last = ''
-  let hasTrouble = false
+  let trouble: JoinStep | undefined
   return (report) => {
     const whole = { node, ...report }
     const text = JSON.stringify(whole)
-    if (text === last || (report.state === 'running' && hasTrouble)) return
-    last = text
-    hasTrouble = report.state === 'failed' || report.state === 'waiting'
     const { state, step, ...rest } = report
+    const isAgain =
+      trouble !== undefined &&
+      (state === 'running' ||
+        (state === 'done' && stepOrder.indexOf(step) < stepOrder.indexOf(trouble)))
+    if (text === last || isAgain) return
+    last = text
+    trouble = state === 'failed' || state === 'waiting' ? step : undefined
     if (state === 'failed') log.error(`join: ${step} failed`, rest)
     else log.info(`join: ${step} ${state}`, rest)
     write(whole)

@@ -212,7 +212,7 @@ export async function runNodeAgent(
       await forEach(settings.nodes, joinsAtOnce, startNode)
     } catch (error) {
       if (!(error instanceof JoinError)) throw error
-      throw new StartError(`cannot join: ${error.message} (${error.hint})`, error)
+      throw new StartError(`cannot join, ${error.step}: ${error.message} (${error.hint})`, error)
     } finally {
       bootstrapper?.close()
     }
