@@ -8,7 +8,7 @@ import type { KubeObject } from '../machinery/object.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
 import { ProtobufError, readProtobuf, readProtobufEnvelope } from '../machinery/protobuf-reader.ts'
 import { badRequest, StatusError } from '../machinery/status-error.ts'
-import { convert } from './registry/conversions.ts'
+import { convertTo } from './registry/conversions.ts'
 import type { RequestContext } from './request.ts'
 import type { FieldValidation } from './write-options.ts'
 import { load } from './yaml.ts'
@@ -242,7 +242,7 @@ export function decodeValue(
 export function toStorage(resource: Resource, object: KubeObject): KubeObject {
   const { package: stored, apiVersion } = resource.storageVersion
   if (resource.package === stored) return object
-  return { ...convert(object, resource.package, stored), kind: resource.kind, apiVersion }
+  return convertTo(object, resource.package, { package: stored, kind: resource.kind, apiVersion })
 }
 
 const deleteOptionsKind: BodyKind = {

@@ -8,7 +8,7 @@ import type { Column, TablePrinter } from '../api/columns.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
 import type { Representation } from './negotiate.ts'
-import { convert } from './registry/conversions.ts'
+import { convertTo } from './registry/conversions.ts'
 import type { Entry } from './watch-cache/entry.ts'
 import type { WatchEventType } from './watch-cache/watcher.ts'
 
@@ -104,11 +104,12 @@ function storedForm(resource: Resource): Form {
 export function objectIn(resource: Resource, entry: Entry): KubeObject {
   const object = entry.object()
   if (resource.package === resource.storageVersion.package) return object
-  return {
-    ...convert(object, resource.storageVersion.package, resource.package),
-    kind: resource.kind,
+  const { package: packageName, kind } = resource
+  return convertTo(object, resource.storageVersion.package, {
+    package: packageName,
+    kind,
     apiVersion: apiVersionOf(resource),
-  }
+  })
 }
 
 function convertedForm(resource: Resource): Form {

@@ -68,6 +68,37 @@ describeDialects('every stored kind', (server) => {
     }
   })
 
+  it('a status update keeps everything but the status', async () => {
+    const ns = await server().namespace()
+    let updates = 0
+    for (const { path, body } of samples(server(), ns)) {
+      const root = path
+        .split('/')
+        .slice(0, path.startsWith('/api/') ? 3 : 4)
+        .join('/')
+      const plural = path.split('/').at(-1)
+      const { resources } = await server().ok('GET', root)
+      const hasStatus = resources.some(({ name }: { name: string }) => name === `${plural}/status`)
+      const made = await server().ok('POST', path, { body })
+      const item = `${path}/${body.metadata.name}`
+      if (hasStatus) {
+        const answer = await server().request('PUT', `${item}/status`, {
+          body: { ...made, spec: undefined },
+        })
+        expect(answer.status, `${path}: ${answer.text}`).toBe(200)
+        expect(answer.body, path).toEqual(made)
+        const patched = await server().ok('PATCH', `${item}/status`, {
+          headers: merge,
+          body: { metadata: { annotations: { a: 'b' } } },
+        })
+        expect(patched.spec, path).toEqual(made.spec)
+        updates += 1
+      }
+      await server().ok('DELETE', item)
+    }
+    expect(updates).toBeGreaterThan(15)
+  })
+
   it('a dry run leaves nothing behind and shows what would be', async () => {
     const ns = await server().namespace()
     for (const { path, body } of samples(server(), ns)) {

@@ -1,4 +1,6 @@
 /** Conversions between served versions of a kind that share one stored form. Nothing is lost on the way there and back. */
+import { schemaOf } from '../../api/schemas.ts'
+import { decode } from '../../machinery/decode.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import { autoscalerFromV1, autoscalerToV1 } from './autoscaler-versions.ts'
 import { eventFromEventsGroup, eventToEventsGroup } from './event-versions.ts'
@@ -17,4 +19,16 @@ const conversions: Readonly<Record<string, Convert>> = {
 export function convert(object: KubeObject, fromPackage: string, toPackage: string): KubeObject {
   const how = conversions[`${object.kind ?? ''} ${fromPackage} ${toPackage}`]
   return how === undefined ? object : how(object)
+}
+
+/** The same as an object of that version as it would be decoded: with the zero values that it shows, without the others'. */
+export function convertTo(
+  object: KubeObject,
+  fromPackage: string,
+  to: { readonly package: string; readonly kind: string; readonly apiVersion: string },
+): KubeObject {
+  const converted = convert(object, fromPackage, to.package)
+  const schema = schemaOf(`${to.package}.${to.kind}`)
+  const { kind: _, apiVersion: __, ...rest } = decode(converted, schema, { mode: 'ignore' }).object
+  return { kind: to.kind, apiVersion: to.apiVersion, ...rest }
 }
