@@ -58,7 +58,9 @@ export interface TestApiServer extends ApiClient, AsyncDisposable {
   readonly faults: readonly string[]
   /** Stops the server as TERM would and starts it again on the same store (`memory` is empty then). */
   restart(setup?: Pick<ApiServerSetup, 'flags' | 'clock'>): Promise<void>
-  /** What TERM does; the promise settles when the server has stopped. */
+  /** What TERM does; the promise settles when the server has stopped. Clients stay connected as long as it lets them. */
+  terminate(): Promise<void>
+  /** Cuts all clients off and stops the server. */
   stop(): Promise<void>
 }
 
@@ -156,6 +158,10 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
     pki,
     faults,
     ok,
+    terminate: async () => {
+      running.stop()
+      await running.done
+    },
     stop,
     get port() {
       return running.port

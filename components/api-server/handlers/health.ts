@@ -1,7 +1,7 @@
 /** health: /healthz, /livez and /readyz, whole or one check, `verbose` and `exclude` (spec: "Health endpoints"). */
 import { internalError } from '../../machinery/status-error.ts'
 import { answerText } from '../respond.ts'
-import type { Answer, RequestContext } from '../request.ts'
+import type { Answer, RequestInfo } from '../request.ts'
 
 export interface HealthCheck {
   readonly name: string
@@ -27,10 +27,10 @@ function targetOf(path: string): { endpoint: Endpoint; check: string } | undefin
 
 /** Answers a health path, or undefined when the path is none. */
 export function answerHealth(
-  context: RequestContext,
+  asked: Pick<RequestInfo, 'path' | 'query'>,
   checks: readonly HealthCheck[],
 ): Answer | undefined {
-  const target = targetOf(context.info.path)
+  const target = targetOf(asked.path)
   if (target === undefined) return undefined
   const { endpoint, check: wanted } = target
   const mine = checks.filter((check) => check.endpoints.includes(endpoint))
@@ -41,7 +41,7 @@ export function answerHealth(
     if (why === undefined) return answerText(200, 'ok')
     return answerText(500, `${internalError(why).message}\n`)
   }
-  const { query } = context.info
+  const { query } = asked
   const excluded = new Set(query.getAll('exclude'))
   const lines: string[] = []
   let isHealthy = true

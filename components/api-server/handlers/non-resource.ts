@@ -71,7 +71,7 @@ export async function answerNonResource(
   const { path } = context.info
   const accept = String(context.http.headers['accept'] ?? '')
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  const health = answerHealth(context, from.checks)
+  const health = answerHealth(context.info, from.checks)
   if (health !== undefined) return health
   if (trimmed === '/api' || trimmed === '/apis' || /^\/apis?\//.test(trimmed)) {
     const form = discoveryForm(accept, from.parts.dialect)
