@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { identify, isAlive, signalProcess } from '../../cluster/process-identity.ts'
+import type { ProcessIdentity } from '../../cluster/process-identity.ts'
 import { eventually } from '../support/eventually.ts'
 
 /** Everything on this machine that listens by TCP: address and port in the form of proc(5), and the socket's inode. */
@@ -30,6 +31,21 @@ export function listeningAddresses(pid: number): string[] {
   return tcpListeners()
     .filter(({ inode }) => open.has(`socket:[${inode}]`))
     .map(({ address }) => address)
+}
+
+/** Living processes with this folder somewhere in their command line, this one not counted. */
+export function processesIn(folder: string): (ProcessIdentity & { command: string })[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
+    .flatMap((entry) => {
+      try {
+        const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ')
+        const identity = command.includes(folder) ? identify(Number(entry)) : undefined
+        return identity === undefined ? [] : [{ ...identity, command }]
+      } catch {
+        return [] // gone meanwhile
+      }
+    })
 }
 
 /** The living process of a component of the cluster. */

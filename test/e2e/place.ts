@@ -12,6 +12,7 @@ import { endProcesses, processesMarked } from '../../cluster/process-identity.ts
 import { listClusters, statePaths } from '../../cluster/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
+import { processesIn } from './machine.ts'
 
 const command = join(import.meta.dirname, '..', '..', 'bin', 'skiff.js')
 
@@ -114,7 +115,8 @@ export function createPlace(): Place {
           // Too damaged for that; its processes are found by their mark.
         })
       }
-      for (const id of ids) await endProcesses(processesMarked(id), { clock, graceMs: 0 })
+      const left = [...processesIn(root), ...[...ids].flatMap(processesMarked)]
+      await endProcesses(left, { clock, graceMs: 0 })
       await rm(root, { recursive: true, force: true })
     },
   }
