@@ -5,6 +5,7 @@ import { createProxyHandlers, type NodeAgentCredentials } from './handlers/proxy
 import { createReviewHandlers } from './handlers/review-handlers.ts'
 import type { Reviews } from './handlers/reviews.ts'
 import { scaleHandler } from './handlers/scale.ts'
+import { streamHandlers } from './handlers/streams.ts'
 import { createTokenHandler } from './handlers/token.ts'
 import { listComponentStatuses } from './handlers/component-statuses.ts'
 import type { HealthCheck } from './handlers/health.ts'
@@ -24,6 +25,7 @@ export function createRoutes(options: {
       'pods/binding': bindPod,
       'pods/eviction': evictPod,
       'serviceaccounts/token': createTokenHandler(authentication.issuer),
+      ...streamHandlers,
       ...createProxyHandlers(nodeAgents),
     },
     virtual: {
