@@ -1,6 +1,14 @@
 /** health-checks: what /healthz, /livez and /readyz ask of a running server. */
 import type { HealthCheck } from './handlers/health.ts'
 
+/** Checks that pass once the server has started. */
+const started = [
+  'poststarthook/start-apiserver-admission-initializer',
+  'poststarthook/bootstrap-controller',
+  'poststarthook/rbac/bootstrap-roles',
+  'autoregister-completion',
+]
+
 /** The checks behind /healthz, /livez and /readyz. */
 export function healthChecks(state: {
   isBootstrapped: () => boolean
@@ -15,23 +23,13 @@ export function healthChecks(state: {
     { name: 'log', endpoints: all, check: healthy },
     { name: 'etcd', endpoints: all, check: healthy },
     { name: 'informer-sync', endpoints: ['readyz'], check: healthy },
-    ...[
-      'start-apiserver-admission-initializer',
-      'bootstrap-controller',
-      'rbac/bootstrap-roles',
-    ].flatMap((hook): HealthCheck[] => {
-      const name = `poststarthook/${hook}`
+    ...started.flatMap((name): HealthCheck[] => {
       const check = (): string | undefined => (state.isBootstrapped() ? undefined : 'not finished')
       return [
         { name, endpoints: ['healthz', 'readyz'], check },
         { name, endpoints: ['livez'], check: () => (state.isInGrace() ? undefined : check()) },
       ]
     }),
-    {
-      name: 'autoregister-completion',
-      endpoints: all,
-      check: () => (state.isBootstrapped() ? undefined : 'missing APIService'),
-    },
     {
       name: 'shutdown',
       endpoints: ['readyz'],
