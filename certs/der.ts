@@ -98,9 +98,6 @@ export function text(value: string): Buffer {
   return element(printable.test(value) ? tag.printableString : tag.utf8String, Buffer.from(value))
 }
 
-export const ia5String = (value: string): Buffer =>
-  element(tag.ia5String, Buffer.from(value, 'latin1'))
-
 /** Whole seconds; UTCTime before 2050 and GeneralizedTime from then on (RFC 5280, 4.1.2.5). */
 export function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().slice(0, 19).replace(/[-:T]/g, '')

@@ -67,14 +67,6 @@ export const subdomain = formRule({
   maxBytes: 253,
 })
 
-/** A subdomain that may hold underscores (resolver search paths). */
-export const subdomainWithUnderscore = formRule({
-  pattern: `${underscoreLabelPattern}(\\.${underscoreLabelPattern})*`,
-  what: "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
-  examples: ['example.com'],
-  maxBytes: 253,
-})
-
 export const wildcardSubdomain = formRule({
   pattern: `\\*\\.${subdomainPattern}`,
   what: "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",

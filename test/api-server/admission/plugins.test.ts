@@ -103,7 +103,10 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
             sources: [
               { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
               {
-                configMap: { name: dialect.rootCaConfigMap, items: [{ key: 'ca.crt', path: 'ca.crt' }] },
+                configMap: {
+                  name: dialect.rootCaConfigMap,
+                  items: [{ key: 'ca.crt', path: 'ca.crt' }],
+                },
               },
               {
                 downwardAPI: {
