@@ -19,7 +19,15 @@ import { choosePort } from './ports.ts'
 import { apiServerNames, prepareCluster, writePlannedFiles } from './prepare.ts'
 import type { Programs } from './programs.ts'
 import { spawnSupervisor } from './spawn-supervisor.ts'
-import { acquireLock, checkClusterName, createStateDir, statePaths } from './state-dir.ts'
+import {
+  acquireLock,
+  checkClusterName,
+  createStateDir,
+  removeStateDir,
+  stateDirExists,
+  statePaths,
+  withClearErrors,
+} from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { endLeftovers, removeCluster, stopCluster } from './take-down.ts'
 
@@ -150,8 +158,15 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
   const { clock, programs, lifetime } = options
   checkClusterName(options.name)
   const paths = statePaths(options.stateRoot, options.name)
-  createStateDir(paths)
-  lockOrFail(paths, options)
+  const wasThere = stateDirExists(paths)
+  try {
+    createStateDir(paths)
+    lockOrFail(paths, options)
+  } catch (error) {
+    const isTheirs = error instanceof ClusterError && error.kind === 'already-exists'
+    if (!wasThere && !isTheirs) removeStateDir(paths)
+    throw error
+  }
   const isNew = statSync(paths.config, { throwIfNoEntry: false }) === undefined
   const undo = (): Promise<void> =>
     isNew ? removeCluster(paths, { clock }) : stopCluster(paths, { clock })
@@ -186,6 +201,8 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     return { config, paths, control, token, resumed: !isNew, undo }
   } catch (error) {
     await undo()
-    throw error
+    return withClearErrors(paths.dir, () => {
+      throw error
+    })
   }
 }

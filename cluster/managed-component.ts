@@ -55,7 +55,7 @@ function describeFailure(
   const prefix = `${program}: `
   return reason === 'exit' && last.startsWith(prefix)
     ? { why: `${name} did not start: ${last.slice(prefix.length)}`, details: [] }
-    : { why: message, details: tail }
+    : { why: message, details: tail.length > 0 ? tail : ['it logged nothing: is the disk full?'] }
 }
 
 export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {

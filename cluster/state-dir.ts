@@ -121,8 +121,12 @@ export function createStateDir(paths: StatePaths): boolean {
 export function writePrivateFile(path: string, content: string): void {
   withClearErrors(path, () => {
     const temporary = `${path}.${process.pid}.tmp`
-    writeFileSync(temporary, content, { mode: 0o600 })
-    renameSync(temporary, path)
+    try {
+      writeFileSync(temporary, content, { mode: 0o600 })
+      renameSync(temporary, path)
+    } finally {
+      rmSync(temporary, { force: true })
+    }
   })
 }
 
@@ -195,8 +199,8 @@ export function acquireLock(
   const self = identify(process.pid)
   const temporary = `${paths.lock}.${clock.uuid()}`
   return withClearErrors(paths.lock, () => {
-    writeFileSync(temporary, JSON.stringify(self), { mode: 0o600 })
     try {
+      writeFileSync(temporary, JSON.stringify(self), { mode: 0o600 })
       for (;;) {
         try {
           linkSync(temporary, paths.lock)
@@ -208,7 +212,7 @@ export function acquireLock(
         if (holder !== undefined) return { ok: false, holder }
       }
     } finally {
-      unlinkSync(temporary)
+      rmSync(temporary, { force: true })
     }
   })
 }

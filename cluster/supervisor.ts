@@ -57,8 +57,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     const text = JSON.stringify(processes)
     if (text === recorded) return
-    recorded = text
-    writePrivateFile(paths.processes, `${text}\n`)
+    try {
+      writePrivateFile(paths.processes, `${text}\n`)
+      recorded = text
+    } catch (error) {
+      // A full disk, say: the components run on, and `down` finds them by their mark too.
+      log.warn('the processes cannot be recorded', { error })
+    }
   }
 
   const spawn = (

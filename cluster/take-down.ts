@@ -85,11 +85,23 @@ async function waitForEnd(
   while (isAlive(process_) && clock.now() < deadline) await clock.sleep(5)
 }
 
+/** Takes the lock, or returns who holds it. On a full disk no lock can be written, by us or by anybody else. */
+function lockUnlessFull(paths: StatePaths, clock: Clock): ProcessIdentity | undefined {
+  try {
+    const lock = acquireLock(paths, clock)
+    return lock.ok ? undefined : lock.holder
+  } catch (error) {
+    const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+    if (code === 'ENOSPC' || code === 'EDQUOT') return lockHolder(paths)
+    throw error
+  }
+}
+
 /** Stops the cluster and removes its state directory. */
 export async function removeCluster(paths: StatePaths, options: TakeDownOptions): Promise<void> {
   await stopCluster(paths, options)
-  const lock = acquireLock(paths, options.clock)
-  if (!lock.ok && lock.holder.pid !== process.pid) {
+  const holder = lockUnlessFull(paths, options.clock)
+  if (holder !== undefined && holder.pid !== process.pid) {
     throw new ClusterError('already-exists', 'somebody is starting this cluster again right now')
   }
   removeStateDir(paths)

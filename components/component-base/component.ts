@@ -107,6 +107,10 @@ export async function runComponent<D extends FlagDeclarations>(
     log.error('unexpected fault; the process ends', { error })
     process.exit(1)
   }
+  // A log line that finds no space is lost; serving goes on. With nobody left to read, the process is to end.
+  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(1)
+  })
   process.on('unhandledRejection', onFault)
   process.on('uncaughtException', onFault)
 
