@@ -57,7 +57,6 @@ function formRule({ pattern, what, examples, maxBytes = Infinity }: TextForm): N
 
 const labelPattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const subdomainPattern = `${labelPattern}(\\.${labelPattern})*`
-const underscoreLabelPattern = '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
 
 /** RFC 1123 subdomain: the usual form of object names. */
 export const subdomain = formRule({
