@@ -73,21 +73,8 @@ describe('nodes', () => {
     const selector = '--pod-selector=app in (spread,bare)'
     await kubectl.ok`create deployment spread --image=a:1 --replicas=4`
     await kubectl.ok`rollout status deployment/spread --timeout=15s`
-    const here = [
-      'get',
-      'pods',
-      '-l',
-      'app=spread',
-      '--field-selector=spec.nodeName=drained',
-      '-o',
-      'name',
-    ]
-    const count = async () =>
-      (
-        await kubectl.ok`${here[0] ?? ''} pods -l app=spread --field-selector=spec.nodeName=drained -o name`
-      )
-        .split('\n')
-        .filter((line) => line !== '').length
+    const here = `--field-selector=spec.nodeName=${node}`
+    const count = async () => tableOf(await kubectl.ok`get pods -l app=spread ${here}`).length
     await kubectl.withInput(podOn('bare')).ok`create -f -`
     await kubectl.ok`wait --for=condition=Ready pod/bare --timeout=10s`
     expect(await count()).toBeGreaterThan(0)
@@ -96,6 +83,21 @@ describe('nodes', () => {
     expect(refused.stderr).toContain(
       'cannot delete Pods that declare no controller (use --force to override): nodes/bare',
     )
+    await kubectl.ok`create poddisruptionbudget spread --selector=app=spread --min-available=4`
+    // What a disruption controller finds out: all four are needed.
+    const observed = {
+      currentHealthy: 4,
+      desiredHealthy: 4,
+      expectedPods: 4,
+      disruptionsAllowed: 0,
+    }
+    const status = { status: { observedGeneration: 1, ...observed } }
+    await kubectl.ok`patch pdb spread --subresource=status --type=merge -p ${JSON.stringify(status)}`
+    const held = await kubectl.fails`drain ${node} --pod-selector=app=spread --timeout=1s`
+    expect(held.stderr).toContain(
+      "Cannot evict pod as it would violate the pod's disruption budget.",
+    )
+    await kubectl.ok`delete poddisruptionbudget spread`
     const drained = await kubectl.ok`drain ${node} ${selector} --force --timeout=15s`
     expect(drained).toContain('evicting pod nodes/bare')
     expect(drained).toContain('pod/bare evicted')
