@@ -58,6 +58,8 @@ export function clusterClient(place: ClusterPlace, identity: Identity = 'admin')
     ca: readPem(place, 'ca.crt'),
     credentials: credentialsOf(place, identity),
     dialect: dialectOf(place.config),
+    // A server that is stopped keeps its connections; whoever waits for it is to hear so.
+    timeoutMs: 15_000,
     clock: place.clock,
   })
 }

@@ -1,6 +1,9 @@
 /** Control client: calls to a cluster's supervisor. */
 import { createConnection } from 'node:net'
 import type { Socket } from 'node:net'
+import { basename } from 'node:path'
+import { systemClock } from '../components/component-base/clock.ts'
+import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
 import type {
   ComponentStatus,
@@ -38,8 +41,14 @@ function connect(paths: StatePaths): Socket {
   }
 }
 
-/** Opens a connection to the supervisor of the cluster in `paths`; kind `not-running` when there is none. */
-export async function connectControl(paths: StatePaths): Promise<ControlClient> {
+/** A supervisor answers within a millisecond; one that takes this long is stopped or stuck. */
+const answerMs = 5000
+
+/** Opens a connection to the supervisor of the cluster in `paths`; kind `not-running` when there is none, or none that answers. */
+export async function connectControl(
+  paths: StatePaths,
+  clock: Clock = systemClock,
+): Promise<ControlClient> {
   const gone = (cause?: unknown): ClusterError =>
     new ClusterError('not-running', 'the supervisor of this cluster does not answer', {
       hint: 'start it again with `skiff up`, or remove what is left with `skiff down`',
@@ -83,7 +92,7 @@ export async function connectControl(paths: StatePaths): Promise<ControlClient> 
     else call.reject(new ClusterError(reply.fault.kind, reply.fault.message, reply.fault))
   })
 
-  return {
+  const client: ControlClient = {
     call: (method, params, onEvent) =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) {
@@ -97,4 +106,18 @@ export async function connectControl(paths: StatePaths): Promise<ControlClient> 
     closed,
     close: () => void socket.end(),
   }
+  // The system accepts connections for a stopped process too; only an answer shows that it lives.
+  const patience = new AbortController()
+  const late = clock.sleep(answerMs, patience.signal).then(() => 'late' as const)
+  try {
+    if ((await Promise.race([client.call('status', {}), late])) === 'late') {
+      socket.destroy()
+      throw new ClusterError('not-running', 'the supervisor of this cluster is there, but silent', {
+        hint: `it may be stopped; end it with: skiff down --keep-data --name ${basename(paths.dir)}`,
+      })
+    }
+  } finally {
+    patience.abort(new Error('it answered'))
+  }
+  return client
 }

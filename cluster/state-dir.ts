@@ -229,7 +229,10 @@ export function releaseLock(paths: StatePaths): void {
 
 /** Removes the directory and all it holds, and the folders above it that are ours and empty then. Call only as holder of the lock, with no process of the cluster left. */
 export function removeStateDir(paths: StatePaths): void {
-  withClearErrors(paths.dir, () => rmSync(paths.dir, { recursive: true, force: true }))
+  // Again if need be: somebody may look for the lock meanwhile, which makes a file.
+  withClearErrors(paths.dir, () =>
+    rmSync(paths.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 10 }),
+  )
   const clusters = dirname(paths.dir)
   if (basename(clusters) !== clustersFolder) return
   try {

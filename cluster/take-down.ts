@@ -6,7 +6,14 @@ import { connectControl } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
 import { endProcesses, isAlive, processesMarked } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
-import { acquireLock, lockHolder, readJsonFile, releaseLock, removeStateDir } from './state-dir.ts'
+import {
+  acquireLock,
+  lockHolder,
+  readJsonFile,
+  releaseLock,
+  removeStateDir,
+  stateDirExists,
+} from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import type { RecordedProcess } from './supervisor.ts'
 
@@ -19,7 +26,7 @@ export interface TakeDownOptions {
 
 /** Asks the supervisor to stop everything. False when there is none that answers. */
 async function askSupervisor(paths: StatePaths, options: TakeDownOptions): Promise<boolean> {
-  const control = await connectControl(paths).catch((error: unknown) => {
+  const control = await connectControl(paths, options.clock).catch((error: unknown) => {
     if (error instanceof ClusterError && error.kind === 'not-running') return undefined
     throw error
   })
@@ -85,23 +92,32 @@ async function waitForEnd(
   while (isAlive(process_) && clock.now() < deadline) await clock.sleep(5)
 }
 
-/** Takes the lock, or returns who holds it. On a full disk no lock can be written, by us or by anybody else. */
-function lockUnlessFull(paths: StatePaths, clock: Clock): ProcessIdentity | undefined {
-  try {
-    const lock = acquireLock(paths, clock)
-    return lock.ok ? undefined : lock.holder
-  } catch (error) {
-    const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
-    if (code === 'ENOSPC' || code === 'EDQUOT') return lockHolder(paths)
-    throw error
+/** Takes the lock, or says who holds it. On a full disk no lock can be written, by us or by anybody else. */
+async function lockForRemoval(
+  paths: StatePaths,
+  clock: Clock,
+): Promise<{ readonly holder: ProcessIdentity | undefined } | 'gone'> {
+  for (;;) {
+    if (!stateDirExists(paths)) return 'gone'
+    try {
+      const lock = acquireLock(paths, clock)
+      return { holder: lock.ok ? undefined : lock.holder }
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+      if (code === 'ENOSPC' || code === 'EDQUOT') return { holder: lockHolder(paths) }
+      // Somebody else is removing the directory this very moment.
+      if (code !== 'ENOENT') throw error
+      await clock.sleep(10)
+    }
   }
 }
 
-/** Stops the cluster and removes its state directory. */
+/** Stops the cluster and removes its state directory; also when somebody else does so at the same time. */
 export async function removeCluster(paths: StatePaths, options: TakeDownOptions): Promise<void> {
   await stopCluster(paths, options)
-  const holder = lockUnlessFull(paths, options.clock)
-  if (holder !== undefined && holder.pid !== process.pid) {
+  const lock = await lockForRemoval(paths, options.clock)
+  if (lock === 'gone') return
+  if (lock.holder !== undefined && lock.holder.pid !== process.pid) {
     throw new ClusterError('already-exists', 'somebody is starting this cluster again right now')
   }
   removeStateDir(paths)

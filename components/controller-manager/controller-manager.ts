@@ -85,7 +85,7 @@ export async function runControllerManager(
       leases: client.resource(resourcesOf(client.dialect).leases),
       namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
       name: options['leader-elect-resource-name'],
-      identity: `${hostname()}_${clock.uuid()}`,
+      identity: `${hostname()}_${options['leader-elect-identity'] ?? clock.uuid()}`,
       clock,
       log,
       leaseDurationMs: options['leader-elect-lease-duration'],

@@ -143,7 +143,7 @@ async function run(context: Context): Promise<void> {
         leases: client.resource(resources.leases),
         namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
         name: options['leader-elect-resource-name'],
-        identity: `${hostname()}_${clock.uuid()}`,
+        identity: `${hostname()}_${options['leader-elect-identity'] ?? clock.uuid()}`,
         clock,
         log,
         leaseDurationMs: options['leader-elect-lease-duration'],

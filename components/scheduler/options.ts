@@ -16,6 +16,10 @@ export const schedulerFlags = defineFlags({
   'leader-elect-lease-duration': flag.duration('How long a lost lease stays taken.', 15_000),
   'leader-elect-renew-deadline': flag.duration('A leader gives up after this long.', 10_000),
   'leader-elect-retry-period': flag.duration('Time between tries for the lease.', 2000),
+  'leader-elect-identity': flag.string(
+    'Part of the identity in the lease after the host name; default a new UUID. A process that comes back under its ' +
+      'old one leads again at once: give one only where something sees to it that no two run.',
+  ),
   'leader-elect-resource-name': flag.string('Name of the lease.', 'kube-scheduler'),
   'leader-elect-resource-namespace': flag.string(
     'Namespace of the lease; default the system namespace.',

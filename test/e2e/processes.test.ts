@@ -13,17 +13,10 @@ import { killHard, listeningAddresses, pidOf, tcpListeners } from './machine.ts'
 import { createPlace } from './place.ts'
 
 const components = ['api-server', 'controller-manager', 'scheduler', 'node-1', 'node-2', 'node-3']
-/** As upstream's, but for the time: a lease that its dead holder cannot give back is waited for. */
-const quickElection = ['controller-manager', 'scheduler'].flatMap((name) => [
-  ...['--set', `${name}.leader-elect-lease-duration=2s`],
-  ...['--set', `${name}.leader-elect-renew-deadline=1s`],
-  ...['--set', `${name}.leader-elect-retry-period=200ms`],
-])
-
 const place = createPlace()
 let cluster: Cluster
 beforeAll(async () => {
-  cluster = await place.up('lab', quickElection)
+  cluster = await place.up('lab')
 })
 afterAll(() => place[Symbol.asyncDispose]())
 
@@ -185,4 +178,21 @@ test('down after kill -9 of the supervisor, and of it alone, leaves nothing eith
   expect(orphans.filter(isAlive)).toEqual([])
   expectNothingLeft(before)
   expect(existsSync(cluster.paths.dir)).toBe(false)
+})
+
+test('after kill -9 of all processes at once, up goes on at once with what was there', async () => {
+  cluster = await place.up('lab', ['--nodes', '2'])
+  await expectWorking('before')
+  await Promise.all(inventory().pids.map(killHard))
+  cluster.disconnect()
+  cluster = await place.up('lab')
+  await expectWorking('after')
+})
+
+test('down ends a cluster of which every process is stopped by SIGSTOP', async () => {
+  const before = inventory()
+  for (const pid of before.pids) process.kill(pid, 'SIGSTOP')
+  const down = await place.run(['down', '--name', 'lab'])
+  expect(down).toMatchObject({ code: 0, stdout: 'Cluster "lab" is gone\n' })
+  expectNothingLeft(before)
 })
