@@ -171,7 +171,7 @@ function hasProgram(name: string): boolean {
 }
 
 const canBeNobody = isRoot && hasProgram('setpriv')
-if (!canBeNobody) console.warn('NOT TESTED: missing rights; that needs root and setpriv')
+if (!canBeNobody) process.stderr.write('NOT TESTED: missing rights; that needs root and setpriv\n')
 test.skipIf(!canBeNobody)(
   'missing rights on the state directory: exit code 7, one line and a hint',
   async () => {
@@ -209,7 +209,7 @@ test('a full disk: writes are refused with a Status, nothing ends, nothing ackno
 }) => {
   const small = join(place.root, 'small')
   if (!isRoot || !mountSmall(small)) {
-    console.warn('NOT TESTED: a full disk; that needs the right to mount one')
+    process.stderr.write('NOT TESTED: a full disk; that needs the right to mount one\n')
     skip()
   }
   const fill = join(small, 'fill')

@@ -27,7 +27,7 @@ function findOldNode(): string | undefined {
 }
 
 const old = findOldNode()
-if (old === undefined) console.warn('NOT TESTED: an old Node; there is none in the path')
+if (old === undefined) process.stderr.write('NOT TESTED: an old Node; there is none in the path\n')
 
 test.skipIf(old === undefined)(
   'an old Node hands over to the pinned one, whose exit code is the command’s',
