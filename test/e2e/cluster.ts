@@ -62,7 +62,7 @@ export async function onceIn(
   action: () => Promise<void>,
 ): Promise<void> {
   const outcome = join(folder, `${name}.outcome`)
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   try {
     await mkdir(join(folder, `${name}.started`))
   } catch (error) {

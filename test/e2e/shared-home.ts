@@ -1,5 +1,5 @@
 /** A folder for what the processes of one run of tests share. It goes after the last test, and with it every cluster in it. */
-import { mkdtempSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -13,9 +13,9 @@ declare module 'vitest' {
 
 let home: string | undefined
 
-/** Called by vitest before and after all test files. Nothing is started here: the first test that asks for a cluster starts it. */
+/** Called by vitest before and after all test files. Nothing is made here: the first test that asks for a cluster makes the folder and starts it. */
 export function setup(project: TestProject): void {
-  home = mkdtempSync(join(tmpdir(), 'skiff-clients-'))
+  home = join(tmpdir(), `skiff-clients-${randomUUID().slice(0, 8)}`)
   project.provide('sharedHome', home)
 }
 
