@@ -179,8 +179,10 @@ export function decodeAs(
   wanted: BodyKind,
   from: { value: unknown; text?: Buffer | undefined; fieldValidation: FieldValidation },
 ): KubeObject {
-  const { value, text, fieldValidation } = from
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  const { text, fieldValidation } = from
+  // As in Go, null is an object without fields.
+  const value = from.value ?? {}
+  if (typeof value !== 'object' || Array.isArray(value)) {
     throw badRequest(
       `the object provided is unrecognized (must be of type ${wanted.kind}): couldn't get version/kind; ` +
         `json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`,

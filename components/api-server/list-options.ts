@@ -43,6 +43,9 @@ function parseInteger(text: string | null): number | undefined {
   if (!/^[+-]?[0-9]+$/.test(text)) {
     throw badRequest(`strconv.ParseInt: parsing "${text}": invalid syntax`)
   }
+  if (!Number.isSafeInteger(Number(text))) {
+    throw badRequest(`strconv.ParseInt: parsing "${text}": value out of range`)
+  }
   return Number(text)
 }
 

@@ -15,19 +15,35 @@ export interface Clock {
   randomBytes(length: number): Buffer
 }
 
+/** Node fires a timer that is set for longer at once; a year's wait is made of several. */
+const longestTimerMs = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (ms, signal) => {
     try {
-      await delay(ms, undefined, signal === undefined ? {} : { signal })
+      let left = ms
+      do {
+        await delay(
+          Math.min(left, longestTimerMs),
+          undefined,
+          signal === undefined ? {} : { signal },
+        )
+        left -= longestTimerMs
+      } while (left > 0)
     } catch (error) {
       signal?.throwIfAborted()
       throw error
     }
   },
   after: (ms, callback) => {
-    const timer = setTimeout(callback, ms)
-    timer.unref()
+    let timer: NodeJS.Timeout
+    const arm = (left: number): void => {
+      const next = left > longestTimerMs ? (): void => arm(left - longestTimerMs) : callback
+      timer = setTimeout(next, Math.min(left, longestTimerMs))
+      timer.unref()
+    }
+    arm(ms)
     return () => {
       clearTimeout(timer)
     }

@@ -112,6 +112,11 @@ function sinkOf(stream: ServerHttp2Stream, request: HttpRequest): ResponseSink {
   }
 }
 
+/** Tells a client that still sends that the rest of its body is not wanted: else the stream would stay open (RFC 9113, 8.1). */
+function endUnread(stream: ServerHttp2Stream): void {
+  if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
+}
+
 /** Sends an answer. A buffer is one response; a function streams. Rejects when the answer cannot be sent or is cut short. */
 export async function sendHttp2(
   stream: ServerHttp2Stream,
@@ -131,11 +136,13 @@ export async function sendHttp2(
     if (answer.status !== 204 && answer.status !== 304) headers['content-length'] ??= body.length
     stream.respond(headers, isEmpty ? { endStream: true } : undefined)
     if (!isEmpty) stream.end(body)
+    endUnread(stream)
     return
   }
   if (request.method === 'HEAD') {
     request.isAnswered = true
     stream.respond(headers, { endStream: true })
+    endUnread(stream)
     return
   }
   // Node ends a stream cleanly even when it is reset, so a list cut short would look whole. Held back for trailers, the end
@@ -148,4 +155,5 @@ export async function sendHttp2(
   await body(sinkOf(stream, request))
   request.isAnswered = true
   stream.end()
+  endUnread(stream)
 }

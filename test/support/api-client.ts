@@ -147,6 +147,8 @@ export function createApiClient(options: { pki: Pki; port: () => number }): ApiC
     if (known !== undefined && !known.closed && !known.destroyed) return known
     const session = http2.connect(`https://127.0.0.1:${port()}`, {
       ca: pki.authority.certificatePem,
+      // Node counts what a refused upload left unsent; with its default a few of them end the session.
+      maxSessionMemory: 1000,
       ...(shown === undefined ? {} : { cert: shown.certificatePem, key: shown.privateKeyPem }),
     })
     // Told by the requests that fail.

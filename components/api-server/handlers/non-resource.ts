@@ -1,4 +1,5 @@
 /** non-resource: discovery, OpenAPI, version, health, metrics, keys of the token issuer, and the index at `/`. */
+import { methodNotAllowed } from '../../machinery/status-error.ts'
 import type { Discovery } from '../discovery.ts'
 import { discoveryForm } from '../discovery.ts'
 import type { Answer, RequestContext } from '../request.ts'
@@ -65,6 +66,16 @@ function allPaths(from: NonResourceParts): string[] {
 
 /** Answers a non-resource request; undefined is a 404. Only GET (and HEAD) is served. */
 export async function answerNonResource(
+  context: RequestContext,
+  from: NonResourceParts,
+): Promise<Answer | undefined> {
+  const answer = await documentAt(context, from)
+  const { method } = context.http
+  if (answer !== undefined && method !== 'GET' && method !== 'HEAD') throw methodNotAllowed()
+  return answer
+}
+
+async function documentAt(
   context: RequestContext,
   from: NonResourceParts,
 ): Promise<Answer | undefined> {

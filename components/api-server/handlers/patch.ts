@@ -4,7 +4,13 @@ import { applyJsonPatch } from '../../machinery/json-patch.ts'
 import { applyMergePatch } from '../../machinery/merge-patch.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import { badRequest, conflict, objectModified, StatusError } from '../../machinery/status-error.ts'
+import {
+  badRequest,
+  conflict,
+  isStatusError,
+  objectModified,
+  StatusError,
+} from '../../machinery/status-error.ts'
 import { applyStrategicMergePatch } from '../../machinery/strategic-merge-patch.ts'
 import { decodeValue, maxBodyBytes, mediaTypeOf, parseJson, toStorage } from '../decode-body.ts'
 import { objectIn } from '../forms.ts'
@@ -43,7 +49,16 @@ export async function readPatch(context: RequestContext, schemaName: string): Pr
   }
   if (!isRecord(patch)) throw badRequest('error decoding patch: the patch must be an object')
   if (type === 'application/merge-patch+json') return (object) => applyMergePatch(object, patch)
-  return (object) => applyStrategicMergePatch(object, patch, schemaOf(schemaName))
+  const schema = schemaOf(schemaName)
+  return (object) => {
+    try {
+      return applyStrategicMergePatch(object, patch, schema)
+    } catch (error) {
+      // Upstream answers 500 to most documents that do not fit; they are the client's fault all the same.
+      if (!isStatusError(error) || error.code < 500) throw error
+      throw new StatusError('BadRequest', error.message, { cause: error })
+    }
+  }
 }
 
 /** The patched object, decoded and checked like a body that was sent. */
