@@ -87,7 +87,8 @@ async function deliver(
   const timeoutMs =
     options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
       ? options.timeoutSeconds * 1000
-      : minTimeoutMs * (1 + parts.clock.random())
+      : // Whole seconds: the runtime keeps something for each duration that a timer ever had, until it is over.
+        Math.floor((minTimeoutMs * (1 + parts.clock.random())) / 1000) * 1000
   const cancelTimeout = parts.clock.after(timeoutMs, end)
   sink.signal.addEventListener('abort', end, { once: true })
   parts.stopping.addEventListener('abort', end, { once: true })
