@@ -1,12 +1,55 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.ts'
+import { SummaryReporter } from './test/support/summary-reporter.ts'
+
+/**
+ * Tests that leave nothing in their process, so that one runs file after file: to load the API server costs more than most of
+ * their tests.
+ */
+const sharing = [
+  'test/api/**/*.test.ts',
+  'test/api-server/**/*.test.ts',
+  'test/certs/*.test.ts',
+  'test/client/*.test.ts',
+  'test/component-base/*.test.ts',
+  'test/controller-manager/**/*.test.ts',
+  'test/machinery/*.test.ts',
+  'test/node-agent/*.test.ts',
+  'test/scheduler/**/*.test.ts',
+  'test/store/*.test.ts',
+]
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/e2e/shared-home.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    globalSetup: ['test/support/run-folder.ts', 'test/e2e/shared-home.ts'],
+    setupFiles: ['test/support/clean-up.ts'],
+    sequence: { sequencer: LongestFirst },
+    reporters: ['default', new SummaryReporter()],
+    // Of what hangs; what takes long on a busy machine is not to fail.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000, interval: 20 } },
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the cores of a small machine: tests of processes wait for much of their time.
+    maxWorkers: 3,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ['test/**/*.test.ts'],
+          exclude: sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'sharing',
+          include: sharing,
+          exclude: ['**/slow-start.test.ts'],
+          isolate: false,
+        },
+      },
+    ],
   },
 })

@@ -30,7 +30,9 @@ function pinnedNode() {
 }
 
 function handOver(binary) {
-  const child = spawn(binary, process.argv.slice(1), { stdio: 'inherit' })
+  // The channel tells the child when this process is gone, however it ended.
+  const stdio = ['inherit', 'inherit', 'inherit', 'ignore', 'ipc']
+  const child = spawn(binary, process.argv.slice(1), { stdio })
   const forward = (signal) => child.kill(signal)
   // A terminal sends its Ctrl-C to parent and child alike; the parent only has to outlive the child.
   process.on('SIGINT', process.stdin.isTTY ? () => {} : forward)

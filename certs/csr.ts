@@ -84,9 +84,11 @@ function requestedNames(attributes: DerElement | undefined): SubjectAlternativeN
 
 /**
  * Reads a request in PEM and checks its signature. Throws an Error whose message says what is wrong: no
- * `CERTIFICATE REQUEST` block first, malformed DER, an unsupported key, or a signature that does not hold.
+ * `CERTIFICATE REQUEST` block or more blocks than one, malformed DER, an unsupported key, or a signature that does not hold.
  */
 export function parseCertificateRequest(pem: string): CertificateRequest {
+  // Which of several counts is not the same for every reader: one may show a harmless request, another sign a different one.
+  if (pem.split('-----BEGIN').length > 2) throw new Error('there is more than one PEM block')
   const [block] = decodePem(pem)
   if (block?.label !== 'CERTIFICATE REQUEST' && block?.label !== 'NEW CERTIFICATE REQUEST') {
     throw new Error('PEM block type must be CERTIFICATE REQUEST')

@@ -181,6 +181,7 @@ export function readOid(found: DerElement | undefined): string {
   const arcs: number[] = []
   let arc = 0
   for (const [index, byte] of content.entries()) {
+    if (arc === 0 && byte === 0x80) throw new DerError('object identifier is not minimal')
     arc = arc * 128 + (byte & 0x7f)
     if (arc > Number.MAX_SAFE_INTEGER) throw new DerError('object identifier is too large')
     if (byte < 0x80) {

@@ -15,7 +15,7 @@ export function encodePem(label: string, der: Buffer): string {
 /** All blocks in order; text around them is skipped, as upstream does. */
 export function decodePem(text: string): PemBlock[] {
   const blocks: PemBlock[] = []
-  const pattern = /-----BEGIN ([A-Z0-9 ]+)-----\s*([A-Za-z0-9+/=\s]*?)-----END \1-----/g
+  const pattern = /-----BEGIN ([A-Z0-9 ]+)-----([A-Za-z0-9+/=\s]*?)-----END \1-----/g
   for (const match of text.matchAll(pattern)) {
     const [, label = '', body = ''] = match
     blocks.push({ label, der: Buffer.from(body.replace(/\s+/g, ''), 'base64') })

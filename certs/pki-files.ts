@@ -76,19 +76,30 @@ export async function writePki(folder: string, pki: Pki): Promise<void> {
   ])
 }
 
-/** Reads a folder that `writePki` wrote. Rejects when a file is missing or an authority's key does not fit. */
-export async function readPki(folder: string): Promise<Pki> {
-  const [authority, frontProxyAuthority, tokenKey, tokenPublicKey, ...credentials] =
-    await Promise.all([
-      readCredential(folder, 'ca'),
-      readCredential(folder, 'front-proxy-ca'),
-      readFile(join(folder, 'sa.key'), 'utf8'),
-      readFile(join(folder, 'sa.pub'), 'utf8'),
-      ...credentialNames.map((name) => readCredential(folder, name)),
-    ])
+/** Both authorities of a folder. Rejects when a file is missing or a key does not fit. */
+export async function readAuthorities(
+  folder: string,
+): Promise<Pick<Pki, 'authority' | 'frontProxyAuthority'>> {
+  const [authority, frontProxyAuthority] = await Promise.all([
+    readCredential(folder, 'ca'),
+    readCredential(folder, 'front-proxy-ca'),
+  ])
   return {
     authority: loadAuthority(authority),
     frontProxyAuthority: loadAuthority(frontProxyAuthority),
+  }
+}
+
+/** Reads a folder that `writePki` wrote. Rejects when a file is missing or an authority's key does not fit. */
+export async function readPki(folder: string): Promise<Pki> {
+  const [authorities, tokenKey, tokenPublicKey, ...credentials] = await Promise.all([
+    readAuthorities(folder),
+    readFile(join(folder, 'sa.key'), 'utf8'),
+    readFile(join(folder, 'sa.pub'), 'utf8'),
+    ...credentialNames.map((name) => readCredential(folder, name)),
+  ])
+  return {
+    ...authorities,
     serviceAccountKey: { privateKeyPem: tokenKey, publicKeyPem: tokenPublicKey },
     credentials: Object.fromEntries(
       credentialNames.map((name, index) => [name, credentials[index]]),

@@ -58,7 +58,7 @@ export function credentialProfile(name: CredentialName, options: PkiOptions): Pr
       {
         subject: { commonName, organizations: [] },
         dnsNames: ['localhost', ...(apiServer.hostNames ?? [])],
-        ipAddresses: ['127.0.0.1', '::1', ...(apiServer.ipAddresses ?? [])],
+        ipAddresses: [...new Set(['127.0.0.1', '::1', ...(apiServer.ipAddresses ?? [])])],
       },
       keyKind,
     )
@@ -99,10 +99,10 @@ export function issue(
 }
 
 /** Which authority signs it. */
-export function authorityFor(
-  pki: Pick<Pki, 'authority' | 'frontProxyAuthority'>,
+export function authorityFor<T>(
+  pki: { readonly authority: T; readonly frontProxyAuthority: T },
   name: CredentialName,
-): Authority {
+): T {
   return name === 'front-proxy-client' ? pki.frontProxyAuthority : pki.authority
 }
 

@@ -44,6 +44,9 @@ export function parseToken(text: string): BootstrapToken {
   return { id: match[1] ?? '', secret: match[2] ?? '' }
 }
 
+/** The group whose tokens nodes may join with; the name is kubeadm's. */
+export const nodeTokenGroup = 'system:bootstrappers:kubeadm:default-node-token'
+
 export interface TokenSecretOptions {
   readonly token: BootstrapToken
   readonly dialect: Dialect
@@ -53,13 +56,13 @@ export interface TokenSecretOptions {
   readonly description?: string | undefined
   /** `authentication` lets agents log in with it, `signing` puts its signature on cluster-info. */
   readonly usages?: readonly ('authentication' | 'signing')[]
-  /** Groups beyond `system:bootstrappers`; each must begin with `system:bootstrappers:`. */
+  /** Groups beyond `system:bootstrappers`, each beginning with `system:bootstrappers:`; by default the one that nodes join by. */
   readonly extraGroups?: readonly string[]
 }
 
 /** The Secret of a token, ready to be created. */
 export function tokenSecret(options: TokenSecretOptions): KubeObject {
-  const { token, dialect, nowMs, ttlMs, description, extraGroups = [] } = options
+  const { token, dialect, nowMs, ttlMs, description, extraGroups = [nodeTokenGroup] } = options
   const usages = options.usages ?? ['authentication', 'signing']
   const fields = {
     'token-id': token.id,

@@ -1,9 +1,8 @@
 /** Bringing a launched cluster up: its components start, and nodes join as soon as the API server serves. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
 import { tokenSecret } from './bootstrap-token.ts'
+import { readAuthorityPem } from './check-pki.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ComponentStatus } from './control-protocol.ts'
@@ -13,6 +12,8 @@ import { waitForNodes } from './wait-for-nodes.ts'
 
 /** What happens while a cluster starts. */
 export type Progress =
+  /** An earlier start was killed in the middle, and what it left has been ended. */
+  | { readonly kind: 'interrupted' }
   | { readonly kind: 'component'; readonly status: ComponentStatus }
   /** That Node is Ready. */
   | { readonly kind: 'node'; readonly name: string }
@@ -51,7 +52,7 @@ async function openForJoining(
     ttlMs: tokenTtlMs,
     description: 'made when the cluster was started',
   })
-  const authorityPem = readFileSync(join(paths.pki, 'ca.crt'), 'utf8')
+  const authorityPem = readAuthorityPem(paths)
   await createObjects(
     client,
     [
@@ -68,9 +69,10 @@ function lateComponents(
   waitMs: number,
 ): ClusterError {
   const late = [...statuses.values()].filter(({ state }) => state !== 'ready')
-  const names = late.map(({ name }) => name).join(', ')
+  const names = late.map(({ name }) => name).join(', ') || 'the components'
   return new ClusterError('timeout', `${names} had not started after ${waitMs / 1000} s`, {
     details: late.map(({ name, state, message }) => `${name} ${message ?? state}`),
+    hint: 'give it longer with --wait',
   })
 }
 
@@ -88,6 +90,8 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
   const statuses = new Map<string, ComponentStatus>()
   let cancel = (): void => {}
 
+  const startedMs = options.client.clock.now()
+  const reported = Promise.withResolvers<void>()
   const start = async (): Promise<void> => {
     const started = launched.control.call('start', {}, (status) => {
       statuses.set(status.name, status)
@@ -95,6 +99,7 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
       if (status.program === 'api-server' && status.state === 'ready') serving.resolve()
     })
     await Promise.race([started, aborted(signal)])
+    reported.resolve()
   }
   const joinNodes = async (): Promise<void> => {
     const { client, waitMs } = options
@@ -110,6 +115,7 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
         nodes: launched.config.nodes,
         waitMs,
         signal,
+        fresh: launched.resumed ? { startedMs, reported: reported.promise } : undefined,
         onReady: (name) => onProgress?.({ kind: 'node', name }),
       }),
     ])

@@ -1,6 +1,4 @@
 /** Clients of a cluster for its owner: with the administrator's certificate, or as any user, signed by the cluster's own CA. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { loadAuthority } from '../certs/authority.ts'
 import { issue } from '../certs/pki.ts'
 import { clientProfile } from '../certs/profiles.ts'
@@ -8,10 +6,9 @@ import { createClient } from '../components/client/client.ts'
 import type { Client } from '../components/client/client.ts'
 import type { Credentials } from '../components/client/rest-client.ts'
 import type { Clock } from '../components/component-base/clock.ts'
+import { readAuthorityPem, readCheckedCredential } from './check-pki.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
-import { ClusterError } from './cluster-error.ts'
-import { removeHint, withClearErrors } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface ClusterPlace {
@@ -27,27 +24,17 @@ export type Identity =
   | { readonly token: string }
   | { readonly user: string; readonly groups?: readonly string[] }
 
-/** A file of the cluster's pki. */
-function readPem({ paths }: ClusterPlace, name: string): string {
-  const path = join(paths.pki, name)
-  try {
-    return withClearErrors(path, () => readFileSync(path, 'utf8'))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    const hint = removeHint(paths)
-    throw new ClusterError('failed', `${path} is missing`, { hint, cause: error })
-  }
-}
-
-function credentialsOf(place: ClusterPlace, identity: Identity): Credentials {
-  const file = (name: string): string => readPem(place, name)
+function credentialsOf({ paths, clock }: ClusterPlace, identity: Identity): Credentials {
   if (identity === 'anonymous') return {}
-  if (identity === 'admin') return { cert: file('admin.crt'), key: file('admin.key') }
+  if (identity === 'admin') {
+    const { certificatePem, privateKeyPem } = readCheckedCredential(paths, 'admin')
+    return { cert: certificatePem, key: privateKeyPem }
+  }
   if ('token' in identity) return { token: identity.token }
-  const authority = loadAuthority({ certificatePem: file('ca.crt'), privateKeyPem: file('ca.key') })
+  const authority = loadAuthority(readCheckedCredential(paths, 'ca'))
   const { user, groups = [] } = identity
   const subject = { commonName: user, organizations: groups }
-  const issued = issue(authority, { profile: clientProfile(subject), nowMs: place.clock.now() })
+  const issued = issue(authority, { profile: clientProfile(subject), nowMs: clock.now() })
   return { cert: issued.certificatePem, key: issued.privateKeyPem }
 }
 
@@ -55,7 +42,7 @@ function credentialsOf(place: ClusterPlace, identity: Identity): Credentials {
 export function clusterClient(place: ClusterPlace, identity: Identity = 'admin'): Client {
   return createClient({
     server: serverUrl(place.config),
-    ca: readPem(place, 'ca.crt'),
+    ca: readAuthorityPem(place.paths),
     credentials: credentialsOf(place, identity),
     dialect: dialectOf(place.config),
     // A server that is stopped keeps its connections; whoever waits for it is to hear so.

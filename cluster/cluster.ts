@@ -25,6 +25,7 @@ import { builtPrograms } from './programs.ts'
 import type { Programs } from './programs.ts'
 import {
   defaultClusterName,
+  noSuchCluster,
   removeHint,
   stateDirExists,
   statePaths,
@@ -198,6 +199,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       lifetime: options.lifetime ?? 'detached',
       clock,
     })
+    if (launched.followsInterrupted) onProgress?.({ kind: 'interrupted' })
     const attachment = { ...launched, clock }
     let cluster: Cluster | undefined
     try {
@@ -205,6 +207,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       const { client } = cluster
       await bringUp(launched, { client, waitMs, tokenTtlMs: defaultTokenTtlMs, onProgress, signal })
       await dropTokens(launched.config.nodes, attachment)
+      launched.release()
       return cluster
     } catch (error) {
       cluster?.disconnect()
@@ -224,9 +227,7 @@ export async function openCluster(
   const paths = statePaths(root, name)
   const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
   if (config === undefined) {
-    throw new ClusterError('not-found', `there is no cluster "${name}"`, {
-      hint: `start it with: skiff up${name === defaultClusterName ? '' : ` --name ${name}`}`,
-    })
+    throw noSuchCluster(name)
   }
   const control = await connectControl(paths)
   return attach({ config, paths, control, clock: options.clock ?? systemClock, resumed: true })

@@ -12,6 +12,7 @@ import type {
   ControlReply,
 } from './control-protocol.ts'
 import { readLines } from './lines.ts'
+import { defaultClusterName } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface ControlClient {
@@ -49,9 +50,11 @@ export async function connectControl(
   paths: StatePaths,
   clock: Clock = systemClock,
 ): Promise<ControlClient> {
+  const name = basename(paths.dir)
+  const suffix = name === defaultClusterName ? '' : ` --name ${name}`
   const gone = (cause?: unknown): ClusterError =>
-    new ClusterError('not-running', 'the supervisor of this cluster does not answer', {
-      hint: 'start it again with `skiff up`, or remove what is left with `skiff down`',
+    new ClusterError('not-running', `the supervisor of cluster "${name}" does not answer`, {
+      hint: `go on with its data: skiff up${suffix}; or remove it: skiff down${suffix}`,
       cause,
     })
   let socket: Socket
@@ -80,7 +83,13 @@ export async function connectControl(
     })
   })
   void readLines(socket, (line) => {
-    const reply = JSON.parse(line) as ControlReply
+    let reply: ControlReply
+    try {
+      reply = JSON.parse(line) as ControlReply
+    } catch {
+      socket.destroy() // a supervisor that is killed while it writes leaves a line cut short
+      return
+    }
     const call = pending.get(reply.id)
     if (call === undefined) return
     if ('event' in reply) {
@@ -113,7 +122,7 @@ export async function connectControl(
     if ((await Promise.race([client.call('status', {}), late])) === 'late') {
       socket.destroy()
       throw new ClusterError('not-running', 'the supervisor of this cluster is there, but silent', {
-        hint: `it may be stopped; end it with: skiff down --keep-data --name ${basename(paths.dir)}`,
+        hint: `it may be stopped; end it with: skiff down --keep-data --name ${name}`,
       })
     }
   } finally {

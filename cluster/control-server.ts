@@ -50,7 +50,8 @@ function serveConnection(
   }
   void readLines(socket, (line) => {
     try {
-      void answer(JSON.parse(line) as ControlRequest)
+      const { id, method, params } = JSON.parse(line) as ControlRequest
+      void answer({ id, method, params })
     } catch {
       socket.destroy() // not our protocol: nothing to answer
     }

@@ -1,4 +1,4 @@
-/** Join objects: what nodes need in the cluster to join by token; upstream's kubeadm creates the same (phases clusterinfo, node). */
+/** Join objects: what nodes need in the cluster to join by token; upstream's kubeadm creates the same by the same names (phases clusterinfo, node). */
 import { kubeletClientSubject } from '../certs/profiles.ts'
 import { apiGroup } from '../components/api/dialect.ts'
 import type { Dialect } from '../components/api/dialect.ts'
@@ -7,6 +7,7 @@ import type { Client } from '../components/client/client.ts'
 import type { KubeObject } from '../components/machinery/object.ts'
 import type { Resource } from '../components/machinery/resource.ts'
 import { isStatusError } from '../components/machinery/status-error.ts'
+import { nodeTokenGroup } from './bootstrap-token.ts'
 
 export interface PlacedObject {
   readonly resource: Resource
@@ -32,8 +33,8 @@ export function discoveryKubeconfig(server: string, authorityPem: string): strin
 }
 
 /**
- * The cluster-info ConfigMap, who may read it, who may ask for a node's certificate, whose requests are approved, and that
- * the API server may reach into node agents.
+ * The cluster-info ConfigMap, who may read it, who may ask for a node's certificate, whose requests are approved, who may look
+ * whether a node's name is taken, and that the API server may reach into node agents. The API server makes none of it.
  */
 export function joinObjects(options: {
   dialect: Dialect
@@ -44,11 +45,8 @@ export function joinObjects(options: {
   const resources = resourcesOf(dialect)
   const rbac = apiGroup(dialect, 'rbac.authorization')
   const certificates = apiGroup(dialect, 'certificates')
-  const bind = (
-    name: string,
-    subject: { kind: 'Group' | 'User'; name: string },
-    clusterRole: string,
-  ): PlacedObject => ({
+  type Subject = { kind: 'Group' | 'User'; name: string }
+  const bind = (name: string, subject: Subject, clusterRole: string): PlacedObject => ({
     resource: resources.clusterRoleBindings,
     object: {
       metadata: { name },
@@ -56,19 +54,31 @@ export function joinObjects(options: {
       subjects: [{ apiGroup: rbac, ...subject }],
     },
   })
-  const bootstrappers = { kind: 'Group', name: 'system:bootstrappers' } as const
-  const nodes = { kind: 'Group', name: 'system:nodes' } as const
-  const apiServer = { kind: 'User', name: kubeletClientSubject.commonName } as const
+  const group = (name: string): Subject => ({ kind: 'Group', name })
+  const joining = group(nodeTokenGroup)
+  const [administrators = ''] = kubeletClientSubject.organizations
   const requests = `system:${certificates}:certificatesigningrequests`
   const infoReader = {
-    name: 'skiff:bootstrap-signer-clusterinfo',
+    name: 'kubeadm:bootstrap-signer-clusterinfo',
     namespace: dialect.publicNamespace,
   }
   return [
-    bind('skiff:node-bootstrapper', bootstrappers, 'system:node-bootstrapper'),
-    bind('skiff:node-autoapprove-bootstrap', bootstrappers, `${requests}:nodeclient`),
-    bind('skiff:node-autoapprove-rotation', nodes, `${requests}:selfnodeclient`),
-    bind('skiff:apiserver-kubelet-client', apiServer, 'system:kubelet-api-admin'),
+    bind('kubeadm:cluster-admins', group(administrators), 'cluster-admin'),
+    bind('kubeadm:kubelet-bootstrap', joining, 'system:node-bootstrapper'),
+    bind('kubeadm:node-autoapprove-bootstrap', joining, `${requests}:nodeclient`),
+    bind(
+      'kubeadm:node-autoapprove-certificate-rotation',
+      group('system:nodes'),
+      `${requests}:selfnodeclient`,
+    ),
+    {
+      resource: resources.clusterRoles,
+      object: {
+        metadata: { name: 'kubeadm:get-nodes' },
+        rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }],
+      },
+    },
+    bind('kubeadm:get-nodes', joining, 'kubeadm:get-nodes'),
     {
       resource: resources.configMaps,
       object: {
@@ -95,10 +105,7 @@ export function joinObjects(options: {
       object: {
         metadata: infoReader,
         roleRef: { apiGroup: rbac, kind: 'Role', name: infoReader.name },
-        subjects: [
-          { apiGroup: rbac, kind: 'User', name: 'system:anonymous' },
-          { apiGroup: rbac, kind: 'Group', name: 'system:unauthenticated' },
-        ],
+        subjects: [{ apiGroup: rbac, kind: 'User', name: 'system:anonymous' }],
       },
     },
   ]

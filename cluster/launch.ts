@@ -9,8 +9,9 @@ import type { Dialect } from '../components/api/dialect.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { createBootstrapToken, formatToken } from './bootstrap-token.ts'
 import type { BootstrapToken } from './bootstrap-token.ts'
+import { checkPki } from './check-pki.ts'
 import { readClusterConfig, writeClusterConfig } from './cluster-config.ts'
-import type { ClusterConfig, ExtraFlags, NodeConfig } from './cluster-config.ts'
+import type { ClusterConfig, ExtraFlags, NodeConfig, Program } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ControlClient } from './control-client.ts'
@@ -19,8 +20,9 @@ import { choosePort } from './ports.ts'
 import { apiServerNames, prepareCluster, writePlannedFiles } from './prepare.ts'
 import type { Programs } from './programs.ts'
 import { spawnSupervisor } from './spawn-supervisor.ts'
+import { lockForStart } from './start-lock.ts'
+import type { StartLock } from './start-lock.ts'
 import {
-  acquireLock,
   checkClusterName,
   createStateDir,
   removeStateDir,
@@ -62,6 +64,10 @@ export interface LaunchedCluster {
   readonly token: BootstrapToken
   /** True when the cluster was there before, with its data. */
   readonly resumed: boolean
+  /** True when an earlier start was killed in the middle; what it left has been ended. */
+  readonly followsInterrupted: boolean
+  /** Says that the start is over; until then others are told to wait for it. */
+  release(): void
   /** Undoes the launch: a new cluster is removed, a resumed one stopped. */
   undo(): Promise<void>
 }
@@ -69,6 +75,17 @@ export interface LaunchedCluster {
 export const simulatedPool = 'simulated'
 const defaultNodes = 3
 const mostNodes = 200
+const mostSimulated = 10_000
+
+/** A number of simulated nodes that one process can carry. */
+export function checkSimulated(count: number, least: number): void {
+  if (Number.isInteger(count) && count >= least && count <= mostSimulated) return
+  throw new ClusterError(
+    'usage',
+    `${count} is not a number of simulated nodes from ${least} to ${mostSimulated}`,
+    { hint: 'one process carries them all, and one API server their leases' },
+  )
+}
 
 function nodesOf(settings: ClusterSettings): NodeConfig[] {
   const { nodes = defaultNodes, simulatedNodes = 0 } = settings
@@ -77,6 +94,7 @@ function nodesOf(settings: ClusterSettings): NodeConfig[] {
       hint: 'each node is a process; for thousands use --simulated-nodes',
     })
   }
+  checkSimulated(simulatedNodes, 0)
   const list: NodeConfig[] = Array.from({ length: nodes }, (_, index) => ({
     name: `node-${index + 1}`,
   }))
@@ -103,6 +121,12 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
       config.nodes.find((node) => node.simulated !== undefined)?.simulated ?? 0,
     ],
   ]
+  for (const [program, flags] of Object.entries(settings.extraFlags ?? {})) {
+    for (const [name, wanted] of Object.entries(flags)) {
+      const has = config.extraFlags[program as Program]?.[name]
+      differs.push([`--set ${program}.${name}`, wanted, has ?? 'unset'])
+    }
+  }
   for (const [flag, wanted, has] of differs) {
     if (wanted === undefined || wanted === has) continue
     throw new ClusterError(
@@ -122,10 +146,11 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
       hint: 'give --address an address of this machine, such as 127.0.0.1',
     })
   }
+  const nodes = nodesOf(options)
+  // Holds the port for a moment, so nothing may be refused before that is over.
   const port = choosePort(address, options.port)
   port.catch(() => {}) // awaited below, after the keys
   const shape = { dialect: options.dialect ?? 'kubernetes', address, serviceRange } as const
-  const nodes = nodesOf(options)
   const pki = createPki({ apiServer: apiServerNames(shape), nowMs: clock.now() })
   const config: ClusterConfig = {
     name: options.name,
@@ -139,17 +164,6 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
   return { config, pki }
 }
 
-/** Takes the lock or says who has it. */
-function lockOrFail(paths: StatePaths, options: LaunchOptions): void {
-  const lock = acquireLock(paths, options.clock)
-  if (lock.ok) return
-  throw new ClusterError(
-    'already-exists',
-    `cluster "${options.name}" is running already (supervisor: pid ${lock.holder.pid})`,
-    { hint: `see it with \`skiff status --name ${options.name}\`, or choose another --name` },
-  )
-}
-
 /**
  * Makes or resumes the cluster and starts its supervisor. Certificates and files are made while the supervisor's
  * process starts. On failure a new cluster's directory is removed again; a resumed one's is kept.
@@ -159,21 +173,29 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
   checkClusterName(options.name)
   const paths = statePaths(options.stateRoot, options.name)
   const wasThere = stateDirExists(paths)
+  let startLock: StartLock
   try {
     createStateDir(paths)
-    lockOrFail(paths, options)
+    startLock = await lockForStart(paths, options)
   } catch (error) {
     const isTheirs = error instanceof ClusterError && error.kind === 'already-exists'
     if (!wasThere && !isTheirs) removeStateDir(paths)
     throw error
   }
   const isNew = statSync(paths.config, { throwIfNoEntry: false }) === undefined
-  const undo = (): Promise<void> =>
-    isNew ? removeCluster(paths, { clock }) : stopCluster(paths, { clock })
+  const undo = async (): Promise<void> => {
+    try {
+      if (isNew) await removeCluster(paths, { clock })
+      else await stopCluster(paths, { clock })
+    } finally {
+      startLock.release()
+    }
+  }
   try {
     const stored = readClusterConfig(paths)
     if (stored !== undefined) {
       refuseChanges(stored, options)
+      await checkPki(paths, clock.now())
       await endLeftovers(paths, { clock })
       const hint = "end what listens there: the cluster's certificates and clients know this port"
       await choosePort(stored.address, stored.port, hint)
@@ -198,7 +220,8 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
         : prepareCluster(specs, { ...files, pki: created.pki }),
     ])
     const control = await connectControl(paths)
-    return { config, paths, control, token, resumed: !isNew, undo }
+    const { followsInterrupted, release } = startLock
+    return { config, paths, control, token, resumed: !isNew, followsInterrupted, release, undo }
   } catch (error) {
     await undo()
     return withClearErrors(paths.dir, () => {

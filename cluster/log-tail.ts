@@ -13,13 +13,16 @@ export function lastLines(path: string, count: number, from = 0): string[] {
   }
   try {
     const end = fstatSync(file).size
-    const start = Math.max(Math.min(from, end), end - windowBytes)
-    const buffer = Buffer.alloc(end - start)
-    const read = readSync(file, buffer, 0, buffer.length, start)
-    const lines = buffer.toString('utf8', 0, read).split('\n')
-    if (lines.at(-1) === '') lines.pop()
-    if (start > from) lines.shift()
-    return lines.slice(-count)
+    if (count <= 0) return []
+    for (let window = windowBytes; ; window *= 4) {
+      const start = Math.max(Math.min(from, end), end - window)
+      const buffer = Buffer.alloc(end - start)
+      const read = readSync(file, buffer, 0, buffer.length, start)
+      const lines = buffer.toString('utf8', 0, read).split('\n')
+      if (lines.at(-1) === '') lines.pop()
+      if (start > from) lines.shift()
+      if (lines.length >= count || start <= from) return lines.slice(-count)
+    }
   } finally {
     closeSync(file)
   }

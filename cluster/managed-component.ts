@@ -34,6 +34,8 @@ export interface ManagedComponentOptions {
     onReport: (report: Readonly<Record<string, unknown>>) => void,
   ) => Child
   readonly onChange: (status: ComponentStatus) => void
+  /** What to type to see the program's flags. */
+  readonly helpLine: string
 }
 
 /** What an agent says about its way into the cluster (step, state, reason), as one line. */
@@ -46,16 +48,23 @@ function reportText(report: Readonly<Record<string, unknown>>): string {
 
 /** A program that refuses to start says why in its last line, `program: reason`; that line is the one to show. */
 function describeFailure(
-  { name, program }: ComponentSpec,
+  { spec, helpLine }: ManagedComponentOptions,
   error: unknown,
-): { why: string; details: readonly string[] } {
-  if (!(error instanceof ChildStartError)) return { why: messageOf(error), details: [] }
+): ClusterError {
+  if (!(error instanceof ChildStartError)) {
+    return new ClusterError('failed', messageOf(error), { cause: error })
+  }
   const { reason, tail, message } = error
   const last = tail.at(-1) ?? ''
-  const prefix = `${program}: `
-  return reason === 'exit' && last.startsWith(prefix)
-    ? { why: `${name} did not start: ${last.slice(prefix.length)}`, details: [] }
-    : { why: message, details: tail.length > 0 ? tail : ['it logged nothing: is the disk full?'] }
+  const prefix = `${spec.program}: `
+  if (reason !== 'exit' || !last.startsWith(prefix)) {
+    const details = tail.length > 0 ? tail : ['it logged nothing: is the disk full?']
+    return new ClusterError('failed', message, { details, cause: error })
+  }
+  const pointer = ' (see --help)'
+  const why = `${spec.name} did not start: ${last.slice(prefix.length).replace(pointer, '')}`
+  const more = last.endsWith(pointer) ? { hint: `its flags: ${helpLine}` } : {}
+  return new ClusterError('failed', why, { ...more, cause: error })
 }
 
 export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {
@@ -156,9 +165,9 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
         throw new ClusterError('failed', `${spec.name} was stopped before it was ready`)
       }
       wanted = undefined
-      const { why, details } = describeFailure(spec, error)
-      enter('failed', why)
-      throw new ClusterError('failed', why, { details, cause: error })
+      const failure = describeFailure(options, error)
+      enter('failed', failure.message)
+      throw failure
     }
   }
 
@@ -176,8 +185,10 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
   }
 
   const running = (): Child => {
-    if (child === undefined) throw new ClusterError('not-running', `${spec.name} is not running`)
-    return child
+    if (child !== undefined) return child
+    throw new ClusterError('not-running', `${spec.name} is not running`, {
+      hint: `start it with: skiff restart ${spec.name}`,
+    })
   }
   return {
     spec,

@@ -3,10 +3,12 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { writeFileAtomically } from '../certs/pki-files.ts'
+import { readAdminKubeconfig } from './check-pki.ts'
 import { ClusterError } from './cluster-error.ts'
 import { contextName } from './kubeconfig.ts'
 import { readJsonFile, withClearErrors, writePrivateFile } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
+import { explained, explainSystemError } from './system-error.ts'
 import { formatYaml, parseYaml } from './yaml.ts'
 
 interface Named {
@@ -34,16 +36,21 @@ function readConfig(path: string): UserConfig | undefined {
     text = readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    throw explainSystemError(error, path)
   }
   let parsed: unknown
   try {
     parsed = parseYaml(text) ?? {}
   } catch (error) {
-    throw new ClusterError('failed', `${path} is not YAML, so it is left alone`, { cause: error })
+    throw new ClusterError('failed', `${path} is not YAML, so it is left alone`, {
+      hint: 'mend it, or name another one with --kubeconfig',
+      cause: error,
+    })
   }
   if (typeof parsed !== 'object' || Array.isArray(parsed)) {
-    throw new ClusterError('failed', `${path} is not a kubeconfig, so it is left alone`)
+    throw new ClusterError('failed', `${path} is not a kubeconfig, so it is left alone`, {
+      hint: 'mend it, or name another one with --kubeconfig',
+    })
   }
   return parsed as UserConfig
 }
@@ -56,7 +63,7 @@ export async function mergeKubeconfig(
   target: { name: string; file: string },
 ): Promise<void> {
   const { file } = target
-  const own = readConfig(paths.adminKubeconfig) ?? {}
+  const own = parseYaml(await readAdminKubeconfig(paths)) as UserConfig
   const user: UserConfig = readConfig(file) ?? { apiVersion: 'v1', kind: 'Config' }
   const context = contextName(target.name)
   for (const list of lists) {
@@ -68,7 +75,7 @@ export async function mergeKubeconfig(
   // Noted first: taking out what was never put in is harmless, the other way round something would stay.
   const noted = readJsonFile<string[]>(mergedFile(paths)) ?? []
   writePrivateFile(mergedFile(paths), JSON.stringify([...new Set([...noted, file])]))
-  await writeFileAtomically(file, formatYaml(user), 0o600)
+  await explained(file, () => writeFileAtomically(file, formatYaml(user), 0o600))
 }
 
 /** Takes the cluster out of every file it was merged into. A file that cannot be read any more is left alone. */

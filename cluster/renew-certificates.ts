@@ -1,9 +1,8 @@
 /** Renewing a cluster's certificates: new files in its pki, and the kubeconfig that embeds the administrator's. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { CredentialName } from '../certs/pki.ts'
 import { writeFileAtomically } from '../certs/pki-files.ts'
 import { renewPki } from '../certs/renew.ts'
+import { checkAuthorities, readAuthorityPem } from './check-pki.ts'
 import { serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { contextName, createKubeconfig, formatKubeconfig } from './kubeconfig.ts'
@@ -18,12 +17,13 @@ export async function renewCertificates(options: {
   nowMs: number
 }): Promise<void> {
   const { config, paths, names, nowMs } = options
+  checkAuthorities(paths)
   const renewed = await renewPki(paths.pki, { apiServer: apiServerNames(config), names, nowMs })
   if (renewed.admin === undefined) return
   const kubeconfig = createKubeconfig({
     name: contextName(config.name),
     server: serverUrl(config),
-    authority: { pem: readFileSync(join(paths.pki, 'ca.crt'), 'utf8') },
+    authority: { pem: readAuthorityPem(paths) },
     credential: renewed.admin,
   })
   await writeFileAtomically(paths.adminKubeconfig, formatKubeconfig(kubeconfig), 0o600)

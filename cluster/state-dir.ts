@@ -25,6 +25,8 @@ const clustersFolder = 'clusters'
 export interface StatePaths {
   readonly dir: string
   readonly lock: string
+  /** Held by the command that is starting the cluster, until every node is Ready. */
+  readonly startLock: string
   /** ClusterConfig, as JSON. */
   readonly config: string
   /** RecordedProcess[], as JSON: what to end when the supervisor cannot. */
@@ -63,6 +65,7 @@ export function pathsIn(dir: string): StatePaths {
   return {
     dir,
     lock: join(dir, 'lock'),
+    startLock: join(dir, 'start.lock'),
     config: join(dir, 'cluster.json'),
     processes: join(dir, 'processes.json'),
     socket: join(dir, 'control.sock'),
@@ -243,6 +246,17 @@ export function removeStateDir(paths: StatePaths): void {
   }
 }
 
+/** Removes what a start has made so far, but not the locks. Call only as holder of both, with no process of the cluster left. */
+export function clearStateDir(paths: StatePaths): void {
+  withClearErrors(paths.dir, () => {
+    for (const entry of readdirSync(paths.dir)) {
+      const path = join(paths.dir, entry)
+      if (path !== paths.lock && path !== paths.startLock) rmSync(path, { recursive: true })
+    }
+  })
+  createStateDir(paths)
+}
+
 /** Names of the clusters that have a state directory, sorted. */
 export function listClusters(root: string): string[] {
   try {
@@ -253,6 +267,12 @@ export function listClusters(root: string): string[] {
       throw error
     })
   }
+}
+
+export function noSuchCluster(name: string): ClusterError {
+  return new ClusterError('not-found', `there is no cluster "${name}"`, {
+    hint: `start it with: skiff up${name === defaultClusterName ? '' : ` --name ${name}`}`,
+  })
 }
 
 export function stateDirExists(paths: StatePaths): boolean {

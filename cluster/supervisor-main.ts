@@ -4,6 +4,7 @@ import { runComponent, StartError } from '../components/component-base/component
 import { defineFlags, flag } from '../components/component-base/flags.ts'
 import { readClusterConfig } from './cluster-config.ts'
 import { serveControl } from './control-server.ts'
+import { watchFolder } from './folder-watch.ts'
 import { pathsIn, removeStateDir } from './state-dir.ts'
 import { createSupervisor } from './supervisor.ts'
 
@@ -38,6 +39,7 @@ await runComponent({
     if (dir === undefined) throw new StartError('--state-dir is needed')
     const paths = pathsIn(dir)
     process.chdir(dir)
+    const folder = watchFolder(dir, clock)
     const config = readClusterConfig(paths)
     if (config === undefined) throw new StartError(`${paths.config} is missing`)
     const supervisor = createSupervisor({
@@ -45,6 +47,7 @@ await runComponent({
       paths,
       clock,
       log,
+      ownsFolder: () => folder.isThere(),
       scriptOf: (program) => join(options['programs-dir'], `${program}.js`),
       readyTimeoutMs: options['ready-timeout'],
       stopTimeoutMs: options['stop-timeout'],
@@ -59,13 +62,19 @@ await runComponent({
       signal.addEventListener('abort', resolve, { once: true })
     })
     const abandoned = options['end-with-owner'] ? ownerGone() : new Promise<never>(() => {})
+    const looking = new AbortController()
+    const homeless = folder.gone(looking.signal)
+    homeless.catch(() => {}) // given up below
     const end = await Promise.race([
       asked.promise.then(() => 'asked' as const),
       stopped.then(() => 'stopped' as const),
       abandoned.then(() => 'abandoned' as const),
+      homeless.then(() => 'homeless' as const),
     ])
+    looking.abort(new Error('the cluster ends'))
+    if (end === 'homeless') log.warn('the state directory is gone; everything stops', { dir })
     await supervisor.shutdown()
     await control.close()
-    if (end === 'abandoned') removeStateDir(paths)
+    if (end === 'abandoned' && folder.isThere()) removeStateDir(paths)
   },
 })

@@ -1,5 +1,5 @@
 /** Supervisor: keeps the processes of one cluster running, in the order of the plan, and does what the control socket asks. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../components/component-base/clock.ts'
 import type { Log } from '../components/component-base/log.ts'
@@ -28,6 +28,8 @@ interface SupervisorOptions {
   readonly paths: StatePaths
   readonly clock: Clock
   readonly log: Log
+  /** False once the state directory was removed, or is somebody else's: nothing is written there any more. */
+  readonly ownsFolder: () => boolean
   /** The script that is a program. */
   readonly scriptOf: (program: Program) => string
   readonly readyTimeoutMs: number
@@ -56,7 +58,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       if (identity !== undefined) processes.push({ component: name, ...identity })
     }
     const text = JSON.stringify(processes)
-    if (text === recorded) return
+    if (text === recorded || !options.ownsFolder()) return
     try {
       writePrivateFile(paths.processes, `${text}\n`)
       recorded = text
@@ -92,7 +94,14 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       record()
       for (const listener of listeners) listener(status)
     }
-    const component = createManagedComponent({ spec, clock, log, spawn, onChange })
+    const component = createManagedComponent({
+      spec,
+      clock,
+      log,
+      spawn,
+      onChange,
+      helpLine: `${process.execPath} ${options.scriptOf(spec.program)} --help`,
+    })
     components.set(spec.name, component)
     return component
   }
@@ -104,6 +113,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     throw new ClusterError('not-found', `there is no component "${name}"`, {
       hint: `there are: ${[...components.keys()].join(', ')}`,
     })
+  }
+  /** Its key and certificate are of no use to anybody else; a node of the same name joins anew. */
+  const forgetNode = (name: string): void => {
+    rmSync(join(paths.nodes, name), { recursive: true, force: true })
   }
   const refuseWhenClosing = (): void => {
     if (closing !== undefined) throw new ClusterError('not-running', 'the cluster is going down')
@@ -162,6 +175,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         await reporting(emit, () => component.start())
       } catch (error) {
         components.delete(node.name)
+        forgetNode(node.name)
         throw error
       }
       config = { ...config, nodes: [...config.nodes, node] }
@@ -177,6 +191,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       components.delete(name)
       config = { ...config, nodes: config.nodes.filter((node) => node.name !== name) }
       writeClusterConfig(paths, config)
+      forgetNode(name)
       return {}
     },
     'stop-component': async ({ name }) => {

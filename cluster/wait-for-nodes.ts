@@ -14,6 +14,15 @@ interface Condition {
   readonly type: string
   readonly status: string
   readonly message?: string
+  readonly lastHeartbeatTime?: string
+}
+
+/** What nodes said before their agents were started is no news. */
+export interface FreshStart {
+  /** When the agents were started. */
+  readonly startedMs: number
+  /** Resolves when every agent has reported; heartbeats, which count in whole seconds, need not be looked at any more then. */
+  readonly reported: Promise<void>
 }
 
 /** The node's Ready condition, if it has one yet. */
@@ -22,30 +31,48 @@ export function readyCondition(node: KubeObject): Condition | undefined {
   return status?.conditions?.find((condition) => condition.type === 'Ready')
 }
 
+/** Why a node does not count as Ready; undefined when it does. `sinceMs`: only a heartbeat from then on counts. */
+export function whyNotReady(node: KubeObject | undefined, sinceMs: number): string | undefined {
+  if (node === undefined) return 'has not registered'
+  const condition = readyCondition(node)
+  if (condition?.status !== 'True') {
+    return condition?.message ? `is not Ready: ${condition.message}` : 'is not Ready'
+  }
+  const isOld = sinceMs > 0 && !(Date.parse(condition.lastHeartbeatTime ?? '') >= sinceMs)
+  return isOld ? 'has not reported since this start' : undefined
+}
+
 /** Resolves when every node is Ready at once. Rejects with `signal.reason`. */
 async function watchNodes(
   names: readonly string[],
   options: WaitForNodesOptions & { readonly missing: Map<string, string> },
 ): Promise<void> {
-  const { client, missing } = options
+  const { client, missing, fresh } = options
   const told = new Set<string>()
+  let sinceMs = fresh?.startedMs ?? 0
+  let seen: ReadonlyMap<string, KubeObject> | undefined
   const look = (nodes: ReadonlyMap<string, KubeObject>): true | undefined => {
+    seen = nodes
     missing.clear()
     for (const name of names) {
-      const node = nodes.get(name)
-      const condition = node === undefined ? undefined : readyCondition(node)
-      if (condition?.status === 'True') {
-        if (!told.has(name)) options.onReady?.(name)
-        told.add(name)
-      } else {
-        const why = node === undefined ? 'has not registered' : 'is not Ready'
-        missing.set(name, condition?.message ? `${why}: ${condition.message}` : why)
+      const why = whyNotReady(nodes.get(name), sinceMs)
+      if (why !== undefined) {
+        missing.set(name, why)
+        continue
       }
+      if (!told.has(name)) options.onReady?.(name)
+      told.add(name)
     }
     return missing.size === 0 ? true : undefined
   }
   const nodes = client.resource(resourcesOf(client.dialect).nodes)
-  await observe({ client: nodes, clock: client.clock, signal: options.signal }, look)
+  const watched = observe({ client: nodes, clock: client.clock, signal: options.signal }, look)
+  const lookAgain = async (): Promise<true> => {
+    await fresh?.reported
+    sinceMs = 0
+    return (seen !== undefined && look(seen)) || (await watched)
+  }
+  await Promise.race(fresh === undefined ? [watched] : [watched, lookAgain()])
 }
 
 export interface WaitForNodesOptions {
@@ -54,6 +81,8 @@ export interface WaitForNodesOptions {
   readonly nodes: readonly NodeConfig[]
   readonly waitMs: number
   readonly signal: AbortSignal
+  /** Given when the nodes may be there from an earlier start. */
+  readonly fresh?: FreshStart | undefined
   /** Hears the name of each Node the first time it is Ready. */
   readonly onReady?: ((name: string) => void) | undefined
 }
@@ -74,6 +103,7 @@ export async function waitForNodes(options: WaitForNodesOptions): Promise<void> 
     await watchNodes(names, { ...options, missing, signal: either })
   } finally {
     cancel()
+    end.abort(new Error('seen enough'))
   }
 }
 
@@ -81,7 +111,11 @@ function lateNodes(
   { paths, nodes, waitMs }: WaitForNodesOptions,
   missing: ReadonlyMap<string, string>,
 ): ClusterError {
-  const reasons = [...missing].map(([name, why]) => `node ${name} ${why}`)
+  const unseen = missing.size === 0 ? nodes.flatMap(nodeNames) : []
+  const reasons = [
+    ...[...missing].map(([name, why]) => `node ${name} ${why}`),
+    ...unseen.map((name) => `node ${name} was not looked at yet`),
+  ]
   const shown = reasons.slice(0, 5)
   if (reasons.length > shown.length) shown.push(`and ${reasons.length - shown.length} more`)
   const [first = ''] = missing.keys()
@@ -89,5 +123,6 @@ function lateNodes(
   const log = culprit === undefined ? [] : lastLines(join(paths.logs, `${culprit.name}.log`), 10)
   return new ClusterError('timeout', `not all nodes were Ready after ${waitMs / 1000} s`, {
     details: [...shown, ...log.map((line) => readableLine(line))],
+    hint: 'give it longer with --wait',
   })
 }

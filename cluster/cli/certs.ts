@@ -5,15 +5,23 @@ import { inspectCertificates } from '../../certs/inspect.ts'
 import type { CertificateReport } from '../../certs/inspect.ts'
 import { credentialNames } from '../../certs/pki.ts'
 import type { CredentialName } from '../../certs/pki.ts'
-import { readCredential, writeFileAtomically } from '../../certs/pki-files.ts'
+import { writeFileAtomically } from '../../certs/pki-files.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { checkPki, hintFor, readAuthorityPem, readCheckedCredential } from '../check-pki.ts'
 import { readClusterConfig } from '../cluster-config.ts'
 import type { ClusterConfig } from '../cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { connectControl } from '../control-client.ts'
 import { planCluster } from '../plan.ts'
+import { explained } from '../system-error.ts'
 import { renewCertificates } from '../renew-certificates.ts'
-import { checkClusterName, lockHolder, stateDirExists, statePaths } from '../state-dir.ts'
+import {
+  checkClusterName,
+  lockHolder,
+  noSuchCluster,
+  stateDirExists,
+  statePaths,
+} from '../state-dir.ts'
 import type { StatePaths } from '../state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
@@ -39,30 +47,47 @@ function found(
   const paths = statePaths(context.stateRoot, name)
   const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
   if (config !== undefined) return { paths, config }
-  throw new ClusterError('not-found', `there is no cluster "${name}"`)
+  throw noSuchCluster(name)
 }
 
 interface Row extends CertificateReport {
   readonly file: string
 }
 
-/** Every certificate below the state directory: the cluster's and those its nodes were given. */
-async function allCertificates(paths: StatePaths, nowMs: number): Promise<Row[]> {
+/** Every certificate below the state directory, the cluster's and those its nodes were given; and the files that hold none. */
+async function allCertificates(
+  paths: StatePaths,
+  nowMs: number,
+): Promise<{ rows: Row[]; damaged: string[] }> {
   const files = [paths.pki, paths.nodes]
     .flatMap((folder) =>
       readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
     )
     .filter((file) => /\.(crt|pem)$/.test(file) && statSync(file).isFile())
     .toSorted()
-  const reports = await Promise.all(
-    files.map(async (file) => {
-      const text = readFileSync(file, 'utf8')
-      if (!text.includes('BEGIN CERTIFICATE')) return []
-      const certificates = await inspectCertificates(text, nowMs)
-      return certificates.map((one) => ({ file: relative(paths.dir, file), ...one }))
-    }),
-  )
-  return reports.flat()
+  const rows: Row[] = []
+  const damaged: string[] = []
+  for (const file of files) {
+    try {
+      const certificates = await inspectCertificates(readFileSync(file, 'utf8'), nowMs)
+      if (certificates.length === 0) damaged.push(file)
+      rows.push(...certificates.map((one) => ({ file: relative(paths.dir, file), ...one })))
+    } catch {
+      damaged.push(file) // what it holds is no certificate; more the library does not say
+    }
+  }
+  return { rows, damaged }
+}
+
+function damageOf(paths: StatePaths, files: readonly string[]): ClusterError {
+  const [first = ''] = files
+  const isOfNode = first.startsWith(paths.nodes)
+  const more = files.length > 1 ? `, and ${files.length - 1} more` : ''
+  return new ClusterError('failed', `${first} is damaged: it holds no certificate${more}`, {
+    hint: isOfNode
+      ? 'its node gets a new one when it starts again: skiff restart NODE'
+      : hintFor(paths, basename(first).replace(/\.\w+$/, '')),
+  })
 }
 
 function isBad(row: Row): boolean {
@@ -72,12 +97,12 @@ function isBad(row: Row): boolean {
 const check = defineCommand({
   name: 'certs check',
   summary: 'List every certificate: whose it is, who signed it, what for, how long it lasts',
-  description: 'Exits with 1 when one has expired.',
+  description: 'Exits with 1 when one has expired or is damaged, or the key of one is.',
   flags: checkFlags,
   examples: [['skiff certs check', 'All certificates of the cluster and its nodes']],
   run: async (context, { flags: given }) => {
     const { paths } = found(context, given.name)
-    const rows = await allCertificates(paths, context.clock.now())
+    const { rows, damaged } = await allCertificates(paths, context.clock.now())
     const { terminal } = context
     if (given.output === 'json') terminal.out(`${JSON.stringify(rows)}\n`)
     else {
@@ -92,7 +117,10 @@ const check = defineCommand({
       ])
       terminal.out(table([['FILE', 'SUBJECT', 'ISSUER', 'LEFT', 'USAGES', 'NAMES'], ...lines]))
     }
-    return rows.some(isBad) ? exitCodes.failed : exitCodes.ok
+    if (damaged.length > 0) throw damageOf(paths, damaged)
+    if (rows.some(isBad)) return exitCodes.failed
+    await checkPki(paths, context.clock.now())
+    return exitCodes.ok
   },
 })
 
@@ -158,16 +186,23 @@ const exportP12 = defineCommand({
         hint: 'the password is read from a file, since a command line can be seen by others',
       })
     }
-    const [password = ''] = readFileSync(given['password-file'], 'utf8').split('\n')
+    const passwordFile = given['password-file']
+    const text = await explained(passwordFile, () => readFileSync(passwordFile, 'utf8'))
+    const password = text.split('\n')[0]?.replace(/\r$/, '') ?? ''
+    if (password === '') {
+      throw new ClusterError('usage', `the first line of ${passwordFile} is empty`, {
+        hint: 'a bundle with a private key wants a password',
+      })
+    }
     const { createPkcs12 } = await import('../../certs/pkcs12.ts')
     const bundle = await createPkcs12({
-      credential: await readCredential(paths.pki, name),
+      credential: readCheckedCredential(paths, name),
       friendlyName: `${config.name} ${name}`,
       password,
-      authoritiesPem: readFileSync(join(paths.pki, 'ca.crt'), 'utf8'),
+      authoritiesPem: readAuthorityPem(paths),
     })
     const file = resolve(given.p12)
-    await writeFileAtomically(file, bundle, 0o600)
+    await explained(file, () => writeFileAtomically(file, bundle, 0o600))
     context.terminal.out(`${basename(file)} written\n`)
     return exitCodes.ok
   },

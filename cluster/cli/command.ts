@@ -62,7 +62,12 @@ export interface CommandEntry {
   load(): Promise<readonly Command[]>
 }
 
-const helpFlag = defineFlags({ help: flag.bool('Show this help.', false) })
+const helpFlag = defineFlags({
+  help: flag.bool('Show this help.', false),
+  'deprecation-warnings': flag.bool('Warn of deprecated flags that are given.', true, {
+    hidden: true,
+  }),
+})
 
 /** Flags that many commands share. */
 export const nameFlag = defineFlags({
@@ -72,11 +77,13 @@ export const outputFlag = defineFlags({
   output: flag.string('How data is printed.', 'text', { choices: ['text', 'json'] }),
 })
 
-const shortFlags: Readonly<Record<string, string>> = {
-  '-h': '--help',
-  '-n': '--name',
-  '-o': '--output',
-  '-f': '--follow',
+/** Short flags, and the long ones that they stand for: the first that the command has. */
+const shortFlags: Readonly<Record<string, readonly string[]>> = {
+  '-h': ['help'],
+  '-n': ['namespace', 'name'],
+  '-A': ['all-namespaces'],
+  '-o': ['output'],
+  '-f': ['follow', 'filename'],
 }
 
 /** Separates flags from arguments; `--` ends the flags. Short flags become long ones. */
@@ -96,8 +103,20 @@ function splitWords(
       args.push(word)
       continue
     }
-    const long = shortFlags[word] ?? word
-    if (/^-[a-z]$/.test(long)) throw new FlagError(`unknown flag ${word}`)
+    // `-o json`, `-ojson` and `-o=json`, as kubectl's.
+    const attached = /^(-[a-zA-Z])=?([^=].*)$/s.exec(word)
+    if (attached !== null) {
+      const [, letter = '', value = ''] = attached
+      const long = shortFlags[letter]?.find((name) => Object.hasOwn(declarations, name))
+      if (long !== undefined && declarations[long]?.type !== 'bool') {
+        flagWords.push(`--${long}=${value}`)
+        continue
+      }
+    }
+    const names = shortFlags[word]
+    const short = names?.find((name) => Object.hasOwn(declarations, name)) ?? names?.at(-1)
+    const long = short === undefined ? word : `--${short}`
+    if (/^-[a-zA-Z]$/.test(long)) throw new FlagError(`unknown flag ${word}`)
     flagWords.push(long)
     const declared = declarations[long.replace(/^--?/, '')]
     const takesNext = declared !== undefined && declared.type !== 'bool' && !long.includes('=')
@@ -176,7 +195,11 @@ export async function runCommand(
   const declarations = { ...command.flags, ...helpFlag }
   try {
     const { flagWords, args } = splitWords(words, declarations)
-    const flags = parseFlags(declarations, flagWords)
+    const warnings: string[] = []
+    const flags = parseFlags(declarations, flagWords, (text) => warnings.push(text))
+    if (flags['deprecation-warnings']) {
+      for (const text of warnings) context.terminal.err(`warning: ${text}\n`)
+    }
     if (flags.help) {
       context.terminal.out(commandHelp(command))
       return 0

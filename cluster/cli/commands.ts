@@ -53,9 +53,24 @@ export const clusterCommands: readonly CommandEntry[] = [
     load: async () => (await import('./certs.ts')).certsCommands,
   },
   {
+    name: 'storage',
+    summary: 'rewrite what is stored, after a change of encryption',
+    load: async () => (await import('./storage.ts')).storageCommands,
+  },
+  {
     name: 'join',
     summary: 'Run a node agent here for a cluster on another machine',
     load: async () => [(await import('./join.ts')).join],
+  },
+  {
+    name: 'why',
+    summary: 'Explain why a user may do something, or may not',
+    load: async () => [(await import('./why.ts')).why],
+  },
+  {
+    name: 'convert',
+    summary: 'Convert manifests to another API version',
+    load: async () => [(await import('./convert.ts')).convert],
   },
   {
     name: 'version',

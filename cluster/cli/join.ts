@@ -1,5 +1,5 @@
 /** `skiff join`: runs a node agent on this machine for a cluster elsewhere. A URL, a token and a CA pin are all it needs. */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join as joinPath, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -11,8 +11,10 @@ import { readableLine } from '../log-tail.ts'
 import { writeTokenFile } from '../prepare.ts'
 import { builtPrograms } from '../programs.ts'
 import { withClearErrors } from '../state-dir.ts'
+import { explained } from '../system-error.ts'
 import { defineCommand } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
+import { checkNodeName } from './node-name.ts'
 
 const flags = defineFlags({
   token: flag.string('The bootstrap token; better in a file.', ''),
@@ -25,7 +27,7 @@ const flags = defineFlags({
   'node-name': flag.string("Name of the node; this machine's host name.", ''),
   'root-dir': flag.string('Where the agent keeps its key, certificate and checkpoints.', ''),
   address: flag.string('Address of this machine that the API server reaches the agent at.', ''),
-  port: flag.int('Port of the agent; 0 picks a free one.', 10250),
+  port: flag.int('Port of the agent; 0 picks a free one.', 10250, { least: 0 }),
   dialect: flag.string('Names in the API of that cluster.', 'kubernetes', {
     choices: ['kubernetes', 'svc'],
   }),
@@ -37,6 +39,11 @@ function checkServer(text: string): string {
   throw new ClusterError('usage', `"${text}" is not the URL of an API server`, {
     hint: 'it looks like https://192.0.2.1:6443',
   })
+}
+
+/** From an earlier start; whether it is still good is for the agent to find out. */
+function hasCertificate(certDir: string): boolean {
+  return existsSync(certDir) && readdirSync(certDir).some((file) => file.endsWith('.pem'))
 }
 
 export const join = defineCommand({
@@ -59,25 +66,37 @@ export const join = defineCommand({
     const server = checkServer(serverText)
     const pin = given['discovery-token-ca-cert-hash']
     if (pin !== '' && !/^sha256:[0-9a-f]{64}$/.test(pin)) {
-      throw new ClusterError('usage', 'the CA pin must be sha256: and 64 hexadecimal digits')
+      throw new ClusterError('usage', 'the CA pin must be sha256: and 64 hexadecimal digits', {
+        hint: 'see it on the cluster: skiff token create --print-join-command',
+      })
     }
     if (pin === '' && !given['discovery-token-unsafe-skip-ca-verification']) {
       throw new ClusterError('usage', 'the CA pin is missing', {
         hint: 'give --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification',
       })
     }
-    const tokenText =
-      given['token-file'] === '' ? given.token : readFileSync(given['token-file'], 'utf8')
     const name = given['node-name'] === '' ? hostname().toLowerCase() : given['node-name']
+    checkNodeName(name)
+    if (given.port > 65_535) {
+      throw new ClusterError('usage', `${given.port} is not a port`, {
+        hint: 'a port is a number from 0 to 65535; 0 picks a free one',
+      })
+    }
+    const file = given['token-file']
+    const tokenText =
+      file === '' ? given.token : await explained(file, () => readFileSync(file, 'utf8'))
+    const token = tokenText === '' ? undefined : formatToken(parseToken(tokenText))
     const rootDir =
       given['root-dir'] === '' ? joinPath(stateRoot, 'nodes', name) : resolve(given['root-dir'])
     const certDir = joinPath(rootDir, 'pki')
+    if (token === undefined && !hasCertificate(certDir)) {
+      throw new ClusterError('usage', `node "${name}" has no certificate yet, and needs a token`, {
+        hint: 'give --token-file or --token; the cluster makes one: skiff token create',
+      })
+    }
     withClearErrors(rootDir, () => mkdirSync(certDir, { recursive: true, mode: 0o700 }))
     const tokenFile = joinPath(rootDir, 'bootstrap.json')
-    await writeTokenFile(
-      tokenFile,
-      tokenText === '' ? undefined : formatToken(parseToken(tokenText)),
-    )
+    await writeTokenFile(tokenFile, token)
     const script = joinPath(builtPrograms().folder, 'node-agent.js')
     const agent = spawn(
       process.execPath,
@@ -94,16 +113,23 @@ export const join = defineCommand({
         ...(given.address === '' ? [] : [`--address=${given.address}`]),
       ],
       // Detached: a Ctrl-C reaches it once, through us, and it can end its pods in its own time.
-      { stdio: ['ignore', 'inherit', 'pipe'], detached: true },
+      // The channel's end tells it that we are gone, however we ended.
+      { stdio: ['ignore', 'inherit', 'pipe', 'ignore', 'ipc'], detached: true },
     )
     signal.addEventListener('abort', () => agent.kill('SIGTERM'), { once: true })
-    const logged = readLines(agent.stderr, (line) => terminal.err(`${readableLine(line)}\n`))
-    const code = await new Promise<number | null>((done, reject) => {
+    const { stderr } = agent
+    if (stderr === null) throw new Error('standard error is a pipe')
+    const logged = readLines(stderr, (line) => terminal.err(`${readableLine(line)}\n`))
+    const end = await new Promise<{ code: number | null; by: string | null }>((done, reject) => {
       agent.once('error', reject)
-      agent.once('exit', done)
+      agent.once('exit', (code, by) => done({ code, by }))
     })
     await logged
     await writeTokenFile(tokenFile, undefined)
-    return signal.aborted ? exitCodes.ok : (code ?? exitCodes.failed)
+    if (signal.aborted) return exitCodes.ok
+    if (end.code !== null) return end.code
+    throw new ClusterError('failed', `the agent of node "${name}" was ended by ${end.by ?? '?'}`, {
+      hint: 'the same command starts it again; it needs no token any more once it has joined',
+    })
   },
 })

@@ -1,11 +1,11 @@
 /** `skiff kubeconfig`: prints the administrator's client configuration, or merges it into the user's. */
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { readAdminKubeconfig } from '../check-pki.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { contextName } from '../kubeconfig.ts'
 import { mergeKubeconfig, userKubeconfig } from '../merge-kubeconfig.ts'
-import { checkClusterName, stateDirExists, statePaths, withClearErrors } from '../state-dir.ts'
+import { checkClusterName, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import { parseYaml } from '../yaml.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -33,20 +33,34 @@ export const kubeconfig = defineCommand({
   run: async ({ terminal, stateRoot, environment }, { flags: given }) => {
     checkClusterName(given.name)
     const paths = statePaths(stateRoot, given.name)
-    if (!stateDirExists(paths)) {
-      throw new ClusterError('not-found', `there is no cluster "${given.name}"`)
+    if (!stateDirExists(paths)) throw noSuchCluster(given.name)
+    if (given.path && given.merge) {
+      throw new ClusterError('usage', '--path and --merge are two different things', {
+        hint: 'see: skiff kubeconfig --help',
+      })
     }
+    if (given.kubeconfig !== '' && !given.merge) {
+      throw new ClusterError('usage', '--kubeconfig is the file to merge into', {
+        hint: 'give --merge too',
+      })
+    }
+    const asJson = given.output === 'json'
     if (given.merge) {
       const file = given.kubeconfig === '' ? userKubeconfig(environment) : resolve(given.kubeconfig)
       await mergeKubeconfig(paths, { name: given.name, file })
-      terminal.out(`${file}: context ${contextName(given.name)} is the current one\n`)
+      const context = contextName(given.name)
+      terminal.out(
+        asJson
+          ? `${JSON.stringify({ file, context })}\n`
+          : `${file}: context ${context} is the current one\n`,
+      )
       return exitCodes.ok
     }
-    if (given.path) terminal.out(`${paths.adminKubeconfig}\n`)
+    const path = paths.adminKubeconfig
+    if (given.path) terminal.out(asJson ? `${JSON.stringify({ path })}\n` : `${path}\n`)
     else {
-      const file = paths.adminKubeconfig
-      const text = withClearErrors(file, () => readFileSync(file, 'utf8'))
-      terminal.out(given.output === 'json' ? `${JSON.stringify(parseYaml(text))}\n` : text)
+      const text = await readAdminKubeconfig(paths)
+      terminal.out(asJson ? `${JSON.stringify(parseYaml(text))}\n` : text)
     }
     return exitCodes.ok
   },

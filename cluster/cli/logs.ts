@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
-import { statePaths } from '../state-dir.ts'
+import { checkClusterName, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { styled } from './terminal.ts'
@@ -12,8 +12,11 @@ import { styled } from './terminal.ts'
 const flags = defineFlags({
   ...nameFlag,
   follow: flag.bool('Go on with what is written from now on, until Ctrl-C (-f).', false),
-  tail: flag.int('How many last lines of each component.', 50),
-  raw: flag.bool('Lines as they were written: JSON.', false),
+  tail: flag.int('How many last lines of each component.', 50, { least: 0 }),
+  raw: flag.bool('Lines as they were written, nearly all of them JSON.', false),
+  output: flag.string('json: each line as a JSON object, with the name of its process.', 'text', {
+    choices: ['text', 'json'],
+  }),
 })
 
 /** Hands over what was appended to a file since it was last asked. */
@@ -45,6 +48,15 @@ function sizeOf(path: string): number {
   }
 }
 
+/** A line that is no JSON is the message of one that is. */
+function jsonLine(process: string, line: string): string {
+  try {
+    return JSON.stringify({ process, ...(JSON.parse(line) as object) })
+  } catch {
+    return JSON.stringify({ process, message: line })
+  }
+}
+
 export const logs = defineCommand({
   name: 'logs',
   summary: 'Show what components logged',
@@ -54,14 +66,14 @@ export const logs = defineCommand({
   examples: [
     ['skiff logs node-1', 'One component'],
     ['skiff logs -f', 'All of them, as they write'],
-    ['skiff logs --raw api-server | jq .message', 'JSON lines'],
+    ['skiff logs -o json | jq .message', 'JSON lines, each with the name of its process'],
   ],
   run: async ({ terminal, stateRoot, signal }, { flags: given, args }) => {
-    const { logs: folder } = statePaths(stateRoot, given.name)
-    if (!existsSync(folder)) {
-      throw new ClusterError('not-found', `there is no cluster "${given.name}"`)
-    }
-    const existing = readdirSync(folder)
+    checkClusterName(given.name)
+    const paths = statePaths(stateRoot, given.name)
+    const { logs: folder } = paths
+    if (!stateDirExists(paths)) throw noSuchCluster(given.name)
+    const existing = (existsSync(folder) ? readdirSync(folder) : [])
       .filter((file) => file.endsWith('.log'))
       .map((file) => file.slice(0, -'.log'.length))
       .toSorted()
@@ -73,8 +85,16 @@ export const logs = defineCommand({
     const names = args.length > 0 ? args : existing
     const width = Math.max(...names.map((name) => name.length))
     const print = (name: string, line: string): void => {
+      if (given.output === 'json') {
+        terminal.out(`${jsonLine(name, line)}\n`)
+        return
+      }
+      if (given.raw) {
+        terminal.out(`${line}\n`)
+        return
+      }
       const label = styled(name.padEnd(width), 'cyan', terminal.outColors)
-      const text = given.raw ? line : readableLine(line)
+      const text = readableLine(line)
       terminal.out(names.length > 1 ? `${label} ${text}\n` : `${text}\n`)
     }
     const followers = names.map((name) => {

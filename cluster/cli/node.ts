@@ -4,10 +4,12 @@ import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { nodeNames } from '../cluster-config.ts'
 import type { Cluster } from '../cluster.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { checkSimulated } from '../launch.ts'
 import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
+import { checkNodeName } from './node-name.ts'
 import { showingComponent } from './progress.ts'
 import { shortDuration, table } from './terminal.ts'
 
@@ -15,7 +17,8 @@ const flags = defineFlags({ ...nameFlag })
 const addFlags = defineFlags({
   ...nameFlag,
   simulated: flag.int('One process that carries this many simulated nodes, NODE-0 and so on.'),
-  wait: flag.duration('How long it may take to become Ready.', 60_000),
+  wait: flag.duration('How long it may take to become Ready.', 60_000, { least: 0 }),
+  ...outputFlag,
 })
 const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
 const removeFlags = defineFlags({
@@ -30,17 +33,25 @@ export function freeNodeName(taken: readonly string[]): string {
   return `node-${number}`
 }
 
-function checkNodeName(name: string): void {
-  if (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(name)) return
-  throw new ClusterError('usage', `"${name}" is not a name for a node`, {
-    hint: 'use lower case letters, digits, dashes and dots',
-  })
+/** Whether there is a Node object of that name; its agent may be a `skiff join` anywhere. */
+async function isElsewhere({ client }: Cluster, name: string): Promise<boolean> {
+  try {
+    await client.resource(resourcesOf(client.dialect).nodes).get({ name })
+    return true
+  } catch {
+    return false // not there, or nobody who could tell
+  }
 }
 
 async function isNode(cluster: Cluster, name: string): Promise<void> {
   const { components } = await cluster.control.call('status', {})
   const nodes = components.filter((one) => one.program === 'node-agent').map((one) => one.name)
   if (nodes.includes(name)) return
+  if (await isElsewhere(cluster, name)) {
+    throw new ClusterError('not-found', `node "${name}" has no process of this cluster`, {
+      hint: `its agent runs elsewhere or as one of a crowd; its object goes with: kubectl delete node ${name}`,
+    })
+  }
   throw new ClusterError('not-found', `there is no node "${name}"`, {
     hint: nodes.length === 0 ? 'the cluster has no nodes' : `there are: ${nodes.join(', ')}`,
   })
@@ -58,17 +69,31 @@ const add = defineCommand({
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async (cluster) => {
       const startedMs = context.clock.now()
+      if (given.simulated !== undefined) checkSimulated(given.simulated, 1)
       const { components } = await cluster.control.call('status', {})
       const name = args[0] ?? freeNodeName(components.map((one) => one.name))
       checkNodeName(name)
       if (components.some((one) => one.name === name)) {
-        throw new ClusterError('already-exists', `there is already a component "${name}"`)
+        throw new ClusterError('already-exists', `there is already a component "${name}"`, {
+          hint: 'choose another name, or none to get a free one',
+        })
       }
       const simulated = given.simulated
       const node = simulated === undefined ? { name } : { name, simulated }
-      await showingComponent(context, name, (onComponent) =>
+      const adding = showingComponent(context, name, (onComponent) =>
         cluster.addNode(node, { waitMs: given.wait, onComponent }),
       )
+      await adding.catch((error: unknown): never => {
+        if (!(error instanceof ClusterError) || error.kind !== 'timeout') throw error
+        const { message, details } = error
+        const hint = `its agent goes on trying: see \`skiff node list\`, or end it with \`skiff node remove ${name}\``
+        throw new ClusterError('timeout', message, { details, hint, cause: error })
+      })
+      if (given.output === 'json') {
+        const readyAfterMs = context.clock.now() - startedMs
+        context.terminal.out(`${JSON.stringify({ name, nodes: nodeNames(node), readyAfterMs })}\n`)
+        return exitCodes.ok
+      }
       const took = shortDuration(context.clock.now() - startedMs)
       context.terminal.out(
         `${nodeNames(node).length > 1 ? `${simulated} nodes` : name} Ready after ${took}\n`,

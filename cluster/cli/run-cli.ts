@@ -4,11 +4,11 @@ import { messageOf } from '../../components/component-base/log.ts'
 import { environment } from '../../components/component-base/environment.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { stateRoot } from '../state-dir.ts'
+import { explainSystemError } from '../system-error.ts'
 import { groupHelp, runCommand, unknownCommand } from './command.ts'
 import type { CommandContext, CommandEntry } from './command.ts'
 import { describeExitCodes, exitCodes } from './exit-codes.ts'
-import { processTerminal, styled } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import { asTyped, processTerminal, styled } from './terminal.ts'
 
 function overview(entries: readonly CommandEntry[]): string {
   const width = Math.max(...entries.map((entry) => entry.name.length))
@@ -22,17 +22,19 @@ function overview(entries: readonly CommandEntry[]): string {
   )
 }
 
-function reportError(error: unknown, terminal: Terminal): number {
+function reportError(failure: unknown, { terminal, environment: env }: CommandContext): number {
+  const error = explainSystemError(failure)
   const label = styled('error:', 'red', terminal.errColors)
-  if (!(error instanceof ClusterError)) {
-    terminal.err(`${label} ${messageOf(error)}\n`)
-    return exitCodes.failed
-  }
-  terminal.err(`${label} ${error.message}\n`)
-  for (const line of error.details)
+  const isKnown = error instanceof ClusterError
+  // One line; what a library says on more, a parser's excerpt for example, is the reason's details.
+  const [message = '', ...rest] = (isKnown ? error.message : messageOf(error)).split('\n')
+  terminal.err(`${label} ${message}\n`)
+  for (const line of [...rest, ...(isKnown ? error.details : [])])
     terminal.err(`  ${styled('|', 'dim', terminal.errColors)} ${line}\n`)
-  if (error.hint !== undefined) terminal.err(`hint: ${error.hint}\n`)
-  return exitCodes[error.kind]
+  if (isKnown && error.hint !== undefined) {
+    terminal.err(`hint: ${asTyped(error.hint, env)}\n`)
+  }
+  return isKnown ? exitCodes[error.kind] : exitCodes.failed
 }
 
 async function dispatch(
@@ -40,6 +42,9 @@ async function dispatch(
   words: readonly string[],
   context: CommandContext,
 ): Promise<number> {
+  if (words[0] === 'help' && words.length > 1) {
+    return await dispatch(entries, [...words.slice(1), '--help'], context)
+  }
   const [first, second] = words
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
     context.terminal.out(overview(entries))
@@ -80,7 +85,7 @@ export async function runCli(
       context.terminal.err('interrupted\n')
       return exitCodes.interrupted
     }
-    return reportError(error, context.terminal)
+    return reportError(error, context)
   }
 }
 
@@ -92,6 +97,8 @@ export async function runProcess(entries: readonly CommandEntry[]): Promise<void
     stop.abort(new ClusterError('failed', 'interrupted'))
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  // Handed over to by an older Node, which holds the other end of a channel: its end is ours.
+  process.on('disconnect', onSignal)
   const code = await runCli(entries, process.argv.slice(2), {
     terminal: processTerminal(environment),
     clock: systemClock,

@@ -36,6 +36,13 @@ export function processTerminal(environment: Environment): Terminal {
   }
 }
 
+/** Commands in a text as this user types them: npx ran this one, so there may be no `skiff` in the PATH. */
+export function asTyped(text: string, environment: Environment): string {
+  const isNpx =
+    environment['npm_command'] === 'exec' && environment['npm_lifecycle_event'] === 'npx'
+  return isNpx ? text.replaceAll(/(?<![\w./-]|npx )skiff (?=[a-z])/g, 'npx skiff ') : text
+}
+
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 
 export type Style = keyof typeof codes

@@ -4,7 +4,7 @@ import { resourcesOf } from '../../components/api/resources.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import { isStatusError } from '../../components/machinery/status-error.ts'
-import { formatToken, parseToken } from '../bootstrap-token.ts'
+import { formatToken, nodeTokenGroup, parseToken } from '../bootstrap-token.ts'
 import { defaultTokenTtlMs } from '../cluster.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
@@ -18,7 +18,9 @@ const createFlags = defineFlags({
   ttl: flag.duration('How long it is valid; 0 for ever.', defaultTokenTtlMs),
   description: flag.string('What it is for.', ''),
   usages: flag.list('authentication, signing or both.', ['authentication', 'signing']),
-  groups: flag.list('Further groups of its user; each begins with system:bootstrappers:', []),
+  groups: flag.list('Further groups of its user; each begins with system:bootstrappers:', [
+    nodeTokenGroup,
+  ]),
   'print-join-command': flag.bool('Print the whole command for another machine.', false),
 })
 const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
@@ -56,13 +58,22 @@ const create = defineCommand({
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async (cluster) => {
       checkGroups(given.groups)
-      const token = await cluster.createToken({
-        ...(args[0] === undefined ? {} : { token: parseToken(args[0]) }),
-        ttlMs: given.ttl === 0 ? undefined : given.ttl,
-        description: given.description === '' ? undefined : given.description,
-        usages: checkUsages(given.usages),
-        extraGroups: given.groups,
-      })
+      const wanted = args[0] === undefined ? undefined : parseToken(args[0])
+      const token = await cluster
+        .createToken({
+          ...(wanted === undefined ? {} : { token: wanted }),
+          ttlMs: given.ttl === 0 ? undefined : given.ttl,
+          description: given.description === '' ? undefined : given.description,
+          usages: checkUsages(given.usages),
+          extraGroups: given.groups,
+        })
+        .catch((error: unknown): never => {
+          if (wanted === undefined || !isStatusError(error, 'AlreadyExists')) throw error
+          throw new ClusterError('already-exists', `there is already a token "${wanted.id}"`, {
+            hint: `delete it first: skiff token delete ${wanted.id}`,
+            cause: error,
+          })
+        })
       const { config, server } = cluster
       const text = formatToken(token)
       const join = `skiff join ${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`

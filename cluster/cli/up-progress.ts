@@ -36,11 +36,19 @@ export function createUpProgress(options: { terminal: Terminal; clock: Clock }):
       readyNodes.add(name)
       progress.done(name, 'all Ready')
     }
+    if (name === simulatedPool && readyInCrowd > 0 && state === 'starting') {
+      progress.update(name, `${readyInCrowd} nodes Ready`)
+      return
+    }
     // Its Node says that it is Ready, often before the process has told its last step.
     if (!readyNodes.has(name) && state !== 'ready') progress.update(name, message ?? state)
   }
   return {
     report: (event) => {
+      if (event.kind === 'interrupted') {
+        progress.done('last start', 'was interrupted; what it left has been ended')
+        return
+      }
       if (event.kind === 'node') {
         nodeIsReady(event.name)
         return

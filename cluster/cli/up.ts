@@ -8,7 +8,7 @@ import { ClusterError } from '../cluster-error.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { createUpProgress } from './up-progress.ts'
-import { shortDuration } from './terminal.ts'
+import { asTyped, shortDuration } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
@@ -22,10 +22,37 @@ const flags = defineFlags({
   set: flag.list(
     'COMPONENT.FLAG=VALUE: one more flag for a component, such as controller-manager.node-monitor-grace-period=20s.',
     [],
+    { isWhole: true },
   ),
-  wait: flag.duration('How long the nodes may take to become Ready.', 60_000),
+  wait: flag.duration('How long the nodes may take to become Ready.', 60_000, { least: 0 }),
   ...outputFlag,
 })
+
+const [portHint, addressHint, dialectHint] = ['port', 'address', 'dialect'].map(
+  (flagName) => `use --${flagName}: all others have to know it too`,
+)
+const byCommand = {
+  dialect: dialectHint,
+  'bind-address': addressHint,
+}
+const nodeHint = 'each node has its own: see `skiff node add`, or `skiff join`'
+/** Flags that a cluster falls apart with when one process is told something else than the others; and what to do instead. */
+const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
+  'api-server': { ...byCommand, 'secure-port': portHint },
+  'controller-manager': byCommand,
+  scheduler: byCommand,
+  'node-agent': {
+    dialect: dialectHint,
+    address: addressHint,
+    server: portHint,
+    'node-name': nodeHint,
+    'hostname-override': nodeHint,
+    'root-dir': nodeHint,
+    'cert-dir': nodeHint,
+    config: nodeHint,
+    nodes: 'use --simulated-nodes',
+  },
+}
 
 /** `api-server.v=4` -> `{ 'api-server': { v: '4' } }`. */
 export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
@@ -38,7 +65,14 @@ export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
         hint: `components: ${programs.join(', ')}`,
       })
     }
-    extra[program] = { ...extra[program], [match[2] ?? '']: match[3] ?? '' }
+    const name = match[2] ?? ''
+    const owner = plannedFlags[program][name]
+    if (owner !== undefined) {
+      throw new ClusterError('usage', `--set ${setting}: that is not for a flag to say`, {
+        hint: owner,
+      })
+    }
+    extra[program] = { ...extra[program], [name]: match[3] ?? '' }
   }
   return extra
 }
@@ -105,7 +139,10 @@ export const up = defineCommand({
       terminal.out(
         `Cluster "${config.name}" is Ready after ${shortDuration(clock.now() - startedMs)}: ${server}\n\n` +
           `  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n\n` +
-          `What runs: skiff status${suffix}    Away with it: skiff down${suffix}\n`,
+          asTyped(
+            `What runs: skiff status${suffix}    Away with it: skiff down${suffix}\n`,
+            context.environment,
+          ),
       )
       return exitCodes.ok
     } catch (error) {

@@ -1,134 +1,70 @@
 /** api-server: builds store, watch cache, registry, chain and listener from options, and runs them until told to stop. */
-import { createWriteStream } from 'node:fs'
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import { parseFeatureGates } from '../api/feature-gates.ts'
 import { resourcesOf } from '../api/resources.ts'
 import { servedResources } from '../api/runtime-config.ts'
-import type { Clock } from '../component-base/clock.ts'
 import { StartError, type ComponentContext } from '../component-base/component.ts'
+import { FlagError } from '../component-base/flags.ts'
 import { createHttpsServer } from '../component-base/https-server.ts'
-import type { HttpRequest } from '../component-base/http.ts'
-import type { Resource } from '../machinery/resource.ts'
+import { showHiddenFault } from '../component-base/metrics.ts'
+import { releaseStartLeftovers } from '../component-base/start-leftovers.ts'
 import { openStore } from '../store/open-store.ts'
 import { Compactor } from '../store/compactor.ts'
 import { Expiry } from '../store/expiry.ts'
 import { StoreError, type Store } from '../store/store.ts'
+import { createAggregator } from './aggregation/aggregator.ts'
 import { createAdmission } from './admission/chain.ts'
+import { keepPolicyStatus } from './admission/policy/keep-policy-status.ts'
 import { createAuthentication } from './authentication.ts'
+import { createAuthorization } from './authorization.ts'
 import { issuerDocuments } from './authn/issuer-documents.ts'
-import { authenticationInfo, readFlagFile, servingCertificate } from './flag-files.ts'
-import { healthChecks } from './health-checks.ts'
-import { createAuthorization, parseAuthorizationModes } from './authz/authorization-modes.ts'
-import type { Authorizer } from './authz/authorizer.ts'
+import { eventsResource, expireEvents } from './expire-events.ts'
+import { admissionRulesOf, egressOf, encryptionOf, readFlagFile } from './flag-files.ts'
+import { openCertificates } from './followed-certificates.ts'
+import { configurationFaults, healthChecks } from './health-checks.ts'
 import { createEscalationCheck } from './authz/escalation.ts'
-import { ensureBootstrapObjects } from './bootstrap-objects.ts'
-import { compose } from './chain.ts'
-import { createDiscovery, type Discovery } from './discovery.ts'
-import { audit, type AuditSink } from './filters/audit.ts'
-import { authenticate } from './filters/authenticate.ts'
-import { authorize } from './filters/authorize.ts'
-import { decorate } from './filters/decorate.ts'
-import { impersonate } from './filters/impersonate.ts'
-import { maxInFlight } from './filters/max-in-flight.ts'
-import { recover } from './filters/recover.ts'
-import { timeout } from './filters/timeout.ts'
+import { ensureAuthenticationInfo, ensureBootstrapObjects } from './bootstrap-objects.ts'
+import { compose, filtersOf, ownFiltersOf } from './chain.ts'
+import { continueTokenKey, createContinueTokens } from './continue-token.ts'
+import { createDeniedRequests } from './explain/denied-requests.ts'
+import { createConverters } from './custom-resources/conversion-webhook.ts'
+import { createCustomKinds } from './custom-resources/custom-kinds.ts'
+import { settleDefinitions } from './custom-resources/definition-controller.ts'
+import { createServedDefinitions } from './custom-resources/served-definitions.ts'
+import { createCurrentDiscovery } from './discovery.ts'
+import { openFlowControl } from './flow-control/open-flow-control.ts'
+import { keepFlowSchemaStatus } from './flow-schema-status.ts'
+import { openAudit } from './audit/open-audit.ts'
 import { answerNonResource, type NonResourceParts } from './handlers/non-resource.ts'
 import type { Parts } from './handlers/parts.ts'
 import { createReviews } from './handlers/reviews.ts'
 import { createRoutes } from './routes.ts'
-import type { apiServerFlags, ApiServerOptions } from './options.ts'
+import type { apiServerFlags } from './options.ts'
+import { createStoredUpgrade } from './registry/stored-upgrade.ts'
 import { Registry } from './registry/registry.ts'
 import { createServiceAllocator } from './registry/service-allocator.ts'
-import type { Answer, Filter, Next, RequestContext } from './request.ts'
+import type { Answer, RequestContext } from './request.ts'
 import { localClientOf } from './local-client.ts'
-import { parseRequestInfo } from './request-info.ts'
-import { answerError, asStatusError } from './respond.ts'
+import { entryOf } from './request-entry.ts'
 import { createRouter } from './router.ts'
-import { createServerMetrics } from './server-metrics.ts'
+import { measuredAuthentication, measuredAuthorizer } from './metrics/access-metrics.ts'
+import { measuredAdmission } from './metrics/admission-metrics.ts'
+import { admissionWebhookMetrics } from './metrics/admission-webhook-metrics.ts'
+import { createHealthMetrics } from './metrics/health-metrics.ts'
+import { createRequestMetrics } from './metrics/request-metrics.ts'
+import {
+  createServerMetrics,
+  createWatchEventCount,
+  declareCacheMetrics,
+  metricsRelease,
+} from './metrics/server-metrics.ts'
+import { measuredStore } from './metrics/storage-metrics.ts'
 import { versionInfo } from './version.ts'
-import { storeKey, WatchCache } from './watch-cache/watch-cache.ts'
+import { mayUpgrade, webSocketUpgrade } from './websocket-request.ts'
+import { keepReadable } from './storage/keep-readable.ts'
+import { forgetting } from './watch-cache/forgetting.ts'
+import { WatchCache } from './watch-cache/watch-cache.ts'
 import { createOpenApi } from './openapi/openapi.ts'
-
-/** How often the cache forgets history past its time, in collections where nothing happens. */
-const forgetEveryMs = 30_000
-
-/** The chain in visit order. */
-function filtersOf(options: {
-  server: ApiServerOptions
-  parts: Parts
-  auditSink: AuditSink | undefined
-  authentication: ReturnType<typeof createAuthentication>
-  authorizer: Authorizer
-  measure: Filter
-}): Filter[] {
-  const { server, parts, auditSink, authentication, authorizer, measure } = options
-  const { dialect, clock, log } = parts
-  return [
-    ...(auditSink === undefined ? [] : [audit(auditSink, { dialect, clock })]),
-    measure,
-    decorate,
-    recover(log),
-    timeout(clock, server['request-timeout']),
-    maxInFlight({
-      reading: server['max-requests-inflight'],
-      mutating: server['max-mutating-requests-inflight'],
-    }),
-    authenticate(authentication.authenticateRequest, log),
-    impersonate(authorizer, dialect),
-    authorize(authorizer),
-  ]
-}
-
-function openAudit(path: string | undefined): AuditSink | undefined {
-  if (path === undefined || path === '') return undefined
-  if (path === '-') return { write: (line) => void process.stdout.write(line) }
-  const file = createWriteStream(path, { flags: 'a', mode: 0o600 })
-  return { write: (line) => void file.write(line) }
-}
-
-/** What is handed to the listener: a request in, an answer out. Never rejects for what a client can do. */
-function entryOf(next: Next, parts: Parts): (http: HttpRequest) => Promise<Answer> {
-  return async (http) => {
-    const context: RequestContext = {
-      http,
-      dialect: parts.dialect,
-      id: parts.clock.uuid(),
-      receivedAtMs: parts.clock.now(),
-      info: noInfo,
-      user: { name: '', groups: [] },
-      resource: undefined,
-      warnings: [],
-      annotations: {},
-    }
-    try {
-      context.info = parseRequestInfo(http.method, http.url)
-    } catch (error) {
-      return answerError(asStatusError(error))
-    }
-    return await next(context)
-  }
-}
-
-const noInfo = parseRequestInfo('GET', '/')
-
-const eventsResource = 'core/events'
-
-/** Tracks Events, and tells expiry of those that were there before. */
-function expireEvents(options: {
-  expiry: Expiry
-  cache: WatchCache
-  events: Resource
-  ttlMs: number
-  clock: Clock
-}): void {
-  const { expiry, cache, events, ttlMs, clock } = options
-  for (const entry of cache.collection(events).snapshot(cache.revision).entries('')) {
-    const { creationTimestamp } = entry.object().metadata
-    const bornAtMs = Date.parse(creationTimestamp ?? '')
-    const startMs = Number.isNaN(bornAtMs) ? clock.now() : bornAtMs
-    expiry.track(storeKey(events, entry.key), entry.revision, startMs + ttlMs)
-  }
-}
 
 /** The first address a Service can have: the API server's own. */
 function firstAddress(range: string): string {
@@ -161,19 +97,6 @@ async function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Lets idle collections forget what is past its time. */
-async function forgetting(cache: WatchCache, clock: Clock, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      await clock.sleep(forgetEveryMs, signal)
-    } catch (error) {
-      if (signal.aborted) return
-      throw error
-    }
-    cache.forget()
-  }
-}
-
 /** Runs the server until `signal` aborts; rejects when it cannot start or its store fails. */
 export async function runApiServer(
   context: ComponentContext<typeof apiServerFlags>,
@@ -188,22 +111,47 @@ export async function runApiServer(
     servedResources(resources, options['runtime-config']),
   )
   for (const text of [...gateWarnings, ...warnings]) log.warn(text)
+  const showHidden = options['show-hidden-metrics-for-version']
+  const hiddenFault = showHiddenFault(showHidden, metricsRelease)
+  if (hiddenFault !== undefined) throw new FlagError(hiddenFault)
+  const metrics = createServerMetrics({
+    showHidden: showHidden !== '',
+    gates,
+    version: versionInfo(process),
+  })
 
   // Work of the server itself: ends after the listener, so that what is in flight is finished first.
   const inner = new AbortController()
   const stopping = new AbortController()
-  const store = await openStoreOrSay(options.store)
-  const cache = new WatchCache({ store, clock })
+  const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
+  const store = measuredStore(await openStoreOrSay(options.store), metrics, clock)
+  const transformers = encrypted?.encryption
+  const upgrade = createStoredUpgrade(resources, dialect)
+  const cache = new WatchCache({ store, clock, transformers, upgrade })
   const { run: following } = await cache.start(inner.signal)
   const expiry = new Expiry({ store, clock, log })
   expireEvents({ expiry, cache, events: resources.events, ttlMs: options['event-ttl'], clock })
 
-  const authentication = createAuthentication(options, { reader: cache, clock, dialect })
-  const modes = startValue(() => parseAuthorizationModes(options['authorization-mode']))
-  const authorization = createAuthorization(modes, {
+  const common = { reader: cache, resources, dialect, clock, log, metrics }
+  const certificates = await openCertificates(options)
+  const egress = await egressOf(options, dialect)
+  const converters = createConverters({ reader: cache, resources, clock, egress, dialect })
+  const custom = createServedDefinitions({
     reader: cache,
-    dialect,
-    authorizeNodeWithSelectors: gates.AuthorizeNodeWithSelectors,
+    definitions: resources.customResourceDefinitions,
+    endWatches: (prefix) => cache.endWatches(prefix),
+    converters,
+  })
+  const authentication = await createAuthentication(options, {
+    ...common,
+    dial: egress.controlplane,
+    certificates,
+    gates,
+  })
+  const authorization = await createAuthorization(options, {
+    ...common,
+    dial: egress.controlplane,
+    gates,
   })
   const checkEscalation = createEscalationCheck({
     index: authorization.rbacIndex,
@@ -211,7 +159,9 @@ export async function runApiServer(
     reader: cache,
     dialect,
   })
-  const { metrics, measure } = createServerMetrics(cache, clock)
+  declareCacheMetrics(metrics, cache, resources.all)
+  const measure = createRequestMetrics(metrics, clock)
+  const admissionRules = await admissionRulesOf(options, { dialect, log })
   const admission = startValue(() =>
     createAdmission(
       {
@@ -219,21 +169,26 @@ export async function runApiServer(
         disable: options['disable-admission-plugins'],
       },
       {
-        reader: cache,
-        dialect,
-        clock,
+        ...common,
         authorizer: authorization.authorizer,
         checkEscalation,
+        served,
+        customKinds: () => custom.established,
+        egress,
+        webhookMetrics: admissionWebhookMetrics(metrics),
+        ...admissionRules,
       },
     ),
   )
   const registry = new Registry({
     store,
     cache,
+    transformers,
+    allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,
     dialect,
     resources,
     clock,
-    admission,
+    admission: measuredAdmission(admission, metrics, clock),
     serviceAllocator: createServiceAllocator({
       reader: cache,
       services: resources.services,
@@ -247,12 +202,16 @@ export async function runApiServer(
   })
   const parts: Parts = {
     dialect,
+    cbor: gates.CBORServingAndStorage ? (await import('./forms/cbor-form.ts')).cbor : undefined,
     resources,
     clock,
     log,
     cache,
     registry,
+    authorizer: authorization.authorizer,
+    continueTokens: createContinueTokens(await continueTokenKey(store)),
     stopping: stopping.signal,
+    countWatchEvents: createWatchEventCount(metrics),
   }
 
   const startedAtMs = clock.now()
@@ -261,35 +220,54 @@ export async function runApiServer(
     isBootstrapped: () => isBootstrapped,
     isStopping: () => signal.aborted,
     isInGrace: () => clock.now() < startedAtMs + options['livez-grace-period'],
+    configurations: configurationFaults({ authentication, authorization, certificates }),
   })
-  const tls = servingCertificate(options)
   const fileOf = (
     name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority',
   ) => {
     const path = options[name]
     return path === undefined ? undefined : Buffer.from(readFlagFile(name, path))
   }
+  const aggregator = createAggregator(options, {
+    ...common,
+    served,
+    withUid: gates.RemoteRequestHeaderUID,
+    proxyClient: certificates.proxyClient,
+    dial: egress.cluster,
+    stopping: stopping.signal,
+  })
   let address = `${options['advertise-address']}:${options['secure-port']}`
-  let discovery: Discovery | undefined
   const nonResource: NonResourceParts = {
     parts,
-    discovery: () =>
-      (discovery ??= createDiscovery({
-        dialect,
-        resources: served,
-        groups: resources.groups,
-        serverAddress: address,
-      })),
+    discovery: createCurrentDiscovery(() => ({
+      dialect,
+      resources: served,
+      custom: custom.established,
+      groups: resources.groups,
+      serverAddress: address,
+      ...aggregator.discovered,
+    })),
     checks,
+    healthMetrics: createHealthMetrics(),
     version: versionInfo(process),
     metrics: () => metrics.text(),
     openApi: createOpenApi({
       dialect,
       resources: () => served,
+      custom: createCustomKinds(custom),
+      cbor: gates.CBORServingAndStorage,
+      extensions: () => aggregator.documents,
       serverVersion: versionInfo(process).gitVersion,
       pause: () => clock.sleep(0),
     }),
     issuerDocument: issuerDocuments(authentication.issuer, () => address),
+  }
+  const denied = createDeniedRequests()
+  const explained = async (request: RequestContext): Promise<Answer | undefined> => {
+    if (!request.info.path.startsWith('/explain/')) return undefined
+    const { answerExplain } = await import('./explain/explain.ts')
+    const from = { authentication, authorization, denied, reader: cache, dialect }
+    return await answerExplain(request, from)
   }
   const routes = createRoutes({
     reviews: createReviews({
@@ -303,26 +281,58 @@ export async function runApiServer(
       cert: fileOf('kubelet-client-certificate'),
       key: fileOf('kubelet-client-key'),
       ca: fileOf('kubelet-certificate-authority'),
+      dial: egress.cluster,
     },
+    stopping: stopping.signal,
     checks,
-    nonResource: (request) => answerNonResource(request, nonResource),
+    nonResource: async (request) =>
+      (await explained(request)) ?? (await answerNonResource(request, nonResource)),
+    custom: (path) => custom.find(path),
+    aggregated: aggregator,
   })
+  // Last of what may refuse to start: from here on it is closed in the end.
+  const audit = await openAudit(options, { clock, log })
+  const chainParts = {
+    parts,
+    audit,
+    authorizer: measuredAuthorizer(authorization.authorizer, metrics, clock),
+    denied,
+    measure,
+  }
+  const authenticateRequest = measuredAuthentication(
+    authentication.authenticateRequest,
+    metrics,
+    clock,
+  )
   const chain = compose(
     filtersOf({
+      ...chainParts,
+      flowControl: openFlowControl(options, { reader: cache, resources, dialect, clock, metrics }),
       server: options,
-      parts,
-      auditSink: openAudit(options['audit-log-path']),
-      authentication,
-      authorizer: authorization.authorizer,
-      measure,
+      authenticateRequest,
+      uncounted: {
+        authenticateRequest: authentication.authenticateRequest,
+        authorizer: authorization.authorizer,
+      },
     }),
     createRouter(served, routes, parts),
   )
+  const ownFilters = ownFiltersOf(chainParts)
+  const { gitVersion, platform } = versionInfo(process)
+  const ownClient = localClientOf({
+    registry,
+    send: (http, last) => entryOf(compose(ownFilters, last), parts)(http),
+    userAgent: `kube-apiserver/${gitVersion} (${platform})`,
+  })
+  const handler = entryOf(chain, parts)
+  const { isElsewhere } = aggregator
   const listener = createHttpsServer({
     host: options['bind-address'],
     port: options['secure-port'],
-    tls,
-    handler: entryOf(chain, parts),
+    tls: certificates.tls,
+    handler,
+    upgrade: webSocketUpgrade({ handle: handler, dialect, log, isElsewhere }),
+    mayUpgrade: mayUpgrade(isElsewhere),
     log,
   })
   const listenerStop = new AbortController()
@@ -332,15 +342,35 @@ export async function runApiServer(
     expiry.run(inner.signal),
     new Compactor({ store, clock, log }).run(inner.signal),
     forgetting(cache, clock, inner.signal),
+    authentication.run(inner.signal),
+    authorization.run(inner.signal),
+    certificates.run({
+      clock,
+      log,
+      signal: inner.signal,
+      useTls: (tls) => listener.setCertificate(tls),
+      onAuthorities: () =>
+        ensureAuthenticationInfo({ client: ownClient, dialect }, certificates.info).catch(
+          (error: unknown) => log.error('changed authorities are not published', { error }),
+        ),
+    }),
+    keepReadable({
+      cache,
+      file: options['encryption-provider-config-automatic-reload'] ? encrypted : undefined,
+      clock,
+      log,
+      metrics,
+      signal: inner.signal,
+    }),
   ]
+  let keepers: readonly Promise<void>[] = []
   try {
     const bound = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     address = `${options['advertise-address']}:${bound.port}`
     await ensureBootstrapObjects({
-      client: localClientOf(registry),
+      client: ownClient,
       dialect,
-      withPolicy: modes.includes('RBAC'),
-      withJoin: options['enable-bootstrap-token-auth'],
+      withPolicy: authorization.usesRbac,
       apiServer: {
         serviceIp: firstAddress(options['service-cluster-ip-range']),
         servicePort: 443,
@@ -348,10 +378,23 @@ export async function runApiServer(
         port: bound.port,
       },
       served,
-      authentication: authenticationInfo(options),
+      authentication: certificates.info,
     })
     isBootstrapped = true
     context.ready({ port: bound.port })
+    releaseStartLeftovers(clock)
+    const own = { ...common, client: ownClient }
+    const definitions = resources.customResourceDefinitions
+    keepers = [
+      keepFlowSchemaStatus(own, stopping.signal),
+      keepPolicyStatus(
+        { ...own, served: () => [...served, ...custom.established] },
+        stopping.signal,
+      ),
+      settleDefinitions({ ...own, definitions, converters }, stopping.signal),
+      aggregator.run(ownClient, stopping.signal),
+    ]
+    background.push(...keepers)
     await Promise.race([aborted(signal), listening, ...background])
     if (options['shutdown-delay-duration'] > 0) {
       await clock.sleep(options['shutdown-delay-duration'])
@@ -360,8 +403,11 @@ export async function runApiServer(
     stopping.abort()
     listenerStop.abort()
     await listening.catch((error: unknown) => log.error('listener failed', { error }))
+    // A write of its own ends only while the cache still follows the store.
+    await Promise.allSettled(keepers)
     inner.abort()
     await Promise.allSettled(background)
+    await audit?.sink.close()
     await store.close()
   }
 }

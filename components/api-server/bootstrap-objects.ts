@@ -1,15 +1,20 @@
 /** Bootstrap objects: what the server makes sure of at every start. Only what is missing is written. */
-import { localApiServices } from '../api/bootstrap-policy/api-services.ts'
+import { autoManagedLabel, localApiServices } from '../api/bootstrap-policy/api-services.ts'
+import {
+  autoUpdateKey,
+  mandatoryFlowControl,
+  suggestedFlowControl,
+} from '../api/bootstrap-policy/flow-control-objects.ts'
 import { policyObjects } from '../api/bootstrap-policy/policy-objects.ts'
 import type { ApiServerAddress } from '../api/bootstrap-policy/system-objects.ts'
 import {
   apiServerObjects,
-  flowControlObjects,
   systemNamespaces,
   systemPriorityClasses,
 } from '../api/bootstrap-policy/system-objects.ts'
 import type { Dialect } from '../api/dialect.ts'
 import { resourcesOf } from '../api/resources.ts'
+import { isLoopback } from '../machinery/ip-address.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import { deepEqual } from '../machinery/object.ts'
 import type { Resource } from '../machinery/resource.ts'
@@ -26,6 +31,8 @@ export interface AuthenticationInfo {
   readonly requestHeaderCaPem?: string
   readonly requestHeaderAllowedNames?: readonly string[]
   readonly requestHeaderUsernameHeaders?: readonly string[]
+  /** Empty: not spoken of, as the feature is not on. */
+  readonly requestHeaderUidHeaders?: readonly string[]
   readonly requestHeaderGroupHeaders?: readonly string[]
   readonly requestHeaderExtraPrefixes?: readonly string[]
 }
@@ -35,8 +42,6 @@ export interface BootstrapOptions {
   readonly dialect: Dialect
   /** Whether default roles and bindings are made; upstream does so in RBAC mode only. */
   readonly withPolicy: boolean
-  /** Whether bindings for joining with bootstrap tokens are made. */
-  readonly withJoin: boolean
   readonly apiServer: ApiServerAddress
   /** What this server serves. */
   readonly served: readonly Resource[]
@@ -48,36 +53,70 @@ type Reconcile = (existing: KubeObject, wanted: KubeObject) => KubeObject | unde
 
 const keepExisting: Reconcile = () => undefined
 
-/** Pods cannot reach an address that means themselves, so none is published. */
-function isLoopback(address: string): boolean {
-  return address.startsWith('127.') || address === '::1'
-}
-
 const addressesOf = (endpoints: KubeObject): { ip: string }[] =>
   (endpoints['subsets']?.[0]?.addresses ?? []) as { ip: string }[]
 
-/** Other servers' addresses stay; one's own is added. */
+/** What other servers published stays, unless it means the very machine that reads it: then it was this server's. */
+function withOwn<T>(held: readonly T[], own: readonly T[], addressOf: (one: T) => string): T[] {
+  const owned = new Set(own.map(addressOf))
+  const others = held.filter((one) => {
+    const address = addressOf(one)
+    return !owned.has(address) && !isLoopback(address)
+  })
+  return [...others, ...own].toSorted((a, b) => (addressOf(a) < addressOf(b) ? -1 : 1))
+}
+
+const ifChanged = (existing: KubeObject, updated: KubeObject): KubeObject | undefined =>
+  deepEqual(existing, updated) ? undefined : updated
+
+/** One's own address is added; the ports are one's own. */
 const addAddress: Reconcile = (existing, wanted) => {
-  const held = addressesOf(existing)
-  const missing = addressesOf(wanted).filter(({ ip }) => !held.some((one) => one.ip === ip))
-  if (missing.length === 0) return undefined
   const [subset] = wanted['subsets'] as { addresses: unknown[] }[]
-  const addresses = [...held, ...missing].toSorted((a, b) => (a.ip < b.ip ? -1 : 1))
-  return { ...existing, subsets: [{ ...subset, addresses }] }
+  const addresses = withOwn(addressesOf(existing), addressesOf(wanted), ({ ip }) => ip)
+  return ifChanged(existing, { ...existing, subsets: [{ ...subset, addresses }] })
 }
 
 const addEndpoint: Reconcile = (existing, wanted) => {
   const endpointsOf = (slice: KubeObject) => (slice['endpoints'] ?? []) as { addresses: string[] }[]
-  const held = endpointsOf(existing)
-  const missing = endpointsOf(wanted).filter(
-    ({ addresses }) => !held.some((one) => one.addresses[0] === addresses[0]),
+  const endpoints = withOwn(
+    endpointsOf(existing),
+    endpointsOf(wanted),
+    ({ addresses }) => addresses[0] ?? '',
   )
-  return missing.length === 0 ? undefined : { ...existing, endpoints: [...held, ...missing] }
+  return ifChanged(existing, { ...existing, endpoints, ports: wanted['ports'] as unknown })
+}
+
+/** Its ports lead to where the server listens now; all else is the user's. */
+const followPorts: Reconcile = (existing, wanted) => {
+  const ports = wanted['spec'].ports as unknown
+  return ifChanged(existing, { ...existing, spec: { ...existing['spec'], ports } })
 }
 
 /** The server owns the data. */
 const replaceData: Reconcile = (existing, wanted) =>
   deepEqual(existing['data'], wanted['data']) ? undefined : { ...existing, data: wanted['data'] }
+
+/** What the server made is as it would be made now; what somebody took the label off is his. */
+const followManagedSpec =
+  (label: string): Reconcile =>
+  (existing, wanted) => {
+    if (existing.metadata.labels?.[label] === undefined) return undefined
+    return ifChanged(existing, { ...existing, spec: wanted['spec'] as unknown })
+  }
+
+/** The same by an annotation, without which an object follows that nobody ever changed (upstream: flowcontrol/ensurer/strategy.go). */
+const followAnnotatedSpec =
+  (annotation: string): Reconcile =>
+  (existing, wanted) => {
+    const { annotations, generation } = existing.metadata
+    const follows = annotations?.[annotation] ?? String(generation === 1)
+    if (follows !== 'true') return undefined
+    const metadata = {
+      ...existing.metadata,
+      annotations: { ...annotations, [annotation]: follows },
+    }
+    return ifChanged(existing, { ...existing, metadata, spec: wanted['spec'] as unknown })
+  }
 
 function authenticationConfigMap(info: AuthenticationInfo, dialect: Dialect): KubeObject {
   const list = (items: readonly string[] | undefined): string => JSON.stringify(items ?? [])
@@ -89,6 +128,9 @@ function authenticationConfigMap(info: AuthenticationInfo, dialect: Dialect): Ku
           'requestheader-client-ca-file': info.requestHeaderCaPem,
           'requestheader-allowed-names': list(info.requestHeaderAllowedNames),
           'requestheader-username-headers': list(info.requestHeaderUsernameHeaders),
+          ...(info.requestHeaderUidHeaders?.length
+            ? { 'requestheader-uid-headers': list(info.requestHeaderUidHeaders) }
+            : {}),
           'requestheader-group-headers': list(info.requestHeaderGroupHeaders),
           'requestheader-extra-headers-prefix': list(info.requestHeaderExtraPrefixes),
         }),
@@ -104,6 +146,47 @@ function authenticationConfigMap(info: AuthenticationInfo, dialect: Dialect): Ku
   }
 }
 
+interface Wanted {
+  readonly resource: Resource
+  readonly object: KubeObject
+  readonly reconcile: Reconcile
+}
+
+async function ensureOne(
+  client: LocalClient,
+  { resource, object, reconcile }: Wanted,
+): Promise<void> {
+  const { namespace = '', name = '' } = object.metadata
+  for (let attempt = 1; ; attempt++) {
+    const existing = client.get(resource, namespace, name)
+    // The log names it; the server runs without, so that somebody can remove it.
+    if (existing === undefined && !client.isReadable(resource, namespace, name)) return
+    try {
+      if (existing === undefined) await client.create(resource, namespace, structuredClone(object))
+      else {
+        const updated = reconcile(existing, object)
+        if (updated !== undefined) await client.update(resource, namespace, updated)
+      }
+      return
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isStatusError(error, 'AlreadyExists', 'Conflict'))
+        throw error
+    }
+  }
+}
+
+/** Publishes how this server authenticates; again when that changes. */
+export async function ensureAuthenticationInfo(
+  { client, dialect }: Pick<BootstrapOptions, 'client' | 'dialect'>,
+  info: AuthenticationInfo,
+): Promise<void> {
+  await ensureOne(client, {
+    resource: resourcesOf(dialect).configMaps,
+    object: authenticationConfigMap(info, dialect),
+    reconcile: replaceData,
+  })
+}
+
 /**
  * Makes sure of namespaces first, then of everything else at once, so that the writes share commits. A restart reads and
  * compares only. Rejects with the first failure.
@@ -112,28 +195,8 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
   const { client, dialect } = options
   const resources = resourcesOf(dialect)
 
-  async function ensure(
-    resource: Resource,
-    wanted: KubeObject,
-    reconcile: Reconcile,
-  ): Promise<void> {
-    const { namespace = '', name = '' } = wanted.metadata
-    for (let attempt = 1; ; attempt++) {
-      const existing = client.get(resource, namespace, name)
-      try {
-        if (existing === undefined)
-          await client.create(resource, namespace, structuredClone(wanted))
-        else {
-          const updated = reconcile(existing, wanted)
-          if (updated !== undefined) await client.update(resource, namespace, updated)
-        }
-        return
-      } catch (error) {
-        if (attempt === MAX_ATTEMPTS || !isStatusError(error, 'AlreadyExists', 'Conflict'))
-          throw error
-      }
-    }
-  }
+  const ensure = (resource: Resource, object: KubeObject, reconcile: Reconcile): Promise<void> =>
+    ensureOne(client, { resource, object, reconcile })
 
   const ensureAll = (
     resource: Resource,
@@ -142,7 +205,7 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
   ): Promise<void>[] => objects.map((wanted) => ensure(resource, wanted, reconcile))
 
   function policyWrites(): Promise<void>[] {
-    const policy = policyObjects(dialect, { join: options.withJoin })
+    const policy = policyObjects(dialect)
     const reconcile: Reconcile = (existing, wanted) => reconcilePolicy(existing, wanted, dialect)
     return [
       ...ensureAll(resources.clusterRoles, policy.clusterRoles, reconcile),
@@ -154,32 +217,31 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
 
   function apiServerWrites(): Promise<void>[] {
     const own = apiServerObjects(dialect, options.apiServer)
-    const service = ensure(resources.services, own.service, keepExisting)
-    if (isLoopback(options.apiServer.address)) return [service]
     return [
-      service,
+      ensure(resources.services, own.service, followPorts),
       ensure(resources.endpoints, own.endpoints, addAddress),
       ensure(resources.endpointSlices, own.endpointSlice, addEndpoint),
     ]
   }
 
   await Promise.all(ensureAll(resources.namespaces, systemNamespaces(dialect)))
-  const flowControl = flowControlObjects(dialect)
+  const flowControl = [mandatoryFlowControl(dialect), suggestedFlowControl(dialect)]
+  const followFlowControl = followAnnotatedSpec(autoUpdateKey(dialect))
   await Promise.all([
     ...(options.withPolicy ? policyWrites() : []),
     ...ensureAll(resources.priorityClasses, systemPriorityClasses(dialect)),
-    ...ensureAll(resources.priorityLevelConfigurations, flowControl.levels),
-    ...ensureAll(resources.flowSchemas, flowControl.schemas),
-    ...ensureAll(resources.apiServices, localApiServices(dialect, options.served)),
+    ...flowControl.flatMap(({ levels, schemas }) => [
+      ...ensureAll(resources.priorityLevelConfigurations, levels, followFlowControl),
+      ...ensureAll(resources.flowSchemas, schemas, followFlowControl),
+    ]),
+    ...ensureAll(
+      resources.apiServices,
+      localApiServices(dialect, options.served),
+      followManagedSpec(autoManagedLabel(dialect)),
+    ),
     ...apiServerWrites(),
     ...(options.authentication === undefined
       ? []
-      : [
-          ensure(
-            resources.configMaps,
-            authenticationConfigMap(options.authentication, dialect),
-            replaceData,
-          ),
-        ]),
+      : [ensureAuthenticationInfo(options, options.authentication)]),
   ])
 }

@@ -1,14 +1,19 @@
 /** decode-body: request bodies -> drafts. Checks media type, kind and version, fields and types, with upstream's messages. */
 import { dialects } from '../api/dialect.ts'
-import { findSchema, schemaOf } from '../api/schemas.ts'
+import { schemaOf } from '../api/schemas.ts'
 import { decode } from '../machinery/decode.ts'
 import { hasDuplicateFields, strictProblems } from '../machinery/duplicate-fields.ts'
-import { jsonFault, nestsDeeperThan } from '../machinery/json-fault.ts'
+import { wellFormedJson } from '../machinery/json-copy.ts'
+import { jsonFault } from '../machinery/json-fault.ts'
+import { measureJson, type JsonMeasure } from '../machinery/json-measure.ts'
 import type { KubeObject } from '../machinery/object.ts'
+import { remembered } from '../machinery/remembered.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
 import { ProtobufError, readProtobuf, readProtobufEnvelope } from '../machinery/protobuf-reader.ts'
 import { badRequest, StatusError } from '../machinery/status-error.ts'
-import { convertTo } from './registry/conversions.ts'
+import { convertTo } from '../api/conversions/conversions.ts'
+import { checkKind, versionPart, type BodyKind } from './body-kind.ts'
+import type { Cbor } from './forms/cbor-form.ts'
 import type { RequestContext } from './request.ts'
 import type { FieldValidation } from './write-options.ts'
 import { load } from './yaml.ts'
@@ -30,10 +35,16 @@ const deepest = 1000
 
 /** Parses JSON; a fault is a 400 whose text starts with `what`. */
 export function parseJson(body: Buffer, what: string): unknown {
-  if (nestsDeeperThan(body, deepest)) throw badRequest(`${what}: exceeded max depth`)
+  return parseMeasured(body, measureJson(body), what)
+}
+
+function parseMeasured(body: Buffer, { depth }: JsonMeasure, what: string): unknown {
+  if (depth > deepest) throw badRequest(`${what}: exceeded max depth`)
   const text = body.toString()
   try {
-    return JSON.parse(text)
+    const value: unknown = JSON.parse(text)
+    // Only an escape can make half a surrogate pair.
+    return text.includes('\\u') ? wellFormedJson(value) : value
   } catch (error) {
     throw new StatusError('BadRequest', `${what}: ${jsonFault(text)}`, { cause: error })
   }
@@ -42,7 +53,13 @@ export function parseJson(body: Buffer, what: string): unknown {
 interface Parsed {
   readonly value: unknown
   /** JSON bytes in which duplicate fields can be looked for. */
-  readonly text: Buffer | undefined
+  readonly json: JsonText | undefined
+}
+
+interface JsonText {
+  readonly bytes: Buffer
+  /** How many fields the bytes give, repeats included. */
+  readonly fields: number
 }
 
 /** Both dialects' names: a client of either may write to either. */
@@ -66,22 +83,37 @@ function parseProtobuf(body: Buffer, wanted: BodyKind): Record<string, unknown> 
   }
 }
 
+function parseCbor(cbor: Cbor, body: Buffer, wanted: BodyKind): unknown {
+  try {
+    return cbor.read(body)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new StatusError(
+      'BadRequest',
+      `the object provided is unrecognized (must be of type ${wanted.kind}): unable to determine group/version/kind: ${why}`,
+      { cause: error },
+    )
+  }
+}
+
 function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Parsed {
   const type = mediaTypeOf(context)
-  const isProtobuf = protobufTypes.has(type)
+  const isProtobuf = protobufTypes.has(type) && wanted.custom === undefined
+  const cbor = type === 'application/cbor' ? context.cbor : undefined
+  if (cbor !== undefined) return { value: parseCbor(cbor, body, wanted), json: undefined }
   if (type !== 'application/json' && type !== 'application/yaml' && !isProtobuf) {
     throw new StatusError(
       'UnsupportedMediaType',
-      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${context.dialect.protobufMediaType}`,
-      { details: {} },
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml${wanted.custom === undefined ? `, ${context.dialect.protobufMediaType}` : ''}${context.cbor === undefined ? '' : ', application/cbor'}`,
     )
   }
-  if (isProtobuf) return { value: parseProtobuf(body, wanted), text: undefined }
+  if (isProtobuf) return { value: parseProtobuf(body, wanted), json: undefined }
   if (type === 'application/json') {
     try {
+      const measure = measureJson(body)
       return {
-        value: parseJson(body, "couldn't get version/kind; json parse error"),
-        text: body,
+        value: parseMeasured(body, measure, "couldn't get version/kind; json parse error"),
+        json: { bytes: body, fields: measure.fields },
       }
     } catch (error) {
       if (!(error instanceof StatusError)) throw error
@@ -93,7 +125,7 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
     }
   }
   try {
-    return { value: load(body.toString()), text: undefined }
+    return { value: load(body.toString()), json: undefined }
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
     throw new StatusError('BadRequest', `error converting YAML to JSON: yaml: ${why}`, {
@@ -102,59 +134,14 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
   }
 }
 
-/** `v1`, or the part after the slash: how messages name a version. */
-function versionPart(apiVersion: string): string {
-  return apiVersion.slice(apiVersion.indexOf('/') + 1)
-}
+const bodyKindOf = remembered((resource: Resource): BodyKind => ({
+  kind: resource.kind,
+  apiVersion: apiVersionOf(resource),
+  schema: `${resource.package}.${resource.kind}`,
+  custom: resource.custom,
+}))
 
-/** The kind whose form a body to this resource or sub-resource has. */
-export interface BodyKind {
-  readonly kind: string
-  readonly apiVersion: string
-  readonly schema: string
-  /** Other versions of the same form that a body may name. */
-  readonly alsoAccepted?: readonly string[]
-}
-
-function checkKind(value: Record<string, unknown>, wanted: BodyKind): void {
-  const kind = value['kind']
-  const apiVersion = value['apiVersion']
-  if (kind !== undefined && typeof kind !== 'string') {
-    throw badRequest("couldn't get version/kind; json parse error: kind is not a string")
-  }
-  if (apiVersion !== undefined && typeof apiVersion !== 'string') {
-    throw badRequest("couldn't get version/kind; json parse error: apiVersion is not a string")
-  }
-  if (kind && kind !== wanted.kind) {
-    const version = apiVersion || wanted.apiVersion
-    const group = wanted.schema.slice(0, wanted.schema.indexOf('/'))
-    const isKnown =
-      findSchema(`${wanted.schema.slice(0, wanted.schema.indexOf('.'))}.${kind}`) !== undefined
-    throw badRequest(
-      isKnown
-        ? `${kind} in version "${versionPart(version)}" cannot be handled as a ${wanted.kind}: converting ` +
-            `(${versionPart(version)}.${kind}) to (${group}.${wanted.kind}): unknown conversion`
-        : `no kind "${kind}" is registered for version "${version}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-    )
-  }
-  const isAccepted =
-    !apiVersion ||
-    apiVersion === wanted.apiVersion ||
-    wanted.alsoAccepted?.includes(apiVersion) === true
-  if (!isAccepted) {
-    throw badRequest(
-      `the API version in the data (${apiVersion}) does not match the expected API version (${wanted.apiVersion})`,
-    )
-  }
-}
-
-function bodyKindOf(resource: Resource): BodyKind {
-  return {
-    kind: resource.kind,
-    apiVersion: apiVersionOf(resource),
-    schema: `${resource.package}.${resource.kind}`,
-  }
-}
+const structOf = remembered(({ schema }: BodyKind) => schemaOf(schema))
 
 /** Unknown and duplicate fields, by the request's mode: dropped silently, warned of, or refused. */
 function report(
@@ -173,13 +160,27 @@ function report(
   )
 }
 
-/** Checks and copies a parsed value into a draft of the wanted kind. */
+/** What strict decoding tells of: in the order of the text; of custom kinds all repeated fields, then all unknown ones. */
+function strictTexts(
+  unknown: readonly string[],
+  of: { json: JsonText | undefined; hasRepeated: boolean; wanted: BodyKind },
+): readonly string[] {
+  const { json, hasRepeated, wanted } = of
+  const named = unknown.map((path) => `unknown field "${path}"`)
+  if (json === undefined) return named
+  if (wanted.custom !== undefined) {
+    return hasRepeated ? [...strictProblems(json.bytes, []), ...named] : named
+  }
+  return named.length > 0 || hasRepeated ? strictProblems(json.bytes, unknown) : named
+}
+
+/** Checks a parsed value and makes a draft of the wanted kind of it. With `json`, its text, the value is given away. */
 export function decodeAs(
   context: RequestContext,
   wanted: BodyKind,
-  from: { value: unknown; text?: Buffer | undefined; fieldValidation: FieldValidation },
+  from: { value: unknown; json?: JsonText | undefined; fieldValidation: FieldValidation },
 ): KubeObject {
-  const { text, fieldValidation } = from
+  const { json, fieldValidation } = from
   // As in Go, null is an object without fields.
   const value = from.value ?? {}
   if (typeof value !== 'object' || Array.isArray(value)) {
@@ -188,36 +189,40 @@ export function decodeAs(
         `json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`,
     )
   }
-  checkKind(value as Record<string, unknown>, wanted)
+  checkKind(value as Record<string, unknown>, wanted, context.dialect)
   const isSilent = fieldValidation === 'Ignore'
-  const { object, problems } = decode(value, schemaOf(wanted.schema), {
-    mode: isSilent ? 'ignore' : 'report',
-  })
+  // Both look at what was sent, of which decoding may make something else.
+  const hasRepeated = !isSilent && json !== undefined && hasDuplicateFields(json.fields, value)
+  const owners = (value as Partial<KubeObject>).metadata?.managedFields
+  const { object, problems } =
+    wanted.custom === undefined
+      ? decode(value, structOf(wanted), {
+          mode: isSilent ? 'ignore' : 'report',
+          mayReuse: json !== undefined,
+        })
+      : wanted.custom.decode(value, { report: !isSilent })
   if (problems.fatal !== undefined) {
     throw badRequest(
       `${wanted.kind} in version "${versionPart(wanted.apiVersion)}" cannot be handled as a ${wanted.kind}: ${problems.fatal}`,
     )
   }
-  const texts =
-    isSilent ||
-    text === undefined ||
-    (problems.unknown.length === 0 && !hasDuplicateFields(text, value))
-      ? problems.unknown.map((path) => `unknown field "${path}"`)
-      : strictProblems(text, problems.unknown)
+  const texts = isSilent ? [] : strictTexts(problems.unknown, { json, hasRepeated, wanted })
   report(context, texts, { wanted, fieldValidation })
   object.kind = wanted.kind
   object.apiVersion = wanted.apiVersion
   object.metadata ??= {}
+  // An empty list of owners asks to forget them; decoding takes empty lists for none.
+  if (Array.isArray(owners) && owners.length === 0) object.metadata.managedFields = []
   return object
 }
 
 /** The request's body as a draft in the request's version. */
-export async function decodeBody(
+export function decodeBody(
   context: RequestContext,
   resource: Resource,
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
-  return await decodeBodyAs(context, bodyKindOf(resource), fieldValidation)
+  return decodeBodyAs(context, bodyKindOf(resource), fieldValidation)
 }
 
 /** The same for a body of another kind than the resource's own (Scale, Binding, Eviction, TokenRequest). */
@@ -227,8 +232,8 @@ export async function decodeBodyAs(
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
   const body = await context.http.body(maxBodyBytes)
-  const { value, text } = parseBody(context, body, wanted)
-  return decodeAs(context, wanted, { value, text, fieldValidation })
+  const { value, json } = parseBody(context, body, wanted)
+  return decodeAs(context, wanted, { value, json, fieldValidation })
 }
 
 /** A value that a patch produced, as a draft in the request's version. */
@@ -240,10 +245,10 @@ export function decodeValue(
   return decodeAs(context, bodyKindOf(resource), from)
 }
 
-/** The draft in the version that is stored. */
+/** The draft in the version that is stored; that of a custom kind as it is, which is converted when it is stored. */
 export function toStorage(resource: Resource, object: KubeObject): KubeObject {
   const { package: stored, apiVersion } = resource.storageVersion
-  if (resource.package === stored) return object
+  if (resource.package === stored || resource.custom !== undefined) return object
   return convertTo(object, resource.package, { package: stored, kind: resource.kind, apiVersion })
 }
 

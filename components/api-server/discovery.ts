@@ -4,6 +4,8 @@ import type { Dialect } from '../api/dialect.ts'
 import type { ResourceGroup } from '../api/resources.ts'
 import { apiVersionOf } from '../machinery/resource.ts'
 import type { Resource, Subresource } from '../machinery/resource.ts'
+import type { ListedGroup } from './aggregation/api-service-table.ts'
+import { compareVersions } from './compare-versions.ts'
 
 /** `plain` is a document per group and version; the others are one document for all groups (KEP-3352). */
 export type DiscoveryForm = 'plain' | 'v2' | 'v2beta1'
@@ -17,12 +19,23 @@ export interface DiscoveryDocument {
 
 export interface DiscoveryInput {
   readonly dialect: Dialect
-  /** Every resource that is served, custom ones too. */
+  /** Every resource that is served. */
   readonly resources: readonly Resource[]
   /** Order of groups and versions; groups that are not here come last, by name. */
   readonly groups: readonly ResourceGroup[]
   /** `host:port` at which clients of any network reach the server. */
   readonly serverAddress: string
+  /** The order of groups and versions that the APIServices say; what they do not name comes where it would without them. */
+  readonly listed?: readonly ListedGroup[]
+  /** What other servers serve, by `group/version`. */
+  readonly extensions?: ReadonlyMap<string, ServedElsewhere>
+}
+
+/** A group version of an extension API server, in the words of aggregated discovery. */
+export interface ServedElsewhere {
+  readonly resources: readonly unknown[]
+  /** `Stale`: its server did not answer lately. */
+  readonly freshness: 'Current' | 'Stale'
 }
 
 export interface Discovery {
@@ -31,6 +44,8 @@ export interface Discovery {
    * there is none. Only `/api` and `/apis` have aggregated forms; elsewhere the plain one is given whatever was asked.
    */
   document(path: string, form?: DiscoveryForm): DiscoveryDocument | undefined
+  /** The paths of all named groups and their versions. */
+  readonly groupPaths: readonly string[]
 }
 
 /** Builds documents when first asked for and keeps them; make a new Discovery when what is served changes. */
@@ -38,6 +53,7 @@ export function createDiscovery(input: DiscoveryInput): Discovery {
   const served = servedGroups(input)
   const named = served.filter((group) => group.name !== '')
   const core = served.filter((group) => group.name === '')
+  const summaries = groupSummaries(input, named)
   const documents = new Map<string, DiscoveryDocument | undefined>()
 
   function build(path: string, form: DiscoveryForm): DiscoveryDocument | undefined {
@@ -54,14 +70,16 @@ export function createDiscovery(input: DiscoveryInput): Discovery {
     }
     if (root !== 'apis') return undefined
     if (group === undefined) {
-      return form === 'plain' ? plain(groupList(named)) : aggregated(named, form, input.dialect)
+      return form === 'plain' ? plain(groupList(summaries)) : aggregated(named, form, input.dialect)
     }
     const found = named.find((candidate) => candidate.name === group)
-    if (found === undefined) return undefined
     if (version === undefined) {
-      return plain({ kind: 'APIGroup', apiVersion: 'v1', ...groupSummary(found) })
+      const summary =
+        summaries.find((candidate) => candidate.name === group) ??
+        (found === undefined ? undefined : summaryOf(found))
+      return summary && plain({ kind: 'APIGroup', apiVersion: 'v1', ...summary })
     }
-    const foundVersion = found.versions.find((candidate) => candidate.version === version)
+    const foundVersion = found?.versions.find((candidate) => candidate.version === version)
     return foundVersion && plain(resourceList(foundVersion))
   }
 
@@ -77,6 +95,26 @@ export function createDiscovery(input: DiscoveryInput): Discovery {
       }
       return documents.get(key)
     },
+    groupPaths: summaries.flatMap(({ name, versions }) => [
+      `/apis/${name}`,
+      ...versions.map(({ groupVersion }) => `/apis/${groupVersion}`),
+    ]),
+  }
+}
+
+/** The Discovery of what is served now: made anew when custom resources, APIServices or extensions are another value than before. */
+export function createCurrentDiscovery(
+  now: () => DiscoveryInput & { readonly custom: readonly Resource[] },
+): () => Discovery {
+  let made: { from: readonly unknown[]; discovery: Discovery } | undefined
+  return () => {
+    const { custom, ...input } = now()
+    const from = [custom, input.listed, input.extensions]
+    if (made === undefined || from.some((value, i) => value !== made?.from[i])) {
+      const resources = [...input.resources, ...custom]
+      made = { from, discovery: createDiscovery({ ...input, resources }) }
+    }
+    return made.discovery
   }
 }
 
@@ -104,6 +142,8 @@ interface ServedVersion {
   readonly groupVersion: string
   /** By plural. */
   readonly resources: readonly Resource[]
+  /** In place of the resources. */
+  readonly elsewhere?: ServedElsewhere
 }
 
 interface ServedGroup {
@@ -112,44 +152,61 @@ interface ServedGroup {
   readonly versions: readonly ServedVersion[]
 }
 
-function servedGroups({ resources, groups }: DiscoveryInput): ServedGroup[] {
+const noExtensions: ReadonlyMap<string, ServedElsewhere> = new Map()
+
+function servedGroups(input: DiscoveryInput): ServedGroup[] {
+  const { resources, groups, listed = [], extensions: elsewhere = noExtensions } = input
   const byGroup = Map.groupBy(resources, (resource) => resource.group)
   const known = groups.map((group) => group.name)
-  const others = [...byGroup.keys()].filter((name) => !known.includes(name)).sort()
-  return [...known, ...others].flatMap((name) => {
-    const members = byGroup.get(name)
-    if (members === undefined) return []
-    const byVersion = Map.groupBy(members, (resource) => resource.version)
+  const extended = Array.from(elsewhere.keys(), (groupVersion) => groupVersion.split('/')[0] ?? '')
+  const others = [...new Set([...byGroup.keys(), ...extended])]
+    .filter((name) => !known.includes(name))
+    .sort()
+  const served = [...known, ...others].flatMap((name) => {
+    const byVersion = Map.groupBy(byGroup.get(name) ?? [], (resource) => resource.version)
+    const added = [...elsewhere.keys()].flatMap((groupVersion) => {
+      const [group, version = ''] = groupVersion.split('/')
+      return group === name && !byVersion.has(version) ? version : []
+    })
     const order = groups.find((group) => group.name === name)?.versions.map((v) => v.version)
-    const versions = (order ?? [...byVersion.keys()].sort(compareVersions)).flatMap((version) => {
-      const found = byVersion.get(version)
-      if (found === undefined) return []
+    const own = (order ?? [...byVersion.keys()].sort(compareVersions)).filter((version) =>
+      byVersion.has(version),
+    )
+    const versions = [...own, ...added].map((version) => {
+      const found = elsewhere.get(`${name}/${version}`)
       return {
         version,
         groupVersion: apiVersionOf({ group: name, version }),
-        resources: found.toSorted((a, b) => (a.plural < b.plural ? -1 : 1)),
+        resources: (byVersion.get(version) ?? []).toSorted((a, b) =>
+          a.plural < b.plural ? -1 : 1,
+        ),
+        ...(found === undefined ? {} : { elsewhere: found }),
       }
     })
-    return versions.length === 0 ? [] : { name, versions }
+    const listing = listed.find((group) => group.name === name)?.versions
+    return versions.length === 0
+      ? []
+      : { name, versions: inListedOrder(versions, listing, ({ version }) => version) }
   })
+  // The group of the APIServices has none itself, and leads.
+  const [first, ...rest] = served
+  if (first === undefined) return []
+  const names = listed.map(({ name }) => name)
+  return [first, ...inListedOrder(rest, names, ({ name }) => name)]
 }
 
-/** Stable before beta before alpha, newer before older, other names last by name (upstream: version.CompareKubeAwareVersionStrings). */
-export function compareVersions(a: string, b: string): number {
-  const left = rank(a)
-  const right = rank(b)
-  if (left === undefined || right === undefined) {
-    if (left === right) return a < b ? -1 : a > b ? 1 : 0
-    return left === undefined ? 1 : -1
+/** What is listed first, in that order; then the others as they were. */
+function inListedOrder<T>(
+  all: readonly T[],
+  listing: readonly string[] | undefined,
+  nameOf: (one: T) => string,
+): readonly T[] {
+  if (listing === undefined || listing.length === 0) return all
+  const place = (one: T): number => {
+    const at = listing.indexOf(nameOf(one))
+    return at < 0 ? listing.length : at
   }
-  return right.stage - left.stage || right.major - left.major || right.minor - left.minor
-}
-
-function rank(version: string): { stage: number; major: number; minor: number } | undefined {
-  const match = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/.exec(version)
-  if (match === null) return undefined
-  const stage = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0
-  return { stage, major: Number(match[1]), minor: Number(match[3] ?? 0) }
+  return all.toSorted((a, b) => place(a) - place(b))
 }
 
 function legacyVersions(core: readonly ServedGroup[], serverAddress: string): unknown {
@@ -160,13 +217,32 @@ function legacyVersions(core: readonly ServedGroup[], serverAddress: string): un
   }
 }
 
-function groupSummary({ name, versions }: ServedGroup) {
-  const pairs = versions.map(({ groupVersion, version }) => ({ groupVersion, version }))
-  return { name, versions: pairs, preferredVersion: pairs[0] }
+interface GroupSummary {
+  readonly name: string
+  readonly versions: readonly { readonly groupVersion: string; readonly version: string }[]
 }
 
-function groupList(groups: readonly ServedGroup[]): unknown {
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupSummary) }
+function summaryOf({ name, versions }: ServedGroup | ListedGroup): GroupSummary {
+  const pairs = versions.map((one) => {
+    const version = typeof one === 'string' ? one : one.version
+    return { groupVersion: apiVersionOf({ group: name, version }), version }
+  })
+  return Object.assign({ name, versions: pairs }, { preferredVersion: pairs[0] })
+}
+
+/** As the APIServices list them, behind their own group, which has none (upstream: handler_apis.go); else as they are served. */
+function groupSummaries(
+  { listed = [] }: DiscoveryInput,
+  named: readonly ServedGroup[],
+): GroupSummary[] {
+  const groups = listed.filter(({ name }) => name !== '')
+  if (groups.length === 0) return named.map(summaryOf)
+  const own = named.slice(0, 1).filter(({ name }) => !groups.some((one) => one.name === name))
+  return [...own, ...groups].map(summaryOf)
+}
+
+function groupList(groups: readonly GroupSummary[]): unknown {
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups }
 }
 
 function resourceList({ groupVersion, resources }: ServedVersion): unknown {
@@ -225,10 +301,10 @@ function aggregated(
     metadata: {},
     items: groups.map(({ name, versions }) => ({
       metadata: { ...(name === '' ? {} : { name }), creationTimestamp: null },
-      versions: versions.map(({ version, resources }) => ({
+      versions: versions.map(({ version, resources, elsewhere }) => ({
         version,
-        resources: resources.map(aggregatedResource),
-        freshness: 'Current',
+        resources: elsewhere?.resources ?? resources.map(aggregatedResource),
+        freshness: elsewhere?.freshness ?? 'Current',
       })),
     })),
   }

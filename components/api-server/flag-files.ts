@@ -1,9 +1,13 @@
 /** flag-files: the files that flags name, read once at start. */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { StartError } from '../component-base/component.ts'
-import type { AuthenticationInfo } from './bootstrap-objects.ts'
+import type { Dialect } from '../api/dialect.ts'
+import type { Log } from '../component-base/log.ts'
+import type { PodSecurityRules } from './admission/pod-security/policy.ts'
+import type { Resource } from '../machinery/resource.ts'
 import type { ApiServerOptions } from './options.ts'
+import type { EgressSelector } from './outgoing/egress-selector.ts'
+import { openEncryptionFile, type EncryptionFile } from './storage/encryption-file.ts'
 
 /** Reads a file that a flag names; the error says which flag. */
 export function readFlagFile(name: string, path: string): string {
@@ -14,55 +18,68 @@ export function readFlagFile(name: string, path: string): string {
   }
 }
 
-/** A parsed value; the error says which flag's file is none. */
-function parsed<T>(name: string, path: string, what: string, parse: () => T): T {
+/** Encryption at rest as --encryption-provider-config says; undefined without it. */
+export async function encryptionOf(
+  options: ApiServerOptions,
+  more: { dialect: Dialect; resources: readonly Resource[] },
+): Promise<EncryptionFile | undefined> {
+  const path = options['encryption-provider-config']
+  const follows = options['encryption-provider-config-automatic-reload']
+  if (path === undefined || path === '') {
+    if (!follows) return undefined
+    throw new StartError(
+      '--encryption-provider-config-automatic-reload must be set with --encryption-provider-config',
+    )
+  }
   try {
-    return parse()
+    return await openEncryptionFile({ path, ...more })
   } catch (error) {
-    throw new StartError(`--${name}: ${path} holds no ${what}`, error)
+    throw new StartError(`--encryption-provider-config: ${(error as Error).message}`, error)
   }
 }
 
-/** Certificate and key, which must belong together. */
-function readPair(certFile: string, keyFile: string): { cert: string; key: string } {
-  const cert = readFlagFile('tls-cert-file', certFile)
-  const key = readFlagFile('tls-private-key-file', keyFile)
-  const leaf = parsed('tls-cert-file', certFile, 'certificate', () => new X509Certificate(cert))
-  const secret = parsed('tls-private-key-file', keyFile, 'private key', () => createPrivateKey(key))
-  if (!leaf.checkPrivateKey(secret)) {
-    throw new StartError(`--tls-private-key-file: ${keyFile} is not the key of ${certFile}`)
+/** What admission plugins are told, as --admission-control-config-file says. */
+export async function admissionRulesOf(
+  options: ApiServerOptions,
+  { dialect, log }: { readonly dialect: Dialect; readonly log: Log },
+): Promise<{ readonly podSecurityRules?: PodSecurityRules }> {
+  const path = options['admission-control-config-file'] ?? ''
+  if (path === '') return {}
+  const [{ readAdmissionConfiguration }, { parsePodSecurityConfiguration }] = await Promise.all([
+    import('./configuration/admission-configuration.ts'),
+    import('./configuration/pod-security-configuration.ts'),
+  ])
+  const flagged = `--admission-control-config-file: ${path}`
+  let place = ''
+  try {
+    let rules: { podSecurityRules?: PodSecurityRules } = {}
+    for (const { plugin, source, ...from } of readAdmissionConfiguration(path, dialect)) {
+      place = `${from.place}: `
+      if (plugin === 'PodSecurity') {
+        rules = { podSecurityRules: parsePodSecurityConfiguration(source, dialect) }
+      } else log.warn(`${flagged}: the configuration of ${plugin} is not used`)
+    }
+    return rules
+  } catch (error) {
+    throw new StartError(`${flagged}: ${place}${(error as Error).message}`, error)
   }
-  return { cert, key }
 }
 
-/** The listener's certificate and the authorities it names to clients. */
-export function servingCertificate(options: ApiServerOptions) {
-  const cert = options['tls-cert-file']
-  const key = options['tls-private-key-file']
-  if (cert === undefined || key === undefined) {
-    throw new StartError('--tls-cert-file and --tls-private-key-file are required')
-  }
-  const clientCa = options['client-ca-file']
-  return {
-    ...readPair(cert, key),
-    ...(clientCa === undefined ? {} : { clientCa: readFlagFile('client-ca-file', clientCa) }),
-  }
-}
-
-/** What extension API servers need to know to authenticate as this one does. */
-export function authenticationInfo(options: ApiServerOptions): AuthenticationInfo {
-  const pem = (name: 'client-ca-file' | 'requestheader-client-ca-file') => {
-    const path = options[name]
-    return path === undefined ? undefined : readFlagFile(name, path)
-  }
-  const clientCaPem = pem('client-ca-file')
-  const requestHeaderCaPem = pem('requestheader-client-ca-file')
-  return {
-    ...(clientCaPem === undefined ? {} : { clientCaPem }),
-    ...(requestHeaderCaPem === undefined ? {} : { requestHeaderCaPem }),
-    requestHeaderAllowedNames: options['requestheader-allowed-names'],
-    requestHeaderUsernameHeaders: options['requestheader-username-headers'],
-    requestHeaderGroupHeaders: options['requestheader-group-headers'],
-    requestHeaderExtraPrefixes: options['requestheader-extra-headers-prefix'],
+/** The ways out as --egress-selector-config-file says; all direct without it. */
+export async function egressOf(
+  options: ApiServerOptions,
+  dialect: Dialect,
+): Promise<EgressSelector> {
+  const path = options['egress-selector-config-file'] ?? ''
+  const { directEgress, parseEgressSelector } = await import('./outgoing/egress-selector.ts')
+  if (path === '') return directEgress
+  const source = readFlagFile('egress-selector-config-file', path)
+  try {
+    return parseEgressSelector(source, dialect)
+  } catch (error) {
+    throw new StartError(
+      `--egress-selector-config-file: ${path}: ${(error as Error).message}`,
+      error,
+    )
   }
 }

@@ -9,12 +9,28 @@ const started = [
   'autoregister-completion',
 ]
 
+/** What is read from files that are followed: why the newest is not in use, by the name of its check. */
+export function configurationFaults(parts: {
+  readonly authentication: { readonly configFault: (() => string | undefined) | undefined }
+  readonly authorization: { readonly configFault: (() => string | undefined) | undefined }
+  readonly certificates: { readonly fault: string | undefined }
+}): Map<string, () => string | undefined> {
+  const { certificates, authentication, authorization } = parts
+  const faults = new Map([['certificate-files', () => certificates.fault]])
+  for (const [name, { configFault }] of Object.entries({ authentication, authorization })) {
+    if (configFault !== undefined) faults.set(`${name}-config`, configFault)
+  }
+  return faults
+}
+
 /** The checks behind /healthz, /livez and /readyz. */
 export function healthChecks(state: {
   isBootstrapped: () => boolean
   isStopping: () => boolean
   /** Start hooks may still be running (upstream: --livez-grace-period); only /livez cares. */
   isInGrace: () => boolean
+  /** Configuration files that are followed, by name, and why their newest content is not in use. */
+  configurations?: ReadonlyMap<string, () => string | undefined>
 }): HealthCheck[] {
   const all = ['healthz', 'livez', 'readyz'] as const
   const healthy = (): undefined => undefined
@@ -29,6 +45,13 @@ export function healthChecks(state: {
         { name, endpoints: ['healthz', 'readyz'], check },
         { name, endpoints: ['livez'], check: () => (state.isInGrace() ? undefined : check()) },
       ]
+    }),
+    ...[...(state.configurations ?? [])].map(([name, fault]): HealthCheck => {
+      const note = (): string | undefined => {
+        const why = fault()
+        return why === undefined ? undefined : `the last one stays in use: ${why}`
+      }
+      return { name, endpoints: ['readyz'], check: healthy, note }
     }),
     {
       name: 'shutdown',

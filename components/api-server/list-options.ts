@@ -13,6 +13,7 @@ import {
   parseLabelSelector,
   type LabelSelector,
 } from '../machinery/label-selector.ts'
+import type { KubeObject } from '../machinery/object.ts'
 import type { Resource } from '../machinery/resource.ts'
 import { badRequest, invalid, type FieldError } from '../machinery/status-error.ts'
 import { queryFlag } from './request-info.ts'
@@ -55,12 +56,22 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
   const fields = checkFieldSelector(parseFieldSelector(query.get('fieldSelector') ?? ''), resource)
   const byLabels = labels.length > 0
   const byFields = fields.length > 0
+  const { custom } = resource
+  // What is stored, unless the kind's versions can differ in it.
+  const objectOf = (entry: Entry): KubeObject =>
+    custom === undefined ? entry.object() : custom.fromStored(entry.object())
+  const labelsOf =
+    custom?.isConverted === true
+      ? (entry: Entry) => objectOf(entry).metadata.labels
+      : (entry: Entry) => entry.labels
   const matches =
     byLabels || byFields
       ? (entry: Entry): boolean =>
-          (!byLabels || matchesLabels(labels, entry.labels)) &&
+          (!byLabels || matchesLabels(labels, labelsOf(entry))) &&
           (!byFields ||
-            matchesFields(fields, (field) => selectableFieldValue(resource, entry.object(), field)))
+            matchesFields(fields, (field) =>
+              selectableFieldValue(resource, objectOf(entry), field),
+            ))
       : undefined
   return { labels, fields, matches, name: exactFieldMatch(fields, 'metadata.name') }
 }

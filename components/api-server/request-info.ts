@@ -1,5 +1,6 @@
 /** request-info: URL and method -> verb, group, resource, namespace, name, sub-resource (upstream: requestinfo.go). */
 import { badRequest } from '../machinery/status-error.ts'
+import { getOwn } from '../machinery/json-copy.ts'
 import type { RequestInfo } from './request.ts'
 
 /** Sub-resources of Namespace itself: `/namespaces/x/status` is not a resource named status in namespace x. */
@@ -76,7 +77,7 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
     if (names.length > 2 && !namespaceSubresources.has(names[2] ?? '')) rest = names.slice(2)
   }
   const [plural = '', name = '', subresource = '', ...more] = rest
-  let verb = methodVerbs[method] ?? method.toLowerCase()
+  let verb = getOwn(methodVerbs, method) ?? method.toLowerCase()
   if (verb === 'get' && subresource === '') {
     if (method === 'GET' && queryFlag(query, 'watch')) verb = 'watch'
     else if (name === '') verb = 'list'

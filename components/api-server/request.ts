@@ -1,7 +1,10 @@
 /** The values a request carries through the chain: who asks, for what, and what is answered. */
 import type { Dialect } from '../api/dialect.ts'
 import type { Answer, HttpRequest } from '../component-base/http.ts'
+import type { KubeObject } from '../machinery/object.ts'
 import type { Resource } from '../machinery/resource.ts'
+import type { AuditRecord } from './audit/record.ts'
+import type { Cbor } from './forms/cbor-form.ts'
 
 export type { Answer, HttpRequest, PeerCertificate, ResponseSink } from '../component-base/http.ts'
 
@@ -67,10 +70,38 @@ export interface RequestContext {
   user: UserInfo
   /** The served resource, once routed; undefined for non-resource requests. */
   resource: Resource | undefined
+  /** CBOR in and out, when its feature gate is on. */
+  readonly cbor?: Cbor | undefined
+  /** Set for watches: aborted when the caller's credential or right to it has gone. */
+  lost?: AbortSignal
+  /** What the answer's headers say besides, be it a refusal or not. */
+  answerHeaders?: Readonly<Record<string, string>>
   /** Texts for `Warning` response headers, in order. */
   warnings: string[]
-  /** Annotations for the audit record. */
+  /** Annotations for the audit record: `part/name` gets the dialect's domain, what begins with a slash is a whole name. */
   annotations: Record<string, string>
+  /** What a body says of its object, for the audit record; undefined when none is kept. */
+  named?: NamedObject
+  /** What is kept for the audit records; undefined when none are. */
+  audit?: AuditRecord
+}
+
+/** How a request's body names its object (upstream: audit.LogRequestObject). */
+export interface NamedObject {
+  name?: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+}
+
+/** Keeps how the sent object names itself, before anything is filled in. */
+export function noteNamed(context: RequestContext, { metadata }: KubeObject): void {
+  if (context.named === undefined) return
+  const { name, namespace, uid, resourceVersion } = metadata
+  if (name) context.named.name = name
+  if (namespace) context.named.namespace = namespace
+  if (uid) context.named.uid = uid
+  if (resourceVersion) context.named.resourceVersion = resourceVersion
 }
 
 /** The next step of the chain. */

@@ -1,18 +1,47 @@
 /** respond: results and errors -> answers. The one place where an error becomes a Status on the wire. */
-import { dump } from './yaml.ts'
 import { BodyTooLargeError, RequestAbortedError } from '../component-base/http.ts'
 import { internalError, StatusError } from '../machinery/status-error.ts'
 import { StoreError } from '../store/store.ts'
-import type { Answer } from './request.ts'
+import { encodeValue } from './forms/encode-value.ts'
+import type { Form } from './forms.ts'
+import { chosen, mediaTypeOf, negotiate, wantsPretty, type Offer } from './negotiate.ts'
+import type { Answer, RequestContext } from './request.ts'
+import { UndecodableError } from './watch-cache/unreadable.ts'
+
+/** What any value can be written as, if it has a type. */
+const valueOffer: Offer = {
+  encodings: ['json', 'yaml', 'protobuf'],
+  hasViews: false,
+  isStream: false,
+}
+
+const valueOfferWithCbor: Offer = {
+  ...valueOffer,
+  encodings: [...valueOffer.encodings, 'cbor'],
+}
 
 const json = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
 
-/** An answer from bytes that are JSON already. */
-export function answerBytes(status: number, body: Buffer): Answer {
-  return { status, headers: json, body }
+/** An answer in the form that was negotiated: nobody encodes it again. */
+export interface FormedAnswer extends Answer {
+  readonly isFormed: true
 }
 
-/** An answer from a value; for what is not kept as bytes. */
+/** An answer of another server: it passes as it comes, when it comes. */
+export interface ForwardedAnswer extends FormedAnswer {
+  readonly isForwarded: true
+}
+
+export function answerForm(
+  status: number,
+  form: Pick<Form, 'mediaType'>,
+  body: Answer['body'],
+): FormedAnswer {
+  const headers = { 'content-type': form.mediaType, 'cache-control': 'no-cache, private' }
+  return { status, headers, body, isFormed: true }
+}
+
+/** An answer from a value, as JSON until it is known what the client accepts. */
 export function answerJson(status: number, value: unknown): Answer {
   return { status, headers: json, body: Buffer.from(`${JSON.stringify(value)}\n`) }
 }
@@ -25,33 +54,37 @@ export function answerText(status: number, text: string): Answer {
   }
 }
 
-/** All bytes of an answer, those of a streamed one too. */
-async function wholeBody({ body }: Answer, signal: AbortSignal): Promise<Buffer> {
-  if (Buffer.isBuffer(body)) return body
-  const chunks: Buffer[] = []
-  await body({
-    write: (chunk) => chunks.push(chunk) > 0,
-    drained: () => Promise.resolve(),
-    buffered: 0,
-    signal,
-  })
-  return Buffer.concat(chunks)
+function offerTo({ cbor }: RequestContext): Offer {
+  return cbor === undefined ? valueOffer : valueOfferWithCbor
 }
 
-/** Rewrites a JSON answer as YAML or indented JSON, when the client asked for it. Not for streams without an end. */
-export async function restyle(
-  answer: Answer,
-  style: 'yaml' | 'pretty',
-  signal: AbortSignal,
-): Promise<Answer> {
-  const value: unknown = JSON.parse((await wholeBody(answer, signal)).toString())
-  const text = style === 'yaml' ? dump(value) : `${JSON.stringify(value, null, 2)}\n`
-  const type = style === 'yaml' ? 'application/yaml' : 'application/json'
-  return {
-    ...answer,
-    headers: { ...answer.headers, 'content-type': type },
-    body: Buffer.from(text),
-  }
+/** Throws 406 when the client accepts nothing that a value can be written as. */
+export function checkAcceptable(context: RequestContext): void {
+  negotiate(context, { ...offerTo(context), hasViews: true })
+}
+
+/** Writes a value that was answered as JSON in the encoding the client accepts, if it has such a form. */
+export function reformed(answer: Answer, context: RequestContext): Answer {
+  const { headers, body } = answer
+  if ('isFormed' in answer || headers['content-type'] !== json['content-type']) return answer
+  const { dialect, http } = context
+  const choice = chosen(http.headers['accept'], offerTo(context), dialect)
+  if (typeof choice === 'string' || !Buffer.isBuffer(body)) return answer
+  const pretty = choice.pretty || wantsPretty(context)
+  if (choice.encoding === 'json' && !pretty) return answer
+  const value = JSON.parse(body.toString()) as Record<string, unknown>
+  const encoded = encodeValue(value, { ...choice, pretty }, context)
+  if (encoded === undefined) return answer
+  // An entity tag names the bytes it came with.
+  const { etag: _, ...kept } = headers
+  const type = mediaTypeOf(choice.encoding, dialect)
+  return { ...answer, headers: { ...kept, 'content-type': type }, body: encoded }
+}
+
+/** Whether a thrown value is no answer that anybody meant to give: a bug. */
+export function isUnforeseen(error: unknown): boolean {
+  const known = [StatusError, BodyTooLargeError, RequestAbortedError, UndecodableError, StoreError]
+  return !known.some((one) => error instanceof one)
 }
 
 /** Any thrown value as the StatusError the client sees. What is not a known error is a bug: bare 500. */
@@ -67,11 +100,16 @@ export function asStatusError(error: unknown): StatusError {
   if (error instanceof RequestAbortedError) {
     return new StatusError('Timeout', error.message, { code: 408, cause: error })
   }
+  if (error instanceof UndecodableError) {
+    return internalError("couldn't get version/kind; json parse error", error)
+  }
   if (error instanceof StoreError) {
     if (error.code === 'compacted') {
       return new StatusError('Expired', 'The resourceVersion for the provided list is too old.')
     }
-    return internalError(`etcdserver: ${error.message}`, error)
+    // What comes before names a file of the server, which is for its log only.
+    const [what = ''] = error.message.split(': ').slice(-1)
+    return internalError(`storage: ${what}`, error)
   }
   return internalError('the server could not complete the request', error)
 }

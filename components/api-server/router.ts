@@ -1,6 +1,8 @@
 /** router: a routed request -> its handler. One table of served resources, one of sub-resources; no other way in. */
+import { deprecationWarning } from '../api/lifecycle.ts'
 import type { Resource, Subresource, Verb } from '../machinery/resource.ts'
 import { methodNotAllowed, noSuchResource } from '../machinery/status-error.ts'
+import type { Aggregator } from './aggregation/aggregator.ts'
 import { createObject } from './handlers/create.ts'
 import { deleteMany, deleteOne } from './handlers/delete.ts'
 import { getObject } from './handlers/get.ts'
@@ -10,7 +12,8 @@ import { patchObject } from './handlers/patch.ts'
 import { updateObject } from './handlers/update.ts'
 import { watchObjects } from './handlers/watch.ts'
 import type { Next, RequestContext } from './request.ts'
-import { answerText } from './respond.ts'
+import { isLongRunning } from './filters/timeout.ts'
+import { answerText, checkAcceptable } from './respond.ts'
 
 const verbHandlers: Readonly<Record<Verb, ResourceHandler>> = {
   get: getObject,
@@ -31,6 +34,10 @@ export interface Routes {
   readonly subresources: Readonly<Record<string, ResourceHandler>>
   /** Handlers of virtual types, by plural. */
   readonly virtual: Readonly<Record<string, ResourceHandler>>
+  /** A kind that was defined in the cluster, by `group/version/plural`. */
+  readonly custom: (path: string) => Resource | undefined
+  /** Group versions that other servers serve, by `group/version`, and the way there. */
+  readonly aggregated: Pick<Aggregator, 'table' | 'remoteAt' | 'forward'>
   /** Everything that is not a resource; answers undefined for unknown paths. */
   readonly nonResource: (context: RequestContext) => Promise<Awaited<ReturnType<Next>> | undefined>
 }
@@ -40,16 +47,20 @@ function isVerb(verb: string): verb is Verb {
 }
 
 function subresourceHandler(
+  context: RequestContext,
   resource: Resource,
-  subresource: Subresource,
-  at: { verb: string; routes: Routes },
+  at: { subresource: Subresource; routes: Routes },
 ): ResourceHandler {
-  const { verb, routes } = at
+  const { verb } = context.info
+  const { subresource, routes } = at
   if (!(subresource.verbs as readonly string[]).includes(verb)) throw methodNotAllowed()
   const special =
     routes.subresources[`${resource.plural}/${subresource.name}`] ??
     routes.subresources[subresource.name]
-  if (special !== undefined) return special
+  if (special !== undefined) {
+    if (!isLongRunning(context)) checkAcceptable(context)
+    return special
+  }
   if (!isVerb(verb)) throw methodNotAllowed()
   return verbHandlers[verb]
 }
@@ -60,7 +71,7 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
   if (info.subresource !== '') {
     const subresource = resource.subresources.find(({ name }) => name === info.subresource)
     if (subresource === undefined) throw noSuchResource()
-    return subresourceHandler(resource, subresource, { verb: info.verb, routes })
+    return subresourceHandler(context, resource, { subresource, routes })
   }
   if (!isVerb(info.verb) || !resource.verbs.includes(info.verb)) throw methodNotAllowed()
   if (itemVerbs.has(info.verb) !== (info.name !== '') && info.verb !== 'watch') {
@@ -71,9 +82,20 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
   if (resource.virtual) {
     const special = routes.virtual[resource.plural]
     if (special === undefined) throw methodNotAllowed()
+    checkAcceptable(context)
     return special
   }
   return verbHandlers[info.verb]
+}
+
+/** Tells client and audit log that the version is deprecated (upstream: apiserver pkg/endpoints/deprecation). */
+function noteDeprecated({ warnings, annotations }: RequestContext, resource: Resource): void {
+  const warning = deprecationWarning(resource)
+  if (warning === undefined) return
+  warnings.push(warning)
+  annotations['deprecated'] = 'true'
+  const { removed } = resource.lifecycle
+  if (removed !== undefined) annotations['removed-release'] = removed
 }
 
 /** The end of the chain. `served` are the resources that answer; all others are 404. */
@@ -84,13 +106,20 @@ export function createRouter(served: readonly Resource[], routes: Routes, parts:
     byPath.set(`${resource.group}/${resource.version}/${resource.plural}`, resource)
     groupVersions.add(`${resource.group}/${resource.version}`)
   }
+  const { aggregated } = routes
+  const { remotes } = aggregated.table
   return async (context) => {
     const { info } = context
     if (!info.isResourceRequest) {
+      const remote = aggregated.remoteAt(info.path)
+      if (remote !== undefined) return await aggregated.forward(context, remote)
       return (await routes.nonResource(context)) ?? answerText(404, '404 page not found\n')
     }
     const groupVersion = `${info.group}/${info.version}`
-    const resource = byPath.get(`${groupVersion}/${info.plural}`)
+    const remote = remotes.get(groupVersion)
+    if (remote !== undefined) return await aggregated.forward(context, remote)
+    const path = `${groupVersion}/${info.plural}`
+    const resource = byPath.get(path) ?? routes.custom(path)
     if (resource === undefined) {
       if (!groupVersions.has(groupVersion)) return answerText(404, '404 page not found\n')
       throw noSuchResource()
@@ -98,6 +127,9 @@ export function createRouter(served: readonly Resource[], routes: Routes, parts:
     const isNamespace = resource.plural === 'namespaces' && resource.group === ''
     if (!resource.namespaced && info.namespace !== '' && !isNamespace) throw noSuchResource()
     context.resource = resource
+    if (resource.lifecycle.deprecated !== undefined) noteDeprecated(context, resource)
+    const warning = resource.custom?.deprecationWarning
+    if (warning !== undefined) context.warnings.push(warning)
     // A Namespace is its own object's place for authorization; in the store it has none.
     if (isNamespace) context.info = { ...info, namespace: '' }
     return await handlerOf(context, resource, routes)(context, resource, parts)

@@ -1,7 +1,12 @@
 /** write-options: the query of writes and the body of deletes -> checked options (upstream: metav1.{Create,Update,Patch,Delete}Options). */
 import type { Dialect } from '../api/dialect.ts'
+import { FieldPath } from '../machinery/field-path.ts'
+import { validateFieldManager } from '../machinery/object-meta-validation.ts'
 import { badRequest, invalid, type FieldError } from '../machinery/status-error.ts'
+import { invalidValue } from '../machinery/field-errors.ts'
+import { ignoreReadErrorsField } from './registry/unsafe-delete.ts'
 import type { DeleteRequest } from './registry/write.ts'
+import { queryFlag } from './request-info.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
@@ -12,8 +17,6 @@ export interface WriteOptions {
 }
 
 export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions'
-
-const longestFieldManager = 128
 
 function notSupported(field: string, shown: string, supported: readonly string[]): FieldError {
   const list = supported.map((value) => `"${value}"`).join(', ')
@@ -30,34 +33,64 @@ function dryRunFault(values: readonly string[]): FieldError | undefined {
   return notSupported('dryRun', shown, ['All'])
 }
 
+function fieldManagerFaults(fieldManager: string): readonly FieldError[] {
+  if (fieldManager === '') return []
+  const at = FieldPath.root('fieldManager')
+  validateFieldManager(fieldManager, at)
+  return at.errors
+}
+
 function refuse(dialect: Dialect, kind: OptionsKind, errors: readonly FieldError[]): void {
   if (errors.length === 0) return
   throw invalid({ group: `meta.${dialect.apiDomain}`, kind }, '', errors)
 }
 
-/** Options of a create, update or patch; throws a 422 with upstream's causes. */
+/** Options of a create or update; throws a 422 with upstream's causes. */
 export function writeOptionsOf(
   query: URLSearchParams,
   kind: OptionsKind,
   dialect: Dialect,
 ): WriteOptions {
+  return checkedOptions(query, [], { kind, dialect })
+}
+
+/** Options of a patch; only applies must name their manager, and only they may be forced. */
+export function patchOptionsOf(
+  query: URLSearchParams,
+  { isApply, dialect }: { isApply: boolean; dialect: Dialect },
+): WriteOptions & { readonly force: boolean } {
+  const errors: FieldError[] = []
+  if (isApply && !query.get('fieldManager')) {
+    const message = 'Required value: is required for apply patch'
+    errors.push({ field: 'fieldManager', type: 'FieldValueRequired', message })
+  }
+  const force = query.get('force')
+  if (!isApply && force !== null) {
+    const message = 'Forbidden: may not be specified for non-apply patch'
+    errors.push({ field: 'force', type: 'FieldValueForbidden', message })
+  }
+  return {
+    ...checkedOptions(query, errors, { kind: 'PatchOptions', dialect }),
+    // As upstream reads booleans: whatever is not false is true.
+    force: force !== null && force !== '0' && force.toLowerCase() !== 'false',
+  }
+}
+
+function checkedOptions(
+  query: URLSearchParams,
+  errors: FieldError[],
+  { kind, dialect }: { kind: OptionsKind; dialect: Dialect },
+): WriteOptions {
   const dryRuns = query.getAll('dryRun')
   const fieldValidation = query.get('fieldValidation') ?? ''
   const fieldManager = query.get('fieldManager') ?? ''
-  const errors: FieldError[] = []
+  errors.push(...fieldManagerFaults(fieldManager))
   const fault = dryRunFault(dryRuns)
   if (fault !== undefined) errors.push(fault)
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(fieldValidation)) {
     errors.push(
       notSupported('fieldValidation', `"${fieldValidation}"`, ['', 'Ignore', 'Strict', 'Warn']),
     )
-  }
-  if (fieldManager.length > longestFieldManager) {
-    errors.push({
-      field: 'fieldManager',
-      type: 'FieldValueTooLong',
-      message: `Too long: may not be more than ${longestFieldManager} bytes`,
-    })
   }
   refuse(dialect, kind, errors)
   return {
@@ -70,7 +103,11 @@ export function writeOptionsOf(
 export type DeleteOptions = Pick<
   DeleteRequest,
   'dryRun' | 'gracePeriodSeconds' | 'preconditions' | 'propagation'
-> & { readonly orphanDependents: boolean | undefined }
+> & {
+  readonly orphanDependents: boolean | undefined
+  /** An object that cannot be read is to be removed all the same. */
+  readonly ignoreReadErrors: boolean
+}
 
 const policies = ['Foreground', 'Background', 'Orphan'] as const
 
@@ -82,11 +119,26 @@ function seconds(value: unknown, where: string): number | undefined {
   return number
 }
 
-/** Options of a delete: those in the body win over those in the query, as upstream. */
+/** The unsafe option stands alone: nothing else can hold for an object that cannot be read. */
+function besideUnsafe(given: Record<string, unknown>, dryRuns: readonly string[]): FieldError[] {
+  const others = ['propagationPolicy', 'orphanDependents', 'gracePeriodSeconds', 'preconditions']
+  const set = others.filter((name) => given[name] !== undefined && given[name] !== null)
+  return [...(dryRuns.length > 0 ? ['dryRun'] : []), ...set].map((name) =>
+    invalidValue(ignoreReadErrorsField, {
+      value: true,
+      detail: `cannot be set together with .${name}`,
+    }),
+  )
+}
+
+/**
+ * Options of a delete: those in the body win over those in the query, as upstream. `allowUnsafe` says whether the gate of the
+ * unsafe option is on; else the option counts as not given.
+ */
 export function deleteOptionsOf(
   query: URLSearchParams,
   body: Record<string, unknown> | undefined,
-  dialect: Dialect,
+  at: { dialect: Dialect; allowUnsafe: boolean },
 ): DeleteOptions {
   const given = body ?? Object.fromEntries(query)
   const dryRuns =
@@ -99,6 +151,11 @@ export function deleteOptionsOf(
     orphan === undefined || orphan === null ? undefined : orphan === true || orphan === 'true'
   const preconditions = (body?.['preconditions'] ?? {}) as Record<string, string>
   const gracePeriodSeconds = seconds(given['gracePeriodSeconds'], 'gracePeriodSeconds')
+  const ignoreReadErrors =
+    at.allowUnsafe &&
+    (body === undefined
+      ? queryFlag(query, ignoreReadErrorsField)
+      : body[ignoreReadErrorsField] === true)
   const errors: FieldError[] = []
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) {
     errors.push({
@@ -119,11 +176,13 @@ export function deleteOptionsOf(
   }
   const fault = dryRunFault(dryRuns)
   if (fault !== undefined) errors.push(fault)
-  refuse(dialect, 'DeleteOptions', errors)
+  if (ignoreReadErrors) errors.push(...besideUnsafe(given, dryRuns))
+  refuse(at.dialect, 'DeleteOptions', errors)
   return {
     dryRun: dryRuns.includes('All'),
     gracePeriodSeconds,
     orphanDependents,
+    ignoreReadErrors,
     preconditions: {
       ...(preconditions['uid'] === undefined ? {} : { uid: preconditions['uid'] }),
       ...(preconditions['resourceVersion'] === undefined

@@ -16,6 +16,8 @@ export interface Dialect {
   readonly apiServerService: string
   /** The ConfigMap with the cluster's authority that every namespace gets. */
   readonly rootCaConfigMap: string
+  /** What encrypted bytes in the store begin with. */
+  readonly encryptionPrefix: string
 }
 
 export const dialects = {
@@ -30,6 +32,7 @@ export const dialects = {
     namespaceFinalizer: 'kubernetes',
     apiServerService: 'kubernetes',
     rootCaConfigMap: 'kube-root-ca.crt',
+    encryptionPrefix: 'k8s:enc:',
   },
   svc: {
     name: 'svc',
@@ -42,6 +45,7 @@ export const dialects = {
     namespaceFinalizer: 'svc',
     apiServerService: 'svc',
     rootCaConfigMap: 'svc-root-ca.crt',
+    encryptionPrefix: 'svc:enc:',
   },
 } as const satisfies Record<string, Dialect>
 

@@ -1,30 +1,65 @@
 /** Feature gates: those of release 1.32 that the components honour, and what `--feature-gates` may say about them. */
 
+/** The releases in which a gate reached each stage, `major.minor`. */
+export interface GateHistory {
+  readonly alpha?: string
+  readonly beta?: string
+  readonly ga?: string
+  /** The feature is dropped. */
+  readonly deprecated?: string
+  readonly removed?: string
+}
+
 export interface FeatureGate {
   readonly stage: 'ALPHA' | 'BETA' | 'GA' | 'DEPRECATED'
   readonly default: boolean
   /** Setting the other value is refused: the gate no longer switches anything. */
   readonly isLocked: boolean
+  readonly history: GateHistory
 }
 
-const alpha: FeatureGate = { stage: 'ALPHA', default: false, isLocked: false }
-const beta: FeatureGate = { stage: 'BETA', default: true, isLocked: false }
-const stable: FeatureGate = { stage: 'GA', default: true, isLocked: true }
+function alpha(since: string): FeatureGate {
+  return { stage: 'ALPHA', default: false, isLocked: false, history: { alpha: since } }
+}
+
+function beta(history: { alpha?: string; beta: string }): FeatureGate {
+  return { stage: 'BETA', default: true, isLocked: false, history }
+}
+
+function stable(history: { alpha?: string; beta?: string; ga: string }): FeatureGate {
+  return { stage: 'GA', default: true, isLocked: true, history }
+}
 
 export const featureGates = {
-  AllowUnsafeMalformedObjectDeletion: alpha,
-  AnonymousAuthConfigurableEndpoints: beta,
-  AuthorizeNodeWithSelectors: beta,
-  AuthorizeWithSelectors: beta,
-  ContainerCheckpoint: beta,
-  CustomResourceFieldSelectors: stable,
-  StructuredAuthenticationConfiguration: beta,
-  StructuredAuthorizationConfiguration: stable,
+  AllowUnsafeMalformedObjectDeletion: alpha('1.32'),
+  AnonymousAuthConfigurableEndpoints: beta({ alpha: '1.31', beta: '1.32' }),
+  AuthorizeNodeWithSelectors: beta({ alpha: '1.31', beta: '1.32' }),
+  AuthorizeWithSelectors: beta({ alpha: '1.31', beta: '1.32' }),
+  CBORServingAndStorage: alpha('1.32'),
+  ContainerCheckpoint: beta({ alpha: '1.25', beta: '1.30' }),
+  CustomResourceFieldSelectors: stable({ alpha: '1.30', beta: '1.31', ga: '1.32' }),
+  RemoteRequestHeaderUID: alpha('1.32'),
+  StructuredAuthenticationConfiguration: beta({ alpha: '1.29', beta: '1.30' }),
+  StructuredAuthorizationConfiguration: stable({ alpha: '1.29', beta: '1.30', ga: '1.32' }),
   /** Upstream turned it on with 1.32; the specification keeps it off. */
-  SystemdWatchdog: { stage: 'BETA', default: false, isLocked: false },
-  ValidatingAdmissionPolicy: stable,
-  WatchList: beta,
+  SystemdWatchdog: {
+    stage: 'BETA',
+    default: false,
+    isLocked: false,
+    history: { beta: '1.32' },
+  },
+  ValidatingAdmissionPolicy: stable({ alpha: '1.26', beta: '1.28', ga: '1.30' }),
+  WatchList: beta({ alpha: '1.27', beta: '1.32' }),
 } as const satisfies Record<string, FeatureGate>
+
+/** Gates of features that this release has for good: naming one is an error, as naming any unknown gate is. */
+export const formerFeatureGates = {
+  APISelfSubjectReview: { alpha: '1.26', beta: '1.27', ga: '1.28', removed: '1.30' },
+  CSIMigration: { alpha: '1.14', beta: '1.17', ga: '1.25', removed: '1.27' },
+  DryRun: { alpha: '1.12', beta: '1.13', ga: '1.19', removed: '1.28' },
+  ServerSideApply: { alpha: '1.14', beta: '1.16', ga: '1.22', removed: '1.32' },
+  ServerSideFieldValidation: { alpha: '1.23', beta: '1.25', ga: '1.27', removed: '1.32' },
+} as const satisfies Record<string, GateHistory>
 
 export type FeatureGateName = keyof typeof featureGates
 
@@ -110,8 +145,11 @@ export function featureGateHelp(): string[] {
     'AllAlpha=true|false (ALPHA - default=false)',
     'AllBeta=true|false (BETA - default=false)',
     ...names.map((name) => {
-      const { stage, default: value } = featureGates[name]
-      return `${name}=true|false (${stage} - default=${value})`
+      const { stage, default: value } = featureGates[name] as FeatureGate
+      // A gate of a stable feature switches nothing any more.
+      const isDeprecated = stage === 'GA' || stage === 'DEPRECATED'
+      const note = isDeprecated ? ', deprecated: it will be removed' : ''
+      return `${name}=true|false (${stage} - default=${value}${note})`
     }),
   ]
 }

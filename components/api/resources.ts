@@ -159,3 +159,13 @@ export function resourcesOf(dialect: Dialect): Resources {
   }
   return resources
 }
+
+/** `apps/v1beta1` in names of groups -> `apps/v1beta1` in names of packages; undefined for a group that there never was. */
+export function packageOfVersion(apiVersion: string, resources: Resources): string | undefined {
+  const slash = apiVersion.indexOf('/')
+  const group = slash < 0 ? '' : apiVersion.slice(0, slash)
+  const version = apiVersion.slice(slash + 1)
+  if (group === 'extensions') return `extensions/${version}`
+  const known = resources.all.find((resource) => resource.group === group)
+  return known === undefined ? undefined : `${known.package.split('/')[0]}/${version}`
+}

@@ -9,6 +9,8 @@ import type {
   StructSchema,
   UnionForm,
 } from '../machinery/schema.ts'
+import { remembered } from '../machinery/remembered.ts'
+import type { Resource } from '../machinery/resource.ts'
 import { schemaData } from './generated/schema-data.ts'
 
 /** The struct of that name, or undefined; the same value each time. */
@@ -29,6 +31,15 @@ export function schemaOf(name: string): StructSchema {
   if (schema === undefined) throw new Error(`no schema ${name}`)
   return schema
 }
+
+/** The struct of a resource's objects. */
+export function schemaOfResource(resource: Resource): StructSchema {
+  return resource.custom?.schema ?? builtInSchema(resource)
+}
+
+const builtInSchema = remembered(({ package: packageName, kind }: Resource) =>
+  schemaOf(`${packageName}.${kind}`),
+)
 
 /** The names of all structs of a package, in upstream's order; empty for an unknown package. */
 export function structNames(packageName: string): string[] {

@@ -4,7 +4,17 @@ import type { Resource } from '../machinery/resource.ts'
 
 type Fields = Readonly<Record<string, (object: KubeObject) => string>>
 
+/** Names of the events group, read from the stored form, which is the core group's. */
+const regarding: Fields = Object.fromEntries(
+  ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((name) => [
+    `regarding.${name}`,
+    (event: KubeObject) => String(event['involvedObject']?.[name] ?? ''),
+  ]),
+)
+
 const eventFields: Fields = {
+  ...regarding,
+  reportingController: (event) => String(event['reportingComponent'] ?? ''),
   source: (event) => event['source']?.component || (event['reportingComponent'] ?? ''),
 }
 

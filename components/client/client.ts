@@ -34,7 +34,8 @@ export function createClientOver(
   rest: RestClient,
   options: { dialect: Dialect; clock: Clock; log: Log },
 ): Client {
-  const clients = new Map<Resource, ResourceClient>()
+  // Custom resources come and go.
+  const clients = new WeakMap<Resource, ResourceClient>()
   return {
     resource: <T extends KubeObject>(resource: Resource) => {
       const known =

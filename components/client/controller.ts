@@ -8,7 +8,7 @@ import { isStatusError, StatusError } from '../machinery/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
 import type { Informer, InformerEvent } from './informer.ts'
 import { createWorkQueue } from './work-queue.ts'
-import type { WorkQueue } from './work-queue.ts'
+import type { WorkQueue, WorkQueues } from './work-queue.ts'
 
 /** What a reconciler wants next. Returning nothing means done; throwing retries with back-off, TerminalError does not. */
 export interface Result {
@@ -52,6 +52,8 @@ export interface ControllerOptions {
   readonly log: Log
   /** For those who add keys of their own; made here when absent. Shut down at the end either way. */
   readonly queue?: WorkQueue
+  /** Makes the queue where none is given. */
+  readonly queues?: WorkQueues
   /** Keys to reconcile once at the start even if no object gives them. */
   readonly initialKeys?: readonly string[]
 }
@@ -72,7 +74,7 @@ export async function runController(
 ): Promise<void> {
   const { name, informers, reconcile, workers = 1, clock, initialKeys = [] } = options
   const log = options.log.with({ controller: name })
-  const queue = options.queue ?? createWorkQueue({ clock })
+  const queue = options.queue ?? options.queues?.(name) ?? createWorkQueue({ clock })
   const stop = (): void => queue.shutDown()
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()

@@ -41,6 +41,7 @@ const allowedTtlMs = 5 * 60_000
 const deniedTtlMs = 30_000
 const maxRemembered = 1000
 const clientAuthUsage = '1.3.6.1.5.5.7.3.2'
+const anyUsage = '2.5.29.37.0'
 const authenticatedGroup = 'system:authenticated'
 
 /** Answers by key, each for its own time; the oldest go first when there are too many. */
@@ -79,13 +80,14 @@ export function certificateUser(
     (authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey),
   )
   const usages = certificate.keyUsage as readonly string[] | undefined
-  if (!isSigned || (usages !== undefined && !usages.includes(clientAuthUsage))) return undefined
+  const isForClients = usages?.some((usage) => usage === clientAuthUsage || usage === anyUsage)
+  if (!isSigned || isForClients === false) return undefined
   const subject = certificate.toLegacyObject().subject as unknown as Record<
     string,
     string | string[] | undefined
   >
   const username = asList(subject['CN']).at(-1)
-  if (username === undefined) return undefined
+  if (!username) return undefined
   return { username, groups: [...asList(subject['O']), authenticatedGroup] }
 }
 

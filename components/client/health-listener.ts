@@ -1,6 +1,7 @@
 /** The handler of a component's own listener: health for anybody, metrics for those whom the API server allows. */
 import type { Answer, HttpRequest } from '../component-base/http.ts'
 import { metricsContentType } from '../component-base/metrics.ts'
+import type { Log } from '../component-base/log.ts'
 import type { DelegatedAuth } from './delegated-auth.ts'
 
 const healthPaths = new Set(['/healthz', '/livez', '/readyz'])
@@ -9,26 +10,44 @@ function plain(status: number, text: string, type = 'text/plain; charset=utf-8')
   return { status, headers: { 'content-type': type }, body: Buffer.from(text) }
 }
 
+/** What to answer a caller who is unknown or may not; undefined for one who may. */
+async function refusalOf(
+  auth: DelegatedAuth,
+  request: HttpRequest,
+  path: string,
+): Promise<Answer | undefined> {
+  const user = await auth.authenticate(request)
+  if (user === undefined) return plain(401, 'Unauthorized')
+  const verb = request.method.toLowerCase()
+  const { isAllowed } = await auth.authorize(user, { nonResourceAttributes: { path, verb } })
+  if (isAllowed) return undefined
+  return plain(403, `Forbidden (user=${user.username}, verb=${verb}, path=${path})`)
+}
+
 /** Answers `/healthz`, `/livez`, `/readyz` and `/metrics`. */
 export function createHealthListener(options: {
   readonly auth: DelegatedAuth
   /** What keeps the process from being ready; undefined when nothing does. */
   readonly notReady: () => string | undefined
   readonly metrics: () => string
+  readonly log: Log
 }): (request: HttpRequest) => Promise<Answer> {
-  const { auth, notReady, metrics } = options
+  const { auth, notReady, metrics, log } = options
   return async (request) => {
-    const { pathname: path } = new URL(request.url, 'https://localhost')
+    const target = URL.parse(request.url, 'https://localhost')
+    if (target === null) return plain(400, '400 Bad Request')
+    const { pathname: path } = target
     if (healthPaths.has(path)) {
       const why = path === '/readyz' ? notReady() : undefined
       return why === undefined ? plain(200, 'ok') : plain(500, `not ready: ${why}\n`)
     }
-    const user = await auth.authenticate(request)
-    if (user === undefined) return plain(401, 'Unauthorized')
-    const verb = request.method.toLowerCase()
-    const { isAllowed } = await auth.authorize(user, { nonResourceAttributes: { path, verb } })
-    if (!isAllowed)
-      return plain(403, `Forbidden (user=${user.username}, verb=${verb}, path=${path})`)
+    try {
+      const refusal = await refusalOf(auth, request, path)
+      if (refusal !== undefined) return refusal
+    } catch (error) {
+      log.warn('the API server could not be asked about a caller', { error: String(error) })
+      return plain(500, 'the API server could not be asked about the caller')
+    }
     return path === '/metrics'
       ? plain(200, metrics(), metricsContentType)
       : plain(404, '404 page not found\n')

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { systemClock } from '../component-base/clock.ts'
+import { parseFailure } from '../component-base/parse-failure.ts'
 import type { Credentials, CredentialSource, RestClientOptions } from './rest-client.ts'
 
 export interface KubeconfigCluster {
@@ -66,7 +67,7 @@ export async function parseKubeconfig(text: string): Promise<Kubeconfig> {
       ? JSON.parse(text)
       : (await import('js-yaml')).load(text)
   } catch (error) {
-    throw new KubeconfigError(`not a kubeconfig: ${(error as Error).message}`, error)
+    throw new KubeconfigError(`not a kubeconfig: ${parseFailure(error)}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new KubeconfigError('not a kubeconfig: no mapping at the top')

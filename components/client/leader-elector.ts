@@ -133,45 +133,57 @@ export async function runLeaderElection(
       throw error
     }
   }
-  const attempt = async (): Promise<boolean> => {
+  /** Runs a request that is given up after that time. */
+  const inTime = async <T>(
+    limitMs: number,
+    request: (deadline: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
     const deadline = new AbortController()
-    const cancel = clock.after(renewDeadlineMs, () =>
-      deadline.abort(new Error('no answer in time')),
-    )
+    const cancel = clock.after(limitMs, () => deadline.abort(new Error('no answer in time')))
     try {
-      return await tryToHold(AbortSignal.any([signal, deadline.signal]))
+      return await request(deadline.signal)
+    } finally {
+      cancel()
+    }
+  }
+  const attempt = async (limitMs = renewDeadlineMs): Promise<boolean> => {
+    try {
+      return await inTime(limitMs, (deadline) => tryToHold(AbortSignal.any([signal, deadline])))
     } catch (error) {
       signal.throwIfAborted()
       if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
         log.warn('cannot reach the lease; trying again', { why: messageOf(error) })
       return false
-    } finally {
-      cancel()
     }
   }
+  /** How long a renewal that was answered now holds: others count from when it was written, at the earliest when it was sent. */
+  const heldUntil = (sentAtMs: number): number =>
+    Math.min(clock.now() + renewDeadlineMs, sentAtMs + leaseDurationMs)
   const release = async (): Promise<void> => {
     if (leader !== identity || lease === undefined) return
-    const spec = lease['spec'] as LeaseRecord
+    const now = microTimestamp(clock.now())
+    const spec = {
+      ...(lease['spec'] as LeaseRecord),
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+      renewTime: now,
+      acquireTime: now,
+    }
+    const given = { ...lease, spec }
     try {
-      const now = microTimestamp(clock.now())
-      await leases.update({
-        ...lease,
-        spec: {
-          ...spec,
-          holderIdentity: '',
-          leaseDurationSeconds: 1,
-          renewTime: now,
-          acquireTime: now,
-        },
-      })
+      await inTime(renewDeadlineMs, (deadline) => leases.update(given, { signal: deadline }))
       log.info('lease given back')
     } catch (error) {
       log.info('lease not given back; it will run out', { why: messageOf(error) })
     }
   }
 
+  let sentAtMs = clock.now()
   try {
-    while (!(await attempt())) await clock.sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
+    while (!(await attempt())) {
+      await clock.sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
+      sentAtMs = clock.now()
+    }
   } catch (error) {
     if (signal.aborted) return
     throw error
@@ -181,11 +193,13 @@ export async function runLeaderElection(
   const stop = new AbortController()
   const leading = AbortSignal.any([signal, stop.signal])
   const renew = async (): Promise<void> => {
-    let renewedAtMs = clock.now()
+    let leadsUntilMs = heldUntil(sentAtMs)
     while (!leading.aborted) {
       await clock.sleep(retryPeriodMs, leading)
-      if (await attempt()) renewedAtMs = clock.now()
-      else if (leader !== identity || clock.now() - renewedAtMs >= renewDeadlineMs)
+      sentAtMs = clock.now()
+      const leftMs = leadsUntilMs - sentAtMs
+      if (leftMs > 0 && (await attempt(leftMs))) leadsUntilMs = heldUntil(sentAtMs)
+      else if (leader !== identity || clock.now() >= leadsUntilMs)
         throw new LeadershipLostError(name)
     }
   }

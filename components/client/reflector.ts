@@ -39,6 +39,8 @@ export async function runReflector<T extends KubeObject>(
   const { client, selection, sink, clock } = options
   const log = options.log.with({ resource: client.resource.plural })
   const backoff = createBackoff(backoffOptions, () => clock.random())
+  /** Of its own: a server that was away for long and has forgotten meanwhile is asked soon. */
+  const expiryBackoff = createBackoff(backoffOptions, () => clock.random())
   /** Where the next watch starts. */
   let version = ''
   /** What the next list asks for: `0` is any state, a version is not older than it, '' is the newest. */
@@ -50,14 +52,18 @@ export async function runReflector<T extends KubeObject>(
   const recovered = (): void => {
     if (failures > quickRetriesMs.length) log.info('server reached again')
     failures = 0
+    expiries = 0
     backoff.reset()
+    expiryBackoff.reset()
   }
   const pause = async (error: unknown): Promise<void> => {
     failures += 1
+    const isExpired = isStatusError(error, 'Expired', 'Gone')
     const isAnswered = isStatusError(error)
     const quickMs = isAnswered && failures > 1 ? undefined : quickRetriesMs[failures - 1]
     const askedMs = isAnswered ? (error.details?.retryAfterSeconds ?? 0) * 1000 : 0
-    const delayMs = Math.max(quickMs ?? backoff.next(), askedMs)
+    const waits = isExpired ? expiryBackoff : backoff
+    const delayMs = Math.max(quickMs ?? waits.next(), askedMs)
     const fields = { why: messageOf(error), retryInMs: Math.round(delayMs) }
     // Said once, and then only as often as the longest waits: every informer of a process loses the server at once.
     const isNews = failures === (isAnswered ? 2 : quickRetriesMs.length + 1)
@@ -91,7 +97,6 @@ export async function runReflector<T extends KubeObject>(
       for await (const { type, object } of stream) {
         if (events === 0) recovered()
         events += 1
-        expiries = 0
         version = object.metadata.resourceVersion ?? version
         listVersion = version
         if (type !== 'BOOKMARK') sink.apply(type, object)
@@ -106,15 +111,17 @@ export async function runReflector<T extends KubeObject>(
   }
 
   for (let needsList = true; !signal.aborted;) {
-    const isListing = needsList
     try {
       if (needsList) await list()
       needsList = false
       await watch()
     } catch (error) {
       if (signal.aborted) return
-      // A version the server does not know (any more, or yet: it was restored) cannot be asked for again.
-      if (isListing && isStatusError(error, 'Expired', 'Gone', 'Timeout')) listVersion = ''
+      // A version the server does not know (any more, or yet: it was restored) cannot be asked for again: the newest is, at once.
+      if (needsList && listVersion !== '' && isStatusError(error, 'Expired', 'Gone', 'Timeout')) {
+        listVersion = ''
+        continue
+      }
       if (isStatusError(error, 'Expired', 'Gone')) {
         needsList = true
         expiries += 1

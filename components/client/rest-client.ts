@@ -44,6 +44,8 @@ export interface RestClientOptions {
   readonly timeoutMs?: number
   /** A silent connection is pinged this often, and given up when an answer takes as long; default 15 s. */
   readonly pingMs?: number
+  /** How often a request is sent again after the server said when (429 or 5xx with Retry-After); default 10, as client-go. */
+  readonly retries?: number
   /** For the timers of the network, which follow real time whatever the cluster's clock does; tests may replace it. */
   readonly networkClock?: Clock
 }
@@ -68,7 +70,7 @@ export interface RestResponse {
 
 export interface RestClient {
   readonly server: string
-  /** The parsed JSON answer. Throws StatusError for a status of 400 and above, ConnectionError when there is no answer. */
+  /** The parsed JSON answer. Waits and asks again while the server says so. Throws StatusError for a status of 400 and above, ConnectionError when there is no answer. */
   json(request: RestRequest): Promise<unknown>
   /** The answer's bytes; errors as `json`. */
   bytes(request: RestRequest): Promise<RestResponse & { readonly body: Buffer }>
@@ -123,16 +125,23 @@ function failureOf(status: number, headers: IncomingHttpHeaders, body: Buffer): 
   return StatusError.fromStatus(parsed, status)
 }
 
+/** How long the server wants its client to wait before it asks again; undefined when it does not say so. */
+function retryAfterMs({ status, headers }: Pick<Head, 'status' | 'headers'>): number | undefined {
+  const seconds = headers['retry-after']
+  if ((status !== 429 && status < 500) || seconds === undefined) return undefined
+  return /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
+}
+
 /** A client that opens no connection until its first request. */
 export function createRestClient(options: RestClientOptions): RestClient {
-  const { server, ca, serverName, timeoutMs = 60_000, pingMs = 15_000 } = options
+  const { server, ca, serverName, timeoutMs = 60_000, pingMs = 15_000, retries = 10 } = options
   const clock = options.networkClock ?? systemClock
   const base = new URL(server)
   const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/, '')
   const { credentialSource } = options
   let credentials = options.credentials ?? {}
   let current: ClientHttp2Session | undefined
-  let isClosed = false
+  const closing = new AbortController()
 
   /** Pings while requests are open, so that a peer that vanished without a word is noticed. */
   const keepAlive = (session: ClientHttp2Session): void => {
@@ -143,7 +152,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
       })
       session.ping(() => {
         giveUp()
-        cancel = clock.after(pingMs, check)
+        if (!session.destroyed) cancel = clock.after(pingMs, check)
       })
     }
     let cancel = clock.after(pingMs, check)
@@ -151,7 +160,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
   }
 
   const open = (): ClientHttp2Session => {
-    if (isClosed) throw new ConnectionError('closed', `${server}: the client was closed`)
+    closing.signal.throwIfAborted()
     if (current !== undefined && !current.closed && !current.destroyed) return current
     const name = serverName ?? (isIP(base.hostname) === 0 ? base.hostname : undefined)
     const session = connect(base.origin, {
@@ -173,7 +182,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
       session.close()
     })
     session.on('close', forget)
-    session.once('connect', () => session.setLocalWindowSize(8_388_608))
+    session.once('connect', () => {
+      // A session that is destroyed in the turn in which it connects says so nonetheless.
+      if (!session.destroyed) session.setLocalWindowSize(8_388_608)
+    })
     keepAlive(session)
     current = session
     return session
@@ -283,10 +295,21 @@ export function createRestClient(options: RestClientOptions): RestClient {
       })
     })
   const sendChecked = async (request: RestRequest): Promise<Head> => {
-    const head = await send(request)
-    if (head.status < 400) return head
-    if (head.status === 401) credentialSource?.refused()
-    throw failureOf(head.status, head.headers, await collect(head.stream, request.signal))
+    for (let left = retries; ; left -= 1) {
+      const head = await send(request)
+      if (head.status < 400) return head
+      if (head.status === 401) credentialSource?.refused()
+      const failure = failureOf(
+        head.status,
+        head.headers,
+        await collect(head.stream, request.signal),
+      )
+      const waitMs = retryAfterMs(head)
+      if (waitMs === undefined || left === 0) throw failure
+      const { signal } = closing
+      const signals = request.signal === undefined ? [signal] : [signal, request.signal]
+      await clock.sleep(waitMs, AbortSignal.any(signals))
+    }
   }
 
   const stream: RestClient['stream'] = async (request) => {
@@ -314,7 +337,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
     },
     setCredentials: use,
     close: () => {
-      isClosed = true
+      closing.abort(new ConnectionError('closed', `${server}: the client was closed`))
       current?.destroy()
       current = undefined
     },

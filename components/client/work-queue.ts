@@ -27,8 +27,21 @@ export interface WorkQueue {
   readonly processing: number
 }
 
+/** Told of what happens to keys, for metrics. */
+export interface WorkQueueObserver {
+  /** The key waits now and did not before. */
+  added(key: string): void
+  retried(): void
+  started(key: string): void
+  finished(key: string): void
+}
+
+/** Makes the queue of that name. */
+export type WorkQueues = (name: string) => WorkQueue
+
 export interface WorkQueueOptions {
   readonly clock: Clock
+  readonly observer?: WorkQueueObserver | undefined
   /** The first retry's delay; default 5 ms, as upstream. */
   readonly initialMs?: number
   /** The longest retry delay; default 1000 s, as upstream. */
@@ -39,7 +52,14 @@ export interface WorkQueueOptions {
 }
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { clock, initialMs = 5, maxMs = 1_000_000, ratePerSecond = 10, burst = 100 } = options
+  const {
+    clock,
+    observer,
+    initialMs = 5,
+    maxMs = 1_000_000,
+    ratePerSecond = 10,
+    burst = 100,
+  } = options
   const waiting: string[] = []
   const dirty = new Set<string>()
   const processing = new Set<string>()
@@ -66,11 +86,13 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     }
     dirty.delete(key)
     processing.add(key)
+    observer?.started(key)
     sleeper(key)
   }
   const add = (key: string): void => {
     if (isShutDown || dirty.has(key)) return
     dirty.add(key)
+    observer?.added(key)
     if (!processing.has(key)) offer(key)
   }
   const addAfter = (key: string, ms: number): void => {
@@ -96,6 +118,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     addRateLimited: (key) => {
       const tries = failures.get(key) ?? 0
       failures.set(key, tries + 1)
+      observer?.retried()
       addAfter(key, Math.max(backoffDelay({ initialMs, maxMs }, tries), reserve()))
     },
     forget: (key) => void failures.delete(key),
@@ -106,10 +129,12 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
       if (key === undefined) return new Promise((resolve) => sleepers.push(resolve))
       dirty.delete(key)
       processing.add(key)
+      observer?.started(key)
       return key
     },
     done: (key) => {
       processing.delete(key)
+      observer?.finished(key)
       if (dirty.has(key) && !isShutDown) offer(key)
     },
     shutDown: () => {

@@ -16,6 +16,7 @@ export const commonFlags = defineFlags({
     choices: ['debug', 'info', 'warn', 'error'],
   }),
   v: flag.int('Log verbosity; 4 and above logs everything.', 0),
+  'deprecation-warnings': flag.bool('Log a warning for each deprecated flag that is given.', true),
   help: flag.bool('Show this help.', false),
 })
 
@@ -80,8 +81,9 @@ export async function runComponent<D extends FlagDeclarations>(
 ): Promise<void> {
   const flags = { ...component.flags, ...commonFlags }
   let options: FlagValues<D & typeof commonFlags>
+  const warnings: string[] = []
   try {
-    options = parseFlags(flags, args)
+    options = parseFlags(flags, args, (text) => warnings.push(text))
   } catch (error) {
     if (!(error instanceof FlagError)) throw error
     process.stderr.write(`${component.name}: ${error.message} (see --help)\n`)
@@ -95,6 +97,7 @@ export async function runComponent<D extends FlagDeclarations>(
   const common = options as FlagValues<typeof commonFlags>
   const level = common.v >= 4 ? 'debug' : (common['log-level'] as LogLevel)
   const log = createLog({ clock: systemClock, level, fields: { component: component.name } })
+  if (common['deprecation-warnings']) for (const text of warnings) log.warn(text)
   const stop = new AbortController()
   const onSignal = (name: NodeJS.Signals): void => {
     if (stop.signal.aborted) process.exit(1)
@@ -111,6 +114,14 @@ export async function runComponent<D extends FlagDeclarations>(
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(1)
   })
+  // Started over a channel, it ends with whoever holds the other end; nobody reads its log then.
+  process.on('disconnect', () => {
+    if (stop.signal.aborted) return
+    process.stderr.removeAllListeners('error').on('error', () => {})
+    log.info('stopping', { why: 'the process that started it is gone' })
+    stop.abort(new Error('the process that started it is gone'))
+  })
+  process.channel?.unref()
   process.on('unhandledRejection', onFault)
   process.on('uncaughtException', onFault)
 

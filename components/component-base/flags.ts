@@ -1,5 +1,6 @@
 /** Flags: typed declarations of a process's options, read from the command line or from a JSON file with the same names. */
 import { readFileSync } from 'node:fs'
+import { parseFailure } from './parse-failure.ts'
 
 /** Durations are milliseconds in code and `40s`, `5m`, `1h0m0s` or `1.5h` on the command line. */
 export interface FlagTypes {
@@ -24,6 +25,12 @@ export interface Flag<T extends FlagType = FlagType, V = FlagTypes[T]> {
   readonly choices?: readonly string[]
   /** Still read, no longer shown. */
   readonly hidden?: boolean
+  /** Of a list: commas belong to the values. */
+  readonly isWhole?: boolean
+  /** The least value of a number or duration. */
+  readonly least?: number
+  /** Still works; whoever gives it is told this after "has been deprecated, ". */
+  readonly deprecated?: string
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the default's type is the flag's own
@@ -42,7 +49,7 @@ export class FlagError extends Error {
   }
 }
 
-type Options = { choices?: readonly string[]; hidden?: boolean }
+type Options = Pick<Flag, 'choices' | 'hidden' | 'isWhole' | 'least' | 'deprecated'>
 
 function declaring<T extends FlagType>(type: T) {
   function flag(description: string, value: FlagTypes[T], options?: Options): Flag<T>
@@ -132,6 +139,15 @@ export function nearestName(word: string, names: readonly string[]): string | un
   return best !== undefined && best.far <= Math.max(2, word.length / 3) ? best.name : undefined
 }
 
+function checkLeast(name: string, declared: Flag, value: unknown): void {
+  const { least, type } = declared
+  if (least === undefined || !(typeof value === 'number' && value < least)) return
+  const text = type === 'duration' ? formatDuration : String
+  throw new FlagError(
+    `invalid value "${text(value)}" for --${name}: must not be below ${text(least)}`,
+  )
+}
+
 function parseText(name: string, declared: Flag, text: string, earlier: unknown): unknown {
   const refuse = (why: string): never => {
     throw new FlagError(`invalid value "${text}" for --${name}: ${why}`)
@@ -151,7 +167,12 @@ function parseText(name: string, declared: Flag, text: string, earlier: unknown)
     case 'duration':
       return parseDuration(text) ?? refuse('must be a duration such as 40s, 5m or 1h0m0s')
     case 'list': {
-      const items = text === '' ? [] : text.split(',').map((item) => item.trim())
+      const items =
+        text === ''
+          ? []
+          : declared.isWhole === true
+            ? [text]
+            : text.split(',').map((item) => item.trim())
       return [...((earlier as string[] | undefined) ?? []), ...items]
     }
     case 'map': {
@@ -184,26 +205,32 @@ function parseJson(name: string, declared: Flag, value: unknown): unknown {
   return value
 }
 
-function unknownFlag(name: string, names: readonly string[]): FlagError {
-  const nearest = nearestName(name, names)
+function declaredFlag(declarations: FlagDeclarations, name: string): Flag {
+  const declared = Object.hasOwn(declarations, name) ? declarations[name] : undefined
+  if (declared !== undefined) return declared
+  const nearest = nearestName(name, Object.keys(declarations))
   const hint = nearest === undefined ? '' : `; did you mean --${nearest}?`
-  return new FlagError(`unknown flag --${name}${hint}`)
+  throw new FlagError(`unknown flag --${name}${hint}`)
 }
 
 function readConfig<D extends FlagDeclarations>(path: string, declarations: D): object {
-  let parsed: unknown
+  let text: string
   try {
-    parsed = JSON.parse(readFileSync(path, 'utf8'))
+    text = readFileSync(path, 'utf8')
   } catch (error) {
     throw new FlagError(`cannot read --config ${path}: ${(error as Error).message}`, error)
+  }
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch (error) {
+    throw new FlagError(`cannot read --config ${path}: ${parseFailure(error)}`)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new FlagError(`--config ${path} must hold a JSON object of flag values`)
   const values: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(parsed)) {
-    const declared = declarations[name]
-    if (declared === undefined) throw unknownFlag(name, Object.keys(declarations))
-    values[name] = parseJson(name, declared, value)
+    values[name] = parseJson(name, declaredFlag(declarations, name), value)
   }
   return values
 }
@@ -216,8 +243,7 @@ function readArguments<D extends FlagDeclarations>(args: readonly string[], decl
     const match = /^--?([a-zA-Z][^=]*)(?:=([\s\S]*))?$/.exec(arg)
     if (match === null) throw new FlagError(`unexpected argument "${arg}"`)
     const name = (match[1] ?? '').replaceAll('_', '-')
-    const declared = declarations[name]
-    if (declared === undefined) throw unknownFlag(name, Object.keys(declarations))
+    const declared = declaredFlag(declarations, name)
     let text = match[2]
     if (text === undefined) {
       if (declared.type === 'bool') text = 'true'
@@ -234,18 +260,27 @@ function readArguments<D extends FlagDeclarations>(args: readonly string[], decl
 
 /**
  * Reads a command line (without the program's name). A flag given there wins over the `config` file named by `--config`
- * (when that flag is declared), which wins over the default. Throws FlagError.
+ * (when that flag is declared), which wins over the default. `warn` is told of each deprecated flag that was given, once.
+ * Throws FlagError.
  */
 export function parseFlags<D extends FlagDeclarations>(
   declarations: D,
   args: readonly string[],
+  warn?: (text: string) => void,
 ): FlagValues<D> {
   const defaults = Object.fromEntries(
     Object.entries(declarations).map(([name, declared]) => [name, declared.default as unknown]),
   )
   const given = readArguments(args, declarations)
   const file = typeof given['config'] === 'string' ? readConfig(given['config'], declarations) : {}
-  return { ...defaults, ...file, ...given } as FlagValues<D>
+  const set = { ...file, ...given }
+  for (const [name, value] of Object.entries(set)) {
+    const declared = declarations[name]
+    if (declared !== undefined) checkLeast(name, declared, value)
+    const deprecated = declared?.deprecated
+    if (deprecated !== undefined) warn?.(`Flag --${name} has been deprecated, ${deprecated}`)
+  }
+  return { ...defaults, ...set } as FlagValues<D>
 }
 
 function formatDefault(declared: Flag): string {
@@ -265,7 +300,9 @@ export function describeFlags(declarations: FlagDeclarations): string {
     .map(([name, declared]) => {
       const kind =
         declared.type === 'bool' ? '' : ` ${declared.choices?.join('|') ?? declared.type}`
-      return `  --${name}${kind}\n      ${declared.description}${formatDefault(declared)}\n`
+      const { deprecated } = declared
+      const note = deprecated === undefined ? '' : ` (DEPRECATED: ${deprecated})`
+      return `  --${name}${kind}\n      ${declared.description}${formatDefault(declared)}${note}\n`
     })
     .join('')
 }

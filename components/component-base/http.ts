@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly url: string
   /** `host` is set for HTTP/2 too; pseudo headers (`:path` and the like) may be present and should be ignored. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Each value of a header as it was sent, in order: in `headers` repeats are one text that a comma inside a value looks like. */
+  values(name: string): readonly string[]
   readonly remoteAddress: string
   /** The verified or unverified peer certificate in DER, when the client sent one. */
   readonly peer: PeerCertificate | undefined
@@ -23,10 +25,41 @@ export interface HttpRequest {
   readonly signal: AbortSignal
 }
 
+/** A header's value with its bytes read as UTF-8; Node reads them as Latin-1. */
+export function headerText(value: string): string {
+  // oxlint-disable-next-line no-control-regex -- all of ASCII
+  return /^[\u0000-\u007f]*$/.test(value) ? value : Buffer.from(value, 'latin1').toString('utf8')
+}
+
+/**
+ * What headers with this prefix say, by the rest of their names: percent-decoded, where that leaves text. The prefix in lower
+ * case.
+ */
+export function prefixedHeaders(
+  request: Pick<HttpRequest, 'headers' | 'values'>,
+  prefix: string,
+): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  for (const name of Object.keys(request.headers)) {
+    if (!name.startsWith(prefix)) continue
+    let key = name.slice(prefix.length)
+    try {
+      key = decodeURIComponent(key)
+    } catch {
+      // Upstream takes a key that is not percent-encoded as it stands.
+    }
+    found.set(key, [...(found.get(key) ?? []), ...request.values(name)])
+  }
+  return found
+}
+
 /** Where a streamed answer goes. */
 export interface ResponseSink {
-  /** False when the peer is slow: wait for `drained()` before writing much more. */
-  write(chunk: Buffer): boolean
+  /**
+   * False when the peer is slow: wait for `drained()` before writing much more. `onSent` is called later, when the chunk has been
+   * sent, or has failed to be, and may be written to again; a sink that keeps chunks or sends messages never calls it.
+   */
+  write(chunk: Buffer, onSent?: () => void): boolean
   /** Resolves when the peer has caught up; rejects when it has gone. */
   drained(): Promise<void>
   /** Bytes accepted but not yet taken by the peer. */

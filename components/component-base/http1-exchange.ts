@@ -1,11 +1,11 @@
 /** One HTTP/1.1 request and its answer, in the same shape as those of HTTP/2. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { readBody } from './http-body.ts'
-import { RequestAbortedError } from './http.ts'
+import { headerText, RequestAbortedError } from './http.ts'
 import type { Answer, HttpRequest, PeerCertificate, ResponseSink } from './http.ts'
 import { drainOf } from './http2-exchange.ts'
+import { STATUS_CODES } from './node-http.ts'
 import type { Connection } from './http2-exchange.ts'
 
 export class Http1Request implements HttpRequest {
@@ -39,6 +39,10 @@ export class Http1Request implements HttpRequest {
     return this.#abort.signal
   }
 
+  values(name: string): readonly string[] {
+    return this.#message.headersDistinct[name]?.map(headerText) ?? []
+  }
+
   body(maxBytes: number): Promise<Buffer> {
     const message = this.#message
     return readBody(message, {
@@ -58,7 +62,8 @@ export class Http1Request implements HttpRequest {
 
 function sinkOf(response: ServerResponse, request: HttpRequest): ResponseSink {
   return {
-    write: (chunk) => !response.destroyed && !response.writableEnded && response.write(chunk),
+    write: (chunk, onSent) =>
+      !response.destroyed && !response.writableEnded && response.write(chunk, onSent),
     drained: () => drainOf(response),
     get buffered() {
       return response.writableLength
@@ -101,4 +106,31 @@ export function refuseUpgrade(socket: Duplex, answer: Answer): void {
   const reason = STATUS_CODES[answer.status] ?? ''
   socket.write(`HTTP/1.1 ${answer.status} ${reason}\r\n${lines.join('')}\r\n`)
   socket.end(body)
+}
+
+const faultStatus: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
+/** What a client still sends after its answer is read and dropped for this long; then it is cut off. */
+const lingerMs = 1000
+
+/**
+ * Answers what could not be read as a request, and ends the connection once the client has had the chance to read that: an end
+ * that leaves bytes unread would overtake the answer.
+ */
+export function answerUnreadable(socket: Duplex, { code = '' }: NodeJS.ErrnoException): void {
+  if (!socket.writable || code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const status = faultStatus[code] ?? 400
+  const phrase = `${status} ${STATUS_CODES[status]}`
+  socket.end(
+    `HTTP/1.1 ${phrase}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${phrase}`,
+  )
+  const cutOff = setTimeout(() => socket.destroy(), lingerMs)
+  socket.on('close', () => clearTimeout(cutOff))
 }

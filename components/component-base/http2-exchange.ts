@@ -2,7 +2,7 @@
 import { constants } from 'node:http2'
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2'
 import { readBody } from './http-body.ts'
-import { RequestAbortedError } from './http.ts'
+import { headerText, RequestAbortedError } from './http.ts'
 import type { Answer, HttpRequest, PeerCertificate, ResponseSink } from './http.ts'
 
 /** What the requests of one connection share. */
@@ -18,18 +18,26 @@ export class Http2Request implements HttpRequest {
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly #stream: ServerHttp2Stream
+  readonly #rawHeaders: readonly string[]
   readonly #connection: Connection
   #abort: AbortController | undefined
   #gone = false
   /** Set when the whole answer was handed to the stream; the stream's own state cannot tell an end from a reset. */
   isAnswered = false
 
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, connection: Connection) {
+  /** `rawHeaders` are names and values by turns. */
+  constructor(
+    stream: ServerHttp2Stream,
+    sent: { readonly headers: IncomingHttpHeaders; readonly rawHeaders: readonly string[] },
+    connection: Connection,
+  ) {
+    const { headers, rawHeaders } = sent
     this.method = headers[':method'] ?? 'GET'
     this.url = headers[':path'] ?? '/'
     headers.host ??= headers[':authority']
     this.headers = headers
     this.#stream = stream
+    this.#rawHeaders = rawHeaders
     this.#connection = connection
   }
 
@@ -46,6 +54,15 @@ export class Http2Request implements HttpRequest {
     this.#abort ??= new AbortController()
     if (this.#gone) this.#abort.abort(new RequestAbortedError('the client went away'))
     return this.#abort.signal
+  }
+
+  values(name: string): readonly string[] {
+    const raw = this.#rawHeaders
+    const found: string[] = []
+    for (let at = 0; at + 1 < raw.length; at += 2) {
+      if (raw[at] === name) found.push(headerText(raw[at + 1] ?? ''))
+    }
+    return found
   }
 
   body(maxBytes: number): Promise<Buffer> {
@@ -101,7 +118,8 @@ export function drainOf(
 
 function sinkOf(stream: ServerHttp2Stream, request: HttpRequest): ResponseSink {
   return {
-    write: (chunk) => !stream.destroyed && !stream.writableEnded && stream.write(chunk),
+    write: (chunk, onSent) =>
+      !stream.destroyed && !stream.writableEnded && stream.write(chunk, onSent),
     drained: () => drainOf(stream),
     get buffered() {
       return stream.writableLength

@@ -2,7 +2,6 @@
  * The TLS listener of every serving process: HTTP/2 and, chosen by ALPN, HTTP/1.1, both handed to one handler. Client
  * certificates are asked for and passed on unverified; whoever authenticates must verify them.
  */
-import { createServer as createHttp1Server } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { constants, performServerHandshake } from 'node:http2'
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2'
@@ -12,10 +11,11 @@ import { createServer as createTlsServer } from 'node:tls'
 import type { TLSSocket } from 'node:tls'
 import type { Answer, HttpRequest, PeerCertificate } from './http.ts'
 import { RequestAbortedError } from './http.ts'
-import { Http1Request, sendHttp1 } from './http1-exchange.ts'
+import { answerUnreadable, Http1Request, sendHttp1 } from './http1-exchange.ts'
 import { Http2Request, sendHttp2 } from './http2-exchange.ts'
 import type { Connection } from './http2-exchange.ts'
 import type { Log } from './log.ts'
+import { createServer as createHttp1Server } from './node-http.ts'
 import { createPeerReader } from './peer-certificate.ts'
 
 /** PEM texts. `cert` starts with the server's own certificate. */
@@ -61,6 +61,8 @@ export interface HttpsServerOptions {
       readonly head: Buffer
     },
   ) => void
+  /** Which of those requests are handed to `upgrade`; the others are plain ones. Default: all. */
+  readonly mayUpgrade?: (incoming: IncomingMessage) => boolean
   readonly limits?: Partial<HttpsServerLimits>
   readonly log: Log
 }
@@ -73,8 +75,11 @@ export interface HttpsServer {
    * (at most `drainMs`) and cuts off the rest. Rejects with a clear message when it cannot listen.
    */
   run(signal: AbortSignal): Promise<void>
-  /** New connections get this certificate from now on; open ones keep theirs. */
-  setCertificate(certificate: ServerCertificate): void
+  /**
+   * New connections get this certificate, and are named these authorities when given, from now on; open ones keep theirs. Throws
+   * when they cannot be used; then nothing changes.
+   */
+  setCertificate(certificate: ServerCertificate & Pick<HttpsServerOptions['tls'], 'clientCa'>): void
   /** Open connections. */
   readonly connections: number
 }
@@ -106,10 +111,26 @@ function connectionOf(
   }
 }
 
+type StreamArguments = [
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: string[],
+]
+
 const internalFault: Answer = {
   status: 500,
   headers: { 'content-type': 'text/plain; charset=utf-8' },
   body: Buffer.from('Internal Server Error\n'),
+}
+
+/** To a client that speaks HTTP without TLS, as upstream's listener answers it (Go: net/http Server.serve). */
+const plainHttp =
+  'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n'
+
+/** The peer of a connection; unique among open ones. */
+function nameOf(socket: Socket): string {
+  return `${socket.remoteAddress ?? ''} ${socket.remotePort ?? ''}`
 }
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
@@ -124,10 +145,14 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
 
 /** A listener that does nothing until `run`. */
 export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
-  const { host, port, tls, handler, upgrade, log } = options
+  const { host, port, tls, handler, upgrade, mayUpgrade = () => true, log } = options
   const limits = { ...defaultLimits, ...options.limits }
   const sockets = new Set<Socket>()
+  /** Connections whose TLS handshake has not ended, by the name of their peer: TLS sockets do not say which one they are on. */
+  const handshaking = new Map<string, Socket>()
   const connectionKey = new WeakMap<object, Connection>()
+  /** HTTP/1.1 connections, and whether each has a request being answered. */
+  const isAnswering = new Map<Duplex, boolean>()
   /** HTTP/2 sessions with what the sweep needs to know of them. */
   const sessions = new Map<
     ServerHttp2Session,
@@ -169,8 +194,8 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
     })
     session.on('error', (error) => log.debug('connection failed', { error }))
     session.on('close', () => sessions.delete(session))
-    session.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-      const request = new Http2Request(stream, headers, connection)
+    session.on('stream', (...[stream, headers, , rawHeaders]: StreamArguments) => {
+      const request = new Http2Request(stream, { headers, rawHeaders }, connection)
       state.open += 1
       // Without a listener a reset stream would end the process; what it means is told by 'close'.
       stream.on('error', () => {})
@@ -196,17 +221,19 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       requestTimeout: limits.headersTimeoutMs + limits.bodyTimeoutMs,
       keepAliveTimeout: limits.idleTimeoutMs,
       connectionsCheckingInterval: Math.ceil(limits.headersTimeoutMs / 4),
-      shouldUpgradeCallback: () => upgrade !== undefined,
+      shouldUpgradeCallback: (incoming) => upgrade !== undefined && mayUpgrade(incoming),
     },
     (message, response) => {
       const connection = connectionKey.get(message.socket)
       if (connection === undefined) return
       const request = new Http1Request(message, connection)
+      isAnswering.set(message.socket, true)
       if (isDraining) response.shouldKeepAlive = false
       response.on('error', () => {
         // A peer that has gone is told by 'close'.
       })
       response.on('close', () => {
+        if (isAnswering.has(message.socket)) isAnswering.set(message.socket, false)
         if (!response.writableFinished) request.closed()
       })
       answerTo(request)
@@ -217,6 +244,14 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
         })
     },
   )
+  const unreadable = new WeakSet<Duplex>()
+  http1.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // Whatever follows cannot be read either.
+    if (unreadable.has(socket)) return
+    unreadable.add(socket)
+    if (isAnswering.get(socket) === true) socket.destroy()
+    else answerUnreadable(socket, error)
+  })
   http1.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = connectionKey.get(socket)
     if (connection === undefined || upgrade === undefined) {
@@ -224,6 +259,7 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       return
     }
     const request = new Http1Request(incoming, connection)
+    isAnswering.set(socket, true)
     socket.on('error', () => {
       // Told by 'close'.
     })
@@ -243,14 +279,22 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
     noDelay: true,
   })
   listener.on('connection', (socket: Socket) => {
+    const name = nameOf(socket)
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    handshaking.set(name, socket)
+    socket.on('close', () => {
+      sockets.delete(socket)
+      if (handshaking.get(name) === socket) handshaking.delete(name)
+    })
+    if (isDraining) socket.destroy()
   })
-  listener.on('tlsClientError', (error, socket) => {
+  listener.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
     log.debug('TLS handshake failed', { error })
+    if (error.code === 'ERR_SSL_HTTP_REQUEST') handshaking.get(nameOf(socket))?.write(plainHttp)
     socket.destroy()
   })
   listener.on('secureConnection', (socket: TLSSocket) => {
+    handshaking.delete(nameOf(socket))
     socket.on('error', () => {
       // Told by 'close'.
     })
@@ -259,6 +303,8 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       return
     }
     connectionKey.set(socket, connectionOf(socket, limits.bodyTimeoutMs, readPeer))
+    isAnswering.set(socket, false)
+    socket.on('close', () => isAnswering.delete(socket))
     http1.emit('connection', socket)
   })
 
@@ -276,8 +322,10 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
     const closed = new Promise<void>((resolve) => {
       listener.close(() => resolve())
     })
+    // Who has not asked for anything yet, be it slowly, waits for nothing.
+    for (const socket of handshaking.values()) socket.destroy()
     for (const session of sessions.keys()) session.close()
-    http1.closeIdleConnections()
+    for (const [socket, isBusy] of isAnswering) if (!isBusy) socket.destroy()
     const cutOff = setTimeout(() => {
       for (const session of sessions.keys()) session.destroy()
       for (const socket of sockets) socket.destroy()
@@ -324,11 +372,12 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       clearInterval(sweeper)
       await drain()
     },
-    setCertificate: (certificate) => {
+    setCertificate: ({ cert, key, clientCa = tls.clientCa }) => {
       listener.setSecureContext({
         ...tls,
-        ...certificate,
-        ca: tls.clientCa ?? [],
+        cert,
+        key,
+        ca: clientCa ?? [],
         minVersion: tls.minVersion ?? 'TLSv1.2',
       })
     },

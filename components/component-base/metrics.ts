@@ -54,6 +54,8 @@ export interface Metrics {
   text(): string
   /** What is declared, shown or not: for checks of names and stability levels. */
   readonly declared: readonly MetricOptions[]
+  /** What is shown of it in this release. */
+  readonly shown: readonly MetricOptions[]
 }
 
 /** The content type of `text()`. */
@@ -261,11 +263,47 @@ export function createMetrics(options: { release: string; showHidden?: boolean }
     get declared() {
       return [...entries.values()].map((entry) => entry.options)
     },
+    get shown() {
+      return [...entries.values()].map((entry) => entry.options).filter(isShown)
+    },
   }
 }
 
-/** What every process shows of itself: start, CPU, memory. */
+/** How many metrics there are, by level, and how many are hidden (upstream: component-base/metrics/registry.go). */
+function declareMetricsOfMetrics(metrics: Metrics): void {
+  metrics.observed(
+    {
+      kind: 'counter',
+      name: 'registered_metrics_total',
+      help: 'Metrics that are shown, by stability level and release of their deprecation.',
+      stability: 'BETA',
+      labels: ['stability_level', 'deprecated_version'],
+    },
+    () => {
+      const counts = new Map<string, { labels: string[]; value: number }>()
+      for (const { stability = 'ALPHA', deprecatedFrom = '' } of metrics.shown) {
+        const key = `${stability} ${deprecatedFrom}`
+        const count = counts.get(key) ?? { labels: [stability, deprecatedFrom], value: 0 }
+        count.value += 1
+        counts.set(key, count)
+      }
+      return counts.values()
+    },
+  )
+  metrics.observed(
+    {
+      kind: 'counter',
+      name: 'hidden_metrics_total',
+      help: 'Metrics that are hidden because of their deprecation.',
+      stability: 'BETA',
+    },
+    () => [{ value: metrics.declared.length - metrics.shown.length }],
+  )
+}
+
+/** What every process shows of itself: start, CPU, memory, and of its metrics. */
 export function declareProcessMetrics(metrics: Metrics): void {
+  declareMetricsOfMetrics(metrics)
   const startedAt = Date.now() / 1000 - process.uptime()
   const observe = (kind: 'counter' | 'gauge', name: string, help: string, read: () => number) =>
     metrics.observed({ kind, name, help }, () => [{ value: read() }])

@@ -29,7 +29,7 @@ export const clusterRoleAggregation: ControllerEntry = {
   name: manager,
   aliases: ['clusterrole-aggregation'],
   defaultOn: true,
-  start: async ({ client, informers, resources, clock, log }, signal) => {
+  start: async ({ client, informers, resources, clock, log, queues }, signal) => {
     const roles = client.resource<ClusterRole>(resources.clusterRoles)
     const informer = informers.informer<ClusterRole>(resources.clusterRoles)
     const aggregating = (): string[] =>
@@ -39,6 +39,7 @@ export const clusterRoleAggregation: ControllerEntry = {
         .map(({ metadata }) => metadata.name ?? '')
     await runController(
       {
+        queues,
         name: manager,
         // Any role may be part of any that aggregates.
         informers: [source(informer, aggregating)],

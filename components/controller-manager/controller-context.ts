@@ -4,6 +4,7 @@ import type { Resources } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import type { EventRecorder } from '../client/event-recorder.ts'
 import type { InformerFactory } from '../client/informer.ts'
+import type { WorkQueues } from '../client/work-queue.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ControllerManagerOptions } from './options.ts'
@@ -20,6 +21,8 @@ export interface ControllerContext {
   /** Bound to the controller's name. */
   readonly log: Log
   readonly recorder: EventRecorder
+  /** Queues whose metrics the process shows. */
+  readonly queues: WorkQueues
   readonly options: ControllerManagerOptions
 }
 

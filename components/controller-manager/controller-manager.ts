@@ -6,6 +6,7 @@ import { createEventRecorder } from '../client/event-recorder.ts'
 import { createInformerFactory } from '../client/informer.ts'
 import { runLeaderElection } from '../client/leader-elector.ts'
 import type { Clock } from '../component-base/clock.ts'
+import type { WorkQueues } from '../client/work-queue.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ControllerContext, ControllerEntry } from './controller-context.ts'
 import type { ControllerManagerOptions } from './options.ts'
@@ -20,6 +21,7 @@ export interface ControllerManagerDeps {
   readonly options: ControllerManagerOptions
   readonly clock: Clock
   readonly log: Log
+  readonly queues: WorkQueues
   /** Told when this process begins and ceases to lead. */
   readonly onLeading?: (isLeading: boolean) => void
 }
@@ -47,7 +49,17 @@ export async function runControllers(
       log: bound,
     })
     parts.push(recorder.run(whole))
-    return { client: own, informers, dialect, resources, clock, log: bound, recorder, options }
+    return {
+      client: own,
+      informers,
+      dialect,
+      resources,
+      clock,
+      log: bound,
+      recorder,
+      queues: deps.queues,
+      options,
+    }
   }
   for (const entry of entries) {
     parts.push(entry.start(contextFor(entry), whole))

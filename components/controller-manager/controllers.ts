@@ -7,6 +7,7 @@ import { csrSigning } from './certificates/csr-signing.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { deploymentController } from './deployment/deployment.ts'
+import { disruptionController } from './disruption/disruption.ts'
 import { endpointSliceController } from './endpoints/endpoint-slices.ts'
 import { endpointsController } from './endpoints/endpoints.ts'
 import { endpointSliceMirroringController } from './endpoints/slice-mirroring.ts'
@@ -35,6 +36,7 @@ export const controllers: readonly ControllerEntry[] = [
   replicaSetController,
   replicationController,
   deploymentController,
+  disruptionController,
   endpointSliceController,
   endpointsController,
   endpointSliceMirroringController,

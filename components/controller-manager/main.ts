@@ -1,10 +1,13 @@
 /** The controller manager's process: flags, identities, listener, leadership, controllers. */
 import { dialectNamed, dialects } from '../api/dialect.ts'
+import { servedRelease } from '../api/lifecycle.ts'
 import { createClient } from '../client/client.ts'
 import { createDelegatedAuth } from '../client/delegated-auth.ts'
 import { createHealthListener } from '../client/health-listener.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { createRestClient } from '../client/rest-client.ts'
+import { createQueueObservers } from '../client/work-queue-metrics.ts'
+import { createWorkQueue } from '../client/work-queue.ts'
 import type { Client } from '../client/client.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
@@ -21,7 +24,6 @@ import { createServiceAccountClients } from './service-account-clients.ts'
 
 type Context = ComponentContext<typeof controllerManagerFlags>
 
-const release = '1.32'
 const userAgent = 'kube-controller-manager'
 
 async function connect({ options, clock, log }: Context) {
@@ -53,6 +55,7 @@ async function openListener({ options, clock, log }: Context, client: Client, me
       auth,
       notReady: () => undefined,
       metrics: () => metrics.text(),
+      log,
     }),
     log,
   })
@@ -63,7 +66,7 @@ async function openListener({ options, clock, log }: Context, client: Client, me
 async function run(context: Context): Promise<void> {
   const { options, signal, clock, log } = context
   const showHidden = options['show-hidden-metrics-for-version']
-  const fault = showHiddenFault(showHidden, release)
+  const fault = showHiddenFault(showHidden, servedRelease)
   if (fault !== undefined) throw new FlagError(fault)
   let entries
   try {
@@ -72,8 +75,9 @@ async function run(context: Context): Promise<void> {
     throw new FlagError((error as Error).message, error)
   }
   const { client, clientOf, bare } = await connect(context)
-  const metrics = createMetrics({ release, showHidden: showHidden !== '' })
+  const metrics = createMetrics({ release: servedRelease, showHidden: showHidden !== '' })
   declareProcessMetrics(metrics)
+  const observerOf = createQueueObservers(metrics, clock)
   const isLeading = metrics
     .gauge({
       name: 'leader_election_master_status',
@@ -93,6 +97,7 @@ async function run(context: Context): Promise<void> {
     options,
     clock,
     log,
+    queues: (name: string) => createWorkQueue({ clock, observer: observerOf(name) }),
     onLeading: (leads: boolean) => isLeading.set(leads ? 1 : 0),
   }
   const parts = [runControllerManager(deps, whole)]

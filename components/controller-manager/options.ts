@@ -103,6 +103,10 @@ const workloadFlags = defineFlags({
   'concurrent-ttl-after-finished-syncs': flag.int('Finished jobs worked on at once.', 5),
   'concurrent-horizontal-pod-autoscaler-syncs': flag.int('Autoscalers worked on at once.', 5),
   'concurrent-serviceaccount-token-syncs': flag.int('Token Secrets worked on at once.', 5),
+  'garbage-collector-discovery-period': flag.duration(
+    'How often new and vanished resources are looked for.',
+    30_000,
+  ),
   'namespace-sync-period': flag.duration('Upper bound between looks at a namespace.', 300_000),
   'resource-quota-sync-period': flag.duration('Time between recounts of quotas.', 300_000),
   'horizontal-pod-autoscaler-sync-period': flag.duration('Time between scaling decisions.', 15_000),

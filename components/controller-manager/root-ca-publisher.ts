@@ -38,7 +38,7 @@ export const rootCaPublisher: ControllerEntry = {
   name: 'root-ca-certificate-publisher-controller',
   aliases: ['root-ca-cert-publisher'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log, options }, signal) => {
+  start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
     const configMaps = client.resource<ConfigMap>(resources.configMaps)
     const namespaces = informers.informer<Namespace>(resources.namespaces)
     const published = informers.informer<ConfigMap>(resources.configMaps, {
@@ -54,6 +54,7 @@ export const rootCaPublisher: ControllerEntry = {
     })
     await runController(
       {
+        queues,
         name: 'root-ca-certificate-publisher-controller',
         informers: [
           source(namespaces),

@@ -11,6 +11,8 @@ export interface DecodeContext {
   saved: string | undefined
   /** Paths of unknown fields; undefined when nobody asks. */
   readonly unknown: Set<string> | undefined
+  /** Parts of the value may become parts of the result. */
+  readonly mayReuse: boolean
   /** Field names, list indices, and map keys behind a NUL, down to the value at hand. */
   readonly path: (string | number)[]
   /** How much of `path` counts. */

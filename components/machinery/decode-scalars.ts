@@ -61,7 +61,7 @@ export function readScalar(schema: ScalarSchema): Walk {
     case 'JSON':
     case 'FieldsV1':
     case 'any':
-      return (value) => copyJson(value)
+      return (value, context) => (context.mayReuse ? value : copyJson(value))
   }
 }
 

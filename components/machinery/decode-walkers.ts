@@ -111,7 +111,8 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
   const { path, owner } = context
   const input = value as Record<string, unknown>
   const { depth } = context
-  const object: Record<string, unknown> = {}
+  /** Undefined while the input itself will do: what typed clients send is mostly canonical. */
+  let object: Record<string, unknown> | undefined = context.mayReuse ? undefined : {}
   let slots: unknown[] | undefined
   let last = -1
   let nextFill = 0
@@ -119,15 +120,26 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
   context.depth = depth + 1
   for (const key in input) {
     const field = byName.get(key)
-    if (field === undefined) {
-      if (context.unknown !== undefined) reportUnknown(context, key)
+    const raw = input[key]
+    if (field === undefined || raw === null || raw === undefined) {
+      object ??= copiedBefore(key, input)
+      if (field === undefined && context.unknown !== undefined) reportUnknown(context, key)
       continue
     }
-    const raw = input[key]
-    if (raw === null || raw === undefined) continue
     path[depth] = key
     const result = field.walk(raw, context)
     const { index } = field
+    if (object === undefined) {
+      const fill = fills[nextFill]
+      const isInPlace = index > last && (fill === undefined || fill.index >= index)
+      if (isInPlace && result !== field.skip && result !== undefined) {
+        if (fill?.index === index) nextFill += 1
+        last = index
+        if (result !== raw) input[key] = result
+        continue
+      }
+      object = copiedBefore(key, input)
+    }
     if (slots === undefined && index < last) slots = slotsOf(shape, object)
     if (slots === undefined) {
       last = index
@@ -142,9 +154,20 @@ function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unkno
   context.owner = owner
   context.depth = depth
   if (slots !== undefined) return fromSlots(shape, slots)
+  object ??= input
   for (; nextFill < fills.length; nextFill += 1) {
     const fill = fills[nextFill] as CompiledField
     if (object[fill.name] === undefined) object[fill.name] = fill.fill?.()
+  }
+  return object
+}
+
+/** The fields that come before `key`. */
+function copiedBefore(key: string, input: Record<string, unknown>): Record<string, unknown> {
+  const object: Record<string, unknown> = {}
+  for (const name in input) {
+    if (name === key) break
+    object[name] = input[name]
   }
   return object
 }
@@ -178,12 +201,13 @@ function compileList(schema: ListSchema): Walk {
     }
     if (value.length === 0) return undefined
     const { path, depth } = context
-    const list: unknown[] = []
+    const list: unknown[] = context.mayReuse ? value : []
     context.depth = depth + 1
     for (let index = 0; index < value.length; index += 1) {
       const item: unknown = value[index]
       path[depth] = index
-      list.push(item === null || item === undefined ? zeroOf(items) : (walk(item, context) ?? null))
+      list[index] =
+        item === null || item === undefined ? zeroOf(items) : (walk(item, context) ?? null)
     }
     context.depth = depth
     return list
@@ -202,15 +226,16 @@ function compileMap(schema: MapSchema): Walk {
     const input = value as Record<string, unknown>
     const keys = Object.keys(input)
     if (keys.length === 0) return undefined
-    if (!isSorted(keys)) keys.sort(byBytes)
-    const map: Record<string, unknown> = {}
+    const isInPlace = isSorted(keys) && context.mayReuse
+    if (!isInPlace) keys.sort(byBytes)
+    const map: Record<string, unknown> = isInPlace ? input : {}
     context.depth = depth + 1
     for (const key of keys) {
       const item = input[key]
       path[depth] = `\0${key}`
       const result =
         item === null || item === undefined ? zeroOf(values) : (walk(item, context) ?? null)
-      setOwn(map, key, result)
+      if (result !== item || !isInPlace) setOwn(map, key, result)
     }
     context.depth = depth
     return map

@@ -15,7 +15,7 @@ export interface DecodeProblems {
 }
 
 export interface Decoded<T> {
-  /** Fresh and mutable; shares nothing with the value. Not to be used when there is a fatal problem. */
+  /** Fresh and mutable; shares nothing with the value unless that may be reused. Not to be used when there is a fatal problem. */
   readonly object: T
   readonly problems: DecodeProblems
 }
@@ -23,6 +23,8 @@ export interface Decoded<T> {
 export interface DecodeOptions {
   /** `report` (the default) collects unknown fields, for fieldValidation Warn and Strict; `ignore` only drops them. */
   readonly mode?: 'ignore' | 'report'
+  /** The value is given away: what is canonical in it becomes part of the object. It must have come from a JSON parser. */
+  readonly mayReuse?: boolean
 }
 
 /**
@@ -38,6 +40,7 @@ export function decode<T = KubeObject>(
     hard: undefined,
     saved: undefined,
     unknown: options.mode === 'ignore' ? undefined : new Set(),
+    mayReuse: options.mayReuse === true,
     path: [],
     depth: 0,
     owner: undefined,

@@ -11,9 +11,14 @@ export class FieldPath {
   /** Shared by all paths made from the same root, in the order of the findings. */
   readonly errors: FieldError[]
   readonly #parent: FieldPath | undefined
-  readonly #segment: string
+  /** A name, a position, or a key in brackets. */
+  readonly #segment: string | number
 
-  private constructor(errors: FieldError[], parent: FieldPath | undefined, segment: string) {
+  private constructor(
+    errors: FieldError[],
+    parent: FieldPath | undefined,
+    segment: string | number,
+  ) {
     this.errors = errors
     this.#parent = parent
     this.#segment = segment
@@ -29,7 +34,7 @@ export class FieldPath {
   }
 
   index(position: number): FieldPath {
-    return new FieldPath(this.errors, this, `[${position}]`)
+    return new FieldPath(this.errors, this, position)
   }
 
   key(name: string): FieldPath {
@@ -38,9 +43,8 @@ export class FieldPath {
 
   toString(): string {
     const before = this.#parent?.toString() ?? ''
-    return before === '' || this.#segment.startsWith('[')
-      ? before + this.#segment
-      : `${before}.${this.#segment}`
+    const segment = typeof this.#segment === 'number' ? `[${this.#segment}]` : this.#segment
+    return before === '' || segment.startsWith('[') ? before + segment : `${before}.${segment}`
   }
 
   required(detail = ''): void {

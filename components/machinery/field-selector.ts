@@ -31,17 +31,17 @@ export function parseFieldSelector(text: string): FieldSelector {
 /** Checks that the resource can be selected by every field named; returns the selector in the fields' current names. */
 export function checkFieldSelector(
   selector: FieldSelector,
-  resource: Pick<Resource, 'selectableFields' | 'namespaced' | 'kind'>,
+  resource: Pick<Resource, 'selectableFields' | 'namespaced' | 'kind' | 'custom'>,
 ): FieldSelector {
   return selector.map((requirement) => {
     const field =
-      resource.kind === 'Pod' && requirement.field === 'spec.host'
+      resource.kind === 'Pod' && resource.custom === undefined && requirement.field === 'spec.host'
         ? 'spec.nodeName'
         : requirement.field
     if (field === 'metadata.name' || resource.selectableFields.includes(field)) {
       return { ...requirement, field }
     }
-    if (resource.selectableFields.length === 0) {
+    if (resource.selectableFields.length === 0 && resource.custom === undefined) {
       if (field === 'metadata.namespace') return requirement
       throw badRequest(
         `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,

@@ -121,9 +121,11 @@ export function isDualStack(texts: readonly string[]): boolean {
   return families.has('IPv4') && families.has('IPv6')
 }
 
+const loopback = ['127.0.0.0/8', '::1/128']
+
 const specialRanges: readonly { readonly ranges: readonly string[]; readonly message: string }[] = [
   {
-    ranges: ['127.0.0.0/8', '::1/128'],
+    ranges: loopback,
     message: 'may not be in the loopback range (127.0.0.0/8, ::1/128)',
   },
   {
@@ -136,6 +138,19 @@ const specialRanges: readonly { readonly ranges: readonly string[]; readonly mes
   },
 ]
 
+function isWithin(address: IpAddress, ranges: readonly string[]): boolean {
+  return ranges.some((range) => {
+    const parsed = parseIpRange(range)
+    return parsed !== undefined && rangeContains(parsed, address)
+  })
+}
+
+/** Whether the text is an address by which a machine means itself. */
+export function isLoopback(text: string): boolean {
+  const address = parseIpAddress(text)
+  return address !== undefined && isWithin(address, loopback)
+}
+
 /** Addresses that no endpoint outside a node can have: unspecified, loopback, link-local. */
 export function validateNonSpecialIp(text: string, at: FieldPath): void {
   const address = parseIpAddress(text)
@@ -145,10 +160,6 @@ export function validateNonSpecialIp(text: string, at: FieldPath): void {
   }
   if (address.value === 0n) at.invalid(text, `may not be unspecified (${text})`)
   for (const { ranges, message } of specialRanges) {
-    const hit = ranges.some((range) => {
-      const parsed = parseIpRange(range)
-      return parsed !== undefined && rangeContains(parsed, address)
-    })
-    if (hit) at.invalid(text, message)
+    if (isWithin(address, ranges)) at.invalid(text, message)
   }
 }

@@ -10,6 +10,14 @@ export function copyJson<T>(value: T, depth = 10_000): T {
   return copy as T
 }
 
+/** The object's own property of that name: a client's name may be one that every object inherits. */
+export function getOwn<T>(
+  from: Readonly<Record<string, T>> | undefined,
+  key: string,
+): T | undefined {
+  return from !== undefined && Object.hasOwn(from, key) ? from[key] : undefined
+}
+
 /** Sets an own property, also for the one key that plain assignment would take for the prototype. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') target[key] = value
@@ -20,4 +28,26 @@ export function setOwn(target: Record<string, unknown>, key: string, value: unkn
       enumerable: true,
       configurable: true,
     })
+}
+
+/** The value with every lone surrogate replaced, as Go reads it: such text has no UTF-8 form. Only what is wrong is copied. */
+export function wellFormedJson(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) value[index] = wellFormedJson(item)
+    return value
+  }
+  const entries = Object.entries(value)
+  if (entries.every(([key]) => key.isWellFormed())) {
+    for (const [key, child] of entries) {
+      if (typeof child === 'string' || typeof child === 'object') {
+        setOwn(value as Record<string, unknown>, key, wellFormedJson(child))
+      }
+    }
+    return value
+  }
+  return Object.fromEntries(
+    entries.map(([key, child]) => [key.toWellFormed(), wellFormedJson(child)]),
+  )
 }

@@ -1,4 +1,4 @@
-/** What is wrong with JSON text, in the words of Go's encoding/json, which clients of the API know; and how deep it nests. */
+/** What is wrong with JSON text, in the words of Go's encoding/json, which clients of the API know. */
 
 const space = new Set([' ', '\t', '\n', '\r'])
 const literals = ['true', 'false', 'null'] as const
@@ -150,26 +150,4 @@ export function jsonFault(text: string): string {
     if (!(error instanceof Fault)) throw error
     return error.message
   }
-}
-
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
-const brackets = { openList: 0x5b, closeList: 0x5d, openObject: 0x7b, closeObject: 0x7d }
-
-/** True when objects and lists in the text are nested in more than `most` others. Looks at the bytes once. */
-export function nestsDeeperThan(text: Buffer, most: number): boolean {
-  if (text.length <= most) return false
-  let depth = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const byte = text[at]
-    if (byte === QUOTE) {
-      for (at += 1; at < text.length && text[at] !== QUOTE; at += 1) {
-        if (text[at] === BACKSLASH) at += 1
-      }
-    } else if (byte === brackets.openList || byte === brackets.openObject) {
-      depth += 1
-      if (depth > most) return true
-    } else if (byte === brackets.closeList || byte === brackets.closeObject) depth -= 1
-  }
-  return false
 }

@@ -81,7 +81,7 @@ function applyOne(
       test(state.root, path, operation['value'] ?? null)
       return
     default:
-      throw new PatchFault(`unknown operation ${String(op)}`)
+      throw new PatchFault(`unknown operation ${typeof op === 'string' ? op : JSON.stringify(op)}`)
   }
 }
 

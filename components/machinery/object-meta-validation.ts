@@ -13,9 +13,11 @@ export interface ObjectMetaRules {
   readonly nameForm?: NameForm
   /** Where the metadata stands; default `metadata`. */
   readonly path?: string
-  /** Finalizers without a domain that are allowed besides upstream's `orphan` and `foregroundDeletion`. */
-  readonly standardFinalizers?: readonly string[]
+  /** Finalizers without a domain that are allowed besides upstream's `orphan` and `foregroundDeletion`; `any`: all. */
+  readonly standardFinalizers?: StandardFinalizers
 }
+
+type StandardFinalizers = readonly string[] | 'any'
 
 const orphanFinalizer = 'orphan'
 const foregroundFinalizer = 'foregroundDeletion'
@@ -98,7 +100,7 @@ function validateOwnerReferences(references: readonly OwnerReference[], at: Fiel
 export function validateFinalizerName(
   name: string,
   at: FieldPath,
-  standardFinalizers: readonly string[],
+  standardFinalizers: StandardFinalizers,
 ): void {
   at.invalidEach(name, qualifiedName(name))
   validateFinalizerDomain(name, at, standardFinalizers)
@@ -107,17 +109,17 @@ export function validateFinalizerName(
 function validateFinalizerDomain(
   name: string,
   at: FieldPath,
-  standardFinalizers: readonly string[],
+  standardFinalizers: StandardFinalizers,
 ): void {
   if (name.includes('/') || name === orphanFinalizer || name === foregroundFinalizer) return
-  if (standardFinalizers.includes(name)) return
+  if (standardFinalizers === 'any' || standardFinalizers.includes(name)) return
   at.invalid(name, 'name is neither a standard finalizer name nor is it fully qualified')
 }
 
 function validateFinalizers(
   finalizers: readonly string[],
   at: FieldPath,
-  standardFinalizers: readonly string[],
+  standardFinalizers: StandardFinalizers,
 ): void {
   for (const name of finalizers) at.invalidEach(name, qualifiedName(name))
   if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {

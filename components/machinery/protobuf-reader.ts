@@ -95,7 +95,13 @@ function eachField(
   }
 }
 
+/** Years that a timestamp's text can have: 0 to 9999. */
+const firstSecond = -62_167_219_200
+const lastSecond = 253_402_300_799
+
 function readTime(bytes: Buffer, kind: 'Time' | 'MicroTime'): string | null {
+  // A time that was never set is an empty message.
+  if (bytes.length === 0) return null
   let seconds = 0
   let nanos = 0
   eachField(bytes, (number, type, cursor) => {
@@ -104,10 +110,10 @@ function readTime(bytes: Buffer, kind: 'Time' | 'MicroTime'): string | null {
     else nanos = cursor.varint()
     return true
   })
-  if (seconds === 0 && nanos === 0) return null
-  const ms = seconds * 1000
-  if (Math.abs(ms) > 8.64e15) throw new ProtobufError('time is out of range')
-  const text = new Date(ms).toISOString().slice(0, 19)
+  if (seconds < firstSecond || seconds > lastSecond || nanos < 0 || nanos >= 1e9) {
+    throw new ProtobufError('time is out of range')
+  }
+  const text = new Date(seconds * 1000).toISOString().slice(0, 19)
   if (kind === 'Time') return `${text}Z`
   return `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`
 }

@@ -1,4 +1,7 @@
 /** Resource: the constant that describes one kind of one served group version, and its URL paths. */
+import type { Decoded } from './decode.ts'
+import type { KubeObject } from './object.ts'
+import type { StructSchema } from './schema.ts'
 
 export type Verb =
   'create' | 'get' | 'list' | 'watch' | 'update' | 'patch' | 'delete' | 'deletecollection'
@@ -19,6 +22,33 @@ export interface Lifecycle {
   readonly deprecated?: string
   readonly removed?: string
   readonly replacement?: string
+}
+
+/** What the version of a kind that was defined in the cluster has, and others have in tables. */
+export interface CustomKind {
+  /** Another one for each state of a definition: what was made by one schema is not what another makes. */
+  readonly id: number
+  /** How server-side apply sees its objects. */
+  readonly schema: StructSchema
+  /** All served versions of the kind, this one included. */
+  readonly versions: () => readonly Resource[]
+  /** As `decode` for others: checks metadata, prunes what the schema does not know, fills in defaults. */
+  readonly decode: (value: unknown, options: { report: boolean }) => Decoded<KubeObject>
+  /** Whether a service converts between versions: then metadata differs by version, and reading takes time. */
+  readonly isConverted: boolean
+  /**
+   * Makes ready what `fromStored` is to be asked for, all in one call of the service; undefined when nothing is to be done.
+   * Rejects with a StatusError.
+   */
+  readonly prepare: (objects: readonly KubeObject[]) => Promise<void> | undefined
+  /** A stored object, prepared, in this version; the input is not changed. */
+  readonly fromStored: (object: KubeObject) => KubeObject
+  /** What clients that use the version are told; undefined unless it is deprecated. */
+  readonly deprecationWarning: string | undefined
+  /** An object of this version in the form that is stored. Rejects with a StatusError. */
+  readonly toStored: (object: KubeObject) => KubeObject | Promise<KubeObject>
+  /** An object of this version in another one. Rejects with a StatusError. */
+  readonly inVersion: (object: KubeObject, version: string) => KubeObject | Promise<KubeObject>
 }
 
 export interface Resource {
@@ -49,6 +79,8 @@ export interface Resource {
   readonly lifecycle: Lifecycle
   /** False for alpha and beta versions, which only `--runtime-config` switches on. */
   readonly servedByDefault: boolean
+  /** Undefined for built-in kinds. */
+  readonly custom?: CustomKind | undefined
 }
 
 /** `v1` for the core group, else `group/version`. */

@@ -68,6 +68,8 @@ export interface StructSchema {
   /** The type itself is marked atomic (`LabelSelector`); a field of the type may still say granular. */
   readonly atomic: boolean
   readonly union: UnionForm | undefined
+  /** Other fields than these may hold anything (custom kinds that preserve what they do not know). */
+  readonly isOpen?: boolean
 }
 
 export type Schema = ScalarSchema | ListSchema | MapSchema | StructSchema

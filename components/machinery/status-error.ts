@@ -18,7 +18,7 @@ export const reasonCodes = {
   Invalid: 422,
   TooManyRequests: 429,
   InternalError: 500,
-  StoreReadError: 500,
+  StorageReadError: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
   ServerTimeout: 500,
@@ -75,17 +75,20 @@ export class StatusError extends Error {
   readonly reason: Reason
   readonly code: number
   readonly details: StatusDetails | undefined
+  /** With an expired page: the token that goes on from there, without being consistent with the pages before. */
+  readonly continue: string | undefined
 
   constructor(
     reason: Reason,
     message: string,
-    more: { details?: StatusDetails; code?: number; cause?: unknown } = {},
+    more: { details?: StatusDetails; code?: number; continue?: string; cause?: unknown } = {},
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause })
     this.name = 'StatusError'
     this.reason = reason
     this.code = more.code ?? reasonCodes[reason]
     this.details = more.details
+    this.continue = more.continue
   }
 
   /** The body that goes on the wire. */
@@ -93,7 +96,7 @@ export class StatusError extends Error {
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: {},
+      metadata: this.continue === undefined ? {} : { continue: this.continue },
       status: 'Failure',
       message: this.message,
       ...(this.reason === '' ? {} : { reason: this.reason }),
@@ -105,9 +108,11 @@ export class StatusError extends Error {
   /** Rebuilds the error from a received Status body; unknown reasons become ''. */
   static fromStatus(status: Partial<Status>, httpCode: number): StatusError {
     const reason = status.reason !== undefined && status.reason in reasonCodes ? status.reason : ''
+    const token = status.metadata?.['continue']
     return new StatusError(reason, status.message ?? `the server answered ${httpCode}`, {
       code: status.code ?? httpCode,
       ...(status.details === undefined ? {} : { details: status.details }),
+      ...(typeof token === 'string' ? { continue: token } : {}),
     })
   }
 }
@@ -178,18 +183,49 @@ export function invalid(
   name: string,
   errors: readonly FieldError[],
 ): StatusError {
+  const shown = errorsShown(errors)
   // A finding made twice is one line of the message and two causes, as upstream.
-  const lines = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))]
+  const lines = [...new Set(shown.map((error) => `${error.field}: ${error.message}`))]
+  if (shown.length < errors.length) lines.push(`and ${errors.length - shown.length} more`)
   const list = lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`
   const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
-  return new StatusError('Invalid', `${qualifiedKind} "${name}" is invalid: ${list}`, {
+  const shownName = cut(name, longestName)
+  return new StatusError('Invalid', `${qualifiedKind} "${shownName}" is invalid: ${list}`, {
     details: {
-      ...(name === '' ? {} : { name }),
+      ...(shownName === '' ? {} : { name: shownName }),
       ...(kind.group === '' ? {} : { group: kind.group }),
       kind: kind.kind,
-      causes: errors.map(({ type, message, field }) => ({ reason: type, message, field })),
+      causes: shown.map(({ type, message, field }) => ({ reason: type, message, field })),
     },
   })
+}
+
+/** No name that is valid is as long. */
+const longestName = 1024
+const longestText = 64 * 1024
+/** All texts of one refusal together, in characters. */
+const mostText = 512 * 1024
+
+function cut(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}...`
+}
+
+/** As many as a person could read: a small request can have a hundred thousand faults, and each repeats what it found. */
+function errorsShown(errors: readonly FieldError[]): readonly FieldError[] {
+  const shown: FieldError[] = []
+  let length = 0
+  for (const error of errors) {
+    const { field, message } = error
+    length += Math.min(field.length, longestText) + Math.min(message.length, longestText)
+    if (length > mostText) break
+    const isShort = field.length <= longestText && message.length <= longestText
+    shown.push(
+      isShort
+        ? error
+        : { ...error, field: cut(field, longestText), message: cut(message, longestText) },
+    )
+  }
+  return shown
 }
 
 export function unauthorized(): StatusError {
@@ -203,8 +239,9 @@ export function internalError(why: string, cause?: unknown): StatusError {
   })
 }
 
-export function expired(message: string): StatusError {
-  return new StatusError('Expired', message)
+/** `token` lets a client go on with an expired page. */
+export function expired(message: string, token?: string): StatusError {
+  return new StatusError('Expired', message, token === undefined ? {} : { continue: token })
 }
 
 export function isStatusError(error: unknown, ...reasons: Reason[]): error is StatusError {

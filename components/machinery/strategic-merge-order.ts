@@ -58,7 +58,11 @@ export function enforceOrder({ merged, order, original, mergeKey }: Orders): unk
   return [...result, ...others.slice(next)]
 }
 
-function positions(list: readonly unknown[], mergeKey: string | undefined): Map<unknown, number> {
+/** Where each key stands first. */
+export function positions(
+  list: readonly unknown[],
+  mergeKey: string | undefined,
+): Map<unknown, number> {
   const found = new Map<unknown, number>()
   for (const [index, element] of list.entries()) {
     const key = byKey(element, mergeKey)

@@ -10,6 +10,7 @@ import {
   isScalar,
   type JsonObject,
   keyValue,
+  positions,
 } from './strategic-merge-order.ts'
 
 const PATCH = '$patch'
@@ -113,27 +114,30 @@ function mergeByKey(
   by: { mergeKey: string; items: Schema | undefined },
 ): JsonObject[] {
   const { mergeKey, items } = by
-  let merged = [...original]
+  const deleted = new Set<unknown>()
   const plain: JsonObject[] = []
   let isReplaced = false
   for (const element of patch) {
     const directive = element[PATCH]
     if (directive === undefined) plain.push(element)
-    else if (directive === 'delete') {
-      const value = requiredKey(element, mergeKey)
-      merged = merged.filter((item) => keyValue(item, mergeKey) !== value)
-    } else if (directive === 'replace') isReplaced = true
+    else if (directive === 'delete') deleted.add(requiredKey(element, mergeKey))
+    else if (directive === 'replace') isReplaced = true
     else if (directive === 'merge') {
       throw failed('merging lists cannot yet be specified in the patch')
     } else throw badDirective(directive, element)
   }
   if (isReplaced) return withoutMarks(plain) as JsonObject[]
+  const merged = original.filter((item) => !deleted.has(keyValue(item, mergeKey)))
+  const indexOf = positions(merged, mergeKey)
   for (const element of plain) {
     const value = requiredKey(element, mergeKey)
-    const index = merged.findIndex((item) => keyValue(item, mergeKey) === value)
+    const index = indexOf.get(value) ?? merged.length
     const found = merged[index]
-    if (found === undefined) merged.push(withoutMarks(element) as JsonObject)
-    else merged[index] = mergeObject(found, element, items)
+    indexOf.set(value, index)
+    merged[index] =
+      found === undefined
+        ? (withoutMarks(element) as JsonObject)
+        : mergeObject(found, element, items)
   }
   return merged
 }
@@ -243,11 +247,11 @@ function checkOrder(
 function deleteFromList(original: JsonObject, key: string, values: unknown): void {
   const list = ownValue(original, key)
   if (!Array.isArray(list) || !Array.isArray(values)) return
-  const gone = new Set(values.map(String))
+  const gone = new Set(values.map(shown))
   setOwn(
     original,
     key,
-    list.filter((item) => !gone.has(String(item))),
+    list.filter((item) => !gone.has(shown(item))),
   )
 }
 
@@ -287,7 +291,7 @@ function ownValue(object: JsonObject, key: string): unknown {
 }
 
 function badDirective(directive: unknown, patch: JsonObject): StatusError {
-  return failed(`unknown patch type: ${String(directive)} in map: ${shown(patch)}`)
+  return failed(`unknown patch type: ${shown(directive)} in map: ${shown(patch)}`)
 }
 
 function rejected(why: string): StatusError {

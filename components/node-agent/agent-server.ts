@@ -15,10 +15,11 @@ import {
   serverCredentialFile,
   writeNodeCredential,
 } from './node-credential.ts'
-import { nodeMetrics } from './node-metrics.ts'
+import type { NodeMetrics } from './node-metrics.ts'
 import { runRotation } from './rotate-certificate.ts'
 import type { ServedNode } from './server.ts'
 import { createNodeServer } from './server.ts'
+import { createStreamServer, isStreamRequest } from './streaming/stream-server.ts'
 import type { ServingNames } from './serving-certificate.ts'
 import { selfSignedServing, servingWish } from './serving-certificate.ts'
 
@@ -33,6 +34,7 @@ export interface AgentServerOptions {
   readonly certDir: string
   readonly nodes: () => readonly ServedNode[]
   readonly servesCheckpoints: boolean
+  readonly metrics: NodeMetrics
   readonly clock: Clock
   readonly log: Log
 }
@@ -62,10 +64,12 @@ export async function createAgentServer(options: AgentServerOptions): Promise<Ag
     handler: createNodeServer({
       nodes: options.nodes,
       servesCheckpoints: options.servesCheckpoints,
-      metrics: nodeMetrics,
+      metrics: options.metrics,
       clock,
       log,
     }),
+    mayUpgrade: isStreamRequest,
+    upgrade: createStreamServer({ nodes: options.nodes, clock, log }),
     log,
   })
 

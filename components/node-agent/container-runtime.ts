@@ -1,4 +1,5 @@
 /** ContainerRuntime: what a node agent needs of whatever runs containers (upstream: CRI). */
+import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Container, Pod, SeccompProfile } from '../api/generated/types.ts'
 
 export interface ContainerRunning {
@@ -67,6 +68,22 @@ export interface CheckpointRequest {
   readonly timeoutSeconds: number
 }
 
+export interface LogLine {
+  readonly timeMs: number
+  readonly text: string
+}
+
+/** What a command in a container, or a view of what the container writes, is connected to. */
+export interface CommandStreams {
+  readonly stdin: Readable | undefined
+  readonly stdout: Writable | undefined
+  /** Undefined on a terminal, where everything goes to stdout. */
+  readonly stderr: Writable | undefined
+  readonly isTerminal: boolean
+  /** Aborts when nobody is interested any more. */
+  readonly signal: AbortSignal
+}
+
 export interface ContainerRuntime {
   /** Scheme of container ids, and `<name>://<version>` in the node's info. */
   readonly name: string
@@ -95,5 +112,15 @@ export interface ContainerRuntime {
   /** Writes the archive. Rejects with a RuntimeFault: Unimplemented, DeadlineExceeded, NotFound or Unknown. */
   checkpoint(request: CheckpointRequest): Promise<void>
   /** Lines the container wrote so far, oldest first. */
-  logs(id: string): readonly { readonly timeMs: number; readonly text: string }[]
+  logs(id: string): readonly LogLine[]
+  /** What it writes after those that `logs` gives at the moment of this call; ends with the container, or when the signal aborts. */
+  followLogs(id: string, signal: AbortSignal): AsyncIterable<readonly LogLine[]>
+  /** Runs a command in the container, to its end; resolves with its exit code. Rejects with a RuntimeFault. */
+  exec(id: string, command: readonly string[], streams: CommandStreams): Promise<number>
+  /** Shows what the container writes from now on, until it ends. Rejects with a RuntimeFault. */
+  attach(id: string, streams: CommandStreams): Promise<void>
+  /** Connects to a port inside the pod; rejects when nothing listens there. */
+  connect(podUid: string, port: number): Promise<Duplex>
+  /** The id of the last try at the same container of the pod before this one, if that ended and is still known. */
+  previous(id: string): string | undefined
 }

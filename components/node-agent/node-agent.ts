@@ -2,6 +2,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { isIP } from 'node:net'
+import { join } from 'node:path'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { StartError } from '../component-base/component.ts'
@@ -10,6 +11,7 @@ import { createAgentServer } from './agent-server.ts'
 import type { Bootstrapper } from './bootstrap.ts'
 import { createBootstrapper } from './bootstrap.ts'
 import { writeCheckpointArchive } from './checkpoint-archive.ts'
+import { createDevicePlugins, type DevicePlugins } from './device-plugins/device-plugins.ts'
 import { createEventLimit } from './event-limit.ts'
 import { renewIntervalOf } from './heartbeat.ts'
 import type { HostWatch } from './host-watch.ts'
@@ -17,6 +19,7 @@ import { createHostWatch } from './host-watch.ts'
 import type { JoinReport } from './join-progress.ts'
 import { createJoinReporter, JoinError, writeStatusLine } from './join-progress.ts'
 import { establishIdentity } from './node-identity.ts'
+import { createNodeMetrics } from './node-metrics.ts'
 import type { NodeEnvironment, RunningNode } from './node.ts'
 import { createNode } from './node.ts'
 import type { nodeAgentFlags } from './options.ts'
@@ -56,7 +59,7 @@ async function bootstrapperOf(
 async function environmentOf(
   { options, clock, log }: Context,
   settings: Settings,
-  more: { host: HostWatch; serverPort: () => Promise<number> },
+  more: { host: HostWatch; devices: DevicePlugins; serverPort: () => Promise<number> },
 ): Promise<NodeEnvironment> {
   const caFile = options['client-ca-file']
   return {
@@ -69,6 +72,7 @@ async function environmentOf(
     host: more.host.info,
     hostPressure: more.host.pressure,
     resources: settings.resources,
+    devices: more.devices.resources,
     nodeIp: settings.nodeIp,
     podRange: options['pod-cidr'],
     serverPort: more.serverPort,
@@ -154,12 +158,22 @@ export async function runNodeAgent(
     certDir: first.certDir,
     nodes: () => running,
     servesCheckpoints: settings.gates.ContainerCheckpoint,
+    metrics: createNodeMetrics({ showHidden: settings.showsHiddenMetrics }),
     clock,
     log,
   })
   const { server } = agentServer
+  const devices = createDevicePlugins({
+    folder: join(rootDir, 'device-plugins'),
+    dialect: settings.dialect,
+    onChange: () => {
+      for (const node of running) node.wake()
+    },
+    log,
+  })
   const environment = await environmentOf(context, settings, {
     host,
+    devices,
     serverPort: async () => (await server.ready).port,
   })
 
@@ -202,6 +216,8 @@ export async function runNodeAgent(
     // A signal of its own: adding to the listeners of one that all nodes share takes longer with every node.
     const own = new AbortController()
     whole.addEventListener('abort', () => own.abort(whole.reason), { once: true })
+    // It may have come while the node got its identity.
+    if (whole.aborted) own.abort(whole.reason)
     start(node.run(own.signal))
     await Promise.race([node.ready, aborted])
   }
@@ -241,6 +257,8 @@ export async function runNodeAgent(
   start(server.run(whole))
   start(work())
   start(watchdog())
+  // Simulated nodes have no devices of their own to tell apart.
+  if (!settings.isCrowd) start(devices.run(whole))
   // Parts that start later are waited for too.
   for (let index = 0; index < parts.length; index++) await parts[index]
   if (failure !== undefined) throw failure.error

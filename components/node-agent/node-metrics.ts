@@ -1,36 +1,56 @@
-/** NodeMetrics: the node's `/metrics`, under upstream's names, as Prometheus text. */
+/** NodeMetrics: the metrics of an agent's process and of each of its nodes, under upstream's names. */
+import { servedRelease } from '../api/lifecycle.ts'
+import { createMetrics, declareProcessMetrics } from '../component-base/metrics.ts'
 import type { ServedNode } from './server.ts'
 
-export function nodeMetrics(node: ServedNode): string {
-  const pods = node.pods()
-  const containers = pods.flatMap(({ status }) => status?.containerStatuses ?? [])
-  const running = containers.filter(({ state }) => state?.running !== undefined).length
-  const { user, system } = process.cpuUsage()
-  const gauge = (name: string, help: string, value: string): string =>
-    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${value}\n`
-  return [
-    gauge(
-      'kubelet_node_name',
-      "The node's name. The count is always 1.",
-      `kubelet_node_name{node="${node.name}"} 1`,
-    ),
-    gauge(
-      'kubelet_running_pods',
-      'Number of pods on the node.',
-      `kubelet_running_pods ${pods.length}`,
-    ),
-    gauge(
-      'kubelet_running_containers',
-      'Number of containers currently running.',
-      `kubelet_running_containers{container_state="running"} ${running}`,
-    ),
-    gauge(
-      'process_resident_memory_bytes',
-      'Resident memory size in bytes.',
-      `process_resident_memory_bytes ${process.memoryUsage.rss()}`,
-    ),
-    '# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.\n' +
-      '# TYPE process_cpu_seconds_total counter\n' +
-      `process_cpu_seconds_total ${(user + system) / 1e6}\n`,
-  ].join('')
+/** The text of a node's `/metrics`. */
+export type NodeMetrics = (node: ServedNode) => string
+
+/** One process may carry many nodes, so each has a set of its own, made when it is first asked for. */
+export function createNodeMetrics(options: { readonly showHidden: boolean }): NodeMetrics {
+  const known = new WeakMap<ServedNode, ReturnType<typeof metricsOf>>()
+  return (node) => {
+    let metrics = known.get(node)
+    if (metrics === undefined) known.set(node, (metrics = metricsOf(node, options.showHidden)))
+    return metrics.text()
+  }
+}
+
+function metricsOf(node: ServedNode, showHidden: boolean) {
+  const metrics = createMetrics({ release: servedRelease, showHidden })
+  declareProcessMetrics(metrics)
+  metrics
+    .gauge({
+      name: 'kubelet_node_name',
+      help: "The node's name. The count is always 1.",
+      labels: ['node'],
+    })
+    .with(node.name)
+    .set(1)
+  metrics.observed(
+    { kind: 'gauge', name: 'kubelet_running_pods', help: 'Number of pods on the node.' },
+    () => [{ value: node.pods().length }],
+  )
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'kubelet_running_containers',
+      help: 'Number of containers by their state.',
+      labels: ['container_state'],
+    },
+    () => {
+      const counts = { running: 0, waiting: 0, exited: 0 }
+      for (const { status } of node.pods()) {
+        for (const { state } of status?.containerStatuses ?? []) {
+          if (state?.running !== undefined) counts.running += 1
+          else if (state?.terminated !== undefined) counts.exited += 1
+          else counts.waiting += 1
+        }
+      }
+      return Object.entries(counts)
+        .filter(([name, value]) => name === 'running' || value > 0)
+        .map(([name, value]) => ({ labels: [name], value }))
+    },
+  )
+  return metrics
 }

@@ -24,6 +24,19 @@ function nodeCapacity(host: HostInfo, options: NodeResourceOptions): Record<stri
   }
 }
 
+/** The same with the devices that plugins told of; only those that work can be allocated. */
+export function withDevices<Lists extends ReturnType<typeof nodeResources>>(
+  { capacity, allocatable }: Lists,
+  devices: ReadonlyMap<string, { readonly capacity: number; readonly healthy: number }>,
+): ReturnType<typeof nodeResources> {
+  const lists = { capacity: { ...capacity }, allocatable: { ...allocatable } }
+  for (const [name, count] of devices) {
+    lists.capacity[name] = String(count.capacity)
+    lists.allocatable[name] = String(count.healthy)
+  }
+  return lists
+}
+
 /** Allocatable is capacity less reservations and the eviction threshold, and never below zero. */
 export function nodeResources(
   host: HostInfo,

@@ -27,12 +27,13 @@ import type { ReportJoin } from './join-progress.ts'
 import { clientCredentialFile, writeNodeCredential } from './node-credential.ts'
 import type { NodeIdentity } from './node-identity.ts'
 import { createNodeReporter } from './node-reporter.ts'
-import { nodeResources } from './node-resources.ts'
+import { nodeResources, withDevices } from './node-resources.ts'
 import type { NodeResourceOptions } from './node-resources.ts'
 import { nodeStatusOf } from './node-status.ts'
 import type { NodeStatusInput } from './node-status.ts'
 import { defaultPodRange, PodAddresses } from './pod-addresses.ts'
 import { createPodLoop, podWrites } from './pod-loop.ts'
+import type { DevicePlugins } from './device-plugins/device-plugins.ts'
 import type { Registration } from './register.ts'
 import { nodeLabels, registerNode } from './register.ts'
 import { runRotation } from './rotate-certificate.ts'
@@ -48,6 +49,8 @@ export interface NodeEnvironment {
   /** Pressure on the host, as last measured. */
   readonly hostPressure: () => Promise<Pressure>
   readonly resources: NodeResourceOptions & { readonly evictionHard: readonly EvictionThreshold[] }
+  /** Resources that device plugins brought. */
+  readonly devices: DevicePlugins['resources']
   readonly nodeIp: string
   readonly podRange: string | undefined
   /** Where the process's server listens. */
@@ -161,7 +164,7 @@ export function createNode(
       annotations[nodeAnnotations[name]] === 'true'
     return {
       host: host(),
-      ...nodeResources(host(), environment.resources),
+      ...withDevices(nodeResources(host(), environment.resources), environment.devices()),
       addresses: addressesOf(nodeIp, nodeName),
       port: await environment.serverPort(),
       runtimeVersion: `${runtime.name}://${runtime.version}`,

@@ -1,4 +1,5 @@
 /** Flags of the node agent, named as upstream's kubelet (and kubeadm join) names them. */
+import { featureGateHelp } from '../api/feature-gates.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 
 export const nodeAgentFlags = defineFlags({
@@ -44,7 +45,9 @@ export const nodeAgentFlags = defineFlags({
   'node-labels': flag.map('Labels to register with, such as topology and instance type.', {}),
   'register-node': flag.bool('Register the node with the API server.', true),
   'register-with-taints': flag.list('Taints to register with: key=value:Effect.', []),
-  'register-schedulable': flag.bool('Register as schedulable.', true),
+  'register-schedulable': flag.bool('Register as schedulable.', true, {
+    deprecated: 'give --register-with-taints instead.',
+  }),
   'provider-id': flag.string('Identity of the node at its provider.'),
   'max-pods': flag.int('How many pods the node takes.', 110),
   'pod-cidr': flag.string("Range of pod addresses; default the node's spec.podCIDR."),
@@ -63,5 +66,12 @@ export const nodeAgentFlags = defineFlags({
   ),
   'event-qps': flag.int('Events a second at most; 0 means no limit.', 50),
   'event-burst': flag.int('Events at once at most.', 100),
-  'feature-gates': flag.string('Gate=true or false, comma separated.', ''),
+  'show-hidden-metrics-for-version': flag.string(
+    'The previous release, to show metrics that are hidden since this one.',
+    '',
+  ),
+  'feature-gates': flag.string(
+    ['Gate=true or false, comma separated.', ...featureGateHelp()].join('\n        '),
+    '',
+  ),
 })

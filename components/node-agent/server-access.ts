@@ -1,5 +1,6 @@
 /** ServerAccess: what a request to the node's server asks of the API server's authorization (upstream: kubelet server/auth.go). Pure. */
 import type { AccessAttributes } from '../client/delegated-auth.ts'
+import { getOwn } from '../machinery/json-copy.ts'
 
 const verbs: Readonly<Record<string, string>> = {
   POST: 'create',
@@ -27,10 +28,10 @@ export function accessAttributes(request: {
   const segment = request.path.split('/')[1] ?? ''
   return {
     resourceAttributes: {
-      verb: verbs[request.method] ?? '',
+      verb: getOwn(verbs, request.method) ?? '',
       version: 'v1',
       resource: 'nodes',
-      subresource: subresources[segment] ?? 'proxy',
+      subresource: getOwn(subresources, segment) ?? 'proxy',
       name: request.nodeName,
     },
   }

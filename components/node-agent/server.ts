@@ -8,6 +8,7 @@ import type { Clock } from '../component-base/clock.ts'
 import type { Answer, HttpRequest } from '../component-base/http.ts'
 import type { Log } from '../component-base/log.ts'
 import { checkpointPath, prepareCheckpointFolder } from './checkpoint-archive.ts'
+import { answerContainerLogs } from './container-logs.ts'
 import type { ContainerRuntime } from './container-runtime.ts'
 import { accessAttributes } from './server-access.ts'
 
@@ -48,12 +49,13 @@ function answer(status: number, body: string, type: string): Answer {
   }
 }
 
-const text = (status: number, body: string): Answer =>
+/** A plain answer. */
+export const text = (status: number, body: string): Answer =>
   answer(status, body, 'text/plain; charset=utf-8')
 const json = (value: unknown): Answer => answer(200, JSON.stringify(value), 'application/json')
 const notFound = text(404, '404 page not found\n')
 
-interface Route {
+export interface Route {
   readonly node: ServedNode
   /** Without the prefix that names the node. */
   readonly path: string
@@ -70,9 +72,14 @@ function decoded(part: string): string {
   }
 }
 
+/** Paths that go on with namespace and name of a pod. */
+const podPaths = new Set(['checkpoint', 'containerLogs', 'exec', 'attach', 'portForward'])
+
 /** Which node is meant: the one in the path, the one that has the pod in the path, else the first. */
-function routeOf(request: HttpRequest, nodes: readonly ServedNode[]): Route | undefined {
-  const { pathname, searchParams } = new URL(request.url, 'https://localhost')
+export function routeOf(
+  { pathname, searchParams }: URL,
+  nodes: readonly ServedNode[],
+): Route | undefined {
   let parts = pathname.split('/').slice(1).map(decoded)
   let node: ServedNode | undefined
   if (parts[0] === 'nodes' && parts.length > 2) {
@@ -81,11 +88,32 @@ function routeOf(request: HttpRequest, nodes: readonly ServedNode[]): Route | un
     parts = node === undefined ? [''] : parts.slice(2)
   }
   const [kind, namespace = '', pod = '', container = ''] = parts
-  if (node === undefined && (kind === 'checkpoint' || kind === 'containerLogs')) {
+  if (node === undefined && podPaths.has(kind ?? '')) {
     node = nodes.find((each) => each.container(namespace, pod, container) !== undefined)
   }
   node ??= nodes[0]
   return node && { node, path: `/${parts.join('/')}`, parts, query: searchParams }
+}
+
+/** The answer to a caller who may not do this; undefined for one who may. */
+export async function refusal(
+  request: HttpRequest,
+  { node, path }: Route,
+  log: Log,
+): Promise<Answer | undefined> {
+  try {
+    const user = await node.auth.authenticate(request)
+    if (user === undefined) return text(401, 'Unauthorized')
+    const attributes = accessAttributes({ method: request.method, path, nodeName: node.name })
+    const access = await node.auth.authorize(user, attributes)
+    if (access.isAllowed) return undefined
+    const { verb, resource, subresource } = attributes.resourceAttributes ?? {}
+    const what = `user=${user.username}, verb=${verb}, resource=${resource}, subresource=${subresource}`
+    return text(403, `Forbidden (${what})`)
+  } catch (error) {
+    log.warn('the API server could not be asked about a caller', { error: String(error) })
+    return text(500, 'the API server could not be asked about the caller')
+  }
 }
 
 /** The request handler of the node's server. */
@@ -131,17 +159,8 @@ export function createNodeServer(
     const found = node.container(namespace, pod, container)
     if (found === undefined) return text(404, `pod "${pod}" not found`)
     if (!found.exists) return text(404, `container "${container}" not found in pod "${pod}"`)
-    if (found.id === undefined) {
-      return text(400, `container "${container}" in pod "${pod}" is waiting to start`)
-    }
-    const lines = node.runtime.logs(found.id)
-    const tail = Number(query.get('tailLines') ?? lines.length)
-    const shown = Number.isInteger(tail) && tail >= 0 ? lines.slice(lines.length - tail) : lines
-    const isTimed = query.get('timestamps') === 'true'
-    const rendered = shown.map(({ timeMs, text: line }) =>
-      isTimed ? `${new Date(timeMs).toISOString()} ${line}\n` : `${line}\n`,
-    )
-    return text(200, rendered.join(''))
+    const { runtime } = node
+    return answerContainerLogs({ pod, container, id: found.id, query }, { runtime, clock })
   }
 
   const health = ({ node }: Route): Answer => {
@@ -160,6 +179,10 @@ export function createNodeServer(
       case 'containerLogs':
         if (parts.length !== 4 || parts.includes('')) return notFound
         return allow('GET') ?? containerLogs(route)
+      case 'exec':
+      case 'attach':
+      case 'portForward':
+        return text(400, 'Upgrade request required\n')
       case 'pods':
         return (
           allow('GET') ??
@@ -182,23 +205,10 @@ export function createNodeServer(
   }
 
   return async (request) => {
-    const route = routeOf(request, options.nodes())
+    const target = URL.parse(request.url, 'https://localhost')
+    if (target === null) return text(400, '400 Bad Request')
+    const route = routeOf(target, options.nodes())
     if (route === undefined) return notFound
-    const { node, path } = route
-    try {
-      const user = await node.auth.authenticate(request)
-      if (user === undefined) return text(401, 'Unauthorized')
-      const attributes = accessAttributes({ method: request.method, path, nodeName: node.name })
-      const access = await node.auth.authorize(user, attributes)
-      if (!access.isAllowed) {
-        const { verb, resource, subresource } = attributes.resourceAttributes ?? {}
-        const what = `user=${user.username}, verb=${verb}, resource=${resource}, subresource=${subresource}`
-        return text(403, `Forbidden (${what})`)
-      }
-    } catch (error) {
-      log.warn('the API server could not be asked about a caller', { error: String(error) })
-      return text(500, 'the API server could not be asked about the caller')
-    }
-    return await serve(request, route)
+    return (await refusal(request, route, log)) ?? (await serve(request, route))
   }
 }

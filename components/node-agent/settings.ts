@@ -5,8 +5,10 @@ import type { Dialect } from '../api/dialect.ts'
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import type { FeatureGates } from '../api/feature-gates.ts'
 import { parseFeatureGates } from '../api/feature-gates.ts'
+import { servedRelease } from '../api/lifecycle.ts'
 import { StartError } from '../component-base/component.ts'
 import type { FlagValues } from '../component-base/flags.ts'
+import { showHiddenFault } from '../component-base/metrics.ts'
 import type { EvictionThreshold } from './eviction-thresholds.ts'
 import { parseEvictionThresholds } from './eviction-thresholds.ts'
 import type { NodeResourceOptions } from './node-resources.ts'
@@ -28,6 +30,7 @@ export interface Settings {
   readonly dialect: Dialect
   readonly gates: FeatureGates
   readonly warnings: readonly string[]
+  readonly showsHiddenMetrics: boolean
   /** At least one. */
   readonly nodes: readonly NodeFolders[]
   readonly isCrowd: boolean
@@ -89,6 +92,9 @@ export function settingsOf(flags: NodeAgentFlags): Settings {
   const { gates, warnings } = checked('feature-gates', () =>
     parseFeatureGates(flags['feature-gates']),
   )
+  const showHidden = flags['show-hidden-metrics-for-version']
+  const hiddenFault = showHiddenFault(showHidden, servedRelease)
+  if (hiddenFault !== undefined) throw new StartError(hiddenFault)
   for (const pin of flags['discovery-token-ca-cert-hash']) {
     if (/^sha256:[0-9a-fA-F]{64}$/.test(pin)) continue
     throw new StartError(`--discovery-token-ca-cert-hash: "${pin}" is not sha256:<64 hex digits>`)
@@ -97,6 +103,7 @@ export function settingsOf(flags: NodeAgentFlags): Settings {
     dialect: dialectNamed(flags.dialect) ?? dialects.kubernetes,
     gates,
     warnings,
+    showsHiddenMetrics: showHidden !== '',
     nodes: foldersOf(flags),
     isCrowd: flags.nodes > 0,
     nodeIp: nodeIpOf(flags),

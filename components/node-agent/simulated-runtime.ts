@@ -3,23 +3,39 @@
  * the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was restarted.
  */
 import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
 import type { Container, ContainerStatus, Pod } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type {
   CheckpointRequest,
+  CommandStreams,
   ContainerRuntime,
+  LogLine,
   ProbeKind,
   RuntimeContainer,
   StartRequest,
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
-import { podAnnotations, simulated, simulatedProbe, simulatedTime } from './simulation.ts'
+import { drained, execSimulated } from './simulated-exec.ts'
+import { connectToListener } from './simulated-listener.ts'
+import { logLength, logLines } from './simulated-log.ts'
+import {
+  podAnnotations,
+  simulated,
+  simulatedPorts,
+  simulatedProbe,
+  simulatedTime,
+} from './simulation.ts'
 
 interface Simulated {
   readonly podUid: string
   container: RuntimeContainer
   /** Cancels its planned end. */
   cancelExit: () => void
+  /** Those who wait for its next line; aborting one wakes it. */
+  readonly watchers: Set<AbortController>
+  /** The try before it. */
+  readonly previous: Simulated | undefined
 }
 
 interface SimulatedPod {
@@ -57,6 +73,15 @@ function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
     },
   }
 }
+
+const longestWaitMs = 60 * 60 * 1000
+
+/** Whoever waits for the container's next line looks again. */
+function wake({ watchers }: Simulated): void {
+  for (const watcher of watchers) watcher.abort(new Error('something happened'))
+}
+
+async function* nothing(): AsyncIterable<readonly LogLine[]> {}
 
 export class SimulatedRuntime implements ContainerRuntime {
   readonly name = 'simulated'
@@ -156,6 +181,8 @@ export class SimulatedRuntime implements ContainerRuntime {
     for (const each of known.containers.values()) {
       each.cancelExit()
       this.#byId.delete(each.container.id)
+      if (each.previous !== undefined) this.#byId.delete(each.previous.container.id)
+      wake(each)
     }
   }
 
@@ -188,15 +215,113 @@ export class SimulatedRuntime implements ContainerRuntime {
     await this.#writeCheckpoint({ pod, container: known.container, location })
   }
 
-  logs(id: string): readonly { readonly timeMs: number; readonly text: string }[] {
-    const container = this.#byId.get(id)?.container
-    if (container === undefined) return []
-    const { name, attempt, state } = container
-    const lines = [{ timeMs: state.startedMs, text: `${name} started (attempt ${attempt})` }]
-    if (state.kind === 'exited') {
-      lines.push({ timeMs: state.finishedMs, text: `${name} exited with ${state.exitCode}` })
+  logs(id: string): readonly LogLine[] {
+    const known = this.#byId.get(id)
+    if (known === undefined) return []
+    return logLines(known.container, { ...this.#pace(known), nowMs: this.#clock.now(), from: 0 })
+  }
+
+  followLogs(id: string, signal: AbortSignal): AsyncIterable<readonly LogLine[]> {
+    const known = this.#byId.get(id)
+    if (known === undefined) return nothing()
+    const from = logLength(known.container, { ...this.#pace(known), nowMs: this.#clock.now() })
+    return this.#follow(known, from, signal)
+  }
+
+  async exec(id: string, command: readonly string[], streams: CommandStreams): Promise<number> {
+    const { known, pod } = this.#running(id)
+    const ending = new AbortController()
+    known.watchers.add(ending)
+    try {
+      return await execSimulated(command, {
+        pod,
+        containerName: known.container.name,
+        streams,
+        ended: ending.signal,
+        clock: this.#clock,
+      })
+    } finally {
+      known.watchers.delete(ending)
     }
-    return lines
+  }
+
+  async attach(id: string, streams: CommandStreams): Promise<void> {
+    this.#running(id)
+    const { stdin, stdout, isTerminal, signal } = streams
+    stdin?.resume() // nobody in there reads
+    const end = isTerminal ? '\r\n' : '\n'
+    for await (const lines of this.followLogs(id, signal)) {
+      if (stdout === undefined || stdout.destroyed) continue
+      const isTaken = stdout.write(lines.map(({ text }) => text + end).join(''))
+      if (!isTaken) await drained(stdout)
+    }
+  }
+
+  async connect(podUid: string, port: number): Promise<Duplex> {
+    const pod = this.#pods.get(podUid)?.pod
+    const isUp = [...(this.#pods.get(podUid)?.containers.values() ?? [])].some(
+      ({ container }) =>
+        container.state.kind === 'running' &&
+        pod !== undefined &&
+        simulatedPorts(this.#wish(pod, 'listen', container.name)).includes(port),
+    )
+    if (isUp && pod !== undefined) {
+      const { namespace = '', name = '' } = pod.metadata
+      return connectToListener(`${namespace}/${name}`, port)
+    }
+    throw new Error(
+      `failed to connect to localhost:${port} inside pod ${podUid}: connect: connection refused`,
+    )
+  }
+
+  /** A container that runs, with its pod as it is now. */
+  #running(id: string): { known: Simulated; pod: Pod } {
+    const known = this.#byId.get(id)
+    const pod = this.#pods.get(known?.podUid ?? '')?.pod
+    if (known === undefined || pod === undefined || known.container.state.kind === 'exited') {
+      throw new RuntimeFault('NotFound', `container ${id} is not running`)
+    }
+    return { known, pod }
+  }
+
+  previous(id: string): string | undefined {
+    return this.#byId.get(id)?.previous?.container.id
+  }
+
+  /** How often the container writes a line. */
+  #pace(known: Simulated): { everyMs: number | undefined } {
+    const pod = this.#pods.get(known.podUid)?.pod
+    return { everyMs: pod && simulatedTime(this.#wish(pod, 'logEvery', known.container.name)) }
+  }
+
+  async *#follow(
+    known: Simulated,
+    start: number,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly LogLine[]> {
+    const clock = this.#clock
+    let from = start
+    for (;;) {
+      const { everyMs } = this.#pace(known)
+      const nowMs = clock.now()
+      const lines = logLines(known.container, { everyMs, nowMs, from })
+      from += lines.length
+      if (lines.length > 0) yield lines
+      const { state } = known.container
+      const isGone = this.#byId.get(known.container.id) !== known
+      if (signal.aborted || isGone || state.kind === 'exited') return
+      // The next line is due when as much time has passed; the container's end wakes us earlier.
+      const dueMs = everyMs ? state.startedMs + from * everyMs - clock.now() : longestWaitMs
+      const waking = new AbortController()
+      known.watchers.add(waking)
+      try {
+        await clock.sleep(Math.max(1, dueMs), AbortSignal.any([signal, waking.signal]))
+      } catch {
+        // Woken, or nobody reads any more: both are seen above.
+      } finally {
+        known.watchers.delete(waking)
+      }
+    }
   }
 
   #wish(pod: Pod, wish: keyof typeof podAnnotations, container: string): string | undefined {
@@ -211,8 +336,17 @@ export class SimulatedRuntime implements ContainerRuntime {
     // Removed while it was starting: nothing is left to keep.
     if (home === undefined) return
     const earlier = home.containers.get(container.name)
-    if (earlier !== undefined) this.#byId.delete(earlier.container.id)
-    const record: Simulated = { podUid, container, cancelExit: () => {} }
+    // The log of the last try can still be read; that of the one before it goes.
+    if (earlier?.previous !== undefined) this.#byId.delete(earlier.previous.container.id)
+    const previous = earlier && { ...earlier, previous: undefined }
+    if (previous !== undefined) this.#byId.set(previous.container.id, previous)
+    const record: Simulated = {
+      podUid,
+      container,
+      cancelExit: () => {},
+      watchers: new Set(),
+      previous,
+    }
     home.containers.set(container.name, record)
     this.#byId.set(container.id, record)
     const after = simulatedTime(this.#wish(pod, 'exitAfter', container.name))
@@ -238,6 +372,7 @@ export class SimulatedRuntime implements ContainerRuntime {
         ...how,
       },
     }
+    wake(record)
     this.#pods.get(record.podUid)?.onExit(record.container)
   }
 }

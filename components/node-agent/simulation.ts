@@ -19,10 +19,14 @@ export const podAnnotations = {
   start: `${domain}/start`,
   /** How long it takes to end when asked to; past the grace period it is killed (exit code 137). */
   stopAfter: `${domain}/stop-after`,
+  /** How often it writes a line to its log; without it, only when it starts and ends. */
+  logEvery: `${domain}/log-every`,
   /** What probes find: `ok`, `fail`, `after 10s` (fails before), `until 20s` (fails from then on). */
   startup: `${domain}/startup`,
   readiness: `${domain}/readiness`,
   liveness: `${domain}/liveness`,
+  /** The ports, with commas between them, on which something answers HTTP. */
+  listen: `${domain}/listen`,
   /** `unsupported`, `fail`, or a time that it takes. */
   checkpoint: `${domain}/checkpoint`,
 } as const
@@ -51,6 +55,14 @@ export function simulated(
 ): string | undefined {
   const { annotations } = metadata
   return annotations?.[`${annotation}.${container}`] ?? annotations?.[annotation]
+}
+
+/** `80,8080` as numbers; what is no port is left out. */
+export function simulatedPorts(text: string | undefined): number[] {
+  return (text ?? '')
+    .split(',')
+    .map((port) => Number(port.trim()))
+    .filter((port) => Number.isInteger(port) && port > 0 && port < 65_536)
 }
 
 /** What a probe finds `ageMs` after the container's start, by the annotation's text. Unreadable text counts as `ok`. */

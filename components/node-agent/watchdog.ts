@@ -20,6 +20,9 @@ export function watchdogInterval(
   return microseconds !== undefined && Number.isFinite(usec) && usec > 0 ? usec / 2000 : undefined
 }
 
+/** An agent that hangs is found after this time; more is of little use. */
+const longestUsefulMs = 10 * 60 * 1000
+
 /** Notifies through systemd's own program, since Node has no datagram sockets in the file system. */
 export function systemdNotify(log: Log): Notify {
   return (state) =>
@@ -45,6 +48,10 @@ export async function runWatchdog(
   signal: AbortSignal,
 ): Promise<void> {
   const { intervalMs, notify, isHealthy, clock, log } = options
+  const watchMs = intervalMs * 2
+  if (watchMs > longestUsefulMs) {
+    log.warn('WatchdogSec is longer than 10 minutes: set about 15 s', { seconds: watchMs / 1000 })
+  }
   for (;;) {
     if (isHealthy()) await notify('WATCHDOG=1')
     else log.warn('the agent is unhealthy: the watchdog is not told that it lives')

@@ -3,20 +3,23 @@ import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import type { Namespace, Node, Pod } from '../api/generated/types.ts'
+import { servedRelease } from '../api/lifecycle.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import { createClient } from '../client/client.ts'
 import { createDelegatedAuth } from '../client/delegated-auth.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
+import { createHealthListener } from '../client/health-listener.ts'
 import { createInformerFactory } from '../client/informer.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { runLeaderElection } from '../client/leader-elector.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
+import { FlagError } from '../component-base/flags.ts'
 import type { HttpsServer } from '../component-base/https-server.ts'
 import { createHttpsServer } from '../component-base/https-server.ts'
+import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
 import { createClusterEvents } from './cluster-events.ts'
-import { createListener } from './listener.ts'
 import { schedulerFlags } from './options.ts'
 import { defaultPlugins } from './plugins.ts'
 import { createPodReporter } from './pod-reporter.ts'
@@ -64,13 +67,16 @@ async function listenerOf(
       key: await readFile(keyFile),
       ...(clientCa === undefined ? {} : { clientCa }),
     },
-    handler: createListener({ auth, ...state, log }),
+    handler: createHealthListener({ auth, ...state, log }),
     log,
   })
 }
 
 async function run(context: Context): Promise<void> {
   const { options, signal, clock, log } = context
+  const showHidden = options['show-hidden-metrics-for-version']
+  const hiddenFault = showHiddenFault(showHidden, servedRelease)
+  if (hiddenFault !== undefined) throw new FlagError(hiddenFault)
   const client = await connect(context)
   const resources = resourcesOf(client.dialect)
   const schedulerName = options['scheduler-name']
@@ -81,7 +87,9 @@ async function run(context: Context): Promise<void> {
     maxBackoffMs: options['pod-max-backoff-seconds'] * 1000,
     maxUnschedulableMs: options['pod-max-in-unschedulable-pods-duration'],
   })
-  const metrics = createSchedulerMetrics(queue, schedulerName)
+  const metrics = createMetrics({ release: servedRelease, showHidden: showHidden !== '' })
+  declareProcessMetrics(metrics)
+  const counts = createSchedulerMetrics(metrics, queue, schedulerName)
   const informers = createInformerFactory(client, clock, log)
   const podInformer = informers.informer<Pod>(resources.pods, {
     fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
@@ -128,7 +136,7 @@ async function run(context: Context): Promise<void> {
         log,
         percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
         parallelism: options.parallelism,
-        metrics,
+        metrics: counts,
       },
       leading,
     )
@@ -158,7 +166,7 @@ async function run(context: Context): Promise<void> {
   let isSynced = false
   const server = await listenerOf(context, client, {
     notReady: () => (isSynced ? undefined : 'waiting for the first list of pods and nodes'),
-    metrics: metrics.text,
+    metrics: () => metrics.text(),
   })
   // Whatever ends first ends the rest: a scheduler without its informers or its lease must not go on.
   const stop = new AbortController()

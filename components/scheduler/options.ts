@@ -38,6 +38,11 @@ export const schedulerFlags = defineFlags({
   'pod-max-in-unschedulable-pods-duration': flag.duration(
     'A pod that fits nowhere is tried again after this long at the latest.',
     300_000,
+    { deprecated: 'it will be removed: events of the cluster wake such pods.' },
+  ),
+  'show-hidden-metrics-for-version': flag.string(
+    'The previous release, to show metrics that are hidden since this one.',
+    '',
   ),
   profiling: flag.bool('Accepted and ignored: there is no profiling endpoint.', false),
 })

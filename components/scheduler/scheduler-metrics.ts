@@ -1,66 +1,77 @@
-/** The scheduler's metrics under upstream's names, as Prometheus text. */
-import type { SchedulingQueue } from './scheduling-queue.ts'
+/** The scheduler's metrics under upstream's names. */
+import { deprecatedMetrics } from '../api/lifecycles/lifecycles.ts'
+import type { Metrics } from '../component-base/metrics.ts'
 import type { SchedulerMetrics } from './scheduler.ts'
+import type { SchedulingQueue } from './scheduling-queue.ts'
 
-const bounds = [0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024]
-
-export interface SchedulerMetricsText extends SchedulerMetrics {
-  text(): string
+/** Upper bounds in seconds, upstream's: so many of them, each twice the one before. */
+function doubling(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => first * 2 ** index)
 }
 
-/** Counts attempts by result and shows how many pods wait where. */
+/** Counts attempts and bindings, and shows how many pods wait where. */
 export function createSchedulerMetrics(
+  metrics: Metrics,
   queue: SchedulingQueue,
   schedulerName: string,
-): SchedulerMetricsText {
-  const attempts = new Map<string, { count: number; sum: number; buckets: number[] }>()
-  return {
-    attempt(result, seconds) {
-      let entry = attempts.get(result)
-      if (entry === undefined) {
-        entry = { count: 0, sum: 0, buckets: bounds.map(() => 0) }
-        attempts.set(result, entry)
-      }
-      entry.count += 1
-      entry.sum += seconds
-      for (const [index, bound] of bounds.entries()) {
-        if (seconds <= bound) entry.buckets[index] = (entry.buckets[index] ?? 0) + 1
-      }
+): SchedulerMetrics {
+  const labels = ['profile', 'result']
+  const attempts = metrics.counter({
+    name: 'scheduler_schedule_attempts_total',
+    help: 'Attempts to schedule pods, by result.',
+    stability: 'STABLE',
+    labels: ['result', 'profile'],
+  })
+  const seconds = metrics.histogram({
+    name: 'scheduler_scheduling_attempt_duration_seconds',
+    help: 'Time that an attempt took, decision and binding, in seconds.',
+    stability: 'STABLE',
+    labels,
+    buckets: doubling(0.001, 15),
+  })
+  const needed = metrics.histogram({
+    name: 'scheduler_pod_scheduling_attempts',
+    help: 'Attempts until a pod was scheduled.',
+    stability: 'STABLE',
+    buckets: [1, 2, 4, 8, 16],
+  })
+  const sli = metrics.histogram({
+    name: 'scheduler_pod_scheduling_sli_duration_seconds',
+    help: 'Time from the moment a pod came to wait until it was scheduled, in seconds.',
+    stability: 'BETA',
+    labels: ['attempts'],
+    buckets: doubling(0.01, 20),
+  })
+  const name = 'scheduler_pod_scheduling_duration_seconds'
+  const { stability, deprecated } = deprecatedMetrics[name]
+  const older = metrics.histogram({
+    name,
+    help: 'Time from the moment a pod came to wait until it was scheduled, in seconds; the one with sli replaces it.',
+    stability,
+    deprecatedFrom: deprecated,
+    labels: ['attempts'],
+    buckets: doubling(0.01, 20),
+  })
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'scheduler_pending_pods',
+      help: 'Pods that wait, by room of the queue.',
+      stability: 'STABLE',
+      labels: ['queue'],
     },
-    text() {
-      const counter = 'scheduler_schedule_attempts_total'
-      const histogram = 'scheduler_scheduling_attempt_duration_seconds'
-      const lines = [
-        `# HELP ${counter} Number of attempts to schedule pods, by the result.`,
-        `# TYPE ${counter} counter`,
-      ]
-      const labels = (result: string): string => `profile="${schedulerName}",result="${result}"`
-      for (const [result, { count }] of attempts)
-        lines.push(`${counter}{${labels(result)}} ${count}`)
-      lines.push(
-        `# HELP ${histogram} Scheduling attempt latency in seconds (decision and binding).`,
-        `# TYPE ${histogram} histogram`,
-      )
-      for (const [result, { count, sum, buckets }] of attempts) {
-        const at = labels(result)
-        buckets.forEach((below, index) => {
-          lines.push(`${histogram}_bucket{${at},le="${bounds[index]}"} ${below}`)
-        })
-        lines.push(
-          `${histogram}_bucket{${at},le="+Inf"} ${count}`,
-          `${histogram}_sum{${at}} ${sum}`,
-          `${histogram}_count{${at}} ${count}`,
-        )
-      }
-      const gauge = 'scheduler_pending_pods'
-      lines.push(
-        `# HELP ${gauge} Number of pending pods, by the queue type.`,
-        `# TYPE ${gauge} gauge`,
-      )
-      for (const [room, size] of Object.entries(queue.sizes)) {
-        lines.push(`${gauge}{queue="${room}"} ${size}`)
-      }
-      return `${lines.join('\n')}\n`
+    () => Object.entries(queue.sizes).map(([room, value]) => ({ labels: [room], value })),
+  )
+  return {
+    attempt: (result, took) => {
+      attempts.with(result, schedulerName).inc()
+      seconds.with(schedulerName, result).observe(took)
+    },
+    scheduled: (tries, waited) => {
+      needed.observe(tries)
+      const label = tries > 15 ? '16+' : String(tries)
+      sli.with(label).observe(waited)
+      older.with(label).observe(waited)
     },
   }
 }

@@ -38,6 +38,8 @@ export interface SchedulerOptions {
 /** What the scheduler counts; times are in seconds. */
 export interface SchedulerMetrics {
   attempt(result: 'scheduled' | 'unschedulable' | 'error', seconds: number): void
+  /** A pod was bound after so many attempts, so long after it came to the queue. */
+  scheduled(attempts: number, seconds: number): void
 }
 
 /** True for a pod that waits for this scheduler: not bound, not ending, not gated, and addressed to it. */
@@ -97,6 +99,7 @@ export async function runScheduler(options: SchedulerOptions, signal: AbortSigna
       return
     }
     options.metrics?.attempt('scheduled', (clock.now() - startedMs) / 1000)
+    options.metrics?.scheduled(queued.attempts, (clock.now() - queued.queuedAtMs) / 1000)
     log.debug('bound', { pod: info.key, node: nodeName })
     reporter.scheduled(info, nodeName)
   }

@@ -14,6 +14,8 @@ export interface QueuedPod {
   /** When it came into the active room last; equal priorities go first come, first served. */
   since: number
   backoffUntil: number
+  /** When it came to the queue first. */
+  readonly queuedAtMs: number
 }
 
 export interface QueueOptions {
@@ -63,7 +65,8 @@ export class SchedulingQueue {
   add(info: PodInfo): void {
     const known = this.#rooms.get(info.key)
     if (known === undefined) {
-      const fresh = { attempts: 0, since: 0, backoffUntil: 0 }
+      const queuedAtMs = this.#clock.now()
+      const fresh = { attempts: 0, since: 0, backoffUntil: 0, queuedAtMs }
       this.#activate({ info, ...fresh })
       return
     }

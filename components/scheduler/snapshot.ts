@@ -37,7 +37,9 @@ export class NodeInfo {
 
   setNode(node: Node): void {
     this.node = node
-    this.labels = node.metadata.labels ?? {}
+    // Keys of selectors are looked up here, and may be names that every object inherits.
+    const none = Object.create(null) as Record<string, string>
+    this.labels = Object.assign(none, node.metadata.labels)
     this.taints = node.spec?.taints ?? []
     this.isUnschedulable = node.spec?.unschedulable === true
     this.allocatable = amountsOf(node.status?.allocatable)

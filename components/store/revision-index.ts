@@ -31,7 +31,7 @@ export interface ScanOptions {
 export class RevisionIndex {
   readonly #byKey = new Map<string, KeyHistory>()
   /** The same histories in key order. It changes only when a key comes or goes. */
-  readonly #inOrder = new SortedMap<string, KeyHistory>(compareUtf8)
+  #inOrder = new SortedMap<string, KeyHistory>(compareUtf8)
   /** Commits after `#compacted`, one for each revision. */
   #log: Version[] = []
   #committed = 0
@@ -85,13 +85,13 @@ export class RevisionIndex {
 
   #add(version: Version): Version {
     const history = this.#byKey.get(version.key)
-    if (history !== undefined) {
+    if (history === undefined) {
+      const added: KeyHistory = { newest: version }
+      this.#byKey.set(version.key, added)
+      this.#inOrder.set(version.key, added)
+    } else {
       history.newest = version
-      return version
     }
-    const added: KeyHistory = { newest: version }
-    this.#byKey.set(version.key, added)
-    this.#inOrder.set(version.key, added)
     return version
   }
 
@@ -118,17 +118,37 @@ export class RevisionIndex {
     this.#pending -= versions.length
   }
 
-  /** Adds a stored version, in revision order, while a store opens. Throws when one after the compacted revision is missing. */
-  restore(stored: { key: string; revision: number; createRevision: number }): void {
-    const previous = this.newest(stored.key)
+  /**
+   * Adds a stored version, in revision order, while a store opens; keys are in order after `restored`. The value is kept until
+   * it is taken or a newer one comes. Throws when one after the compacted revision is missing.
+   */
+  restore(stored: {
+    key: string
+    revision: number
+    createRevision: number
+    value: Buffer | undefined
+  }): void {
+    const { revision, createRevision, value } = stored
+    const history = this.#byKey.get(stored.key)
+    const previous = history?.newest
     // A busy key is in memory once.
     const key = previous?.key ?? stored.key
-    const version = this.#add({ ...stored, key, value: undefined, previous })
+    const version: Version = { key, revision, createRevision, value, previous }
+    if (previous !== undefined) previous.value = undefined
+    if (history === undefined) this.#byKey.set(key, { newest: version })
+    else history.newest = version
     if (stored.revision <= this.#compacted) return
     if (stored.revision !== this.#committed + 1)
       throw new Error(`revision ${this.#committed + 1} is missing`)
     this.#committed = stored.revision
     this.#log.push(version)
+  }
+
+  /** Everything that is stored has been restored. */
+  restored(): void {
+    const keys = [...this.#byKey.keys()].sort(compareUtf8)
+    const histories = keys.map((key) => this.#byKey.get(key) as KeyHistory)
+    this.#inOrder = SortedMap.ofSorted(compareUtf8, keys, histories)
   }
 
   /** Drops history before `revision` and returns the revisions whose bytes nobody can ask for any more. */

@@ -24,11 +24,21 @@ const pageSize = 16_384
 const checkpointPages = 256
 /** An answer with values stops growing here. */
 const readBytes = 1_000_000
+/** While a store opens, nobody waits behind a longer one. */
+const loadBytes = 4_000_000
+const loadRows = 8192
 
 /** Result codes of sqlite3.h. */
 const busy = 5
 const corrupt = 11
 const notADatabase = 26
+
+type StoredRow = readonly [
+  revision: number,
+  createRevision: number,
+  key: string,
+  value: Uint8Array | null,
+]
 
 export class SqliteDatabase {
   readonly #path: string
@@ -64,7 +74,7 @@ export class SqliteDatabase {
       this.#select = this.#db.prepare('SELECT value FROM log WHERE revision = ?')
       this.#select.setReturnArrays(true)
       this.#scan = this.#db.prepare(
-        'SELECT revision, create_revision, key FROM log WHERE revision > ? ORDER BY revision LIMIT ?',
+        'SELECT revision, create_revision, key, value FROM log WHERE revision > ? ORDER BY revision',
       )
       this.#scan.setReturnArrays(true)
       const lastRevision = Number(scalar(this.#db, 'SELECT max(revision) FROM log'))
@@ -80,14 +90,27 @@ export class SqliteDatabase {
   }
 
   /** See Calls.load. Throws `cannot-open` when the file turns out to be damaged. */
-  load({ afterRevision, limit }: { afterRevision: number; limit: number }): StoredVersions {
+  load({ afterRevision }: { afterRevision: number }): StoredVersions {
+    const revisions: number[] = []
+    const createRevisions: number[] = []
+    const keys: string[] = []
+    const values: (Uint8Array | undefined)[] = []
+    let bytes = 0
+    let isEnd = true
     try {
-      const rows = this.#scan.all(afterRevision, limit) as unknown as [number, number, string][]
-      return {
-        revisions: rows.map(([revision]) => revision),
-        createRevisions: rows.map(([, createRevision]) => createRevision),
-        keys: rows.map(([, , key]) => key),
+      const rows = this.#scan.iterate(afterRevision) as unknown as Iterable<StoredRow>
+      for (const [revision, createRevision, key, value] of rows) {
+        if (bytes >= loadBytes || keys.length >= loadRows) {
+          isEnd = false
+          break
+        }
+        revisions.push(revision)
+        createRevisions.push(createRevision)
+        keys.push(key)
+        values.push(value ?? undefined)
+        bytes += value?.length ?? 0
       }
+      return { revisions, createRevisions, keys, values: packValues(values), isEnd }
     } catch (error) {
       throw cannotOpen(this.#path, error)
     }
@@ -169,7 +192,8 @@ export class SqliteDatabase {
 
   #isStored(revision: number): boolean {
     try {
-      return this.#scan.all(revision - 1, 1).length > 0
+      for (const _ of this.#scan.iterate(revision - 1)) return true
+      return false
     } catch {
       // It cannot be read either; the caller reports the failure that led here.
       return false

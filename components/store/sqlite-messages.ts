@@ -20,11 +20,15 @@ export interface CommitRequest {
   readonly replaced: readonly number[]
 }
 
-/** Stored versions without their values, in revision order. */
+/** Stored versions in revision order. */
 export interface StoredVersions {
   readonly revisions: readonly number[]
   readonly createRevisions: readonly number[]
   readonly keys: readonly string[]
+  /** One for each; none for deletions. */
+  readonly values: PackedValues
+  /** No more follow. */
+  readonly isEnd: boolean
 }
 
 /** Every request with its answer. They are answered in the order in which they are sent. */
@@ -34,8 +38,8 @@ export interface Calls {
     request: { path: string; maxBytes: number | undefined }
     answer: { compactedRevision: number }
   }
-  /** At most `limit` versions after a revision; fewer mean the end. */
-  load: { request: { afterRevision: number; limit: number }; answer: StoredVersions }
+  /** The versions after a revision, as many as fit a message of bounded size. */
+  load: { request: { afterRevision: number }; answer: StoredVersions }
   /** All or nothing, durable when answered. */
   commit: { request: CommitRequest; answer: PackedValues }
   /** The values of at least the first of the revisions, and as many more as fit a message of bounded size. */

@@ -2,6 +2,7 @@
  * The embedded store: one SQLite file, one writer. The main thread decides every compare in its index and numbers the
  * commits; the writer's thread makes whole batches of them durable while the next batch gathers (group commit).
  */
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { RecentValues } from './recent-values.ts'
 import {
   compactedRevision,
@@ -34,8 +35,7 @@ const maxInFlight = 2
 const minSplitTxns = 16
 /** Bytes of the newest commits kept in memory; mostly they are the very buffers that the API server keeps. */
 const recentBytes = 32_000_000
-const loadRows = 2048
-const rangeKeys = 256
+const rangeKeys = 1024
 /** Revisions dropped in one flush, which commits may have to wait for. */
 const compactRevisions = 500
 
@@ -61,17 +61,25 @@ export async function openSqliteStore({ path, maxBytes }: SqliteStoreOptions): P
 }
 
 async function load(thread: SqliteThread, index: RevisionIndex): Promise<void> {
-  let loading = thread.call('load', { afterRevision: 0, limit: loadRows })
+  let loading = thread.call('load', { afterRevision: 0 })
   for (;;) {
-    const { revisions, createRevisions, keys } = await loading
-    const isEnd = keys.length < loadRows
+    const { revisions, createRevisions, keys, values, isEnd } = await loading
     // The thread reads on while this one fills the index.
-    if (!isEnd)
-      loading = thread.call('load', { afterRevision: revisions.at(-1) ?? 0, limit: loadRows })
+    if (!isEnd) {
+      loading = thread.call('load', { afterRevision: revisions.at(-1) ?? 0 })
+      loading.catch(() => {}) // awaited in the next round, unless this one fails
+    }
+    const unpacked = unpackValues(values)
     for (const [i, key] of keys.entries())
-      index.restore({ key, revision: revisions[i] ?? 0, createRevision: createRevisions[i] ?? 0 })
-    if (isEnd) return
+      index.restore({
+        key,
+        revision: revisions[i] ?? 0,
+        createRevision: createRevisions[i] ?? 0,
+        value: unpacked[i],
+      })
+    if (isEnd) break
   }
+  index.restored()
 }
 
 /** A txn that resolves when everything queued before it, and its own commit if it makes one, is durable. */
@@ -89,6 +97,8 @@ class SqliteStore implements Store {
   readonly #index: RevisionIndex
   readonly #hub: WatchHub
   readonly #recent = new RecentValues(recentBytes)
+  /** Values up to here were in memory when the store was opened; who reads them takes them. */
+  readonly #restoredRevision: number
   #queue: QueuedTxn[] = []
   /** Batches that the thread has, oldest first. */
   #inFlight: (readonly QueuedTxn[])[] = []
@@ -101,7 +111,10 @@ class SqliteStore implements Store {
   constructor(thread: SqliteThread, index: RevisionIndex) {
     this.#thread = thread
     this.#index = index
+    this.#restoredRevision = index.committed
     this.#hub = new WatchHub({ index, eventsOf: async (versions) => this.#eventsOf(versions) })
+    // Nothing will be written any more: who follows the store has to know.
+    void thread.died.then((error) => this.#hub.close(error))
   }
 
   async get(key: string): Promise<KeyValue | undefined> {
@@ -130,10 +143,10 @@ class SqliteStore implements Store {
     const current = existing(newest)
     if ((current?.revision ?? 0) !== expectedRevision) return this.#lose(newest)
     if (current === undefined && value === null)
-      return this.#enqueue({ result: () => ({ ok: true, revision: this.#index.committed }) })
+      return await this.#enqueue({ result: () => ({ ok: true, revision: this.#index.committed }) })
     const version = this.#index.append(key, value)
     const result: TxnResult = { ok: true, revision: version.revision }
-    return this.#enqueue({ version, replaced: current?.value, result: () => result })
+    return await this.#enqueue({ version, replaced: current?.value, result: () => result })
   }
 
   async revision(): Promise<number> {
@@ -192,12 +205,17 @@ class SqliteStore implements Store {
     return this.#enqueue({ result: () => result })
   }
 
-  async #enqueue(txn: Omit<QueuedTxn, 'resolve' | 'reject'>): Promise<TxnResult> {
+  #enqueue(txn: Omit<QueuedTxn, 'resolve' | 'reject'>): Promise<TxnResult> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ ...txn, resolve, reject })
-      // Not at once: promises that this turn settles may add more txns, and they shall share the flush.
-      if (this.#queue.length === 1) process.nextTick(() => this.#flush())
+      if (this.#queue.length === 1) void this.#flushSoon()
     })
+  }
+
+  /** Not at once: what else this turn of the loop reads from its sockets may add more txns, and they shall share the flush. */
+  async #flushSoon(): Promise<void> {
+    await endOfTurn()
+    this.#flush()
   }
 
   /** Keeps the thread busy with one batch while the main thread settles the one before and gathers the next. */
@@ -282,7 +300,10 @@ class SqliteStore implements Store {
       this.#index.checkReadable(revision)
       // The thread reads on while this one works.
       const next = readPage(limit - kvs.length - page.length)
-      for (const [i, version] of page.entries()) kvs.push(keyValueOf(version, values[i] as Buffer))
+      for (const [i, version] of page.entries()) {
+        kvs.push(keyValueOf(version, values[i] as Buffer))
+        if (version.revision <= this.#restoredRevision) version.value = undefined
+      }
       ;({ page, reading } = next)
     }
     return { kvs, revision, more: scan.next().done !== true }

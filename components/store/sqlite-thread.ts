@@ -13,6 +13,7 @@ export class SqliteThread {
   readonly #worker: Worker
   /** The thread answers in order, so the oldest caller gets the next answer. */
   readonly #callers: Caller[] = []
+  readonly #death = Promise.withResolvers<StoreError>()
   #end: StoreError | undefined
 
   constructor() {
@@ -23,6 +24,11 @@ export class SqliteThread {
     this.#worker.on('message', (message: AnswerMessage) => this.#receive(message))
     this.#worker.on('error', (error) => this.#fail(`failed: ${String(error)}`, error))
     this.#worker.on('exit', () => this.#fail('has ended'))
+  }
+
+  /** Resolves with why when the thread has died; never when it was stopped. */
+  get died(): Promise<StoreError> {
+    return this.#death.promise
   }
 
   /** Rejects with what the thread answers, with `unavailable` when it has died and with `closed` after `stop`. */
@@ -57,7 +63,10 @@ export class SqliteThread {
   }
 
   #fail(what: string, cause?: unknown): void {
-    this.#end ??= new StoreError('unavailable', `the thread that writes the store ${what}`, cause)
+    if (this.#end === undefined) {
+      this.#end = new StoreError('unavailable', `the thread that writes the store ${what}`, cause)
+      this.#death.resolve(this.#end)
+    }
     for (const caller of this.#callers.splice(0)) caller.reject(this.#end)
   }
 }

@@ -1,7 +1,13 @@
 /** The thread that owns the SQLite file: answers the calls of sqlite-messages.ts one after the other. A worker's entry. */
 import { parentPort } from 'node:worker_threads'
 import { SqliteDatabase } from './sqlite-database.ts'
-import type { AnswerMessage, CallMessage, Calls, PackedValues } from './sqlite-messages.ts'
+import type {
+  AnswerMessage,
+  CallMessage,
+  Calls,
+  PackedValues,
+  StoredVersions,
+} from './sqlite-messages.ts'
 import { StoreError } from './store.ts'
 
 let database: SqliteDatabase | undefined
@@ -41,8 +47,14 @@ function answer(message: CallMessage): AnswerMessage {
   }
 }
 
+/** What an answer hands over instead of having it copied. */
+function bytesOf(answer: Calls[CallMessage['name']]['answer']): ArrayBuffer | undefined {
+  const packed = answer as Partial<PackedValues & StoredVersions> | undefined
+  return packed?.bytes ?? packed?.values?.bytes
+}
+
 parentPort?.on('message', (message: CallMessage) => {
   const reply = answer(message)
-  const values = reply.ok ? (reply.answer as Partial<PackedValues> | undefined) : undefined
-  parentPort?.postMessage(reply, values?.bytes === undefined ? [] : [values.bytes])
+  const bytes = reply.ok ? bytesOf(reply.answer) : undefined
+  parentPort?.postMessage(reply, bytes === undefined ? [] : [bytes])
 })

@@ -70,7 +70,7 @@ export interface Store {
    * synchronously from the commit path, before the commit's own `txn` resolves, and must not throw (one that does ends its
    * watch, which rejects with that error). Nothing is handed out after `signal` aborts, which resolves the promise. Rejects
    * with StoreError `compacted` when `fromRevision` is older than what is kept, or the history is compacted away before the
-   * watch has caught up; with `closed` when the store closes. A future `fromRevision` waits for the commits after it.
+   * watch has caught up; with `closed` when the store closes; with `unavailable` when it can never commit again. A future `fromRevision` waits for the commits after it.
    */
   watch(
     options: { prefix: string; fromRevision: number; signal: AbortSignal },

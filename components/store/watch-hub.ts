@@ -78,9 +78,8 @@ export class WatchHub {
     }
   }
 
-  /** Ends every watch with `closed`. */
-  close(): void {
-    const error = new StoreError('closed', 'the store has been closed')
+  /** Ends every watch, with `closed` unless the store failed. */
+  close(error = new StoreError('closed', 'the store has been closed')): void {
     for (const watcher of [...this.#live, ...this.#replaying]) watcher.end(error)
   }
 

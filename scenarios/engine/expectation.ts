@@ -1,16 +1,18 @@
 /** Expectation: what a selection of objects should be like, judged state by state. PURE. */
 import type { KubeObject } from '../../components/machinery/object.ts'
-import { either, integer, object, optional } from './shape.ts'
+import { count, either, object, optional, readable } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 import { brief, missingFrom } from './subset.ts'
-import { parseCondition } from './where.ts'
+import { parseCondition, parsePath } from './where.ts'
 import type { Condition } from './where.ts'
 import { describeObject } from './find-resource.ts'
 
 export const countShape = either(
-  integer,
-  object({ atLeast: optional(integer), atMost: optional(integer) }),
+  count,
+  object({ atLeast: optional(count), atMost: optional(count) }),
 )
+export const conditionShape = readable('a condition', parseCondition)
+export const pathShape = readable('a path in an object', parsePath)
 
 export interface Expectation {
   /** Conditions that an object has to fulfil, all of them. */
@@ -33,9 +35,8 @@ function faults(one: KubeObject, conditions: readonly Condition[], match: unknow
   const unmet = conditions.flatMap((condition) => {
     const { holds, values } = condition.test(one)
     if (holds) return []
-    const is =
-      values.length === 0 ? 'nothing is there' : values.map((value) => brief(value)).join(', ')
-    return [`${condition.text}: it is ${is}`]
+    const is = values.map((value) => brief(value)).join(', ')
+    return [`${condition.text}: ${values.length === 0 ? 'nothing is there' : `it is ${is}`}`]
   })
   const missing = match === undefined ? [] : missingFrom(one, match)
   const differing = missing.map(

@@ -16,6 +16,8 @@ export interface RunnerOptions {
   readonly clusterName?: string | undefined
   /** Dialect of new clusters, unless the scenario says its own. */
   readonly dialect?: 'kubernetes' | 'svc' | undefined
+  /** Port of new clusters; by default one that is free. */
+  readonly port?: number | undefined
   /** Leave the clusters running, as `scenario-<name>`. */
   readonly keep: boolean
   readonly onScenario?: ((scenario: Scenario) => void) | undefined
@@ -39,6 +41,7 @@ async function clusterFor(
     nodes,
     simulatedNodes,
     dialect: dialect ?? options.dialect,
+    port: options.port,
     extraFlags: flags,
     lifetime: keep ? 'detached' : 'owner',
     clock,

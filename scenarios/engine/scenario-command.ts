@@ -1,12 +1,13 @@
 /** `skiff scenario ...`: runs and lists scenarios. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { accessSync, constants, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { dialectNamed } from '../../components/api/dialect.ts'
 import { defineFlags, flag, nearestName } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../../cluster/cluster-error.ts'
 import { defineCommand, outputFlag } from '../../cluster/cli/command.ts'
 import type { CommandContext } from '../../cluster/cli/command.ts'
 import { exitCodes } from '../../cluster/cli/exit-codes.ts'
+import { withCluster } from '../../cluster/cli/find-cluster.ts'
 import { styled, table } from '../../cluster/cli/terminal.ts'
 import { packageFolder } from '../../cluster/programs.ts'
 import { jsonReport, junitReport, summary } from './reports.ts'
@@ -63,7 +64,8 @@ function readAll(files: readonly string[]): Scenario[] {
     }
   }
   if (faults.length === 0) return scenarios
-  throw new ClusterError('usage', `${faults.length} faults in the scenario files`, {
+  const faultCount = faults.length === 1 ? 'a fault' : `${faults.length} faults`
+  throw new ClusterError('usage', `${faultCount} in the scenario files`, {
     details: faults,
     hint: 'docs/scenarios.md has every step and its fields',
   })
@@ -77,6 +79,24 @@ function printStep({ terminal }: CommandContext, result: StepResult): void {
   terminal.err(`  ${sign} ${result.title} ${styled(`(${took})`, 'dim', colors)}\n`)
   for (const note of result.notes) terminal.err(`      ${note}\n`)
   for (const line of result.failure) terminal.err(`      ${line}\n`)
+}
+
+/** Says so before anything runs when a report could not be written. */
+function checkReportFile(flagName: string, path: string): void {
+  if (path === '') return
+  const folder = dirname(resolve(path))
+  const hint = `give --${flagName} a file in a folder that is there and yours`
+  try {
+    accessSync(folder, constants.W_OK)
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw isMissing
+      ? new ClusterError('usage', `--${flagName}: there is no folder ${folder}`, { hint })
+      : new ClusterError('permission', `--${flagName}: no right to write in ${folder}`, { hint })
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw new ClusterError('usage', `--${flagName}: ${path} is a folder`, { hint })
+  }
 }
 
 function writeReports(
@@ -103,6 +123,10 @@ const run = defineCommand({
   run: async (context, { flags: given, args }) => {
     const scenarios = readAll(args.length === 0 ? shippedFiles() : args.map(fileOf))
     const { terminal, clock, signal, stateRoot } = context
+    checkReportFile('junit', given.junit)
+    checkReportFile('json', given.json)
+    // A cluster that is not there is no failure of the scenarios.
+    if (given.cluster !== '') await withCluster(context, given.cluster, async () => {})
     const results = await runScenarios(scenarios, {
       clock,
       signal,

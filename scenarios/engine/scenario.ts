@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { nearestName } from '../../components/component-base/flags.ts'
+import { messageOf } from '../../components/component-base/log.ts'
 import { programs } from '../../cluster/cluster-config.ts'
 import {
   anything,
   choice,
+  count,
   duration,
-  integer,
   mapping,
   object,
   optional,
@@ -24,8 +25,8 @@ import type { Path } from './yaml.ts'
 const flagsOf = record(string)
 
 const clusterShape = object({
-  nodes: optional(integer),
-  simulatedNodes: optional(integer),
+  nodes: optional(count),
+  simulatedNodes: optional(count),
   dialect: optional(choice('kubernetes', 'svc')),
   /** Further flags, by component. */
   flags: optional(
@@ -92,7 +93,8 @@ function checkStep(
   const before = issues.length
   const params = kind.shape.check(rest[key], [...path, key], issues)
   if (issues.length > before) return undefined
-  const title = typeof name === 'string' ? name : kind.title(params)
+  const title =
+    name === undefined ? kind.title(params) : string.check(name, [...path, 'name'], issues)
   return new ScenarioStep({ kind, params, title, path })
 }
 
@@ -104,6 +106,7 @@ function createStepsShape(): Shape<ScenarioStep[]> {
         issues.push({ path, message: 'must be a list of steps' })
         return []
       }
+      if (value.length === 0) issues.push({ path, message: 'has no step' })
       return value
         .map((one: unknown, index) => checkStep(one, { path: [...path, index], issues, kinds }))
         .filter((step) => step !== undefined)
@@ -161,6 +164,12 @@ export function parseScenario(text: string, file: string): Scenario {
   }
 }
 
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EISDIR: 'it is a directory',
+  EACCES: 'no right to read it',
+}
+
 /** Reads a scenario file. Throws a ScenarioError, also when it cannot be read. */
 export function readScenario(file: string): Scenario {
   let text: string
@@ -168,10 +177,7 @@ export function readScenario(file: string): Scenario {
     text = readFileSync(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new ScenarioError(
-      [`${file}: ${code === 'ENOENT' ? 'no such file' : String(code)}`],
-      error,
-    )
+    throw new ScenarioError([`${file}: ${unreadable[code ?? ''] ?? messageOf(error)}`], error)
   }
   return parseScenario(text, file)
 }

@@ -19,7 +19,7 @@ export interface Shape<T> {
 export type ShapeType<S> = S extends Shape<infer T> ? T : never
 
 function found(value: unknown): string {
-  if (value === null) return 'nothing'
+  if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
   return JSON.stringify(value)
@@ -46,9 +46,43 @@ export const boolean: Shape<boolean> = simple('true or false', (value) =>
 export const integer: Shape<number> = simple('a whole number', (value) =>
   Number.isInteger(value) ? (value as number) : undefined,
 )
+/** How many; 0 is one. */
+export const count: Shape<number> = simple('a whole number from 0 on', (value) =>
+  Number.isInteger(value) && (value as number) >= 0 ? (value as number) : undefined,
+)
+const asDuration = (value: unknown): number | undefined =>
+  typeof value === 'string' ? parseDuration(value) : undefined
 /** `4s`, `1m30s`, `200ms`; in milliseconds. */
-export const duration: Shape<number> = simple('a duration such as 4s or 200ms', (value) =>
-  typeof value === 'string' ? parseDuration(value) : undefined,
+export const duration: Shape<number> = simple('a duration such as 4s or 200ms', (value) => {
+  const ms = asDuration(value)
+  return ms === undefined || ms < 0 ? undefined : ms
+})
+/** A duration that may lie in the past: `-1h`. */
+export const signedDuration: Shape<number> = simple('a duration such as 4s or -1h', asDuration)
+
+/**
+ * A text that `read` can make sense of; what it throws says why not. A variable's value is not known yet: a word of three
+ * letters stands for it here.
+ */
+export function readable(what: string, read: (text: string) => unknown): Shape<string> {
+  return {
+    what,
+    check: (value, path, issues) => {
+      const before = issues.length
+      const text = string.check(value, path, issues)
+      if (issues.length > before || /^\$\{[^}]*\}$/.test(text)) return text
+      try {
+        read(text.replaceAll(/\$\{[^}]*\}/g, 'var'))
+      } catch (error) {
+        issues.push({ path, message: (error as Error).message })
+      }
+      return text
+    },
+  }
+}
+export const regularExpression: Shape<string> = readable(
+  'a regular expression',
+  (text) => new RegExp(text),
 )
 /** Any JSON value. */
 export const anything: Shape<unknown> = { what: 'any value', check: (value) => value }
@@ -95,6 +129,22 @@ export function oneOrMore<T>(item: Shape<T>): Shape<T[]> {
     what: `${item.what}, or a list of them`,
     check: (value, path, issues) =>
       Array.isArray(value) ? many.check(value, path, issues) : [item.check(value, path, issues)],
+  }
+}
+
+/** A mapping of which at least one field has to be there. */
+export function notEmpty<T extends object>(shape: Shape<T>): Shape<T> {
+  return {
+    ...shape,
+    check: (value, path, issues) => {
+      const before = issues.length
+      const checked = shape.check(value, path, issues)
+      if (issues.length === before && Object.keys(checked).length === 0) {
+        const names = Object.keys(shape.fields ?? {}).join(', ')
+        issues.push({ path, message: `says nothing; it needs one of ${names}` })
+      }
+      return checked
+    },
   }
 }
 

@@ -3,33 +3,47 @@ import { createSecureServer, type ServerHttp2Stream } from 'node:http2'
 import { writeSync } from 'node:fs'
 import { readFileSync } from 'node:fs'
 
-const [certFile = '', keyFile = '', bodyFile = '', listCount = '0'] = process.argv.slice(2)
+const [certFile = '', keyFile = '', bodyFile = ''] = process.argv.slice(2)
 const item = readFileSync(bodyFile)
-const list = Buffer.concat(
-  Array.from({ length: Number(listCount) }, () => Buffer.concat([item, Buffer.from(',')])),
-)
+const itemAndComma = Buffer.concat([item, Buffer.from(',')])
 const frame = Buffer.concat([Buffer.from('{"type":"ADDED","object":'), item, Buffer.from('}\n')])
 const watchers = new Set<ServerHttp2Stream>()
 const head = { ':status': 200, 'content-type': 'application/json' }
-const chunkBytes = 256 * 1024
+/** As large as the API server's: whole items, about 256 KB. */
+const itemsPerChunk = Math.max(1, Math.round((256 * 1024) / itemAndComma.length))
+const chunk = Buffer.concat(Array.from({ length: itemsPerChunk }, () => itemAndComma))
 
-async function sendList(stream: ServerHttp2Stream): Promise<void> {
+async function sendItems(stream: ServerHttp2Stream, count: number): Promise<void> {
   stream.respond(head)
-  for (let at = 0; at < list.length; at += chunkBytes) {
-    if (!stream.write(list.subarray(at, at + chunkBytes))) {
+  for (let left = count; left > 0; left -= itemsPerChunk) {
+    const part = left >= itemsPerChunk ? chunk : chunk.subarray(0, left * itemAndComma.length)
+    if (!stream.write(part)) {
       await new Promise<void>((resolve) => stream.once('drain', () => resolve()))
     }
   }
   stream.end()
 }
 
-function answerPost(stream: ServerHttp2Stream): void {
+/** Sends the body to all watchers as it is. */
+function sendFrame(stream: ServerHttp2Stream): void {
+  const chunks: Buffer[] = []
+  stream.on('data', (part: Buffer) => chunks.push(part))
+  stream.on('end', () => {
+    const sent = Buffer.concat(chunks)
+    for (const watcher of watchers) watcher.write(sent)
+    stream.respond(head)
+    stream.end()
+  })
+}
+
+/** Parses, stringifies and answers: a write that keeps nothing. */
+function answerWrite(stream: ServerHttp2Stream, status: number): void {
   const chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   stream.on('end', () => {
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
     const body = Buffer.from(JSON.stringify(value))
-    stream.respond({ ...head, ':status': 201, 'content-length': body.length })
+    stream.respond({ ...head, ':status': status, 'content-length': body.length })
     stream.end(body)
   })
 }
@@ -39,8 +53,10 @@ server.on('session', (session) => session.setLocalWindowSize(16 * 1024 * 1024))
 server.on('stream', (stream, headers) => {
   stream.on('error', () => watchers.delete(stream))
   const path = headers[':path'] ?? ''
-  if (headers[':method'] === 'POST') answerPost(stream)
-  else if (path === '/list') void sendList(stream)
+  if (path === '/frame') sendFrame(stream)
+  else if (headers[':method'] === 'POST') answerWrite(stream, 201)
+  else if (headers[':method'] === 'PATCH') answerWrite(stream, 200)
+  else if (path.startsWith('/items/')) void sendItems(stream, Number(path.slice(7)))
   else if (path === '/watch') {
     stream.respond(head)
     watchers.add(stream)

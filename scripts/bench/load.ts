@@ -1,19 +1,22 @@
 /** Load over HTTP/2: a number of connections with a number of requests in flight on each, for a time or a count. */
-import { connect, type ClientHttp2Session } from 'node:http2'
+import { connect, sensitiveHeaders, type ClientHttp2Session } from 'node:http2'
 import { performance } from 'node:perf_hooks'
 
 export interface Endpoint {
   readonly origin: string
   readonly ca: Buffer
-  readonly cert: Buffer
-  readonly key: Buffer
+  /** Without one the client is nobody, or who its token says. */
+  readonly cert?: Buffer | string
+  readonly key?: Buffer | string
+  readonly token?: string
+  /** Sent in a header that nobody reads, and like a token never by its number in the table of headers. */
+  readonly ignored?: string
 }
 
 export function openSession(endpoint: Endpoint): ClientHttp2Session {
   const session = connect(endpoint.origin, {
     ca: endpoint.ca,
-    cert: endpoint.cert,
-    key: endpoint.key,
+    ...(endpoint.cert === undefined ? {} : { cert: endpoint.cert, key: endpoint.key }),
     settings: { initialWindowSize: 16 * 1024 * 1024 },
   })
   session.setMaxListeners(0)
@@ -22,9 +25,21 @@ export function openSession(endpoint: Endpoint): ClientHttp2Session {
 }
 
 export interface Request {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly body?: Buffer
+  /** Default: JSON. */
+  readonly contentType?: string
+  readonly token?: string | undefined
+  readonly ignored?: string | undefined
+}
+
+/** The body of a get. */
+export async function answerOf(session: ClientHttp2Session, path: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  const stream = session.request({ ':path': path })
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
 }
 
 /** One request; resolves with the status and how many bytes came. */
@@ -37,7 +52,13 @@ export async function exchange(
     const stream = session.request({
       ':method': request.method,
       ':path': request.path,
-      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(request.ignored === undefined
+        ? {}
+        : { 'x-ignored': request.ignored, [sensitiveHeaders]: ['x-ignored'] }),
+      ...(request.token === undefined ? {} : { authorization: `Bearer ${request.token}` }),
+      ...(request.body === undefined
+        ? {}
+        : { 'content-type': request.contentType ?? 'application/json' }),
     })
     let status = 0
     let bytes = 0
@@ -60,6 +81,42 @@ export interface LoadResult {
   readonly p99Ms: number
 }
 
+export interface SteadyLoad {
+  /** That many requests, as fast as they go; how many there were in a second. Throws on an unexpected status. */
+  run(requests: number): Promise<number>
+  close(): void
+}
+
+/** Load over connections that stay open, so that what comes in small portions does not pay for handshakes. */
+export function openLoad(
+  endpoint: Endpoint,
+  options: { connections: number; streams: number; status: number; next: () => Request },
+): SteadyLoad {
+  const sessions = Array.from({ length: options.connections }, () => openSession(endpoint))
+  return {
+    async run(requests) {
+      let left = requests
+      const worker = async (session: ClientHttp2Session): Promise<void> => {
+        while (left-- > 0) {
+          const { token, ignored } = endpoint
+          const { status } = await exchange(session, { token, ignored, ...options.next() })
+          if (status !== options.status) throw new Error(`answered ${status}`)
+        }
+      }
+      const startedAt = performance.now()
+      await Promise.all(
+        sessions.flatMap((session) =>
+          Array.from({ length: options.streams }, () => worker(session)),
+        ),
+      )
+      return requests / ((performance.now() - startedAt) / 1000)
+    },
+    close: () => {
+      for (const session of sessions) session.close()
+    },
+  }
+}
+
 /** Runs `next` over and over until `durationMs` has passed. Throws on an unexpected status. */
 export async function load(
   endpoint: Endpoint,
@@ -78,7 +135,11 @@ export async function load(
   const worker = async (session: ClientHttp2Session): Promise<void> => {
     while (performance.now() < until) {
       const sentAt = performance.now()
-      const { status } = await exchange(session, options.next())
+      const { status } = await exchange(session, {
+        token: endpoint.token,
+        ignored: endpoint.ignored,
+        ...options.next(),
+      })
       if (status !== options.status) throw new Error(`answered ${status}`)
       times.push(performance.now() - sentAt)
     }

@@ -1,6 +1,6 @@
 /** Starts a server as a child process and waits for its ready line on descriptor 3. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Served {
   readonly child: ChildProcess
@@ -11,7 +11,13 @@ export interface Served {
 export async function serve(file: string, args: readonly string[]): Promise<Served> {
   const child = spawn(
     process.execPath, // The options that a cluster's API server runs with.
-    ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16', file, ...args],
+    [
+      '--disable-warning=ExperimentalWarning',
+      '--max-semi-space-size=16',
+      '--expose-gc',
+      file,
+      ...args,
+    ],
     {
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
     },
@@ -38,6 +44,29 @@ export async function serve(file: string, args: readonly string[]): Promise<Serv
       child.kill('SIGTERM')
       await exited
     },
+  }
+}
+
+/** Processor time of all threads so far in µs, to the nanosecond where `usage` counts in ticks. */
+export function processorUs(pid: number): number {
+  const ns = readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const [taken = '0'] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')
+    return Number(taken)
+  })
+  return ns.reduce((sum, taken) => sum + taken, 0) / 1000
+}
+
+/**
+ * Resolves when the process has used less than a twentieth of a processor for a second: a server looks through what is stored
+ * for some seconds after its start, which is no part of what a request costs. Resolves after a minute anyway.
+ */
+export async function settled(pid: number): Promise<void> {
+  let before = processorUs(pid)
+  for (let second = 0; second < 60; second += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    const now = processorUs(pid)
+    if (now - before < 50_000) return
+    before = now
   }
 }
 

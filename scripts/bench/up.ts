@@ -4,19 +4,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
 import { usage } from './process.ts'
-
-interface Row {
-  readonly name: string
-  readonly skiff: string
-  readonly bare: string
-  readonly ratio: string
-  readonly note: string
-}
-
-function row(name: string, skiff: string, note = ''): Row {
-  return { name, skiff, bare: '', ratio: '', note }
-}
+import { plainRow, type Row } from './rows.ts'
 
 /** Processes whose command line names the folder: the cluster's own. */
 function processesOf(folder: string): { pid: number; program: string }[] {
@@ -50,8 +40,12 @@ export async function measureUp(root: string): Promise<Row[]> {
       taken.push(performance.now() - startedAt)
       if (up.status !== 0) throw new Error(`skiff up failed: ${up.stderr}`)
       if (round === 4) {
+        // Idle: what the start left has been collected.
+        await delay(8000)
         for (const { pid, program } of processesOf(folder)) {
-          rows.push(row(`memory of ${program}`, `${usage(pid).residentMb.toFixed(0)} MB resident`))
+          rows.push(
+            plainRow(`memory of ${program}`, `${usage(pid).residentMb.toFixed(0)} MB resident`),
+          )
         }
       }
       skiff('down', '--name', 'bench')
@@ -62,7 +56,7 @@ export async function measureUp(root: string): Promise<Row[]> {
   }
   taken.sort((a, b) => a - b)
   return [
-    row(
+    plainRow(
       'up of three nodes to all Ready',
       `${Math.round(taken[2] ?? 0)} ms`,
       `best ${Math.round(taken[0] ?? 0)} ms of 5`,

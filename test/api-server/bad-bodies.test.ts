@@ -31,8 +31,18 @@ describe('bodies', () => {
       ['{"kind": 1}', 'kind is not a string'],
       ['{"apiVersion": 1, "kind": "ConfigMap"}', 'apiVersion is not a string'],
       ['{"kind": "Secret", "apiVersion": "v1"}', 'cannot be handled as a ConfigMap'],
-      ['{"kind": "None", "apiVersion": "v1"}', 'no kind "None" is registered'],
-      ['{"apiVersion": "v9", "kind": "ConfigMap"}', 'does not match the expected API version'],
+      [
+        '{"kind": "None", "apiVersion": "v1"}',
+        'None in version "v1" cannot be handled as a ConfigMap: no kind "None" is registered for version "v1"',
+      ],
+      [
+        '{"apiVersion": "v9", "kind": "ConfigMap"}',
+        'ConfigMap in version "v9" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v9"',
+      ],
+      [
+        '{"apiVersion": "apps/v1", "kind": "ReplicaSet"}',
+        'ReplicaSet in version "v1" cannot be handled as a ConfigMap: converting (v1.ReplicaSet) to (core.ConfigMap): unknown conversion',
+      ],
     ] as const) {
       for (const [method, path] of [
         ['POST', at],
@@ -81,6 +91,10 @@ describe('bodies', () => {
     const reply = await server().request('POST', at, { body: lines.join('\n'), headers: yaml })
     expectFault(reply, 'alias bomb', 400)
     expect(reply.body.message).toContain('excessive aliasing')
+    const long = `a: &a ${'x'.repeat(limit / 2)}\nb: [${'*a,'.repeat(100_000)}]`
+    const texts = await server().request('POST', at, { body: long, headers: yaml })
+    expectFault(texts, 'bomb of long texts', 400)
+    expect(texts.body.message).toContain('excessive aliasing')
     const few = 'metadata: {name: aliased, labels: &l {a: b}, annotations: *l}'
     expect((await server().request('POST', at, { body: few, headers: yaml })).status).toBe(201)
   })

@@ -22,6 +22,7 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
   function client(): LocalClient {
     return {
       get: (resource, namespace, name) => reader.get(resource, namespace, name),
+      isReadable: () => true,
       create: async (resource, namespace, object) => {
         if (reader.get(resource, namespace, object.metadata.name ?? '')) {
           throw alreadyExists(resource, object.metadata.name ?? '')
@@ -38,6 +39,8 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
         writes.push(`update ${resource.plural} ${name}`)
         reader.put(resource, object)
       },
+      delete: () => Promise.reject(new Error('nothing of it is deleted')),
+      updateStatus: () => Promise.reject(new Error('nothing of it has a status')),
     }
   }
 
@@ -46,7 +49,6 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
       client: client(),
       dialect,
       withPolicy: true,
-      withJoin: true,
       apiServer: { serviceIp: '10.96.0.1', servicePort: 443, address: '192.0.2.7', port: 6443 },
       served: resources.all.filter((one) => one.servedByDefault),
       ...more,
@@ -79,7 +81,7 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
       versionPriority: 30,
     })
     expect(reader.get(resources.apiServices, '', 'v1beta1.policy')).toBeUndefined()
-    expect(writes.filter((write) => write.startsWith('create apiservices'))).toHaveLength(21)
+    expect(writes.filter((write) => write.startsWith('create apiservices'))).toHaveLength(20)
   })
 
   test('an empty store gets namespaces, policy, classes and the Service', async () => {
@@ -204,12 +206,30 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
     expect(subset.addresses).toEqual([{ ip: '192.0.2.7' }, { ip: '192.0.2.8' }])
   })
 
-  test('a loopback address is not published', async () => {
-    await start({
-      apiServer: { serviceIp: '10.96.0.1', servicePort: 443, address: '127.0.0.1', port: 6443 },
+  test('after a start on another port or address the endpoints are where the server is', async () => {
+    const startAt = (address: string, port: number): Promise<void> =>
+      start({ apiServer: { serviceIp: '10.96.0.1', servicePort: 443, address, port } })
+    const published = () => {
+      const { apiServerService: name } = dialect
+      const [subset] = named(resources.endpoints, name, 'default')['subsets']
+      const slice = named(resources.endpointSlices, name, 'default')
+      const [servicePort] = named(resources.services, name, 'default')['spec'].ports
+      const addresses = (slice['endpoints'] as { addresses: string[] }[]).flatMap(
+        (endpoint) => endpoint.addresses,
+      )
+      expect(subset.addresses.map(({ ip }: { ip: string }) => ip)).toEqual(addresses)
+      return { addresses, ports: [subset, slice].map((one) => one['ports'][0].port), servicePort }
+    }
+    await startAt('127.0.0.1', 6443)
+    expect(published()).toMatchObject({ addresses: ['127.0.0.1'], ports: [6443, 6443] })
+    await startAt('127.0.0.1', 7443)
+    expect(published()).toMatchObject({
+      addresses: ['127.0.0.1'],
+      ports: [7443, 7443],
+      servicePort: { port: 443, targetPort: 7443 },
     })
-    expect(named(resources.services, dialect.apiServerService, 'default')).toBeDefined()
-    expect(reader.list(resources.endpoints)).toEqual([])
+    await startAt('192.0.2.7', 7443)
+    expect(published().addresses).toEqual(['192.0.2.7'])
   })
 
   test('what delegating servers need is published and follows the flags', async () => {

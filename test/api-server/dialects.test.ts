@@ -15,8 +15,10 @@ async function visiblePaths(server: TestApiServer): Promise<string[]> {
   const versions: string[] = groups.flatMap((group: { versions: { groupVersion: string }[] }) =>
     group.versions.map(({ groupVersion }) => `/apis/${groupVersion}`),
   )
+  // What an APIService alone names is not served.
+  const served = versions.filter((path) => !path.startsWith('/apis/x.y/'))
   const paths = ['/', '/api', '/apis', '/openapi/v2', '/openapi/v3', '/readyz?verbose']
-  for (const path of ['/api/v1', ...versions]) {
+  for (const path of ['/api/v1', ...served]) {
     paths.push(path)
     for (const { name, verbs } of (await server.ok('GET', path)).resources) {
       if (!name.includes('/') && verbs.includes('list')) paths.push(`${path}/${name}`)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { compareVersions } from '../../components/api-server/compare-versions.ts'
 import {
-  compareVersions,
   createDiscovery,
   discoveryForm,
   storageVersionHash,

@@ -5,6 +5,13 @@ import { describeDialects } from '../support/shared-server.ts'
 
 const merge = { 'content-type': 'application/merge-patch+json' }
 
+/** Without those whose status the server itself writes as soon as it sees them, and which it holds back when they go. */
+const stillSamples: typeof samples = (server, ns) =>
+  samples(server, ns).filter(
+    ({ path }) =>
+      !/\/(?:flowschemas|customresourcedefinitions|validatingadmissionpolicies)$/.test(path),
+  )
+
 describeDialects('every stored kind', (server) => {
   it('is among the samples', async () => {
     const { groups } = await server().ok('GET', '/apis')
@@ -27,7 +34,7 @@ describeDialects('every stored kind', (server) => {
 
   it('is created, read, listed, watched, patched and deleted', async () => {
     const ns = await server().namespace()
-    for (const { path, body } of samples(server(), ns)) {
+    for (const { path, body } of stillSamples(server(), ns)) {
       const { name } = body.metadata
       const start = (await server().ok('GET', path)).metadata.resourceVersion
       const watch = await server().watch(`${path}?watch=true&resourceVersion=${start}`)
@@ -54,7 +61,7 @@ describeDialects('every stored kind', (server) => {
 
   it('a PUT or PATCH that changes nothing makes no new version', async () => {
     const ns = await server().namespace()
-    for (const { path, body } of samples(server(), ns)) {
+    for (const { path, body } of stillSamples(server(), ns)) {
       const made = await server().ok('POST', path, { body })
       const item = `${path}/${body.metadata.name}`
       const sent = structuredClone(made)
@@ -71,7 +78,7 @@ describeDialects('every stored kind', (server) => {
   it('a status update keeps everything but the status', async () => {
     const ns = await server().namespace()
     let updates = 0
-    for (const { path, body } of samples(server(), ns)) {
+    for (const { path, body } of stillSamples(server(), ns)) {
       const root = path
         .split('/')
         .slice(0, path.startsWith('/api/') ? 3 : 4)
@@ -113,7 +120,7 @@ describeDialects('every stored kind', (server) => {
   it('has a Table with its name in it, and a metadata-only view', async () => {
     const ns = await server().namespace()
     const meta = `meta.${server().dialect.apiDomain}`
-    for (const { path, body } of samples(server(), ns)) {
+    for (const { path, body } of stillSamples(server(), ns)) {
       const made = await server().ok('POST', path, { body })
       const table = await server().ok('GET', path, {
         headers: { accept: `application/json;as=Table;v=v1;g=${meta}` },

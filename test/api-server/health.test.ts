@@ -30,6 +30,29 @@ describeDialects('a healthy server', (server) => {
     }
   })
 
+  it('counts the results of each check at /metrics/slis', async () => {
+    const at = '/metrics/slis'
+    const countOf = async (type: string): Promise<number> => {
+      const { text } = await server().request('GET', at)
+      const series = `kubernetes_healthchecks_total{name="etcd",status="success",type="${type}"} `
+      const line = text.split('\n').find((one) => one.startsWith(series))
+      return Number(line?.slice(series.length) ?? 0)
+    }
+    const before = await countOf('livez')
+    const ready = await countOf('readyz')
+    await server().ok('GET', '/livez')
+    await server().ok('GET', '/livez/etcd')
+    await server().ok('GET', '/livez?exclude=etcd')
+    expect(await countOf('livez')).toBe(before + 2)
+    expect(await countOf('readyz')).toBe(ready)
+    const { text, headers } = await server().request('GET', at)
+    expect(headers['content-type']).toContain('text/plain; version=0.0.4')
+    expect(text).toContain('kubernetes_healthcheck{name="ping",type="livez"} 1')
+    expect(text).toMatch(/^# HELP kubernetes_healthcheck \[STABLE\] /m)
+    expect((await server().request('GET', at, { as: 'anonymous' })).status).toBe(403)
+    expect((await server().ok('GET', '/')).paths).toContain(at)
+  })
+
   it('[HEALTH-014] has the checks that clients know', async () => {
     const { text } = await server().request('GET', '/readyz?verbose')
     const names = lines(text).map((line) => line.slice(3).split(' ')[0])
@@ -115,7 +138,11 @@ describe('a server whose start hooks have not finished', () => {
       isInGrace: () => state.isInGrace,
     })
     const [target = '', query = ''] = path.split('?')
-    const answer = answerHealth({ path: target, query: new URLSearchParams(query) }, checks)
+    const answer = answerHealth(
+      { path: target, query: new URLSearchParams(query) },
+      checks,
+      () => {},
+    )
     if (answer === undefined) return { status: 404, text: '' }
     return { status: answer.status, text: answer.body.toString() }
   }

@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { admin, startApiServer, type TestApiServer } from '../support/api-server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 let server: TestApiServer
-const folder = mkdtempSync(join(tmpdir(), 'skiff-kubectl-'))
+const folder = temporaryFolder('skiff-kubectl')
 
 beforeAll(async () => {
   server = await startApiServer()
@@ -16,7 +16,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function kubeconfig(): string {
@@ -63,7 +62,7 @@ it('[RES-022] kubectl creates the three objects of a manifest with one request e
   )
   await run('kubectl', ['create', '-n', namespace, '-f', manifest], {
     env: { ...process.env, KUBECONFIG: kubeconfig(), HOME: folder },
-    timeout: 20_000,
+    timeout: 90_000,
   })
   await expect
     .poll(() =>

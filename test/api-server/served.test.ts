@@ -172,4 +172,25 @@ describe('served versions', () => {
     expect(beta).toEqual(expect.arrayContaining(['networking.k8s.io/v1beta1']))
     expect(beta.filter((one) => !usual.includes(one)).every((one) => /beta/.test(one))).toBe(true)
   })
+
+  it.each(['kubernetes', 'svc'] as const)(
+    '[VER-112] the removal of a version can be tried by a flag, dialect %s',
+    async (dialect) => {
+      const domain = dialect === 'svc' ? 'svc.io' : 'k8s.io'
+      for (const [groupVersion, plural] of [
+        [`storage.${domain}/v1`, 'storageclasses'],
+        ['batch/v1', 'cronjobs'],
+      ]) {
+        await using server = await startApiServer({
+          dialect,
+          flags: [`--runtime-config=${groupVersion}=false`],
+        })
+        const path = `/apis/${groupVersion}`
+        for (const at of [path, `${path}/${plural}`, `${path}/${plural}/a`]) {
+          expect((await server.request('GET', at)).status, at).toBe(404)
+        }
+        expect((await server.request('GET', '/apis/apps/v1/deployments')).status).toBe(200)
+      }
+    },
+  )
 })

@@ -76,6 +76,31 @@ describeDialects('sub-resources', (server) => {
     expect((await server().ok('GET', `${at}/d`)).spec.replicas).toBe(5)
   })
 
+  it('a view of a resource takes its own kind only', async () => {
+    const at = `/apis/apps/v1/namespaces/${await server().namespace()}/deployments/d/scale`
+    for (const [apiVersion, kind, why] of [
+      [
+        'apps/v1',
+        'ReplicaSet',
+        'ReplicaSet in version "v1" cannot be handled as a Scale: converting (v1.ReplicaSet) to (autoscaling.Scale): unknown conversion',
+      ],
+      [
+        'autoscaling/v2',
+        'Scale',
+        'Scale in version "v2" cannot be handled as a Scale: no kind "Scale" is registered for version "autoscaling/v2" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+      ],
+      [
+        'extensions/v1beta1',
+        'Scale',
+        'the API version in the data (extensions/v1beta1) does not match the expected API version (autoscaling/v1)',
+      ],
+    ] as const) {
+      const body = { apiVersion, kind, metadata: { name: 'd' }, spec: { replicas: 1 } }
+      const refused = await server().request('PUT', at, { body })
+      expect(refused.body).toMatchObject({ code: 400, reason: 'BadRequest', message: why })
+    }
+  })
+
   it('[RES-011][RES-013] an eviction and a review act and are not stored', async () => {
     const { ns, at } = await runningPod()
     await server().ok('POST', at, { body: pod('other') })
@@ -191,6 +216,9 @@ describeDialects('sub-resources', (server) => {
     })
     const port = agent.port
     expect(await through(`${at}/https:p:${port}/proxy/a/b`)).toBe('GET /a/b\n')
+    expect(await through(`${at}/https:p:${port}/proxy/a/?x=1`)).toBe('GET /a/?x=1\n')
+    const noPort = await server().request('GET', `${at}/https:p:70000/proxy/a`)
+    expect(noPort.status).toBe(400)
     const services = `/api/v1/namespaces/${ns}`
     await server().ok('POST', `${services}/services`, {
       body: { metadata: { name: 's' }, spec: { ports: [{ name: 'web', port: 80 }] } },
@@ -201,6 +229,34 @@ describeDialects('sub-resources', (server) => {
     const nobody = await server().request('GET', '/api/v1/nodes/n/proxy/x', { as: user('nobody') })
     expect(nobody.status).toBe(403)
     expect(nobody.body.message).toContain('"nodes/proxy"')
+  })
+
+  it('what a proxy passes on says nothing of the caller', async () => {
+    const headers = {
+      'impersonate-user': 'jane',
+      'impersonate-group': 'system:masters',
+      'x-remote-user': 'joe',
+      'sec-websocket-protocol': 'base64url.bearer.authorization.k8s.io.secret',
+      'x-other': 'kept',
+    }
+    await server().ok('GET', '/api/v1/nodes/n/proxy/headers', { headers })
+    const names = Object.keys(agent.headers.at(-1) ?? {})
+    expect(names.filter((name) => /^(impersonate|x|sec|authorization)/.test(name))).toEqual([
+      'x-other',
+    ])
+  })
+
+  it("a pod whose address is of the machine's neighbourhood is not reached", async () => {
+    const { at } = await runningPod()
+    const live = await server().ok('GET', `${at}/p`)
+    for (const podIP of ['169.254.169.254', '0.0.0.0', 'fe80::1', '224.0.0.1']) {
+      await server().ok('PATCH', `${at}/p/status`, {
+        body: { status: { ...live.status, podIP } },
+        headers: { 'content-type': 'application/merge-patch+json' },
+      })
+      const answer = await server().request('GET', `${at}/p/proxy/`)
+      expect([answer.status, answer.body.message]).toEqual([400, 'address not allowed'])
+    }
   })
 
   it('[RES-048] a policy can name the verb redirect', async () => {

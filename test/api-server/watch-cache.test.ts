@@ -3,8 +3,9 @@ import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import { createMemoryStore } from '../../components/store/memory-store.ts'
-import type { Entry } from '../../components/api-server/watch-cache/entry.ts'
+import { Entry } from '../../components/api-server/watch-cache/entry.ts'
 import { encodeForStore } from '../../components/api-server/watch-cache/object-bytes.ts'
+import { RecentBytes } from '../../components/api-server/watch-cache/recent-bytes.ts'
 import { Watcher } from '../../components/api-server/watch-cache/watcher.ts'
 import { storeKey, WatchCache } from '../../components/api-server/watch-cache/watch-cache.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -96,6 +97,25 @@ describe('watch cache', () => {
     expect(at(third + 1)).toEqual(['a/x=three'])
   })
 
+  it('a snapshot counts the keys of its own moment, whatever comes and goes later', async () => {
+    const { cache, put, remove } = await setUp()
+    const collection = cache.collection(configMaps)
+    const first = await put(configMap('x'))
+    await put(configMap('y'))
+    const two = collection.snapshot(cache.revision)
+    expect(two.count('a/')).toBe(2)
+    two.noteCount('a/', 'a/y', 1)
+    await remove('x', first)
+    const newest = collection.snapshot(cache.revision)
+    expect([newest.count('a/'), newest.count('a/', 'a/y'), newest.count('')]).toEqual([1, 1, 1])
+    expect([two.count('a/'), two.count('a/', 'a/y'), two.count('a/', 'a/z')]).toEqual([2, 1, 0])
+    await put(configMap('z'))
+    // As many keys as then, but others.
+    const then = collection.snapshotAt(two.revision)
+    expect([then?.count('a/'), then?.count('a/', 'a/z'), then?.count('b/')]).toEqual([2, 0, 0])
+    expect(collection.snapshot(cache.revision).count('b/')).toBe(0)
+  })
+
   it('a snapshot older than the history is gone, a younger one is not', async () => {
     const { cache, put, clock } = await setUp()
     const first = await put(configMap('x', { app: '1' }))
@@ -165,5 +185,60 @@ describe('watch cache', () => {
     expect(again.list(configMaps, 'a').map((object) => object.metadata.resourceVersion)).toEqual([
       String(revision),
     ])
+  })
+
+  it('bytes made for a reader stay while they are few, and are the same when they are made again', () => {
+    const page = new RecentBytes(1000)
+    const entries = ['a', 'b', 'c'].map((name, index) => {
+      const stored = encodeForStore(configMap(name, { app: 'x'.repeat(300) }))
+      const entry = new Entry(`a/${name}`, index + 7, stored)
+      entry.page = page
+      return entry
+    })
+    const [first, second, third] = entries as [Entry, Entry, Entry]
+    const copied = (entry: Entry): string => {
+      const target = Buffer.alloc(entry.mostBytes)
+      return target.toString('utf8', 0, entry.copyTo(target, 0, 0))
+    }
+    const made = first.bytes
+    expect(JSON.parse(made.toString())).toMatchObject({ metadata: { resourceVersion: '7' } })
+    expect(first.bytes).toBe(made)
+    expect(`${copied(first)}\n`).toBe(made.toString())
+    const later = second.bytes
+    expect(second.bytes).toBe(later)
+    expect(third.bytes.length).toBeGreaterThan(400)
+    expect(first.bytes).not.toBe(made)
+    expect(first.bytes).toEqual(made)
+    expect(`${copied(second)}\n`).toBe(later.toString())
+    expect(second.object().metadata.resourceVersion).toBe('8')
+  })
+
+  it('a wait for a commit ends when the cache no longer follows the store, be it begun before or after', async () => {
+    const store = createMemoryStore()
+    const cache = new WatchCache({ store, clock: new FakeClock() })
+    const stop = new AbortController()
+    const { run } = await cache.start(stop.signal)
+    const before = cache.applied(7)
+    stop.abort()
+    await run
+    await expect(before).rejects.toMatchObject({ code: 'closed' })
+    await expect(cache.applied(7)).rejects.toMatchObject({ code: 'closed' })
+    await cache.applied(0)
+  })
+
+  it('an object keeps little more memory alive than its own, whatever it was made beside', () => {
+    for (const size of [10, 1000, 5000, 100_000]) {
+      const bytes = encodeForStore({
+        metadata: { name: 'a', annotations: { a: 'x'.repeat(size) } },
+      })
+      const entry = new Entry('a', 1, bytes)
+      for (const { buffer } of [bytes, entry.bytes]) {
+        expect(buffer.byteLength).toBeLessThanOrEqual(Math.max(16 * 1024, size + 200))
+      }
+      expect((JSON.parse(entry.bytes.toString()) as KubeObject).metadata).toMatchObject({
+        resourceVersion: '1',
+        annotations: { a: 'x'.repeat(size) },
+      })
+    }
   })
 })

@@ -187,7 +187,9 @@ describe('a watch', () => {
     const watchers = async (): Promise<number> => {
       const { text } = await server().request('GET', '/metrics')
       const line =
-        /^apiserver_longrunning_requests\{.*resource="core\/configmaps".*\} (\d+)$/m.exec(text)
+        /^apiserver_longrunning_requests\{.*resource="configmaps".*verb="WATCH".*\} (\d+)$/m.exec(
+          text,
+        )
       return Number(line?.[1] ?? 0)
     }
     const before = await watchers()

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { compareReleases, servedRelease } from '../../components/api/lifecycle.ts'
 import {
   defaultFeatureGates,
   featureGateHelp,
@@ -30,6 +31,16 @@ describe('feature gates', () => {
         'AuthorizeNodeWithSelectors=true|false (BETA - default=true)',
       ]),
     )
+  })
+
+  it('every gate says when it reached its stage', () => {
+    for (const [name, { stage, history }] of Object.entries(featureGates)) {
+      const reached = { ALPHA: 'alpha', BETA: 'beta', GA: 'ga', DEPRECATED: 'deprecated' } as const
+      expect(Object.keys(history).at(-1), name).toBe(reached[stage])
+      for (const release of Object.values(history)) {
+        expect(compareReleases(release, servedRelease), name).toBeLessThanOrEqual(0)
+      }
+    }
   })
 
   it('sets each named gate and leaves the others', () => {

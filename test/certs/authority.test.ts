@@ -6,7 +6,7 @@ import type { KeyKind } from '../../certs/keys.ts'
 import { credentialNames, createPki, issue } from '../../certs/pki.ts'
 import { clientProfile, nodeSubject, servingProfile } from '../../certs/profiles.ts'
 import { inspectCertificates } from '../../certs/inspect.ts'
-import { openssl, temporaryFolder } from './openssl.ts'
+import { openssl, temporaryFiles } from './openssl.ts'
 
 const nowMs = Date.now()
 const DAY = 24 * 60 * 60 * 1000
@@ -14,7 +14,7 @@ const DAY = 24 * 60 * 60 * 1000
 test.each<KeyKind>(['ec', 'rsa'])(
   'openssl verifies every certificate of a %s pki against its authority, for its purpose',
   (keyKind) => {
-    using folder = temporaryFolder()
+    const folder = temporaryFiles()
     const pki = createPki({ nowMs, keyKind, apiServer: { serviceName: 'kubernetes' } })
     const ca = folder.file('ca.crt', pki.authority.certificatePem)
     const frontProxyCa = folder.file('front.crt', pki.frontProxyAuthority.certificatePem)
@@ -32,7 +32,7 @@ test.each<KeyKind>(['ec', 'rsa'])(
 )
 
 test('a certificate of another authority does not verify', () => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   const [mine, other] = [
     createPki({ nowMs, apiServer: { serviceName: 'a' } }),
     createAuthority({ commonName: 'a', nowMs }),
@@ -103,7 +103,7 @@ test('dates from 2050 on are readable', () => {
 })
 
 test('an authority made by openssl signs certificates that openssl verifies', () => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   const key = `${folder.path}/ca.key`
   const crt = `${folder.path}/ca.crt`
   openssl(

@@ -6,12 +6,13 @@ import {
   parseCertificateRequest,
   samePublicKey,
 } from '../../certs/csr.ts'
+import { readOid, readOne, tag } from '../../certs/der.ts'
 import { generateKeyPair } from '../../certs/keys.ts'
 import type { KeyKind } from '../../certs/keys.ts'
 import { decodePem, encodePem } from '../../certs/pem.ts'
 import { nodeSubject, profileOfRequest } from '../../certs/profiles.ts'
 import { X509Certificate } from 'node:crypto'
-import { openssl, temporaryFolder } from './openssl.ts'
+import { openssl, temporaryFiles } from './openssl.ts'
 
 const wanted = {
   subject: nodeSubject('n1'),
@@ -20,7 +21,7 @@ const wanted = {
 }
 
 test.each<KeyKind>(['ec', 'rsa'])('openssl accepts a request made with an %s key', (kind) => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   const file = folder.file('x.csr', createCertificateRequest(generateKeyPair(kind), wanted))
   const text = openssl('req', '-in', file, '-verify', '-noout', '-text', '-nameopt', 'RFC2253')
   expect(text).toContain('Subject: CN=system:node:n1,O=system:nodes')
@@ -41,8 +42,19 @@ test('a request reads back as it was made', () => {
   expect(samePublicKey(request.publicKey, keys.publicKey)).toBe(true)
 })
 
+test('what other readers may read otherwise is refused', () => {
+  const request = createCertificateRequest(generateKeyPair(), wanted)
+  const second = request + createCertificateRequest(generateKeyPair(), wanted)
+  expect(() => parseCertificateRequest(second)).toThrow('more than one PEM block')
+  const disguised = `-----BEGIN X-----AAAA-----END Y-----\n${request}`
+  expect(() => parseCertificateRequest(disguised)).toThrow('more than one PEM block')
+  // The identifier of the organization, with a leading zero that says nothing.
+  const padded = Buffer.from('06048055040a', 'hex')
+  expect(() => readOid(readOne(padded, tag.oid))).toThrow('not minimal')
+})
+
 test('a request made by openssl is read, whatever its key', () => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   for (const algorithm of ['rsa:2048', 'ed25519', 'ec']) {
     const extra = algorithm === 'ec' ? ['-pkeyopt', 'ec_paramgen_curve:P-384'] : []
     const pem = openssl(

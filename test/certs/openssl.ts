@@ -1,23 +1,20 @@
 /** Runs the `openssl` command on texts: the second opinion of the certificate tests. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A folder for one test's files, gone when the test's scope ends. */
-export function temporaryFolder(): Disposable & {
+/** A folder for files. */
+export function temporaryFiles(): {
   path: string
   file: (name: string, content: string | Buffer) => string
 } {
-  const path = mkdtempSync(join(tmpdir(), 'certs-test-'))
+  const path = temporaryFolder('certs-test')
   return {
     path,
     file: (name, content) => {
       writeFileSync(join(path, name), content)
       return join(path, name)
-    },
-    [Symbol.dispose]: () => {
-      rmSync(path, { recursive: true })
     },
   }
 }

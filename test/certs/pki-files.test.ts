@@ -8,13 +8,13 @@ import { readPki, writeFileAtomically, writePki } from '../../certs/pki-files.ts
 import { clientProfile, nodeSubject } from '../../certs/profiles.ts'
 import { createAuthority } from '../../certs/authority.ts'
 import { needsRenewal, renewPki } from '../../certs/renew.ts'
-import { openssl, temporaryFolder } from './openssl.ts'
+import { openssl, temporaryFiles } from './openssl.ts'
 
 const nowMs = Date.now()
 const options = { apiServer: { serviceName: 'kubernetes' } }
 
 test('a written pki reads back the same, with keys for the owner only', async () => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   const path = join(folder.path, 'pki')
   const pki = createPki({ ...options, nowMs })
   await writePki(path, pki)
@@ -31,7 +31,7 @@ test('a written pki reads back the same, with keys for the owner only', async ()
 })
 
 test('a failed write leaves the old file and nothing else', async () => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   folder.file('a', 'old')
   const bad = {} as Buffer
   await expect(writeFileAtomically(join(folder.path, 'a'), bad, 0o600)).rejects.toThrow()
@@ -40,7 +40,7 @@ test('a failed write leaves the old file and nothing else', async () => {
 })
 
 test('renewal replaces certificates and keys but keeps identities and authorities', async () => {
-  using folder = temporaryFolder()
+  const folder = temporaryFiles()
   const pki = createPki({ ...options, nowMs: nowMs - 300 * 86_400_000 })
   await writePki(folder.path, pki)
   expect(needsRenewal(pki.credentials.admin.certificatePem, nowMs)).toBe(true)
@@ -57,7 +57,7 @@ test('renewal replaces certificates and keys but keeps identities and authoritie
 test.each(['ec', 'rsa'] as const)(
   'openssl opens a PKCS#12 bundle with an %s key',
   async (keyKind) => {
-    using folder = temporaryFolder()
+    const folder = temporaryFiles()
     const authority = createAuthority({ commonName: 'ca', nowMs, keyKind })
     const credential = issue(authority, {
       profile: clientProfile(nodeSubject('n1')),

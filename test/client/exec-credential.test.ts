@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { apiGroup, dialects } from '../../components/api/dialect.ts'
@@ -12,9 +11,10 @@ import { connectionFrom, createKubeconfig } from '../../components/client/kubeco
 import { createRestClient } from '../../components/client/rest-client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { cleanUp, pki, serve, text } from '../support/https-fixture.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 afterEach(cleanUp)
-const folder = mkdtempSync(join(tmpdir(), 'plugin-'))
+const folder = temporaryFolder('plugin')
 let plugins = 0
 
 /** A plugin that prints `output(run)` for its first, second... run, and keeps its input. */

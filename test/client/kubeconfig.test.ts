@@ -1,6 +1,6 @@
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import {
   connectionFrom,
@@ -10,8 +10,9 @@ import {
   readKubeconfig,
   writeKubeconfig,
 } from '../../components/client/kubeconfig.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'kubeconfig-'))
+const folder = temporaryFolder('kubeconfig')
 const made = createKubeconfig({
   cluster: 'c',
   server: 'https://127.0.0.1:6443',
@@ -82,6 +83,13 @@ users: [{name: u, user: {tokenFile: token}}]
 
   it('says what is wrong', async () => {
     await expect(parseKubeconfig('a: [')).rejects.toThrow('not a kubeconfig')
+    const faults = ['users: [{user: {token: "s3cret"}', '{"users": "s3cret" oops}', '{"s3cret']
+    for (const text of faults) {
+      const error: unknown = await parseKubeconfig(text).catch((reason: unknown) => reason)
+      expect(inspect(error)).toMatch(/not a kubeconfig: .+/)
+      expect(inspect(error)).not.toContain('s3cret')
+    }
+    await expect(parseKubeconfig('a: b\nc: [')).rejects.toThrow(/\(line 2, column \d+\)/)
     await expect(parseKubeconfig('- a')).rejects.toThrow('no mapping')
     await expect(connectionFrom(made, { context: 'none' })).rejects.toThrow(
       'kubeconfig has no context "none"',

@@ -13,11 +13,27 @@ function candidates() {
   const clock = new FakeClock()
   const cluster = new FakeCluster(clock)
   const journal: string[] = []
+  const network = { hangs: false }
+  const client = cluster.client().resource(leases)
+  /** While the network hangs, a request ends only when it is given up. */
+  const over =
+    <T>(request: (subject: never, options?: { signal?: AbortSignal }) => Promise<T>) =>
+    (subject: unknown, options: { signal?: AbortSignal } = {}): Promise<T> =>
+      network.hangs
+        ? new Promise((_, reject) => {
+            const { signal } = options
+            signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+          })
+        : request(subject as never, options)
   const start = (identity: string) => {
     const stop = new AbortController()
     const done = runLeaderElection(
       {
-        leases: cluster.client().resource(leases),
+        leases: {
+          get: over(client.get),
+          create: over(client.create),
+          update: over(client.update),
+        },
         namespace: 'kube-system',
         name: 'manager',
         identity,
@@ -43,7 +59,7 @@ function candidates() {
       cluster.peek(leases, 'kube-system/manager')?.['spec'] as
         { holderIdentity: string } | undefined
     )?.holderIdentity
-  return { clock, cluster, journal, start, holder }
+  return { clock, cluster, journal, network, start, holder }
 }
 
 describe('leader election', () => {
@@ -102,6 +118,32 @@ describe('leader election', () => {
     await clock.step(4000)
     await one.done
     expect(journal).toEqual(['one leads', 'one stops', 'one failed: LeadershipLostError'])
+  })
+
+  it('a request that hangs does not prolong leadership', async () => {
+    const { clock, cluster, journal, network, start } = candidates()
+    const one = start('one')
+    await clock.step(5000)
+    const failing = cluster.react('*', 'leases', () => {
+      throw new ConnectionError('refused', 'down')
+    })
+    await clock.step(7500)
+    failing()
+    network.hangs = true
+    await clock.step(4000)
+    await one.done
+    expect(journal).toEqual(['one leads', 'one stops', 'one failed: LeadershipLostError'])
+  })
+
+  it('a leader that is told to stop waits only so long to give the lease back', async () => {
+    const { clock, journal, network, start } = candidates()
+    const one = start('one')
+    await clock.step(5000)
+    network.hangs = true
+    one.stop.abort()
+    await clock.step(10_000)
+    await one.done
+    expect(journal).toEqual(['one leads', 'one stops', 'one returned'])
   })
 
   it('a lease taken by another ends leadership', async () => {

@@ -6,6 +6,7 @@ import { ConnectionError } from '../../components/client/connection-error.ts'
 import { createRestClient } from '../../components/client/rest-client.ts'
 import type { RestClientOptions } from '../../components/client/rest-client.ts'
 import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
+import { systemClock } from '../../components/component-base/clock.ts'
 import { createHttpsServer } from '../../components/component-base/https-server.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import { conflict, StatusError } from '../../components/machinery/status-error.ts'
@@ -82,6 +83,21 @@ describe('rest client', () => {
     expect(server.connections).toBe(1)
   })
 
+  it('may be closed at any moment of connecting: the request fails, the process goes on', async () => {
+    const { port } = await serve(async () => json({}))
+    for (let attempt = 0; attempt < 120; attempt += 1) {
+      const client = rest(port)
+      const answer = client.json({ method: 'GET', path: '/' }).then(
+        () => 'ok',
+        (error: unknown) => (error as ConnectionError).code,
+      )
+      for (let turn = 0; turn < attempt % 40; turn += 1)
+        await new Promise((resolve) => setImmediate(resolve))
+      client.close()
+      expect(['ok', 'lost', 'closed']).toContain(await answer)
+    }
+  })
+
   it('presents its certificate, and a new one on a new connection after setCredentials', async () => {
     const { port } = await serve(async (request) =>
       json(request.peer?.der.toString('base64') ?? ''),
@@ -110,7 +126,7 @@ describe('rest client', () => {
       body: Buffer.from('busy\n'),
     }))
     const error = (await failure(
-      rest(port).json({ method: 'GET', path: '/' }),
+      rest(port, { retries: 0 }).json({ method: 'GET', path: '/' }),
     )) as unknown as StatusError
     expect([error.code, error.message, error.details?.retryAfterSeconds]).toEqual([429, 'busy', 7])
   })
@@ -131,20 +147,22 @@ describe('rest client', () => {
   })
 
   it('gives up an answer that does not come, and one whose request is aborted', async () => {
-    const gone: string[] = []
+    const [seen, gone]: [string[], string[]] = [[], []]
     const { port } = await serve(async (request) => {
+      seen.push(request.url)
       request.signal.addEventListener('abort', () => gone.push(request.url))
       return new Promise<Answer>(() => {})
     })
     const clock = new FakeClock()
     const client = rest(port, { networkClock: clock, timeoutMs: 5000, pingMs: 1e9 })
     const slow = failure(client.json({ method: 'GET', path: '/slow' }))
-    await expect.poll(() => clock.pending).toBeGreaterThan(1)
+    await expect.poll(() => seen).toEqual(['/slow'])
     await clock.step(5000)
     expect((await slow).code).toBe('timeout')
     const stop = new AbortController()
     const aborted = failure(client.json({ method: 'GET', path: '/aborted', signal: stop.signal }))
-    setTimeout(() => stop.abort(new Error('enough')), 50)
+    await expect.poll(() => seen).toContain('/aborted')
+    stop.abort(new Error('enough'))
     expect((await aborted).message).toBe('enough')
     await expect.poll(() => gone.toSorted()).toEqual(['/aborted', '/slow'])
   })
@@ -215,6 +233,88 @@ describe('rest client', () => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     client.close()
     expect((await pending).code).toBe('lost')
+  })
+})
+
+describe('a server that asks to be asked later', () => {
+  const busy = (status: number, headers: Record<string, string>): Answer => ({
+    ...json({ kind: 'Status', reason: 'TooManyRequests', message: 'busy', code: status }, status),
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+  /** A clock that waits for nothing and remembers for how long it should have. */
+  const hurried = () => {
+    const waits: number[] = []
+    const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+      signal?.throwIfAborted()
+      waits.push(ms)
+    }
+    return { waits, networkClock: { ...systemClock, sleep } }
+  }
+
+  it.each([429, 503, 500])(
+    'with %d and Retry-After gets the same request again',
+    async (status) => {
+      const bodies: string[] = []
+      const { port } = await serve(async (request) => {
+        bodies.push((await request.body(100)).toString())
+        return bodies.length < 3 ? busy(status, { 'retry-after': '2' }) : json({ done: true })
+      })
+      const { waits, networkClock } = hurried()
+      const body = { a: 1 }
+      const answer = await rest(port, { networkClock }).json({ method: 'POST', path: '/', body })
+      expect(answer).toEqual({ done: true })
+      expect(bodies).toEqual(['{"a":1}', '{"a":1}', '{"a":1}'])
+      expect(waits).toEqual([2000, 2000])
+    },
+  )
+
+  it.each([
+    ['without Retry-After', busy(429, {})],
+    [
+      'with a date instead of seconds',
+      busy(503, { 'retry-after': 'Fri, 07 Nov 2014 23:59:59 GMT' }),
+    ],
+    ['of another kind', busy(409, { 'retry-after': '1' })],
+  ])('a refusal %s is one at once', async (_, answer) => {
+    let asked = 0
+    const { port } = await serve(async () => {
+      asked += 1
+      return answer
+    })
+    const { waits, networkClock } = hurried()
+    const request = rest(port, { networkClock }).json({ method: 'GET', path: '/' })
+    await expect(request).rejects.toMatchObject({ code: answer.status })
+    expect([asked, waits]).toEqual([1, []])
+  })
+
+  it('is given up after ten more times, with its last answer', async () => {
+    let asked = 0
+    const { port } = await serve(async () => busy(429, { 'retry-after': String((asked += 1)) }))
+    const { waits, networkClock } = hurried()
+    const request = rest(port, { networkClock }).stream({ method: 'GET', path: '/' })
+    await expect(request).rejects.toMatchObject({ code: 429, details: { retryAfterSeconds: 11 } })
+    expect(waits).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((seconds) => seconds * 1000))
+  })
+
+  it('is waited for no longer than the caller or the client lives', async () => {
+    const { port } = await serve(async () => busy(503, { 'retry-after': '3600' }))
+    const caller = new AbortController()
+    const sleeping = Promise.withResolvers<void>()
+    const networkClock = {
+      ...systemClock,
+      sleep: async (ms: number, signal?: AbortSignal) => {
+        sleeping.resolve()
+        await systemClock.sleep(ms, signal)
+      },
+    }
+    const client = rest(port, { networkClock })
+    const aborted = failure(client.json({ method: 'GET', path: '/', signal: caller.signal }))
+    const closed = failure(client.json({ method: 'GET', path: '/' }))
+    await sleeping.promise
+    caller.abort(new Error('enough'))
+    expect((await aborted).message).toBe('enough')
+    client.close()
+    expect(await closed).toMatchObject({ code: 'closed' })
   })
 })
 

@@ -57,6 +57,7 @@ test('its Secret is where and what the API server looks for', () => {
     expiration: '2030-01-01T01:00:00Z',
     'usage-bootstrap-authentication': 'true',
     'usage-bootstrap-signing': 'true',
+    'auth-extra-groups': 'system:bootstrappers:kubeadm:default-node-token',
   })
   const other = tokenSecret({
     token,

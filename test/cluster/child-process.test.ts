@@ -1,20 +1,19 @@
 /** Child process: which of ready, exit and timeout comes first, and how a process is brought to its end. */
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ChildStartError, startChild } from '../../cluster/child-process.ts'
 import type { Child, ChildOptions } from '../../cluster/child-process.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const fixture = join(import.meta.dirname, 'fixtures', 'child.js')
 let dir: string
 const started: Child[] = []
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'skiff-child-'))
+  dir = temporaryFolder('skiff-child')
 })
 
 afterEach(async () => {
@@ -22,7 +21,6 @@ afterEach(async () => {
     child.signal('SIGKILL')
     await child.exited
   }
-  await rm(dir, { recursive: true })
 })
 
 function start(behaviour: string, more: Partial<ChildOptions> = {}, clock = systemClock): Child {

@@ -1,4 +1,5 @@
 /** Command line: what it says to wrong use, what it prints, and with which exit code it ends. */
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { clusterCommands } from '../../cluster/cli/commands.ts'
@@ -7,11 +8,12 @@ import { freeNodeName } from '../../cluster/cli/node.ts'
 import { createProgress } from '../../cluster/cli/progress.ts'
 import { createUpProgress } from '../../cluster/cli/up-progress.ts'
 import { runCli } from '../../cluster/cli/run-cli.ts'
-import { processTerminal, shortDuration, table } from '../../cluster/cli/terminal.ts'
+import { asTyped, processTerminal, shortDuration, table } from '../../cluster/cli/terminal.ts'
 import type { Terminal } from '../../cluster/cli/terminal.ts'
 import { parseExtraFlags } from '../../cluster/cli/up.ts'
 import { launchCluster } from '../../cluster/launch.ts'
 import { readableLine } from '../../cluster/log-tail.ts'
+import { explainSystemError } from '../../cluster/system-error.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { scenarioCommands } from '../../scenarios/engine/scenario-command.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -66,6 +68,23 @@ describe('wrong use', () => {
       'error: skiff up: invalid value "three" for --nodes: must be a whole number\nhint: see: skiff up --help\n',
     ],
     ['up extra', 'error: skiff up: unexpected argument "extra"\nhint: see: skiff up --help\n'],
+    [
+      'why get pods --last',
+      'error: skiff why --last takes a number, and nothing else\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why get pods --as ann --token-file x',
+      'error: VERB RESOURCE, -f, --token-file and --last are different questions: ask one\nhint: see: skiff why --help\n',
+    ],
+    ['why get pods', 'error: who? Give --as USER\nhint: see: skiff why --help\n'],
+    [
+      'why get --as ann',
+      'error: skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why get pods --as-group devs',
+      'error: --as-group and --as-uid need --as USER\nhint: see: skiff why --help\n',
+    ],
     ['restart', 'error: skiff restart needs COMPONENT\nhint: see: skiff restart --help\n'],
     ['up -x', 'error: skiff up: unknown flag -x\nhint: see: skiff up --help\n'],
     [
@@ -80,6 +99,38 @@ describe('wrong use', () => {
       'join https://x:1 --token a',
       'error: the CA pin is missing\nhint: give --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification\n',
     ],
+    [
+      'up --wait -1s',
+      'error: skiff up: invalid value "-1s" for --wait: must not be below 0s\nhint: see: skiff up --help\n',
+    ],
+    [
+      'logs --tail -1',
+      'error: skiff logs: invalid value "-1" for --tail: must not be below 0\nhint: see: skiff logs --help\n',
+    ],
+    [
+      'up --set api-server.secure-port=1',
+      'error: --set api-server.secure-port=1: that is not for a flag to say\nhint: use --port: all others have to know it too\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name ../../x',
+      'error: "../../x" is not a name for a node\nhint: use lower case letters, digits, dashes and dots\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x --port 70000',
+      'error: 70000 is not a port\nhint: a port is a number from 0 to 65535; 0 picks a free one\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x',
+      'error: node "x" has no certificate yet, and needs a token\nhint: give --token-file or --token; the cluster makes one: skiff token create\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-ca-cert-hash sha256:1',
+      'error: the CA pin must be sha256: and 64 hexadecimal digits\nhint: see it on the cluster: skiff token create --print-join-command\n',
+    ],
+    [
+      'scenario run token-join --junit /nonexistent/report.xml',
+      'error: --junit: there is no folder /nonexistent\nhint: give --junit a file in a folder that is there and yours\n',
+    ],
   ])('%s ends with 2 and says what would be right', async (words, message) => {
     expect(await skiff(words)).toEqual({ code: exitCodes.usage, stdout: '', stderr: message })
   })
@@ -92,7 +143,62 @@ describe('wrong use', () => {
   })
 })
 
+describe('a file that cannot be used', () => {
+  const joining = 'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x'
+  test.each([
+    [
+      '/nonexistent/token',
+      /^error: \/nonexistent\/token: there is no such file or directory\nhint: .+\n$/,
+    ],
+    ['/', /^error: \/ is a directory, not a file\nhint: .+\n$/],
+  ])('%s is named, with a hint', async (file, message) => {
+    const { code, stderr } = await skiff(`${joining} --token-file ${file}`)
+    expect(stderr).toMatch(message)
+    expect(code).toBe(exitCodes.failed)
+  })
+
+  test('what a parser says on several lines is one line with details', async () => {
+    const file = join(temporaryStateRoot(), 'wrong.yaml')
+    writeFileSync(file, 'a: [\n')
+    const { code, stderr } = await skiff(`convert -f ${file}`)
+    const [first, ...rest] = stderr.trimEnd().split('\n')
+    expect(first).toMatch(/^error: .*wrong.yaml: /)
+    expect(rest.length).toBeGreaterThan(0)
+    for (const line of rest) expect(line).toMatch(/^( {2}\| |hint: )/)
+    expect(code).toBe(exitCodes.failed)
+  })
+
+  test('no right to it is exit code 7', () => {
+    const refused = Object.assign(new Error('EACCES: permission denied'), {
+      code: 'EACCES',
+      syscall: 'open',
+      path: '/root/x',
+    })
+    expect(explainSystemError(refused)).toMatchObject({
+      kind: 'permission',
+      message: 'no right to use /root/x (EACCES)',
+    })
+    expect(explainSystemError(refused, '/root/y')).toMatchObject({
+      message: 'no right to use /root/y (EACCES)',
+    })
+  })
+})
+
+describe('short flags', () => {
+  test.each(['-o json', '-ojson', '-o=json'])('%s is --output json', async (words) => {
+    expect(JSON.parse((await skiff(`version ${words}`)).stdout)).toHaveProperty('api')
+  })
+  test('one that a command does not have is refused as it was typed', async () => {
+    expect((await skiff('down -ojson')).stderr).toContain('unknown flag')
+  })
+})
+
 describe('help', () => {
+  test('help COMMAND is COMMAND --help', async () => {
+    expect(await skiff('help node add')).toEqual(await skiff('node add --help'))
+    expect((await skiff('help nothing-like-it')).code).toBe(exitCodes.usage)
+  })
+
   test('every command has a summary, an example that names it, and its flags', async () => {
     let count = 0
     for (const entry of entries) {
@@ -154,6 +260,15 @@ describe('with a running cluster', () => {
     expect((await skiff('status --all', root)).stdout).toMatch(/^lab +running +https:/m)
     const logs = await skiff('logs node-1 --name lab', root)
     expect(logs.stdout).toBe('node-1 starts as ready\n')
+    expect((await skiff('logs node-1 --tail 0 --name lab', root)).stdout).toBe('')
+    const lines = (await skiff('logs -o json --name lab', root)).stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
+      process: 'node-1',
+      message: 'node-1 starts as ready',
+    })
+    expect((await skiff('logs --raw node-1 scheduler --name lab', root)).stdout).toContain(
+      '\nscheduler starts as ready\n',
+    )
     expect((await skiff('logs nothing --name lab', root)).stderr).toContain(
       'hint: there are: api-server,',
     )
@@ -161,6 +276,19 @@ describe('with a running cluster', () => {
     expect((await skiff('kubeconfig --path --name lab', root)).stdout).toBe(
       `${paths.adminKubeconfig}\n`,
     )
+    expect(JSON.parse((await skiff('kubeconfig --path -o json --name lab', root)).stdout)).toEqual({
+      path: paths.adminKubeconfig,
+    })
+    const file = join(root, 'users-own')
+    const merged = await skiff(`kubeconfig --merge --kubeconfig ${file} -o json --name lab`, root)
+    expect(JSON.parse(merged.stdout)).toEqual({ file, context: 'skiff-lab' })
+    expect((await skiff(`kubeconfig --kubeconfig ${file} --name lab`, root)).code).toBe(2)
+    expect((await skiff('kubeconfig --path --merge --name lab', root)).code).toBe(2)
+    const stopped = await skiff('fault pause scheduler --name lab', root)
+    expect(stopped).toMatchObject({
+      code: exitCodes['not-running'],
+      stderr: 'error: scheduler is not running\nhint: start it with: skiff restart scheduler\n',
+    })
     const unknown = await skiff('fault kill nothing --name lab', root)
     expect(unknown.code).toBe(exitCodes['not-found'])
 
@@ -176,7 +304,12 @@ describe('with a running cluster', () => {
     await skiff('down --keep-data --name lab', root)
     const { code, stderr } = await skiff('status --name lab', root)
     expect(code).toBe(exitCodes['not-running'])
-    expect(stderr).toContain('skiff up')
+    expect(stderr).toBe(
+      'error: the supervisor of cluster "lab" does not answer\n' +
+        'hint: go on with its data: skiff up --name lab; or remove it: skiff down --name lab\n',
+    )
+    const scenario = await skiff('scenario run token-join --cluster lab', root)
+    expect(scenario).toEqual({ code: exitCodes['not-running'], stdout: '', stderr })
   })
 
   test('certs check lists every certificate; renew makes new ones under the same CA', async () => {
@@ -199,6 +332,17 @@ describe('with a running cluster', () => {
     expect(serial(after, 'ca')).toBe(serial(before, 'ca'))
     expect(serial(after, 'apiserver')).toBe(serial(before, 'apiserver'))
     expect((await skiff('certs renew nobody --name lab', root)).code).toBe(exitCodes.usage)
+    const secret = join(root, 'password')
+    writeFileSync(secret, '\n')
+    const weak = await skiff(
+      `certs export --p12 ${root}/x.p12 --password-file ${secret} --name lab`,
+      root,
+    )
+    expect(weak.stderr).toMatch(/^error: the first line of .*password is empty\nhint: /)
+    writeFileSync(join(paths.pki, 'sa.key'), 'rubbish')
+    const damaged = await skiff('certs check --name lab', root)
+    expect(damaged.stderr).toMatch(/^error: .*sa\.key is damaged: it holds no private key\nhint: /)
+    expect(damaged.code).toBe(exitCodes.failed)
     expect(paths.pki).toContain('lab')
   })
 })
@@ -251,6 +395,29 @@ describe('what is printed', () => {
     expect(clock.pending).toBe(0)
   })
 
+  test('of a crowd its count is shown, not the steps of one of them', async () => {
+    const clock = new FakeClock()
+    const terminal = recorder({ isInteractive: true })
+    const progress = createUpProgress({ terminal, clock })
+    const crowd = { name: 'simulated', program: 'node-agent', restarts: 0, sinceMs: 0 } as const
+    progress.report({ kind: 'node', name: 'simulated-0' })
+    progress.report({ kind: 'node', name: 'simulated-1' })
+    const status = { ...crowd, state: 'starting', message: 'csr running' } as const
+    progress.report({ kind: 'component', status })
+    await clock.step(80)
+    progress.end()
+    expect(terminal.stderr).toContain('2 nodes Ready')
+    expect(terminal.stderr).not.toContain('csr running')
+  })
+
+  test('who came by npx is told to type npx', () => {
+    const text = 'What runs: skiff status    npx skiff up, /usr/bin/skiff x, skiff.'
+    expect(asTyped(text, {})).toBe(text)
+    expect(asTyped(text, { npm_command: 'exec', npm_lifecycle_event: 'npx' })).toBe(
+      'What runs: npx skiff status    npx skiff up, /usr/bin/skiff x, skiff.',
+    )
+  })
+
   test('NO_COLOR and TERM=dumb turn colours off', () => {
     expect(processTerminal({ NO_COLOR: '1' }).outColors).toBe(false)
     expect(processTerminal({ TERM: 'dumb' }).isInteractive).toBe(false)
@@ -284,8 +451,10 @@ describe('what is printed', () => {
         'scheduler.v=4',
         'scheduler.--log-level=debug',
         'node-agent.capacity=cpu=4',
+        'api-server.authorization-mode=Node,RBAC',
       ]),
     ).toEqual({
+      'api-server': { 'authorization-mode': 'Node,RBAC' },
       scheduler: { v: '4', 'log-level': 'debug' },
       'node-agent': { capacity: 'cpu=4' },
     })

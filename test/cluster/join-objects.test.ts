@@ -36,6 +36,6 @@ describe.each([dialects.kubernetes, dialects.svc])('join objects ($name)', (dial
     const binding = objects.find(({ resource }) => resource.plural === 'rolebindings')?.object
     expect(binding?.metadata.namespace).toBe(dialect.publicNamespace)
     const names = ((binding?.['subjects'] ?? []) as { name: string }[]).map(({ name }) => name)
-    expect(names).toEqual(['system:anonymous', 'system:unauthenticated'])
+    expect(names).toEqual(['system:anonymous'])
   })
 })

@@ -1,7 +1,6 @@
 /** Kubeconfig: as kubectl reads it, and merged into a user's own without harm to what is there. */
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createKubeconfig, formatKubeconfig } from '../../cluster/kubeconfig.ts'
@@ -9,6 +8,7 @@ import { forgetMerged, mergeKubeconfig, userKubeconfig } from '../../cluster/mer
 import { createStateDir, pathsIn } from '../../cluster/state-dir.ts'
 import type { StatePaths } from '../../cluster/state-dir.ts'
 import { parseYaml } from '../../cluster/yaml.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const own = createKubeconfig({
   name: 'skiff-lab',
@@ -18,7 +18,7 @@ const own = createKubeconfig({
 })
 
 function place(): { paths: StatePaths; file: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'skiff-kubeconfig-'))
+  const folder = temporaryFolder('skiff-kubeconfig')
   onTestFinished(() => rm(folder, { recursive: true }))
   const paths = pathsIn(join(folder, 'state'))
   createStateDir(paths)

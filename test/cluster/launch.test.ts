@@ -211,6 +211,10 @@ test('a stored cluster is not started with settings that it does not have', asyn
   await stopCluster(first.paths, { clock })
   const error = await failure(launchCluster(fixtureLaunch(root, { nodes: 0, dialect: 'svc' })))
   expect(error.message).toBe('cluster "lab" exists already, with --dialect kubernetes')
+  const flags = await failure(
+    launchCluster(fixtureLaunch(root, { nodes: 0, extraFlags: { scheduler: { v: '4' } } })),
+  )
+  expect(flags.message).toBe('cluster "lab" exists already, with --set scheduler.v unset')
   expect(existsSync(first.paths.config)).toBe(true)
 })
 
@@ -254,7 +258,7 @@ test('a cluster that belongs to its owner ends when the owner does', async () =>
   const { id } = JSON.parse(said) as { id: string }
   expect(processesMarked(id).length).toBeGreaterThanOrEqual(4)
   owner.kill('SIGKILL')
-  await expect.poll(() => processesMarked(id), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => processesMarked(id)).toEqual([])
   await expect.poll(() => existsSync(statePaths(root, 'lab').dir)).toBe(false)
 })
 
@@ -264,4 +268,23 @@ test('a state root too deep for a socket address works all the same', async () =
   await cluster.control.call('start', {})
   expect(await states(cluster)).toMatchObject({ 'api-server': 'ready' })
   await removeCluster(cluster.paths, { clock })
+})
+
+test('a number of simulated nodes that cannot be is refused, and leaves nothing', async () => {
+  const root = temporaryStateRoot()
+  const error = await failure(launchCluster(fixtureLaunch(root, { simulatedNodes: -2 })))
+  expect(error.kind).toBe('usage')
+  expect(error.message).toBe('-2 is not a number of simulated nodes from 0 to 10000')
+  expect(existsSync(statePaths(root, 'lab').dir)).toBe(false)
+})
+
+test('a node that is removed, or did not start, leaves no folder with its key', async () => {
+  const root = temporaryStateRoot()
+  const { control, paths } = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+  await control.call('start', {})
+  await control.call('add-node', { node: { name: 'node-1' } })
+  expect(existsSync(join(paths.nodes, 'node-1'))).toBe(true)
+  await control.call('remove-node', { name: 'node-1' })
+  expect(existsSync(join(paths.nodes, 'node-1'))).toBe(false)
+  control.close()
 })

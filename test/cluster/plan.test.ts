@@ -37,6 +37,17 @@ test('flags the user adds win over those of the plan', () => {
   expect(args).not.toContain('--leader-elect=true')
 })
 
+test('an authorization file takes the place of the plan’s modes, and stands beside none but the user’s', () => {
+  const argsWith = (flags: Record<string, string>) =>
+    planCluster({ ...config, extraFlags: { 'api-server': flags } }, paths).find(
+      ({ name }) => name === 'api-server',
+    )?.args ?? []
+  const file = { 'authorization-config': '/a.yaml' }
+  expect(argsWith({})).toContain('--authorization-mode=Node,RBAC')
+  expect(argsWith(file).join(' ')).not.toContain('--authorization-mode')
+  expect(argsWith({ ...file, 'authorization-mode': 'RBAC' })).toContain('--authorization-mode=RBAC')
+})
+
 test('the API server starts first, then everything else at once', () => {
   const steps = startOrder(planCluster(config, paths)).map((step) => step.map((spec) => spec.name))
   expect(steps).toEqual([['api-server'], ['controller-manager', 'scheduler', 'node-1', 'crowd']])

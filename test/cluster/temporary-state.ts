@@ -1,7 +1,4 @@
 /** A state root of its own for each test, and the programs that stand in for the components. */
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import type { LaunchOptions } from '../../cluster/launch.ts'
@@ -9,6 +6,7 @@ import type { Programs } from '../../cluster/programs.ts'
 import { listClusters, statePaths } from '../../cluster/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const fixturePrograms: Programs = {
   supervisor: join(import.meta.dirname, '..', '..', 'cluster', 'supervisor-main.ts'),
@@ -17,15 +15,17 @@ export const fixturePrograms: Programs = {
 
 /** A new folder; when the test ends, clusters in it are taken down and it is removed. */
 export function temporaryStateRoot(): string {
-  const root = mkdtempSync(join(tmpdir(), 'skiff-state-'))
+  const root = temporaryFolder('state')
   onTestFinished(async () => {
     for (const name of listClusters(root)) {
       await removeCluster(statePaths(root, name), { clock: systemClock, graceMs: 500 })
     }
-    await rm(root, { recursive: true, force: true })
   })
   return root
 }
+
+/** Stand-ins listen nowhere, so the default port would look free to clusters elsewhere that do, and then be theirs. */
+const port = 20_000 + (process.pid % 10_000)
 
 /** Options of a small cluster of stand-ins in `stateRoot`. */
 export function fixtureLaunch(stateRoot: string, more: Partial<LaunchOptions> = {}): LaunchOptions {
@@ -36,6 +36,7 @@ export function fixtureLaunch(stateRoot: string, more: Partial<LaunchOptions> = 
     lifetime: 'detached',
     clock: systemClock,
     nodes: 2,
+    port,
     ...more,
   }
 }

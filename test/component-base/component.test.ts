@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { identify } from '../../cluster/process-identity.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const base = resolve('components/component-base')
-const folder = mkdtempSync(join(tmpdir(), 'component-'))
+const folder = temporaryFolder('component')
 
 /** A program of one component whose `run` is the given text. */
 function program(run: string): string {
@@ -20,7 +21,10 @@ await runComponent({
   name: 'sample',
   description: 'A sample.',
   examples: ['sample --port=1'],
-  flags: defineFlags({ port: flag.int('The port.', 5) }),
+  flags: defineFlags({
+    port: flag.int('The port.', 5),
+    gate: flag.int('The old port.', 5, { deprecated: 'use --port.' }),
+  }),
   run: async ({ options, signal, log, ready }) => { void options, signal, log, ready; ${run} },
 })
 `,
@@ -53,6 +57,25 @@ describe('runComponent', () => {
     expect(text.err).toContain('"message":"stopped"')
   })
 
+  it('[VER-039][VER-040] warns of deprecated flags on standard error, unless it is told not to', async () => {
+    const run = 'process.stdout.write(String(options.gate))'
+    const loud = start(run, ['--gate=7'])
+    expect(await loud.ended).toBe(0)
+    expect(loud.text.out).toBe('7')
+    const [line = ''] = loud.text.err.split('\n')
+    expect(JSON.parse(line)).toMatchObject({
+      level: 'warn',
+      message: 'Flag --gate has been deprecated, use --port.',
+    })
+    const quiet = start(run, ['--gate=7', '--deprecation-warnings=false'])
+    expect(await quiet.ended).toBe(0)
+    expect(quiet.text.out).toBe('7')
+    expect(quiet.text.err).not.toContain('deprecated')
+    const unused = start(run)
+    expect(await unused.ended).toBe(0)
+    expect(unused.text.err).not.toContain('deprecated')
+  })
+
   it('runs without descriptor 3 too', async () => {
     const { child, text, ended } = start(`ready(); ${untilStopped}`, [], false)
     await expect.poll(() => text.err).toContain('"message":"ready"')
@@ -69,6 +92,35 @@ describe('runComponent', () => {
     await expect.poll(() => text.err).toContain('"stopping"')
     child.kill('SIGTERM')
     expect(await ended).toBe(1)
+  })
+
+  it('ends in good order at once when the process that holds its channel is gone, though nobody reads its log', async () => {
+    const script = program(
+      `ready(); ${untilStopped}; writeFileSync(options.config ?? '', 'in good order')`,
+    )
+    writeFileSync(
+      script,
+      `import { writeFileSync } from 'node:fs'\n${readFileSync(script, 'utf8')}`,
+    )
+    const note = join(folder, 'note.json')
+    writeFileSync(note, '{}')
+    const parent = spawn(
+      process.execPath,
+      [
+        '-e',
+        `const { spawn } = require('node:child_process')
+        const child = spawn(process.execPath, ${JSON.stringify([script, `--config=${note}`])},
+          { stdio: ['ignore', 'ignore', 'pipe', 'ignore', 'ipc'], detached: true })
+        child.stderr.on('data', (data) => {
+          if (String(data).includes('"ready"')) process.stdout.write(child.pid + '\\n')
+        })`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const [data] = (await once(parent.stdout, 'data')) as [Buffer]
+    parent.kill('SIGKILL')
+    await expect.poll(() => readFileSync(note, 'utf8')).toBe('in good order')
+    await expect.poll(() => identify(Number(data.toString()))).toBeUndefined()
   })
 
   it('a failure is one clear line and code 1', async () => {

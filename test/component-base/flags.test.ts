@@ -1,5 +1,4 @@
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
@@ -10,6 +9,7 @@ import {
   parseDuration,
   parseFlags,
 } from '../../components/component-base/flags.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const flags = defineFlags({
   config: flag.string('Configuration file.'),
@@ -72,7 +72,7 @@ describe('flags', () => {
   })
 
   it('takes values from a configuration file, which the command line overrides', () => {
-    const path = join(mkdtempSync(join(tmpdir(), 'flags-')), 'config.json')
+    const path = join(temporaryFolder('flags'), 'config.json')
     const write = (value: unknown): void => writeFileSync(path, JSON.stringify(value))
     write({
       'secure-port': 1,
@@ -88,6 +88,10 @@ describe('flags', () => {
       'node-labels': { a: 'b' },
       'bind-address': '127.0.0.1',
     })
+    write({ constructor: 1 })
+    expect(() => parse('--config', path)).toThrow('unknown flag --constructor')
+    writeFileSync(path, '{"token": "s3cret" oops}')
+    expect(() => parse('--config', path)).toThrow(/it is not valid JSON(?!.*s3cret)/)
     write({ 'secure-prot': 1 })
     expect(() => parse('--config', path)).toThrow('did you mean --secure-port?')
     write({ 'secure-port': 'x' })
@@ -121,6 +125,54 @@ describe('flags', () => {
       '1h0m0s',
       '-1s',
     ])
+  })
+
+  it('refuses numbers below the least, from a file too, and keeps commas of whole values', () => {
+    const declared = defineFlags({
+      config: flag.string('Configuration file.'),
+      wait: flag.duration('How long.', 1000, { least: 0 }),
+      count: flag.int('How many.', 1, { least: 1 }),
+      set: flag.list('Settings.', [], { isWhole: true }),
+    })
+    expect(() => parseFlags(declared, ['--wait=-1s'])).toThrow(
+      'invalid value "-1s" for --wait: must not be below 0s',
+    )
+    const folder = temporaryFolder('flags')
+    const path = join(folder, 'config.json')
+    writeFileSync(path, JSON.stringify({ count: 0 }))
+    expect(() => parseFlags(declared, [`--config=${path}`])).toThrow('must not be below 1')
+    expect(parseFlags(declared, ['--wait=0', '--set=a=b,c', '--set', 'd']).set).toEqual([
+      'a=b,c',
+      'd',
+    ])
+  })
+
+  it('tells of each deprecated flag that is given, and takes its value all the same', () => {
+    const declared = defineFlags({
+      config: flag.string('Configuration file.'),
+      old: flag.int('The old one.', 1, { deprecated: 'use --new instead.' }),
+      older: flag.list('The older one.', [], { deprecated: 'it has no effect.' }),
+      new: flag.int('The new one.', 1),
+    })
+    const told: string[] = []
+    const values = parseFlags(declared, ['--old=2', '--older=a', '--older=b', '--new=3'], (text) =>
+      told.push(text),
+    )
+    expect(values).toMatchObject({ old: 2, older: ['a', 'b'], new: 3 })
+    expect(told).toEqual([
+      'Flag --old has been deprecated, use --new instead.',
+      'Flag --older has been deprecated, it has no effect.',
+    ])
+    parseFlags(declared, ['--new=3'], () => expect.unreachable())
+
+    const path = join(temporaryFolder('flags'), 'config.json')
+    writeFileSync(path, JSON.stringify({ old: 4 }))
+    const read: string[] = []
+    expect(parseFlags(declared, [`--config=${path}`], (text) => read.push(text)).old).toBe(4)
+    expect(read).toEqual(told.slice(0, 1))
+    expect(describeFlags(declared)).toContain(
+      '--old int\n      The old one. (default 1) (DEPRECATED: use --new instead.)\n',
+    )
   })
 
   it('describes flags with their defaults', () => {

@@ -46,6 +46,19 @@ describe('one shape for both HTTP versions', () => {
     }
   })
 
+  it('tells a repeated header from a comma inside one value, and reads values as UTF-8', async () => {
+    const { port } = await serve(async (request) =>
+      text(JSON.stringify(['x-group', 'x-name', 'x-none'].map((name) => request.values(name)))),
+    )
+    const name = Buffer.from('Jürgen').toString('latin1')
+    const headers = { 'x-group': ['CN=devs, OU=people', 'b'], 'x-name': name }
+    const one = await ask1(port, '/', { headers })
+    const two = await ask2(session(port), '/', { headers })
+    for (const reply of [two, one]) {
+      expect(JSON.parse(reply.body)).toEqual([['CN=devs, OU=people', 'b'], ['Jürgen'], []])
+    }
+  })
+
   it('answers HEAD without a body and with its length', async () => {
     const { port } = await serve(async () => text('12345'))
     const two = await ask2(session(port), '/', { method: 'HEAD' })
@@ -208,10 +221,14 @@ describe('life of the listener', () => {
 
   it('finishes what is in flight on shutdown and takes nothing new', async () => {
     const gate = Promise.withResolvers<Answer>()
-    const { port, stop, done } = await serve(async () => gate.promise)
+    let begun = 0
+    const { port, stop, done } = await serve(async () => {
+      begun += 1
+      return gate.promise
+    })
     const client = session(port)
     const [two, one] = [ask2(client, '/'), ask1(port, '/')]
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await expect.poll(() => begun).toBe(2)
     const goaway = once(client, 'goaway')
     stop()
     await goaway
@@ -224,8 +241,10 @@ describe('life of the listener', () => {
 
   it('cuts off what does not finish in time', async () => {
     let aborted = false
+    const begun = Promise.withResolvers<void>()
     const { port, stop, done } = await serve(
       async (request) => {
+        begun.resolve()
         request.signal.addEventListener('abort', () => {
           aborted = true
         })
@@ -234,7 +253,7 @@ describe('life of the listener', () => {
       { limits: { drainMs: 50 } },
     )
     const pending = ask2(session(port), '/').catch((error: Error) => error)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await begun.promise
     stop()
     await done
     expect(aborted).toBe(true)

@@ -16,6 +16,23 @@ describe('SortedMap', () => {
     expect([map.size, map.firstKey(), map.get('e'), map.get('x')]).toEqual([3, 'a', 2, undefined])
   })
 
+  it('counts any range of keys', () => {
+    const key = fc.nat({ max: 300 })
+    const bound = fc.integer({ min: -5, max: 305 })
+    const property = fc.property(
+      fc.array(key, { maxLength: 400 }),
+      bound,
+      fc.option(bound, { nil: undefined }),
+      (keys, from, to) => {
+        const map = new SortedMap<number, string>((a, b) => a - b)
+        for (const one of keys) map.set(one, '')
+        const counted = [...map.entries(from)].filter(([one]) => to === undefined || one < to)
+        expect(map.count(from, to)).toBe(counted.length)
+      },
+    )
+    fc.assert(property, { numRuns: 500 })
+  })
+
   it('keeps a snapshot apart from later changes', () => {
     const map = new SortedMap<number, string>((a, b) => a - b)
     for (let i = 0; i < 1000; i++) map.set(i, 'old')

@@ -1,16 +1,17 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { silentLog } from '../../components/component-base/log.ts'
 import { loadTlsFiles } from '../../components/component-base/tls-files.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { createTestPki } from '../support/tls.ts'
+import { eventually } from '../support/eventually.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const pki = createTestPki()
 
 it("reads files again when they change, and never takes a key that is not the certificate's", async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tls-'))
+  const folder = temporaryFolder('tls')
   const paths = {
     certFile: join(folder, 'a.crt'),
     keyFile: join(folder, 'a.key'),
@@ -32,9 +33,10 @@ it("reads files again when they change, and never takes a key that is not the ce
   const done = files.run(stop.signal)
   expect(files.current).toEqual({ ...first, ca: pki.caPem })
 
+  await eventually(() => expect(clock.pending).toBe(1))
   writeFileSync(paths.certFile, second.cert)
   await clock.step(10_000)
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await eventually(() => expect(clock.pending).toBe(1)) // it has looked, and waits
   expect(files.current.cert).toBe(first.cert)
   writeFileSync(paths.keyFile, second.key)
   await clock.step(10_000)

@@ -4,6 +4,7 @@ import { resourcesOf } from '../../components/api/resources.ts'
 import type { ClusterRole } from '../../components/api/generated/types.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
 import type { RestClient } from '../../components/client/rest-client.ts'
+import { createWorkQueue } from '../../components/client/work-queue.ts'
 import { parseFlags } from '../../components/component-base/flags.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import { clusterRoleAggregation } from '../../components/controller-manager/cluster-role-aggregation.ts'
@@ -176,6 +177,7 @@ describe('controller manager', () => {
           options: parseFlags(controllerManagerFlags, flags),
           clock,
           log: silentLog,
+          queues: () => createWorkQueue({ clock }),
         },
         stop.signal,
       )

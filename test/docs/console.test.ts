@@ -11,6 +11,8 @@ import type { ReaderShell } from './reader-shell.ts'
 const docs = [
   'README.md',
   'docs/cli.md',
+  'docs/explain.md',
+  'docs/access.md',
   'docs/join-lab.md',
   'docs/scenarios.md',
   'CONTRIBUTING.md',

@@ -1,4 +1,6 @@
 /** Names: files, folders, links, npm scripts and scenarios that the documentation names exist. */
+import { parseAuthorizationConfiguration } from '../../components/api-server/configuration/authorization-configuration.ts'
+import { dialects } from '../../components/api/dialect.ts'
 import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -43,9 +45,19 @@ describe.each(docs)('%s', (doc) => {
     expect(named.filter((name) => !Object.hasOwn(scripts, name ?? ''))).toEqual([])
   })
 
-  test(`YAML in ${doc} is a valid scenario`, () => {
+  test(`YAML in ${doc} is a valid scenario, or a valid configuration`, () => {
     for (const { language, text, line } of codeBlocks(markdown)) {
-      if (language === 'yaml') parseScenario(`${'\n'.repeat(line)}${text}`, doc)
+      if (language !== 'yaml') continue
+      if (!text.includes('kind: AuthorizationConfiguration')) {
+        parseScenario(`${'\n'.repeat(line)}${text}`, doc)
+        continue
+      }
+      // Any file that is there: what it holds is read later.
+      const source = text.replaceAll(
+        /kubeConfigFile: [^ }]+/g,
+        `kubeConfigFile: ${join(root, doc)}`,
+      )
+      expect(parseAuthorizationConfiguration(source, dialects.kubernetes).length).toBeGreaterThan(0)
     }
   })
 })

@@ -5,6 +5,7 @@ const tolerances: readonly [pattern: RegExp, substitute: string][] = [
   [/sha256:([0-9a-f]{64}|\.\.\.)/g, 'sha256:<hash>'],
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '<token>'],
   [/\bsystem:bootstrap:[a-z0-9]{6}\b/g, 'system:bootstrap:<id>'],
+  [/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<uuid>'],
   [/\b(\d{1,3}\.){3}\d{1,3}:\d+/g, '<address>:<port>'],
   [/\b(\d{1,3}\.){3}\d{1,3}\b/g, '<address>'],
   [/\bpid \d+/g, 'pid <pid>'],
@@ -26,6 +27,11 @@ function isProgressOfKubectl(line: string): boolean {
   return line.startsWith('Waiting for deployment ')
 }
 
+/** What `up` says only when it takes long. */
+function isWait(line: string): boolean {
+  return line.startsWith('waiting for ')
+}
+
 /** The lines of an output in the form in which two runs are the same. `home` becomes `~`. */
 export function normalLines(text: string, home?: string): string[] {
   const lines = (home === undefined ? text : text.replaceAll(home, '~'))
@@ -35,7 +41,7 @@ export function normalLines(text: string, home?: string): string[] {
         .reduce((changed, [pattern, substitute]) => changed.replaceAll(pattern, substitute), line)
         .trim(),
     )
-    .filter((line) => line !== '' && !isProgressOfKubectl(line))
+    .filter((line) => line !== '' && !isProgressOfKubectl(line) && !isWait(line))
   const groups: string[][] = []
   for (const line of lines) {
     const group = groups.at(-1)

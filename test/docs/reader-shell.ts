@@ -3,20 +3,13 @@
  * and `skiff` are this checkout's; `npm ci` does nothing, because it has been done.
  */
 import { spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { pathsIn } from '../../cluster/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { root } from './markdown.ts'
 
 export interface Typed {
@@ -45,7 +38,7 @@ function shims(): Readonly<Record<string, string>> {
   const skiff = `exec ${node} '${join(root, 'bin', 'skiff.js')}' "$@"`
   return {
     skiff,
-    npx: `name=$1; shift\ncase $name in\nskiff) ${skiff} ;;\nnode) exec ${node} "$@" ;;\nesac\necho "npx $name is not in the shell of this test" >&2; exit 127`,
+    npx: `export npm_command=exec npm_lifecycle_event=npx\nname=$1; shift\ncase $name in\nskiff) ${skiff} ;;\nnode) exec ${node} "$@" ;;\nesac\necho "npx $name is not in the shell of this test" >&2; exit 127`,
     npm: `[ "$*" = ci ] && exit 0\necho "npm $* is not in the shell of this test" >&2; exit 127`,
   }
 }
@@ -55,7 +48,7 @@ function shims(): Readonly<Record<string, string>> {
  * it is killed: it then reads the end of its input.
  */
 export function openReaderShell(): ReaderShell {
-  const place = mkdtempSync(join(tmpdir(), 'skiff-docs-'))
+  const place = temporaryFolder('docs')
   const [home, bin, checkout] = ['home', 'bin', 'checkout'].map((name) => join(place, name)) as [
     string,
     string,

@@ -86,7 +86,7 @@ function watchConfigMaps(client: Cluster['client'], ledger: Ledger, signal: Abor
 /** Kills the API server once some more writes were acknowledged; every fifth time also the next one while it starts. */
 async function killOnce(cluster: Cluster, ledger: Ledger, round: number): Promise<void> {
   const enough = ledger.counts.acknowledged + 20 + 17 * (round % 7)
-  await eventually(() => expect(ledger.counts.acknowledged).toBeGreaterThan(enough), 10_000)
+  await eventually(() => expect(ledger.counts.acknowledged).toBeGreaterThan(enough))
   const pid = await pidOf(cluster, 'api-server')
   await killHard(pid)
   if (round % 5 !== 0) return
@@ -100,7 +100,14 @@ async function killOnce(cluster: Cluster, ledger: Ledger, round: number): Promis
 }
 
 test(`over ${kills} kills of the API server under concurrent writers nothing acknowledged is lost, nothing deleted comes back, and no resourceVersion goes backwards`, async () => {
-  const cluster = await place.up('lab', ['--nodes', '1'])
+  // A leader that cannot renew for long ends, as upstream's; here that is not to be the reason of a restart.
+  const patience = ['scheduler', 'controller-manager'].flatMap((name) => [
+    '--set',
+    `${name}.leader-elect-lease-duration=90s`,
+    '--set',
+    `${name}.leader-elect-renew-deadline=60s`,
+  ])
+  const cluster = await place.up('lab', ['--nodes', '1', ...patience])
   const ledger = createLedger()
   const clients = [cluster.client, cluster.clientAs('admin'), cluster.clientAs('admin')]
   const watching = new AbortController()
@@ -129,25 +136,25 @@ test(`over ${kills} kills of the API server under concurrent writers nothing ack
   expect(ledger.contradictions(items)).toEqual([])
   expect(version).toBeGreaterThanOrEqual(Math.max(...ledger.acknowledgedVersions))
 
-  // The watch has seen every write once, in order, or a list that holds it, and arrives at the same state.
+  // The watch has seen every write once, in order, and arrives at the same state.
   const newest = Math.max(...items.map((item) => Number(item.metadata.resourceVersion)))
   await eventually(() => expect(watcher.reached()).toBeGreaterThanOrEqual(newest))
   watching.abort()
   await watcher.ended
   const { versions, skipped } = watcher
   expect(versions.filter((one, index) => one <= (versions[index - 1] ?? 0))).toEqual([])
-  expect(skipped.filter(([from, to]) => to < from)).toEqual([])
-  expect(skipped.length).toBeLessThanOrEqual(kills + 5)
+  // The one list is the first: after each kill the watch goes on where it was.
+  expect(skipped).toHaveLength(1)
   const seen = new Set(versions)
   const isCovered = (one: number) =>
     seen.has(one) || skipped.some(([from, to]) => from < one && one <= to)
   expect([...ledger.acknowledgedVersions].filter((one) => !isCovered(one))).toEqual([])
-  expect(seen.size).toBeGreaterThan(ledger.acknowledgedVersions.size / 2)
+  expect(seen.size).toBeGreaterThanOrEqual(ledger.acknowledgedVersions.size - 5)
   const states = (all: Iterable<KubeObject>) =>
     [...all].map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).toSorted()
   expect(states(watcher.objects.values())).toEqual(states(items))
 
-  await cluster.waitForNodes(cluster.config.nodes, { waitMs: 10_000 })
+  await cluster.waitForNodes(cluster.config.nodes, { waitMs: 90_000 })
   const { components } = await cluster.control.call('status', {})
   const restarts = Object.fromEntries(components.map((one) => [one.name, one.restarts]))
   expect(restarts).toEqual({
@@ -167,4 +174,4 @@ test(`over ${kills} kills of the API server under concurrent writers nothing ack
   const after = await listConfigMaps(resumed)
   resumed.disconnect()
   expect(states(after.items)).toEqual(states(items))
-}, 60_000)
+})

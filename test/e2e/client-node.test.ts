@@ -23,18 +23,18 @@ import type {
 } from '@kubernetes/client-node'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { clusterIn } from './cluster.ts'
-import type { TestCluster } from './cluster.ts'
-import { builtOnce } from './shared-cluster.ts'
+import { builtOnce } from './built.ts'
+import { openPlace } from './place.ts'
+import type { PlacedCluster } from './place.ts'
 
 const namespace = 'default'
-let cluster: TestCluster
+let cluster: PlacedCluster
 let config: KubeConfig
 let core: CoreV1Api
 
 beforeAll(async () => {
   await builtOnce()
-  cluster = clusterIn(inject('sharedHome'), 'client-node')
+  cluster = openPlace(inject('sharedHome')).cluster('client-node')
   await cluster.skiff('up', '--nodes', '1')
   config = new KubeConfig()
   config.loadFromFile(cluster.kubeconfig)
@@ -63,7 +63,7 @@ test('typed clients create, read, list, patch, replace and delete', async () => 
     const { status } = await core.readNamespacedPod({ namespace, name: 'typed' })
     expect(status?.phase).toBe('Running')
     expect(status?.containerStatuses?.[0]?.ready).toBe(true)
-  }, 10_000)
+  })
   const listed = await core.listNamespacedPod({ namespace, labelSelector: 'app=typed' })
   expect(listed.items.map((one) => one.metadata?.name)).toEqual(['typed'])
   expect(listed.metadata?.resourceVersion).toMatch(/^\d+$/)
@@ -91,14 +91,14 @@ test('typed clients create, read, list, patch, replace and delete', async () => 
   await eventually(async () => {
     const { status } = await apps.readNamespacedDeployment({ namespace, name: 'typed' })
     expect(status?.availableReplicas).toBe(2)
-  }, 10_000)
+  })
   const scale = await apps.readNamespacedDeploymentScale({ namespace, name: 'typed' })
   scale.spec = { replicas: 1 }
   await apps.replaceNamespacedDeploymentScale({ namespace, name: 'typed', body: scale })
   await eventually(async () => {
     const pods = await core.listNamespacedPod({ namespace, labelSelector: 'app=deployed' })
     expect(pods.items).toHaveLength(1)
-  }, 10_000)
+  })
   await apps.deleteNamespacedDeployment({ namespace, name: 'typed' })
   await core.deleteNamespacedPod({ namespace, name: 'typed', gracePeriodSeconds: 0 })
   const gone = core.readNamespacedPod({ namespace, name: 'typed' })
@@ -113,10 +113,14 @@ test('typed clients create, read, list, patch, replace and delete', async () => 
     body: { spec: { resourceAttributes: { verb: 'delete', resource: 'nodes' } } },
   })
   expect(review.status?.allowed).toBe(true)
-  const leases = await config
-    .makeApiClient(CoordinationV1Api)
-    .listNamespacedLease({ namespace: 'kube-node-lease' })
-  expect(leases.items.map((lease) => lease.metadata?.name)).toEqual(['node-1'])
+  // A node may be Ready before its first heartbeat.
+  const leases = await eventually(async () => {
+    const list = await config
+      .makeApiClient(CoordinationV1Api)
+      .listNamespacedLease({ namespace: 'kube-node-lease' })
+    expect(list.items.map((lease) => lease.metadata?.name)).toEqual(['node-1'])
+    return list
+  })
   // A MicroTime: its type keeps what is below a millisecond.
   expect(String(leases.items[0]?.spec?.renewTime)).not.toBe('Invalid Date')
 })
@@ -232,11 +236,11 @@ test('an informer stays right over restarts and kills of the API server under wr
     await cluster.skiff(...words)
     await eventually(async () => {
       await core.getAPIResources()
-    }, 10_000)
+    })
   }
   await delay(300)
   stop.abort()
-  expect((await writing).writes).toBeGreaterThan(20)
+  expect((await writing).writes).toBeGreaterThan(5)
 
   const states = (items: readonly V1ConfigMap[]) =>
     items
@@ -246,7 +250,7 @@ test('an informer stays right over restarts and kills of the API server under wr
       .toSorted()
   const { items } = await core.listNamespacedConfigMap({ namespace, labelSelector: 'informed' })
   expect(items.length).toBeGreaterThan(0)
-  await eventually(() => expect(states(informer.list())).toEqual(states(items)), 15_000)
+  await eventually(() => expect(states(informer.list())).toEqual(states(items)))
   expect([...mirror].map(([name, version]) => `${name} ${version}`).toSorted()).toEqual(
     items.map(({ metadata }) => `${metadata?.name} ${metadata?.resourceVersion}`).toSorted(),
   )
@@ -254,6 +258,6 @@ test('an informer stays right over restarts and kills of the API server under wr
 
   // It goes on: the next write arrives as an event.
   await core.createNamespacedConfigMap({ namespace, body: configMap('last', 'one') })
-  await eventually(() => expect(mirror.has('last')).toBe(true), 15_000)
+  await eventually(() => expect(mirror.has('last')).toBe(true))
   await informer.stop()
-}, 60_000)
+})

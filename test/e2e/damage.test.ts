@@ -88,7 +88,9 @@ test('a stored cluster whose port somebody else has taken is not started, and is
   expect(existsSync(paths.store)).toBe(true)
 })
 
-const damages: [string, () => void, RegExp][] = [
+/** What is damaged, how, what is said of it, and as what hint. */
+type Damage = [string, () => void, RegExp, RegExp?]
+const damages: Damage[] = [
   [
     'a store that is no database',
     () => writeFileSync(paths.store, 'garbage '.repeat(1000)),
@@ -117,17 +119,61 @@ const damages: [string, () => void, RegExp][] = [
   [
     'a certificate that is none',
     () => writeFileSync(join(paths.pki, 'apiserver.crt'), 'garbage'),
-    /^error: api-server did not start: --tls-cert-file: .*apiserver\.crt holds no certificate/,
+    /^error: .*apiserver\.crt is damaged: it holds no certificate$/,
+    /^hint: make new ones with: skiff certs renew apiserver --name lab$/,
   ],
   [
     'a key that is not that of its certificate',
     () => cpSync(join(paths.pki, 'admin.key'), join(paths.pki, 'apiserver.key')),
-    /^error: api-server did not start: .*apiserver\.key is not the key of .*apiserver\.crt$/,
+    /^error: .*apiserver\.key is damaged: it is not the key of .*apiserver\.crt$/,
+    /^hint: make new ones with: skiff certs renew apiserver --name lab$/,
+  ],
+  ...(['admin', 'scheduler', 'controller-manager-serving', 'front-proxy-client'] as const).flatMap(
+    (name): Damage[] => [
+      [
+        `the certificate ${name}.crt cut off`,
+        () => truncateSync(join(paths.pki, `${name}.crt`), 100),
+        new RegExp(`^error: .*/pki/${name}\\.crt is damaged: it holds no certificate$`),
+        new RegExp(`^hint: make new ones with: skiff certs renew ${name} --name lab$`),
+      ],
+      [
+        `the key ${name}.key gone`,
+        () => rmSync(join(paths.pki, `${name}.key`)),
+        new RegExp(`^error: .*/pki/${name}\\.key is missing$`),
+        new RegExp(`^hint: make new ones with: skiff certs renew ${name} --name lab$`),
+      ],
+    ],
+  ),
+  [
+    'a certificate that somebody else signed',
+    () => {
+      for (const end of ['crt', 'key']) {
+        cpSync(join(paths.pki, `front-proxy-client.${end}`), join(paths.pki, `scheduler.${end}`))
+      }
+    },
+    /^error: .*scheduler\.crt is damaged: it is not signed by the cluster's CA$/,
+    /^hint: make new ones with: skiff certs renew scheduler --name lab$/,
+  ],
+  [
+    'a key of the CA that is none',
+    () => writeFileSync(join(paths.pki, 'ca.key'), 'garbage'),
+    /^error: .*ca\.key is damaged: it holds no private key$/,
+  ],
+  [
+    'keys of service accounts that do not fit',
+    () => cpSync(join(paths.pki, 'admin.key'), join(paths.pki, 'sa.key')),
+    /^error: .*sa\.pub is damaged: it is not the public half of .*sa\.key$/,
+  ],
+  [
+    'a kubeconfig that is none',
+    () => writeFileSync(paths.adminKubeconfig, 'garbage'),
+    /^error: .*kubeconfig is damaged: it holds no kubeconfig$/,
+    /^hint: make new ones with: skiff certs renew admin --name lab$/,
   ],
 ]
 test.each(damages)(
   '%s: up says so in one line, keeps the files and runs nothing; down works',
-  async (_, damage, line) => {
+  async (_, damage, line, hint = /^hint: .*skiff down --name lab$/) => {
     restore()
     damage()
     const before = existsSync(paths.store) ? statSync(paths.store).size : undefined
@@ -135,7 +181,7 @@ test.each(damages)(
     expect(up.code).toBe(1)
     const lines = up.stderr.split('\n').filter((one) => !one.startsWith(' ✗'))
     expect(lines[0]).toMatch(line)
-    expect(lines[1]).toMatch(/^hint: .*skiff down --name lab$/)
+    expect(lines[1]).toMatch(hint)
     expect(lines.slice(2)).toEqual([''])
     expect(processesIn(place.root)).toEqual([])
     expect(existsSync(paths.store) ? statSync(paths.store).size : undefined).toBe(before)
@@ -144,6 +190,29 @@ test.each(damages)(
     expect(existsSync(paths.dir)).toBe(false)
   },
 )
+
+test('damaged certificates of a running cluster are named by every command that reads them, and renewed', async () => {
+  restore()
+  const cluster = await place.up('lab')
+  cluster.disconnect()
+  const crt = join(paths.pki, 'admin.crt')
+  writeFileSync(crt, 'garbage')
+  const outcome = {
+    code: 1,
+    stderr:
+      `error: ${crt} is damaged: it holds no certificate\n` +
+      'hint: make new ones with: skiff certs renew admin --name lab\n',
+  }
+  const reading = ['token list', 'node list', 'certs check']
+  for (const words of reading) {
+    expect(await place.run([...words.split(' '), '--name', 'lab'])).toMatchObject(outcome)
+  }
+  expect((await place.run(['certs', 'renew', 'admin', '--name', 'lab'])).code).toBe(0)
+  for (const words of reading) {
+    expect(await place.run([...words.split(' '), '--name', 'lab'])).toMatchObject({ code: 0 })
+  }
+  expect((await place.run(['down', '--name', 'lab'])).code).toBe(0)
+})
 
 test('a node whose certificate or kubeconfig is damaged joins again, and the data is there', async () => {
   restore()
@@ -215,7 +284,12 @@ test('a full disk: writes are refused with a Status, nothing ends, nothing ackno
   const fill = join(small, 'fill')
   const fillUp = (): void => {
     const { bavail, bsize } = statfsSync(small)
-    writeFileSync(fill, Buffer.alloc(bavail * bsize), { flag: 'a' })
+    try {
+      writeFileSync(fill, Buffer.alloc(bavail * bsize), { flag: 'a' })
+    } catch (error) {
+      // Something else took room meanwhile: it is full.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+    }
   }
   const environment = { XDG_STATE_HOME: small }
   const stateRoot = join(small, 'skiff')
@@ -251,7 +325,7 @@ test('a full disk: writes are refused with a Status, nothing ends, nothing ackno
     const pid = await pidOf(cluster, 'api-server')
     await killHard(pid)
     rmSync(fill)
-    await cluster.waitForNodes(cluster.config.nodes, { waitMs: 15_000 })
+    await cluster.waitForNodes(cluster.config.nodes, { waitMs: 90_000 })
     await configMaps.create(configMap('after'))
     const names = (await configMaps.list({ namespace: 'default' })).items.map(
       (one) => one.metadata.name,
@@ -276,4 +350,4 @@ test('a full disk: writes are refused with a Status, nothing ends, nothing ackno
     await place.run(['down', '--all'], { environment })
     execFileSync('umount', [small])
   }
-}, 60_000)
+})

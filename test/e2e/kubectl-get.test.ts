@@ -144,7 +144,7 @@ describe('with an object of every kind', () => {
     kubectl = await kubectlFor(await sharedCluster(), { path, namespace: 'every-kind' })
     const created = await kubectl.withInput(fixture).ok`create -f -`
     expect(created.split('\n')).toHaveLength(made.length)
-    await kubectl.ok`wait --for=condition=Ready pod/one --timeout=10s`
+    await kubectl.ok`wait --for=condition=Ready pod/one --timeout=60s`
     await eventually(async () => {
       const slices = await kubectl.ok`get endpointslices,endpoints -o name`
       expect(slices).toMatch(/^endpointslice.discovery.k8s.io\/one-/m)
@@ -209,6 +209,21 @@ describe('with an object of every kind', () => {
     expect(nodes.map((node) => [node['NAME'], node['STATUS'], node['ROLES']])).toEqual(
       expect.arrayContaining([['node-1', 'Ready', '<none>']]),
     )
+  })
+
+  test('the endpoints of the API server are where it listens', async () => {
+    const kubeconfig = await kubectl.ok`config view --raw -o jsonpath={.clusters[0].cluster.server}`
+    const { host, hostname, port } = new URL(kubeconfig)
+    const inDefault = kubectl.inNamespace('default')
+    expect(tableOf(await inDefault.ok`get endpoints kubernetes`)).toMatchObject([
+      { NAME: 'kubernetes', ENDPOINTS: host },
+    ])
+    expect(tableOf(await inDefault.ok`get endpointslices kubernetes`)).toMatchObject([
+      { NAME: 'kubernetes', ADDRESSTYPE: 'IPv4', PORTS: port, ENDPOINTS: hostname },
+    ])
+    const service = await inDefault.ok`describe service kubernetes`
+    expect(service).toMatch(new RegExp(`^TargetPort: +${port}/TCP$`, 'm'))
+    expect(service).toMatch(new RegExp(`^Endpoints: +${host}$`, 'm'))
   })
 
   test('-o yaml and -o json show the same whole objects, -o name each with its group', async () => {

@@ -1,15 +1,15 @@
 /** Every kubectl on this machine does a day's work on the cluster: each release has its own way to say the same things. */
 import { basename } from 'node:path'
 import { beforeAll, describe, expect } from 'vitest'
-import type { TestCluster } from './cluster.ts'
 import { kubectlFor, oneKubectlPerRelease, requireKubectl, tableOf } from './kubectl.ts'
+import type { PlacedCluster } from './place.ts'
 import { sharedCluster } from './shared-cluster.ts'
 
 const { test } = requireKubectl()
 const kubectls = await oneKubectlPerRelease()
 
 describe.runIf(kubectls.length > 0)('each kubectl', () => {
-  let cluster: TestCluster
+  let cluster: PlacedCluster
 
   beforeAll(async () => {
     cluster = await sharedCluster()
@@ -17,7 +17,6 @@ describe.runIf(kubectls.length > 0)('each kubectl', () => {
 
   test.concurrent.each(kubectls.map((path) => [basename(path), path]))(
     '%s works',
-    { timeout: 60_000 },
     async (name, path) => {
       const namespace = name.replaceAll('.', '-')
       const kubectl = await kubectlFor(cluster, { path, namespace })
@@ -57,7 +56,7 @@ describe.runIf(kubectls.length > 0)('each kubectl', () => {
         '5',
       )
 
-      await kubectl.ok`wait --for=condition=Ready pod/one --timeout=15s`
+      await kubectl.ok`wait --for=condition=Ready pod/one --timeout=60s`
       expect(tableOf(await kubectl.ok`get pods one -o wide`)).toMatchObject([
         { NAME: 'one', READY: '1/1', STATUS: 'Running' },
       ])
@@ -66,7 +65,7 @@ describe.runIf(kubectls.length > 0)('each kubectl', () => {
       await kubectl.ok`expose deployment web --port=80`
       await kubectl.ok`scale deployment web --replicas=2`
       await kubectl.ok`set image deployment/web nginx=nginx:1.27`
-      expect(await kubectl.ok`rollout status deployment/web --timeout=15s`).toContain(
+      expect(await kubectl.ok`rollout status deployment/web --timeout=60s`).toContain(
         'successfully rolled out',
       )
       expect(await kubectl.ok`rollout history deployment/web`).toMatch(/^2 /m)
@@ -76,8 +75,8 @@ describe.runIf(kubectls.length > 0)('each kubectl', () => {
       expect(await kubectl.ok`auth can-i create pods`).toBe('yes')
       expect(await kubectl.ok`create token default`).toMatch(/^ey/)
       expect(await kubectl.ok`events --for=pod/one`).toContain('Scheduled')
-      await kubectl.ok`delete deployment web --cascade=foreground --timeout=15s`
-      await kubectl.ok`delete pod one --now --timeout=15s`
+      await kubectl.ok`delete deployment web --cascade=foreground --timeout=60s`
+      await kubectl.ok`delete pod one --now --timeout=60s`
       expect(await kubectl.ok`get all -o name`).toBe('service/web')
       await kubectl.ok`delete namespace ${namespace} --wait=false`
     },

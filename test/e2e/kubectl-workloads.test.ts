@@ -41,7 +41,7 @@ describe('workloads', () => {
   beforeAll(async () => {
     kubectl = await kubectlFor(await sharedCluster(), { path, namespace: 'workloads' })
     await kubectl.ok`create deployment web --image=nginx:1.26 --replicas=2`
-    await kubectl.ok`rollout status deployment/web --timeout=15s`
+    await kubectl.ok`rollout status deployment/web --timeout=60s`
   })
 
   const field = async (name: string, template: string) =>
@@ -123,7 +123,7 @@ describe('workloads', () => {
     expect(
       await kubectl.ok`run runner --image=busybox:1.36 --env=A=1 --port=80 --labels=kind=run --restart=Never -- sleep 1d`,
     ).toBe('pod/runner created')
-    await kubectl.ok`wait --for=condition=Ready pod/runner --timeout=10s`
+    await kubectl.ok`wait --for=condition=Ready pod/runner --timeout=60s`
     expect(await field('pod/runner', '{.metadata.labels} {.spec.restartPolicy}')).toBe(
       '{"kind":"run"} Never',
     )
@@ -159,7 +159,7 @@ describe('workloads', () => {
       { name: 'SHAPE', value: 'round' },
     ])
     expect(await kubectl.ok`apply view-last-applied cm/applied`).toContain('a: "1"')
-    await kubectl.ok`rollout status deployment/applied --timeout=15s`
+    await kubectl.ok`rollout status deployment/applied --timeout=60s`
     expect(await kubectl.withInput(second).ok`delete -f -`).toBe(
       'configmap "applied" deleted\ndeployment.apps "applied" deleted\nservice "applied" deleted',
     )
@@ -236,7 +236,7 @@ describe('workloads', () => {
     expect(await kubectl.ok`scale deployment/web --replicas=3 --current-replicas=2`).toBe(
       'deployment.apps/web scaled',
     )
-    await kubectl.ok`rollout status deployment/web --timeout=15s`
+    await kubectl.ok`rollout status deployment/web --timeout=60s`
     expect(tableOf(await kubectl.ok`get deploy web`)).toMatchObject([
       { READY: '3/3', 'UP-TO-DATE': '3', AVAILABLE: '3' },
     ])
@@ -244,7 +244,7 @@ describe('workloads', () => {
       'deployment.apps/web image updated',
     )
     await kubectl.ok`annotate deployment/web kubernetes.io/change-cause=${'to 1.27'}`
-    expect(await kubectl.ok`rollout status deployment/web --timeout=15s`).toMatch(
+    expect(await kubectl.ok`rollout status deployment/web --timeout=60s`).toMatch(
       /deployment "web" successfully rolled out$/,
     )
     expect(await field('deploy/web', '{..containers[0].image}')).toBe('nginx:1.27')
@@ -262,12 +262,12 @@ describe('workloads', () => {
       /Image:\s+nginx:1\.27/,
     )
     expect(await kubectl.ok`rollout undo deployment/web`).toBe('deployment.apps/web rolled back')
-    await kubectl.ok`rollout status deployment/web --timeout=15s`
+    await kubectl.ok`rollout status deployment/web --timeout=60s`
     expect(await field('deploy/web', '{..containers[0].image}')).toBe('nginx:1.26')
     const history = await kubectl.ok`rollout history deployment/web`
     expect(history).toMatch(/^2 .*\n3 /m)
     expect(await kubectl.ok`rollout undo deployment/web --to-revision=2`).toContain('rolled back')
-    await kubectl.ok`rollout status deployment/web --timeout=15s`
+    await kubectl.ok`rollout status deployment/web --timeout=60s`
 
     expect(await kubectl.ok`rollout pause deployment/web`).toBe('deployment.apps/web paused')
     expect((await kubectl.fails`rollout pause deployment/web`).stderr).toContain('already paused')
@@ -275,8 +275,8 @@ describe('workloads', () => {
     expect(await kubectl.ok`rollout resume deployment/web`).toBe('deployment.apps/web resumed')
     const before = await kubectl.ok`get pods -l app=web -o name`
     expect(await kubectl.ok`rollout restart deployment/web`).toBe('deployment.apps/web restarted')
-    await kubectl.ok`rollout status deployment/web --timeout=15s`
-    await kubectl.ok`wait --for=delete ${before.split('\n')[0] ?? ''} --timeout=15s`
+    await kubectl.ok`rollout status deployment/web --timeout=60s`
+    await kubectl.ok`wait --for=delete ${before.split('\n')[0] ?? ''} --timeout=60s`
     expect(tableOf(await kubectl.ok`get pods -l app=web`).length).toBeGreaterThanOrEqual(3)
     expect(
       (await kubectl.fails`scale deployment/web --replicas=1 --current-replicas=9`).stderr,
@@ -311,7 +311,7 @@ describe('workloads', () => {
       )
         .split(' ')
         .toSorted()
-    await expect.poll(async () => (await addresses()).length, { timeout: 5000 }).toBe(3)
+    await expect.poll(async () => (await addresses()).length).toBe(3)
     expect(await ready()).toEqual(expect.anything())
     const described = await kubectl.ok`describe service exposed`
     expect(described).toMatch(/^Selector: +app=web$/m)

@@ -2,14 +2,15 @@
 import { copyFileSync, existsSync, readdirSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { test } from 'vitest'
-import { run } from './cluster.ts'
-import type { Outcome, TestCluster } from './cluster.ts'
+import type { PlacedCluster } from './place.ts'
+import { run } from './program.ts'
+import type { Outcome } from './program.ts'
 
 /** A command line as it would be typed; a substitution is always one word. */
 export type CommandLine = [strings: TemplateStringsArray, ...values: (string | number)[]]
 
 export interface Kubectl {
-  /** Runs a command that must succeed within 20 s; its standard output, without the newline at the end. */
+  /** Runs a command that must succeed; its standard output, without the newline at the end. */
   ok(...line: CommandLine): Promise<string>
   /** As `ok`, parsed as JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into objects of every kind
@@ -73,7 +74,7 @@ export function findKubectls(): string[] {
 export async function oneKubectlPerRelease(): Promise<string[]> {
   const byRelease = new Map<string, string>()
   const asked = findKubectls().map(async (path) => {
-    const { stdout } = await run(path, ['version', '--client', '-o', 'json'], { timeoutMs: 20_000 })
+    const { stdout } = await run(path, ['version', '--client', '-o', 'json'], { timeoutMs: 90_000 })
     const { minor } = (JSON.parse(stdout) as { clientVersion: { minor: string } }).clientVersion
     return { path, release: parseInt(minor, 10) }
   })
@@ -101,7 +102,7 @@ export function requireKubectl(): { path: string; test: typeof test | typeof tes
  * that change it disturb nobody; the namespace is made unless it is there.
  */
 export async function kubectlFor(
-  cluster: TestCluster,
+  cluster: Pick<PlacedCluster, 'home' | 'kubeconfig'>,
   options: { path: string; namespace: string },
 ): Promise<Kubectl> {
   const { path, namespace } = options
@@ -127,7 +128,7 @@ function create(options: {
     const words = [...prefix, ...wordsOf(line)]
     const outcome = await run(path, words, {
       env,
-      timeoutMs: 20_000,
+      timeoutMs: 90_000,
       ...(input === undefined ? {} : { input }),
     })
     return { ...outcome, command: `${path} ${words.join(' ')}` }

@@ -1,9 +1,8 @@
 /** A place for real clusters: state, home and temporary folder inside one root, so that whatever is left over can be seen. */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCluster } from '../../cluster/cluster.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
@@ -12,16 +11,12 @@ import { endProcesses, processesMarked } from '../../cluster/process-identity.ts
 import { listClusters, statePaths } from '../../cluster/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
+import { ownPort } from '../support/own-port.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { processesIn } from './machine.ts'
+import type { Outcome } from './program.ts'
 
 const command = join(import.meta.dirname, '..', '..', 'bin', 'skiff.js')
-
-export interface Outcome {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-  readonly tookMs: number
-}
 
 export interface RunOptions {
   /** The Node that runs the command; this one by default. */
@@ -29,6 +24,20 @@ export interface RunOptions {
   /** Words put before the command, such as `setpriv` with its flags. */
   readonly wrapper?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
+  /** A new cluster takes the port that the command chooses; else it gets one of its own, which others leave alone while it is down. */
+  readonly choosesPort?: boolean
+  /** Told of what it has written to standard error so far, whenever that is more. */
+  readonly onError?: (text: string, child: ChildProcess) => void
+}
+
+/** A cluster as its clients know it, running or not. */
+export interface PlacedCluster {
+  /** HOME for clients: what they cache goes with the place. */
+  readonly home: string
+  /** The administrator's kubeconfig. */
+  readonly kubeconfig: string
+  /** Runs one command on this cluster; a failure is an error that shows what it said. */
+  skiff(...words: readonly string[]): Promise<string>
 }
 
 export interface Place extends AsyncDisposable {
@@ -39,26 +48,49 @@ export interface Place extends AsyncDisposable {
   /** The command as a process that goes on by itself; it is ended with the place. */
   start(words: readonly string[], options?: RunOptions): ChildProcess
   /** Runs the command to its end. */
-  run(words: readonly string[], options?: RunOptions): Promise<Outcome>
-  /** Runs `up`, which must succeed, and attaches to the cluster. */
+  run(
+    words: readonly string[],
+    options?: RunOptions,
+  ): Promise<Outcome & { readonly tookMs: number }>
+  /** Runs `up`, which must succeed, on a port of its own, and attaches to the cluster. */
   up(name: string, words?: readonly string[], options?: RunOptions): Promise<Cluster>
+  cluster(name: string): PlacedCluster
   /** Paths of all files and folders that are there, but for the place's own three folders. */
   leftovers(): string[]
 }
 
 /** A new place. Disposing ends every process that was started in it, whatever state the clusters are in, and removes it. */
 export function createPlace(): Place {
-  const root = mkdtempSync(join(tmpdir(), 'skiff-e2e-'))
-  const folders = ['home', 'state', 'tmp']
-  for (const folder of folders) mkdirSync(join(root, folder))
+  const root = temporaryFolder('e2e')
+  makeFolders(root)
+  return openPlace(root)
+}
+
+const folders = ['home', 'state', 'tmp']
+
+function makeFolders(root: string): void {
+  for (const folder of folders) mkdirSync(join(root, folder), { recursive: true })
+}
+
+/** The place in that folder, which several test processes may have open; one of them disposes of it. Made when first used. */
+export function openPlace(root: string): Place {
   const stateRoot = join(root, 'state', 'skiff')
   const children = new Set<ChildProcess>()
   const ids = new Set<string>()
   const open = new Set<Cluster>()
 
+  /** Whether the command makes a cluster, and does not say at which port. */
+  const needsPort = ([verb, ...words]: readonly string[]): boolean => {
+    if (verb !== 'up' || words.includes('--port')) return false
+    const name = words[words.indexOf('--name') + 1]
+    const paths = statePaths(stateRoot, words.includes('--name') ? (name ?? '') : 'default')
+    return !existsSync(paths.config)
+  }
   const start: Place['start'] = (words, options = {}) => {
-    const { wrapper = [], node = process.execPath, environment } = options
-    const [file = '', ...args] = [...wrapper, node, command, ...words]
+    makeFolders(root)
+    const { wrapper = [], node = process.execPath, environment, choosesPort = false } = options
+    const port = !choosesPort && needsPort(words) ? ['--port', String(ownPort())] : []
+    const [file = '', ...args] = [...wrapper, node, command, ...words, ...port]
     const child = spawn(file, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -66,6 +98,7 @@ export function createPlace(): Place {
         HOME: join(root, 'home'),
         TMPDIR: join(root, 'tmp'),
         XDG_STATE_HOME: join(root, 'state'),
+        NO_COLOR: '1',
         ...environment,
       },
     })
@@ -78,7 +111,10 @@ export function createPlace(): Place {
     const child = start(words, options)
     const output = { stdout: '', stderr: '' }
     for (const name of ['stdout', 'stderr'] as const) {
-      child[name]?.setEncoding('utf8').on('data', (text: string) => (output[name] += text))
+      child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        output[name] += text
+        if (name === 'stderr') options?.onError?.(output.stderr, child)
+      })
     }
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject).once('close', resolve)
@@ -102,6 +138,15 @@ export function createPlace(): Place {
       open.add(cluster)
       return cluster
     },
+    cluster: (name) => ({
+      home: join(root, 'home'),
+      kubeconfig: statePaths(stateRoot, name).adminKubeconfig,
+      skiff: async (...words) => {
+        const { code, stdout, stderr } = await run([...words, '--name', name])
+        if (code !== 0) throw new Error(`skiff ${words.join(' ')}: ${code}\n${stderr}`)
+        return stdout
+      },
+    }),
     leftovers: () =>
       readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
         (path) => !folders.includes(path),

@@ -1,20 +1,18 @@
 /** One cluster of three nodes that the test files of stock clients share; each works in a namespace of its own. */
 import { inject } from 'vitest'
-import { buildWhenStale, clusterIn, onceIn } from './cluster.ts'
-import type { TestCluster } from './cluster.ts'
+import { builtOnce, onceIn } from './built.ts'
+import { openPlace } from './place.ts'
+import type { PlacedCluster } from './place.ts'
 
 /** Starts the cluster if no other test file has; it is taken down after the last one. */
-export async function sharedCluster(): Promise<TestCluster> {
-  const home = inject('sharedHome')
-  const cluster = clusterIn(home, 'shared')
+export async function sharedCluster(): Promise<PlacedCluster> {
+  const root = inject('sharedHome')
+  const cluster = openPlace(root).cluster('shared')
   await builtOnce()
-  await onceIn(home, 'up', async () => {
-    await cluster.skiff('up')
+  await onceIn(root, 'up', async () => {
+    // Resources that a test adds are to be collected without half a minute's wait.
+    const soon = 'controller-manager.garbage-collector-discovery-period=3s'
+    await cluster.skiff('up', '--set', soon)
   })
   return cluster
-}
-
-/** Resolves when dist is newer than the sources. */
-export async function builtOnce(): Promise<void> {
-  await onceIn(inject('sharedHome'), 'build', buildWhenStale)
 }

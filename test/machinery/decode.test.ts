@@ -4,8 +4,17 @@ import { schemaOf, schemaPackages, structNames } from '../../components/api/sche
 import { decode } from '../../components/machinery/decode.ts'
 import { deepFreeze } from '../../components/machinery/object.ts'
 
+/** Reuse of the value's parts must not show. */
 function decodeAs(kind: string, value: unknown) {
-  return decode<Record<string, any>>(value, schemaOf(kind))
+  const schema = schemaOf(kind)
+  const decoded = decode<Record<string, any>>(value, schema)
+  if (value === undefined) return decoded
+  const reusing = decode(JSON.parse(JSON.stringify(value)), schema, { mayReuse: true })
+  expect(reusing.problems).toEqual(decoded.problems)
+  if (decoded.problems.fatal === undefined) {
+    expect(JSON.stringify(reusing.object)).toBe(JSON.stringify(decoded.object))
+  }
+  return decoded
 }
 
 function fatalOf(kind: string, value: unknown): string | undefined {
@@ -263,9 +272,10 @@ describe('hostile input', () => {
     const nest = (depth: number) =>
       JSON.parse('{"a":'.repeat(depth) + '1' + '}'.repeat(depth)) as unknown
     const wrap = (depth: number) => ({ metadata: { managedFields: [{ fieldsV1: nest(depth) }] } })
-    expect(fatalOf('core/v1.ConfigMap', wrap(100_000))).toBe('exceeded max depth')
+    const fatal = (kind: string, value: unknown) => decode(value, schemaOf(kind)).problems.fatal
+    expect(fatal('core/v1.ConfigMap', wrap(100_000))).toBe('exceeded max depth')
     const schema = JSON.parse('{"not":'.repeat(50_000) + '{}' + '}'.repeat(50_000)) as unknown
-    expect(fatalOf('apiextensions/v1.JSONSchemaProps', schema)).toBe('exceeded max depth')
+    expect(fatal('apiextensions/v1.JSONSchemaProps', schema)).toBe('exceeded max depth')
     const { object, problems } = decodeAs('core/v1.ConfigMap', wrap(1_000))
     expect(problems.fatal).toBeUndefined()
     expect(JSON.stringify(object).length).toBeGreaterThan(5_000)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { jsonFault, nestsDeeperThan } from '../../components/machinery/json-fault.ts'
+import { jsonFault } from '../../components/machinery/json-fault.ts'
 
 describe('faults of JSON text are named as Go names them', () => {
   it.each([
@@ -34,14 +34,5 @@ describe('faults of JSON text are named as Go names them', () => {
 
   it('is not confused by text of any depth', () => {
     expect(jsonFault('['.repeat(100_000))).toBe('unexpected end of JSON input')
-  })
-})
-
-describe('depth', () => {
-  it('counts objects and lists, not brackets in strings', () => {
-    expect(nestsDeeperThan(Buffer.from('[{"a":[1]}]'), 3)).toBe(false)
-    expect(nestsDeeperThan(Buffer.from('[{"a":[[1]]}]'), 3)).toBe(true)
-    expect(nestsDeeperThan(Buffer.from('["[[[[[[\\"[[["]'), 3)).toBe(false)
-    expect(nestsDeeperThan(Buffer.from('[[],[],[],[],[]]'), 2)).toBe(false)
   })
 })

@@ -90,3 +90,14 @@ test('every element of a patch is in the result, once, and elements of others st
     }),
   )
 })
+
+test('the work of a patch grows with its lists, not with their product', () => {
+  const count = 60_000
+  const env = Array.from({ length: count }, (_, index) => ({ name: `v${index}`, value: 'x' }))
+  const half = env.slice(0, count / 2).map(({ name }) => ({ name, $patch: 'delete' }))
+  const added = env.map(({ value }, index) => ({ name: `w${index}`, value }))
+  const pod = { spec: { containers: [{ name: 'a', env }] } }
+  const patch = { spec: { containers: [{ name: 'a', env: [...half, ...env, ...added] }] } }
+  const result = applyStrategicMergePatch(pod, patch, podSchema) as unknown as typeof pod
+  expect(result.spec.containers[0]?.env).toHaveLength(2 * count)
+})

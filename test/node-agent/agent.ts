@@ -1,5 +1,4 @@
 /** Agent: a node agent in the test's own process, against a lab. */
-import { vi } from 'vitest'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { commonFlags } from '../../components/component-base/component.ts'
 import { parseFlags } from '../../components/component-base/flags.ts'
@@ -9,6 +8,7 @@ import { runNodeAgent } from '../../components/node-agent/node-agent.ts'
 import { nodeAgentFlags } from '../../components/node-agent/options.ts'
 import type { Lab } from './lab.ts'
 import { token } from './lab.ts'
+import { eventually } from '../support/eventually.ts'
 
 export interface Agent {
   readonly reports: JoinReport[]
@@ -70,13 +70,10 @@ export function startAgent(
       await finished
     },
     until: (step, state) =>
-      vi.waitFor(
-        () => {
-          const found = reports.find((report) => report.step === step && report.state === state)
-          if (found === undefined) throw new Error(JSON.stringify(reports))
-          return found
-        },
-        { timeout: 5000, interval: 10 },
-      ),
+      eventually(() => {
+        const found = reports.find((report) => report.step === step && report.state === state)
+        if (found === undefined) throw new Error(JSON.stringify(reports))
+        return found
+      }),
   }
 }

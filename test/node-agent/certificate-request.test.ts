@@ -1,5 +1,4 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAuthority, sign } from '../../certs/authority.ts'
@@ -21,6 +20,7 @@ import {
 import { runRotation } from '../../components/node-agent/rotate-certificate.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const dayMs = 24 * 3_600_000
 
@@ -188,20 +188,16 @@ describe('rotation', () => {
 })
 
 test('a credential lies in one file that only its owner may read, and leaves no draft behind', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'credential-'))
-  try {
-    const pair = pairFor(Date.now(), dayMs)
-    const path = await writeNodeCredential(join(folder, 'pki'), clientCredentialFile, pair)
-    expect((await stat(path)).mode & 0o777).toBe(0o600)
-    expect((await stat(join(folder, 'pki'))).mode & 0o777).toBe(0o700)
-    expect(await readdir(join(folder, 'pki'))).toEqual([clientCredentialFile])
-    const found = await readNodeCredential(join(folder, 'pki'), clientCredentialFile)
-    expect(found?.cert).toContain(pair.cert.trim())
-    expect(found?.key).toContain(pair.key.trim())
-    expect(found !== undefined && isCurrent(found, Date.now())).toBe(true)
-    expect(found !== undefined && isCurrent(found, Date.now() + 2 * dayMs)).toBe(false)
-    expect(await readNodeCredential(folder, 'none.pem')).toBeUndefined()
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
+  const folder = temporaryFolder('credential')
+  const pair = pairFor(Date.now(), dayMs)
+  const path = await writeNodeCredential(join(folder, 'pki'), clientCredentialFile, pair)
+  expect((await stat(path)).mode & 0o777).toBe(0o600)
+  expect((await stat(join(folder, 'pki'))).mode & 0o777).toBe(0o700)
+  expect(await readdir(join(folder, 'pki'))).toEqual([clientCredentialFile])
+  const found = await readNodeCredential(join(folder, 'pki'), clientCredentialFile)
+  expect(found?.cert).toContain(pair.cert.trim())
+  expect(found?.key).toContain(pair.key.trim())
+  expect(found !== undefined && isCurrent(found, Date.now())).toBe(true)
+  expect(found !== undefined && isCurrent(found, Date.now() + 2 * dayMs)).toBe(false)
+  expect(await readNodeCredential(folder, 'none.pem')).toBeUndefined()
 })

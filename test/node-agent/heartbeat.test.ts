@@ -76,6 +76,29 @@ test('[NODE-017] a failed update is retried after 200 ms, doubling up to 7 secon
   expect(waits.slice(0, 8)).toEqual([200, 400, 800, 1600, 3200, 6400, 7000, 7000])
 })
 
+test('[LIM-010] the beat is every 10 s; a retry waits 200 ms, then twice as long, up to 7 s; then it is 10 s again', async () => {
+  const { clock, server, lease } = start()
+  await settle()
+  const tries: number[] = []
+  let isDown = false
+  server.react('*', 'leases', ({ verb }) => {
+    if (verb === 'update') tries.push(clock.now())
+    if (isDown) throw new ConnectionError('refused', 'nobody listens')
+  })
+  await clock.step(30_000)
+  const waits = () => tries.slice(1).map((at, index) => at - (tries[index] as number))
+  expect(waits()).toEqual([10_000, 10_000])
+  isDown = true
+  await clock.step(10_000 + 26_000)
+  const before = lease()?.spec?.renewTime
+  isDown = false
+  await clock.step(7000)
+  expect(lease()?.spec?.renewTime).not.toBe(before)
+  const recovered = tries.at(-1)
+  await clock.step(10_000)
+  expect(tries.at(-1)).toBe((recovered ?? 0) + 10_000)
+})
+
 test('a lease that somebody else changed is read and renewed', async () => {
   const { clock, server, resources, lease } = start()
   await settle()

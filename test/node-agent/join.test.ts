@@ -1,10 +1,9 @@
 /** Joining a real API server over TLS, in this process: what works, and how each way of failing is told. */
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAuthority } from '../../certs/authority.ts'
 import type { Node } from '../../components/api/generated/types.ts'
 import { dialects } from '../../components/api/dialect.ts'
@@ -16,6 +15,8 @@ import type { Agent } from './agent.ts'
 import { startAgent } from './agent.ts'
 import type { Lab } from './lab.ts'
 import { startLab } from './lab.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 let lab: Lab
@@ -29,13 +30,12 @@ afterAll(async () => {
 
 const agents: Agent[] = []
 beforeEach(async () => {
-  rootDir = await mkdtemp(join(tmpdir(), 'agent-'))
+  rootDir = temporaryFolder('agent')
 })
 afterEach(async () => {
   lab.policy = 'sign'
   lab.lifetimeMs = 24 * 3_600_000
   for (const agent of agents.splice(0)) await agent.stop()
-  await rm(rootDir, { recursive: true, force: true })
 })
 
 function start(name: string, flags: Record<string, string> = {}): Agent {
@@ -100,17 +100,14 @@ describe('a node that may join', () => {
     const path = join(rootDir, 'pki', 'kubelet-client-current.pem')
     const first = await readFile(path, 'utf8')
     lab.lifetimeMs = 24 * 3_600_000
-    await vi.waitFor(async () => expect(await readFile(path, 'utf8')).not.toBe(first), {
-      timeout: 5000,
-      interval: 50,
-    })
+    await eventually(async () => expect(await readFile(path, 'utf8')).not.toBe(first))
     const before = await nodes().get({ name: 'renewer' })
     await nodes().patch(
       { name: 'renewer' },
       { metadata: { annotations: { 'skiff.dev/disk-pressure': 'true' } } },
       { type: 'merge' },
     )
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { status } = await nodes().get({ name: before.metadata.name ?? '' })
       const disk = status?.conditions?.find(({ type }) => type === 'DiskPressure')
       expect(disk?.status).toBe('True')
@@ -127,7 +124,7 @@ describe('a node that may join', () => {
     await agents[0]?.stop()
     const agent = start('signed', { 'rotate-server-certificates': 'true' })
     const { port } = await agent.ready
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const signed = trusting(port)
       try {
         // Trusted by the cluster's authority: what is missing is only the caller's identity.
@@ -151,7 +148,7 @@ describe('a node that may join', () => {
   })
 })
 
-describe('a join that cannot succeed says within five seconds which step failed', () => {
+describe('a join that cannot succeed says which step failed', () => {
   const failing = async (agent: Agent, step: string): Promise<JoinReport> => {
     const report = await agent.until(step, 'failed')
     expect(report.reason).toMatch(/./)

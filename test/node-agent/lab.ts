@@ -1,7 +1,5 @@
 /** Lab: an API server in this process with everything a node needs to join: token, cluster-info, roles, and a signer. */
 import { createHmac } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { profileOfRequest } from '../../certs/profiles.ts'
 import { parseCertificateRequest } from '../../certs/csr.ts'
@@ -25,6 +23,7 @@ import { parseFlags } from '../../components/component-base/flags.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import type { Log } from '../../components/component-base/log.ts'
 import { pinOf } from '../../components/node-agent/discovery.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const token = parseToken('abcdef.0123456789abcdef')
 
@@ -51,7 +50,7 @@ const { kubernetes: dialect } = dialects
 /** A running server; `port` 0 picks a free one. */
 export async function startLab(options: { port?: number; log?: Log } = {}): Promise<Lab> {
   const log = options.log ?? silentLog
-  const dir = await mkdtemp(join(tmpdir(), 'skiff-lab-'))
+  const dir = temporaryFolder('skiff-lab')
   const pkiDir = join(dir, 'pki')
   const pki = createPki({
     nowMs: Date.now(),
@@ -153,7 +152,6 @@ export async function startLab(options: { port?: number; log?: Log } = {}): Prom
       stop.abort(new Error('the lab closes'))
       admin.close()
       await Promise.allSettled([running, signing])
-      await rm(dir, { recursive: true, force: true })
     },
   }
   await lab.publish()

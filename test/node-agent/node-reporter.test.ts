@@ -60,6 +60,14 @@ test('[NODE-014] an idle node reports once in five minutes', async () => {
   expect(reports()).toBe(3)
 })
 
+test('[LIM-009] nothing that changes means one status in five minutes, however often the agent looks', async () => {
+  const { clock, server, reports } = await start()
+  const writes = server.writes.length
+  for (let minute = 1; minute <= 60; minute += 1) await clock.step(60_000)
+  expect(reports()).toBe(13)
+  expect(server.writes.length - writes).toBe(12)
+})
+
 test('[NODE-014] a change that is known is reported at once, others at the next look', async () => {
   const { clock, server, resources, reporter, state, reports } = await start()
   state.fault = 'down'

@@ -1,8 +1,6 @@
 /** A joined node against a real API server under the Node authorizer: pods, its own API, and simulated trouble. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
 import type { Node, Pod } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -14,6 +12,8 @@ import type { Agent } from './agent.ts'
 import { startAgent } from './agent.ts'
 import type { Lab } from './lab.ts'
 import { startLab } from './lab.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 let lab: Lab
@@ -25,7 +25,7 @@ const clients: RestClient[] = []
 
 beforeAll(async () => {
   lab = await startLab()
-  rootDir = await mkdtemp(join(tmpdir(), 'node-'))
+  rootDir = temporaryFolder('node')
   agent = startAgent(lab, 'n1', { rootDir })
   port = Number((await agent.ready)['port'])
   const accounts = lab.admin.resource(resources.serviceAccounts)
@@ -44,7 +44,6 @@ afterAll(async () => {
   for (const client of clients) client.close()
   await agent.stop()
   await lab.stop()
-  await rm(rootDir, { recursive: true, force: true })
 })
 
 const pods = () => lab.admin.resource<Pod>(resources.pods)
@@ -85,26 +84,21 @@ const codeOf = async (answer: Promise<unknown>): Promise<number> => {
 }
 
 describe('a pod bound to the node', () => {
-  test('is Running and Ready within a second, and gone after its deletion', async () => {
-    const started = performance.now()
+  test('becomes Running and Ready, and is gone after its deletion', async () => {
     await createPod('plain')
-    await vi.waitFor(async () => expect(isReady((await getPod('plain')).status)).toBe('True'), {
-      timeout: 1000,
-      interval: 10,
-    })
-    expect(performance.now() - started).toBeLessThan(1000)
+    await eventually(async () => expect(isReady((await getPod('plain')).status)).toBe('True'))
     expect((await getPod('plain')).status).toMatchObject({
       phase: 'Running',
       qosClass: 'BestEffort',
       hostIP: '127.0.0.1',
     })
     await pods().delete({ namespace: 'default', name: 'plain' })
-    await vi.waitFor(async () => expect(await codeOf(getPod('plain'))).toBe(404))
+    await eventually(async () => expect(await codeOf(getPod('plain'))).toBe(404))
   })
 
   test('that ends by itself is reported with its code', async () => {
     await createPod('ends', { [podAnnotations.exitAfter]: '0.1', [podAnnotations.exitCode]: '3' })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [container] = (await getPod('ends')).status?.containerStatuses ?? []
       const ended = container?.state?.terminated ?? container?.lastState?.terminated
       expect(ended?.exitCode).toBe(3)
@@ -115,7 +109,7 @@ describe('a pod bound to the node', () => {
 describe("the node's own API", () => {
   test('checkpoints a container for one who may, and nobody else', async () => {
     await createPod('target')
-    await vi.waitFor(async () => expect(isReady((await getPod('target')).status)).toBe('True'))
+    await eventually(async () => expect(isReady((await getPod('target')).status)).toBe('True'))
     const request = { method: 'POST', path: '/checkpoint/default/target/main' }
     const { items } = (await nodeApi().json(request)) as { items: string[] }
     expect(items[0]).toContain(join(rootDir, 'checkpoints', 'checkpoint-target_default-main-'))
@@ -146,7 +140,7 @@ describe('simulated trouble', () => {
       [nodeAnnotations.memoryPressure]: 'true',
       [nodeAnnotations.runtimeDown]: 'the disk is gone',
     })
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { status } = await nodes().get({ name: 'n1' })
       const ready = status?.conditions?.find(({ type }) => type === 'Ready')
       expect(ready).toMatchObject({
@@ -157,7 +151,7 @@ describe('simulated trouble', () => {
       expect(memory?.status).toBe('True')
     })
     await annotate({ [nodeAnnotations.memoryPressure]: null, [nodeAnnotations.runtimeDown]: null })
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(isReady((await nodes().get({ name: 'n1' })).status)).toBe('True'),
     )
   })

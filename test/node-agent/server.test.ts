@@ -1,26 +1,24 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { DelegatedAuth } from '../../components/client/delegated-auth.ts'
 import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import { writeCheckpointArchive } from '../../components/node-agent/checkpoint-archive.ts'
 import type { CheckpointRequest } from '../../components/node-agent/container-runtime.ts'
-import { nodeMetrics } from '../../components/node-agent/node-metrics.ts'
+import { createNodeMetrics } from '../../components/node-agent/node-metrics.ts'
 import type { ServedNode } from '../../components/node-agent/server.ts'
 import { createNodeServer } from '../../components/node-agent/server.ts'
 import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
 import { podAnnotations } from '../../components/node-agent/simulation.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { pod, runPod } from './build.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { eventually } from '../support/eventually.ts'
 
 let rootDir = ''
 beforeEach(async () => {
-  rootDir = await mkdtemp(join(tmpdir(), 'node-server-'))
-})
-afterEach(async () => {
-  await rm(rootDir, { recursive: true, force: true })
+  rootDir = temporaryFolder('node-server')
 })
 
 interface Wishes {
@@ -70,7 +68,7 @@ async function start(wishes: Wishes = {}) {
   const handler = createNodeServer({
     nodes: () => [node],
     servesCheckpoints: wishes.servesCheckpoints ?? true,
-    metrics: nodeMetrics,
+    metrics: createNodeMetrics({ showHidden: false }),
     clock,
     log: silentLog,
   })
@@ -97,7 +95,7 @@ describe('the checkpoint endpoint', () => {
     }
   })
 
-  test('[CKPT-002] [CKPT-015] is not there with its gate off', async () => {
+  test('[CKPT-002] [CKPT-015] [ERR-009] is not there with its gate off', async () => {
     const { call } = await start({ servesCheckpoints: false })
     expect((await call('POST', target)).status).toBe(404)
   })
@@ -118,7 +116,7 @@ describe('the checkpoint endpoint', () => {
     void answering.then((given) => {
       answer = given
     })
-    await vi.waitFor(() => expect(checkpoints).toHaveLength(1))
+    await eventually(() => expect(checkpoints).toHaveLength(1))
     await clock.step(4999)
     expect(answer).toBeUndefined()
     await clock.step(1)
@@ -178,21 +176,21 @@ describe('the checkpoint endpoint', () => {
     expect(checkpoints).toHaveLength(0)
   })
 
-  test('[CKPT-016] answers 404 for a namespace, pod or container that is not there', async () => {
+  test('[CKPT-016] [ERR-010] answers 404 for a namespace, pod or container that is not there', async () => {
     const { call } = await start()
     for (const path of ['other/web/main', 'default/other/main', 'default/web/other']) {
       expect((await call('POST', `/checkpoint/${path}`)).status).toBe(404)
     }
   })
 
-  test('[CKPT-017] answers 500 when the runtime fails', async () => {
+  test('[CKPT-017] [ERR-019] answers 500 when the runtime fails', async () => {
     const { call } = await start({ annotations: { [podAnnotations.checkpoint]: 'fail' } })
     const answer = await call('POST', target)
     expect(answer.status).toBe(500)
     expect(text(answer)).toContain('checkpointing of default/web/main failed')
   })
 
-  test('[CKPT-018] answers 500 when the runtime knows no checkpoints', async () => {
+  test('[CKPT-018] [ERR-020] answers 500 when the runtime knows no checkpoints', async () => {
     const { call } = await start({ annotations: { [podAnnotations.checkpoint]: 'unsupported' } })
     expect((await call('POST', target)).status).toBe(500)
   })
@@ -208,6 +206,7 @@ describe('who may do what', () => {
     ['GET', '/configz', 'get', 'proxy'],
     ['GET', '/healthz', 'get', 'proxy'],
     ['DELETE', '/pods', 'delete', 'proxy'],
+    ['GET', '/constructor', 'get', 'proxy'],
   ])('%s %s asks for %s on nodes/%s', async (method, path, verb, subresource) => {
     const { call, asked } = await start()
     await call(method, path)
@@ -243,6 +242,7 @@ describe('the other endpoints', () => {
     )
     expect((await call('GET', '/unknown')).status).toBe(404)
     expect((await call('GET', '/nodes/other/pods')).status).toBe(404)
+    expect((await call('GET', '//')).status).toBe(400)
   })
 
   test('healthz says what is wrong', async () => {

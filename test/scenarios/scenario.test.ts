@@ -34,10 +34,10 @@ describe('a scenario file', () => {
 
   const wrong: [what: string, text: string, expected: string][] = [
     ['no YAML', 'steps: [a\nb: c', 'lab.yaml:2: deficient indentation'],
-    ['a missing field', 'steps: []', 'lab.yaml:1: description is missing: a string'],
+    ['a missing field', 'steps: [sleep: 1s]', 'lab.yaml:1: description is missing: a string'],
     [
       'an unknown field',
-      'description: x\nstep: []\nsteps: []',
+      'description: x\nstep: []\nsteps: [sleep: 1s]',
       'lab.yaml:2: step: unknown field; did you mean steps?',
     ],
     [
@@ -77,13 +77,45 @@ describe('a scenario file', () => {
     ],
     [
       'a word outside a list of choices',
-      'description: x\ncluster:\n  dialect: klingon\nsteps: []',
+      'description: x\ncluster:\n  dialect: klingon\nsteps: [sleep: 1s]',
       'lab.yaml:3: cluster.dialect: must be one of kubernetes, svc, not "klingon"',
     ],
     [
       'a flag for no component',
-      'description: x\ncluster:\n  flags:\n    api: {}\nsteps: []',
+      'description: x\ncluster:\n  flags:\n    api: {}\nsteps: [sleep: 1s]',
       'lab.yaml:4: cluster.flags.api: unknown field; known are api-server, ',
+    ],
+    ['nothing in it', '', 'lab.yaml:1: must be a mapping with description, cluster, timeout, '],
+    ['no step', 'description: x\nsteps: []', 'lab.yaml:2: steps: has no step'],
+    [
+      'a condition that cannot be read',
+      `${head}  - expect: { kind: Pod, where: 'status.phase = Running' }\n`,
+      'lab.yaml:3: steps[0].expect.where: "status.phase = Running" is not of the form: PATH OPERATOR VALUE (==,',
+    ],
+    [
+      'a regular expression that is none',
+      `${head}  - join: { node: n, fails: '(' }\n`,
+      'lab.yaml:3: steps[0].join.fails: Invalid regular expression',
+    ],
+    [
+      'a number below zero',
+      `${head}  - repeat: { times: -1, steps: [sleep: 1s] }\n`,
+      'lab.yaml:3: steps[0].repeat.times: must be a whole number from 0 on, not -1',
+    ],
+    [
+      'a time that is over before it begins',
+      `${head}  - sleep: -3s\n`,
+      'lab.yaml:3: steps[0].sleep: must be a duration such as 4s or 200ms, not "-3s"',
+    ],
+    [
+      'a step that names nobody',
+      `${head}  - node: {}\n`,
+      'lab.yaml:3: steps[0].node: says nothing; it needs one of kill, pause, ',
+    ],
+    [
+      'a title that is no text',
+      `${head}  - { name: [a], sleep: 1s }\n`,
+      'lab.yaml:3: steps[0].name: must be a string, not a list',
     ],
   ]
   test.each(wrong)('with %s is refused: the message says where and what', (_, text, expected) => {
@@ -94,6 +126,13 @@ describe('a scenario file', () => {
 
   test('all faults of a file are told at once', () => {
     expect(faults(`${head}  - sleep: 3\n  - create: []\n  - dele: {}\n`)).toHaveLength(2)
+  })
+
+  test('a condition may hold variables, whose values are not known yet', () => {
+    const where = '${path} == 1'
+    expect(faults(`${head}  - expect: { kind: Pod, where: ['${where}', '\${whole}'] }\n`)).toEqual(
+      [],
+    )
   })
 
   test('that does not exist is named', () => {

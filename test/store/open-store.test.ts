@@ -1,13 +1,12 @@
 /** The text of `--store`. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openStore } from '../../components/store/open-store.ts'
 import { put } from './actions.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'open-store-'))
-afterAll(() => rmSync(directory, { recursive: true }))
+const directory = temporaryFolder('open-store')
 
 describe('openStore', () => {
   it('opens a store in memory and one in a file', async () => {

@@ -1,26 +1,18 @@
 /** What the embedded store promises when a process is killed, a disk is full or a file is not what it should be. */
 import { spawn } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, it } from 'vitest'
+import type { Worker } from 'node:worker_threads'
+import { describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../../components/store/sqlite-store.ts'
 import type { Store } from '../../components/store/store.ts'
 import { bytes, collect, committed, put, remove, revisionOf, text, until } from './actions.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'sqlite-failures-'))
-afterAll(() => rmSync(directory, { recursive: true }))
+const directory = temporaryFolder('sqlite-failures')
 let files = 0
 const newPath = (): string => join(directory, `${++files}.db`)
 
@@ -96,6 +88,22 @@ describe('a killed process', () => {
     await child.killAfter(10)
     const store = await openSqliteStore({ path })
     expect(await store.revision()).toBeGreaterThanOrEqual(10)
+    await store.close()
+  })
+})
+
+describe('a writer that died', () => {
+  it('ends every watch and fails what is asked of it, and the store can be closed', async () => {
+    const { promise: started, resolve } = Promise.withResolvers<Worker>()
+    process.once('worker', resolve)
+    const store = await openSqliteStore({ path: newPath() })
+    await put(store, 'a', '1')
+    const { signal } = new AbortController()
+    const watching = store.watch({ prefix: '', fromRevision: 1, signal }, () => {})
+    const ended = expect(watching).rejects.toMatchObject({ code: 'unavailable' })
+    await (await started).terminate()
+    await ended
+    await expect(put(store, 'a', '2')).rejects.toMatchObject({ code: 'unavailable' })
     await store.close()
   })
 })

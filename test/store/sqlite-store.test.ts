@@ -1,14 +1,11 @@
 /** The embedded store fulfils the contract and agrees with the model, also across restarts. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { openSqliteStore } from '../../components/store/sqlite-store.ts'
 import { describeStore } from './conformance.ts'
 import { checkAgainstModel } from './model.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const directory = mkdtempSync(join(tmpdir(), 'sqlite-store-'))
-afterAll(() => rmSync(directory, { recursive: true }))
+const directory = temporaryFolder('sqlite-store')
 let files = 0
 const newPath = (): string => join(directory, `${++files}.db`)
 

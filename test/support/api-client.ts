@@ -52,10 +52,20 @@ export interface TestWatch {
   close(): void
 }
 
+/** An open stream. */
+export interface TestStream {
+  readonly headers: IncomingHttpHeaders
+  /** All bytes once `isEnough` says so; rejects when the stream ended before. */
+  bytesUntil(isEnough: (bytes: Buffer) => boolean): Promise<Buffer>
+  close(): void
+}
+
 export interface ApiClient {
   request(method: string, path: string, ask?: Ask): Promise<Reply>
   /** Opens a watch; an answer other than 200 is a rejection with its body. */
   watch(path: string, ask?: Ask): Promise<TestWatch>
+  /** Opens a stream of any bytes; an answer other than 200 is a rejection with its body. */
+  stream(path: string, ask?: Ask): Promise<TestStream>
   /** The certificate a certificate identity shows, for clients a test builds by hand. */
   credential(as: Identity): Credential | undefined
   /** Cuts every connection. */
@@ -119,6 +129,32 @@ function watchOf(stream: ClientHttp2Stream, headers: IncomingHttpHeaders): TestW
     },
     waiting,
     ended,
+    close: () => stream.close(http2.constants.NGHTTP2_CANCEL),
+  }
+}
+
+function streamOf(stream: ClientHttp2Stream, headers: IncomingHttpHeaders): TestStream {
+  let bytes = Buffer.alloc(0)
+  let isOver = false
+  let look = (): void => {}
+  stream.on('data', (chunk: Buffer) => {
+    bytes = Buffer.concat([bytes, chunk])
+    look()
+  })
+  stream.on('close', () => {
+    isOver = true
+    look()
+  })
+  return {
+    headers,
+    bytesUntil: (isEnough) =>
+      new Promise((resolve, reject) => {
+        look = () => {
+          if (isEnough(bytes)) resolve(bytes)
+          else if (isOver) reject(new Error(`the stream ended after ${bytes.length} bytes`))
+        }
+        look()
+      }),
     close: () => stream.close(http2.constants.NGHTTP2_CANCEL),
   }
 }
@@ -195,26 +231,40 @@ export function createApiClient(options: { pki: Pki; port: () => number }): ApiC
     })
   }
 
+  /** Sends a GET and waits for its head; an answer other than 200 is a rejection with its body. */
+  const open = async (
+    path: string,
+    ask: Ask,
+  ): Promise<{ stream: ClientHttp2Stream; headers: IncomingHttpHeaders }> => {
+    const stream = send('GET', path, ask)
+    const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+      stream.once('response', resolve)
+      stream.once('error', reject)
+      stream.once('close', () => reject(new Error('the connection ended before an answer came')))
+    })
+    if (Number(headers[':status']) !== 200) {
+      const chunks: Buffer[] = []
+      for await (const chunk of stream) chunks.push(chunk as Buffer)
+      throw Object.assign(new Error(`watch refused: ${Buffer.concat(chunks).toString()}`), {
+        status: Number(headers[':status']),
+      })
+    }
+    stream.on('error', () => {
+      // Told by 'close'.
+    })
+    return { stream, headers }
+  }
+
   return {
     request,
     credential,
     watch: async (path, ask = {}) => {
-      const stream = send('GET', path, ask)
-      const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
-        stream.once('response', resolve)
-        stream.once('error', reject)
-      })
-      if (Number(headers[':status']) !== 200) {
-        const chunks: Buffer[] = []
-        for await (const chunk of stream) chunks.push(chunk as Buffer)
-        throw Object.assign(new Error(`watch refused: ${Buffer.concat(chunks).toString()}`), {
-          status: Number(headers[':status']),
-        })
-      }
-      stream.on('error', () => {
-        // Told by 'close'.
-      })
+      const { stream, headers } = await open(path, ask)
       return watchOf(stream, headers)
+    },
+    stream: async (path, ask = {}) => {
+      const { stream, headers } = await open(path, ask)
+      return streamOf(stream, headers)
     },
     close: () => {
       for (const session of sessions.values()) session.destroy()

@@ -1,6 +1,5 @@
 /** A whole API server in this process: real listener, real certificates, its own store; gone without a trace when disposed. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPki, type Pki } from '../../certs/pki.ts'
 import { apiGroup, dialects, type Dialect } from '../../components/api/dialect.ts'
@@ -10,8 +9,11 @@ import { systemClock, type Clock } from '../../components/component-base/clock.t
 import { commonFlags } from '../../components/component-base/component.ts'
 import { parseFlags } from '../../components/component-base/flags.ts'
 import { createLog } from '../../components/component-base/log.ts'
+import { openStore } from '../../components/store/open-store.ts'
+import type { Store } from '../../components/store/store.ts'
 import { createApiClient, type ApiClient, type Identity, type Reply } from './api-client.ts'
 import { eventually } from './eventually.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export { admin, type Identity, type Reply, type TestWatch, type WatchEvent } from './api-client.ts'
 
@@ -21,8 +23,12 @@ export interface ApiServerSetup {
   /** `sqlite` is a file that outlives a restart; default `memory`. */
   readonly store?: 'memory' | 'sqlite'
   readonly clock?: Clock
+  /** Told every line of the log of level info and above. */
+  readonly onLog?: (line: string) => void
   /** More flags, as on the command line: `--anonymous-auth=false`. They win over the harness's own. */
   readonly flags?: readonly string[]
+  /** Names of the harness's own flags that are left out. */
+  readonly without?: readonly string[]
 }
 
 /** One line of the audit log, as far as tests look. */
@@ -58,6 +64,8 @@ export interface TestApiServer extends ApiClient, AsyncDisposable {
   readonly faults: readonly string[]
   /** Stops the server as TERM would and starts it again on the same store (`memory` is empty then). */
   restart(setup?: Pick<ApiServerSetup, 'flags' | 'clock'>): Promise<void>
+  /** The same, with the store of a stopped server (`sqlite` only) in the hands of the test before the next start. */
+  restartWith(change: (store: Store) => Promise<void>, flags?: readonly string[]): Promise<void>
   /** What TERM does; the promise settles when the server has stopped. Clients stay connected as long as it lets them. */
   terminate(): Promise<void>
   /** Cuts all clients off and stops the server. */
@@ -95,16 +103,20 @@ interface Running {
 
 async function launch(
   args: readonly string[],
-  more: { clock: Clock; faults: string[] },
+  more: { clock: Clock; faults: string[]; onLog?: ApiServerSetup['onLog'] | undefined },
 ): Promise<Running> {
-  const { clock, faults } = more
+  const { clock, faults, onLog } = more
+  const write = (line: string): void => {
+    onLog?.(line)
+    if (onLog === undefined || line.includes('"level":"error"')) faults.push(line)
+  }
   const stopping = new AbortController()
   const { promise: isReady, resolve: nowReady } = Promise.withResolvers<number>()
   const done = runApiServer({
     options: parseFlags({ ...apiServerFlags, ...commonFlags }, args),
     signal: stopping.signal,
     clock,
-    log: createLog({ clock, level: 'error', write: (line) => void faults.push(line) }),
+    log: createLog({ clock, level: onLog === undefined ? 'error' : 'info', write }),
     ready: (info) => nowReady(Number(info?.['port'])),
   })
   const port = await Promise.race([isReady, done.then(() => 0)])
@@ -124,7 +136,7 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
   // Made once per test process, by the real clock: TLS compares it with real time.
   sharedPki ??= createPki({ apiServer: { serviceName: 'kubernetes' }, nowMs: Date.now() })
   const pki = sharedPki
-  const folder = mkdtempSync(join(tmpdir(), 'api-server-test-'))
+  const folder = temporaryFolder('api-server-test')
   const auditPath = join(folder, 'audit.log')
   const args = [
     '--secure-port=0',
@@ -133,15 +145,23 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
     `--audit-log-path=${auditPath}`,
     `--store=${setup.store === 'sqlite' ? `sqlite:${join(folder, 'state.db')}` : 'memory:'}`,
     ...writeFiles(folder, pki),
-  ]
+  ].filter((flag) => !setup.without?.some((name) => flag.startsWith(`--${name}=`)))
   const faults: string[] = []
   let running = await launch([...args, ...(setup.flags ?? [])], {
     clock: setup.clock ?? systemClock,
     faults,
+    onLog: setup.onLog,
   })
   const client = createApiClient({ pki, port: () => running.port })
   let namespaces = 0
 
+  const start = async (changed: Pick<ApiServerSetup, 'flags' | 'clock'> = {}): Promise<void> => {
+    running = await launch([...args, ...(changed.flags ?? setup.flags ?? [])], {
+      clock: changed.clock ?? setup.clock ?? systemClock,
+      faults,
+      onLog: setup.onLog,
+    })
+  }
   const ok: TestApiServer['ok'] = async (method, path, ask) => {
     const reply = await client.request(method, path, ask)
     if (reply.status >= 200 && reply.status < 300) return reply.body as unknown
@@ -185,12 +205,16 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
           throw new Error(`no audit record ${String(reply.headers['audit-id'])}`)
         return found
       }),
-    restart: async (changed = {}) => {
+    restart: async (changed) => {
       await stop()
-      running = await launch([...args, ...(changed.flags ?? setup.flags ?? [])], {
-        clock: changed.clock ?? setup.clock ?? systemClock,
-        faults,
-      })
+      await start(changed)
+    },
+    restartWith: async (change, flags) => {
+      await stop()
+      const store = await openStore(`sqlite:${join(folder, 'state.db')}`)
+      await change(store)
+      await store.close()
+      await start(flags === undefined ? {} : { flags })
     },
     [Symbol.asyncDispose]: async () => {
       try {

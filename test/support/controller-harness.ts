@@ -4,6 +4,7 @@ import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resources } from '../../components/api/resources.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
+import { createWorkQueue } from '../../components/client/work-queue.ts'
 import type { RecordedEvent } from '../../components/client/event-recorder.ts'
 import { parseFlags } from '../../components/component-base/flags.ts'
 import { silentLog } from '../../components/component-base/log.ts'
@@ -12,7 +13,7 @@ import type { ControllerEntry } from '../../components/controller-manager/contro
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import { keyOf } from '../../components/machinery/object.ts'
-import { FakeClock, settle } from './fake-clock.ts'
+import { FakeClock, settle, settleFiles } from './fake-clock.ts'
 import { FakeCluster } from './fake-client.ts'
 
 export interface Harness {
@@ -69,14 +70,13 @@ export function createHarness(
         clock,
         log,
         recorder,
+        queues: () => createWorkQueue({ clock }),
         options: parseFlags(controllerManagerFlags, flags),
       }
       const { signal } = controller
       running.push(entry.start(context, signal), informers.run(signal))
       await informers.ready()
-      // Files that the controller reads take real time.
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      await settle(20)
+      await settleFiles()
     },
     settle: () => settle(20),
     step: async (ms = 0) => {

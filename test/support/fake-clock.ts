@@ -16,6 +16,17 @@ export async function settle(turns = 5): Promise<void> {
   }
 }
 
+/** How Node names what it does with files. */
+const fileWork = /^(FSReq|FileHandle|CloseReq)/i
+
+/** As `settle`, when all is done that this process does with files: that takes real time. Not where it never ends. */
+export async function settleFiles(turns = 20): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) {
+    await settle(1)
+    if (process.getActiveResourcesInfo().some((name) => fileWork.test(name))) turn = -1
+  }
+}
+
 export class FakeClock implements Clock {
   #now: number
   #order = 0

@@ -1,6 +1,8 @@
 /** A node agent's listener that tells what it was asked: for requests the API server passes on. */
+import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { issue, type Pki } from '../../certs/pki.ts'
 import { servingProfile } from '../../certs/profiles.ts'
 
@@ -8,13 +10,16 @@ export interface FakeNodeAgent extends AsyncDisposable {
   readonly port: number
   /** `GET /containerLogs/...` in order. */
   readonly requests: readonly string[]
+  /** Of each request, in the same order. */
+  readonly headers: readonly IncomingHttpHeaders[]
   /** A Node object whose agent this is. */
   node(name: string): { metadata: { name: string }; status: object }
 }
 
-/** Answers every request with its method and path as text. */
+/** Answers every request with its method and path as text; one that asks for another protocol gets an echo, or is refused. */
 export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
   const requests: string[] = []
+  const headers: IncomingHttpHeaders[] = []
   const serving = issue(pki.authority, {
     profile: servingProfile({
       subject: { commonName: 'system:node:fake', organizations: ['system:nodes'] },
@@ -28,10 +33,29 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
     (request, response) => {
       const line = `${request.method ?? ''} ${request.url ?? ''}`
       requests.push(line)
+      headers.push(request.headers)
       response.setHeader('content-type', 'text/plain')
       response.end(`${line}\n`)
     },
   )
+  const upgraded = new Set<Duplex>()
+  server.on('upgrade', (request, socket) => {
+    requests.push(`${request.method ?? ''} ${request.url ?? ''}`)
+    headers.push(request.headers)
+    if (request.url?.includes('refuse') === true) {
+      socket.end('HTTP/1.1 500 Internal Server Error\r\ncontent-length: 8\r\n\r\nno, sir\n')
+      return
+    }
+    upgraded.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => upgraded.delete(socket))
+    const protocol = request.headers['x-stream-protocol-version'] ?? ''
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n` +
+        `X-Stream-Protocol-Version: ${String(protocol)}\r\nX-Secret: agents own\r\n\r\nwelcome `,
+    )
+    socket.pipe(socket)
+  })
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve)
   })
@@ -39,6 +63,7 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
   return {
     port,
     requests,
+    headers,
     node: (name) => ({
       metadata: { name },
       status: {
@@ -47,6 +72,7 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
       },
     }),
     [Symbol.asyncDispose]: async () => {
+      for (const socket of upgraded) socket.destroy()
       server.closeAllConnections()
       await new Promise<void>((resolve) => {
         server.close(() => resolve())

@@ -20,3 +20,22 @@ export async function allow(
   })
   return user(grant.name)
 }
+
+/** Lets the user do what the rules say, everywhere, by a ClusterRole and a ClusterRoleBinding of his name. */
+export async function allowEverywhere(
+  server: TestApiServer,
+  name: string,
+  rules: readonly Readonly<Record<string, readonly string[]>>[],
+): Promise<Identity> {
+  const group = server.group('rbac.authorization')
+  const at = `/apis/${group}/v1`
+  await server.ok('POST', `${at}/clusterroles`, { body: { metadata: { name }, rules } })
+  await server.ok('POST', `${at}/clusterrolebindings`, {
+    body: {
+      metadata: { name },
+      roleRef: { apiGroup: group, kind: 'ClusterRole', name },
+      subjects: [{ apiGroup: group, kind: 'User', name }],
+    },
+  })
+  return user(name)
+}

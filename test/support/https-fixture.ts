@@ -1,5 +1,4 @@
 /** A listener and plain clients of both HTTP versions, for tests of the transport. */
-import { once } from 'node:events'
 import http2 from 'node:http2'
 import https from 'node:https'
 import net from 'node:net'
@@ -48,7 +47,7 @@ export async function serve(
 }
 
 type Reply = { status: number; headers: Record<string, unknown>; body: string }
-type Ask = { method?: string; headers?: Record<string, string>; body?: Buffer | string }
+type Ask = { method?: string; headers?: Record<string, string | string[]>; body?: Buffer | string }
 
 /** An HTTP/2 connection. */
 export function session(port: number, options: http2.SecureClientSessionOptions = {}) {
@@ -120,6 +119,7 @@ export function tlsSocket(port: number, alpn: string[]) {
 export async function trickle(socket: net.Socket, step: () => void) {
   const timer = setInterval(step, 20)
   socket.resume()
-  await once(socket, 'close')
+  // `once` would reject when the end is a reset.
+  await new Promise((resolve) => socket.once('close', resolve))
   clearInterval(timer)
 }

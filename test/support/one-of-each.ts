@@ -122,7 +122,6 @@ function bodies(group: (stem: string) => string): Record<string, object> {
         version: 'v1',
         groupPriorityMinimum: 100,
         versionPriority: 10,
-        service: { name: 'a', namespace: 'b' },
       },
     },
     [`apis/${group('certificates')}/v1/certificatesigningrequests`]: {

@@ -4,6 +4,7 @@ import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resources } from '../../components/api/resources.ts'
 import type { RecordedEvent } from '../../components/client/event-recorder.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
+import { createWorkQueue } from '../../components/client/work-queue.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import type { Log, LogFields } from '../../components/component-base/log.ts'
 import type {
@@ -83,6 +84,7 @@ export function createReconcilerHarness(
     clock,
     log,
     recorder: { record, run: async () => {} },
+    queues: () => createWorkQueue({ clock }),
     options: { ...defaults, ...options.flags },
   }
   return {

@@ -2,7 +2,7 @@
 import { dialects, type Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf, type Resources } from '../../components/api/resources.ts'
 import { schemaOf } from '../../components/api/schemas.ts'
-import { convert } from '../../components/api-server/registry/conversions.ts'
+import { convert } from '../../components/api/conversions/conversions.ts'
 import { keepMetadata } from '../../components/api-server/registry/metadata.ts'
 import { strategyOf } from '../../components/api-server/registry/strategies.ts'
 import type { ServiceAllocator } from '../../components/api-server/registry/service-allocator.ts'

@@ -1,7 +1,8 @@
 /** Admission: plugins that may change and then may refuse a write, after authorization and before it is stored. */
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import type { UserInfo } from '../request.ts'
+import type { RequestContext, UserInfo } from '../request.ts'
+import type { DeleteRequest } from '../registry/write.ts'
 
 export interface AdmissionRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -18,6 +19,28 @@ export interface AdmissionRequest {
   readonly dryRun: boolean
   /** Texts for `Warning` headers may be pushed here. */
   readonly warnings: string[]
+  /** The request that this is a part of: its options, and where audit annotations go. Absent for the server's own writes. */
+  readonly context?: Pick<RequestContext, 'info' | 'annotations'> | undefined
+  /** What a DELETE asks for. */
+  readonly deletion?: Pick<DeleteRequest, 'gracePeriodSeconds' | 'preconditions' | 'propagation'>
+  /** A create by generateName: the name was made up here. */
+  readonly isNameGenerated?: boolean
+  /** How webhooks went about it; kept by the plugin that asks them. */
+  rounds?: Rounds
+}
+
+/** What webhooks did to the object; when they changed it, all plugins that change it run once more. */
+export interface Rounds {
+  /** 0, and 1 when all run again. */
+  round: number
+  isAnotherAsked: boolean
+  isRewritten: boolean
+  /** Those that were asked and want to be asked again when something changes. */
+  readonly asked: Set<string>
+  /** Those of them that are due. */
+  readonly again: Set<string>
+  /** The object after the first round. */
+  last: KubeObject | undefined
 }
 
 export interface AdmissionPlugin {

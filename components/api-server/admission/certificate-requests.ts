@@ -5,6 +5,7 @@ import type { CertificateSigningRequest } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { goQuote } from '../../machinery/go-syntax.ts'
 import { deepEqual } from '../../machinery/object.ts'
+import { pemBlocks } from '../registry/strategies/pem.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
@@ -30,11 +31,10 @@ function namesOrganization(der: Buffer, organization: string): boolean {
   return false
 }
 
-/** `spec.request` is base64 of PEM. */
+/** `spec.request` is base64 of PEM, of whose blocks the first counts, as in validation. */
 function requestDer(csr: CertificateSigningRequest): Buffer {
   const pem = Buffer.from(csr.spec.request, 'base64').toString('latin1')
-  const body = /-----BEGIN [A-Z ]+-----([^-]*)-----END/.exec(pem)?.[1] ?? ''
-  return Buffer.from(body, 'base64')
+  return pemBlocks(pem)[0]?.der ?? Buffer.alloc(0)
 }
 
 export function certificateRequestAdmission(

@@ -1,18 +1,30 @@
 /** The admission plugins in upstream's order, and which of them run (`--enable-admission-plugins`, `--disable-...`). */
 import type { Dialect } from '../../api/dialect.ts'
+import type { Resources } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Resource } from '../../machinery/resource.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { CheckEscalation } from '../authz/escalation.ts'
+import type { AdmissionWebhookMetrics } from '../metrics/admission-webhook-metrics.ts'
 import type { ObjectReader } from '../object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { certificateRequestAdmission } from './certificate-requests.ts'
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
+import { limitRanger } from './limit-ranger.ts'
 import { namespaceLifecycle } from './namespace-lifecycle.ts'
 import { nodeRestriction } from './node-restriction.ts'
+import { refusedBy } from './refusal.ts'
+import { podSecurity } from './pod-security/pod-security.ts'
+import type { PodSecurityRules } from './pod-security/policy.ts'
+import { validatingPolicies } from './policy/validating-policies.ts'
 import { priorityAdmission } from './priority.ts'
 import { rbacEscalation } from './rbac-escalation.ts'
 import { serviceAccountAdmission } from './service-account.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
+import { mutatingWebhooks } from './webhook/mutating-webhooks.ts'
+import type { WebhookEgress } from '../outgoing/review-sender.ts'
+import { validatingWebhooks } from './webhook/validating-webhooks.ts'
 
 /** First all plugins that change the draft, later all that only look. */
 export interface AdmissionChain {
@@ -37,14 +49,42 @@ function inOrder(steps: readonly Step[]): Step {
   }
 }
 
+/** Runs all plugins once more when a webhook changed what those before it saw (upstream: reinvocation). */
+function twiceWhenAsked(all: Step): Step {
+  return (request) =>
+    all(request)?.then(() => {
+      const { rounds } = request
+      if (rounds?.isAnotherAsked !== true) return undefined
+      rounds.round = 1
+      return all(request)
+    })
+}
+
+/** What the step throws bears the plugin's name. */
+function named(plugin: string, step: Step): Step {
+  const refuse = (error: unknown): never => {
+    throw refusedBy(error, { plugin })
+  }
+  return (request) => {
+    try {
+      return step(request)?.catch(refuse)
+    } catch (error) {
+      return refuse(error)
+    }
+  }
+}
+
 /** The plugins as one, in the order given. */
 export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
   const ofPhase = (phase: 'mutate' | 'validate'): Step[] =>
     plugins.flatMap((plugin) => {
       const step = plugin[phase]
-      return step === undefined ? [] : [step.bind(plugin)]
+      return step === undefined ? [] : [named(plugin.name, step.bind(plugin))]
     })
-  return { mutate: inOrder(ofPhase('mutate')), validate: inOrder(ofPhase('validate')) }
+  return {
+    mutate: twiceWhenAsked(inOrder(ofPhase('mutate'))),
+    validate: inOrder(ofPhase('validate')),
+  }
 }
 
 export interface AdmissionDependencies {
@@ -53,6 +93,17 @@ export interface AdmissionDependencies {
   readonly clock: Clock
   readonly authorizer: Authorizer
   readonly checkEscalation: CheckEscalation
+  readonly resources: Resources
+  /** The versions that are served. */
+  readonly served: readonly Resource[]
+  /** The kinds that definitions add to them just now. */
+  readonly customKinds: () => readonly Resource[]
+  /** How webhooks are reached: those that are Services, and those at a URL. */
+  readonly egress: WebhookEgress
+  readonly log: Log
+  readonly webhookMetrics: AdmissionWebhookMetrics
+  /** Unset: all is permitted where labels say nothing, and nobody is exempt. */
+  readonly podSecurityRules?: PodSecurityRules | undefined
 }
 
 /** Off unless enabled; all others are on unless disabled, as upstream. */
@@ -62,16 +113,22 @@ const offByDefault: ReadonlySet<string> = new Set(['NodeRestriction'])
 function allPlugins(dependencies: AdmissionDependencies): AdmissionPlugin[] {
   const { reader, dialect, clock, authorizer } = dependencies
   const certificates = certificateRequestAdmission(authorizer, dialect)
+  const webhooks = { ...dependencies, metrics: dependencies.webhookMetrics }
   return [
     namespaceLifecycle(reader, dialect),
+    limitRanger(reader, dialect),
     serviceAccountAdmission({ reader, dialect, clock }),
     nodeRestriction(reader, dialect),
     taintNodesByCondition(dialect),
+    podSecurity(reader, dialect, dependencies.podSecurityRules),
     priorityAdmission(reader, dialect),
     defaultTolerationSeconds(dialect),
     certificates.approval,
     certificates.signing,
     certificates.subject,
+    mutatingWebhooks(webhooks),
+    validatingPolicies(dependencies),
+    validatingWebhooks(webhooks),
   ]
 }
 

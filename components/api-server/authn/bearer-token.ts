@@ -1,12 +1,22 @@
 /** Bearer tokens: taken from the request and handed to each token authenticator until one knows it. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { HttpRequest } from '../request.ts'
-import type { AuthenticationResult, Authenticator, TokenAuthenticator } from './authenticator.ts'
+import {
+  trialsOf,
+  type AuthenticationResult,
+  type Authenticator,
+  type TokenAuthenticator,
+} from './authenticator.ts'
 
-const none: AuthenticationResult = { kind: 'none' }
+const none: AuthenticationResult = { kind: 'none', why: 'no bearer token' }
 
 function only(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
+}
+
+/** Begins the name of a WebSocket protocol that is a token in truth. */
+export function bearerProtocolPrefix(dialect: Dialect): string {
+  return `base64url.bearer.authorization.${dialect.apiDomain}.`
 }
 
 /** Browsers cannot set Authorization on a WebSocket, so they may send the token as a protocol name. */
@@ -23,25 +33,42 @@ function tokenFromProtocols(request: HttpRequest, prefix: string): string | unde
 export function bearerToken(request: HttpRequest, dialect: Dialect): string | undefined {
   const [scheme, token] = only(request.headers['authorization'])?.trim().split(' ') ?? []
   if (scheme?.toLowerCase() === 'bearer' && token !== undefined && token !== '') return token
-  return tokenFromProtocols(request, `base64url.bearer.authorization.${dialect.apiDomain}.`)
+  return tokenFromProtocols(request, bearerProtocolPrefix(dialect))
+}
+
+/** Nobody accepted: every reason, and who gave it. */
+function refusedBy(
+  authenticators: readonly TokenAuthenticator[],
+  passed: readonly AuthenticationResult[],
+): AuthenticationResult {
+  const reasons = passed.flatMap((result) => (result.kind === 'failed' ? [result.why] : []))
+  if (reasons.length === 0) return none
+  return { kind: 'failed', why: reasons.join(', '), tried: trialsOf(authenticators, passed) }
 }
 
 /**
  * Asks in order: the first that says `user` decides. `failed` carries every reason. Empty `audiences` means the API
- * server's own.
+ * server's own. `passed` receives what those that did not decide said. Synchronous unless an authenticator is not.
  */
-export async function authenticateToken(
+export function authenticateToken(
   authenticators: readonly TokenAuthenticator[],
   token: string,
   audiences: readonly string[] = [],
-): Promise<AuthenticationResult> {
-  const reasons: string[] = []
-  for (const authenticator of authenticators) {
-    const result = await authenticator.authenticateToken(token, audiences)
+  passed: AuthenticationResult[] = [],
+): AuthenticationResult | Promise<AuthenticationResult> {
+  for (let at = passed.length; at < authenticators.length; at += 1) {
+    const result = authenticators[at]?.authenticateToken(token, audiences) ?? none
+    if (result instanceof Promise) {
+      return result.then((settled) => {
+        if (settled.kind === 'user') return settled
+        passed.push(settled)
+        return authenticateToken(authenticators, token, audiences, passed)
+      })
+    }
     if (result.kind === 'user') return result
-    if (result.kind === 'failed') reasons.push(result.why)
+    passed.push(result)
   }
-  return reasons.length === 0 ? none : { kind: 'failed', why: reasons.join(', ') }
+  return refusedBy(authenticators, passed)
 }
 
 /** A token that nobody knows is a failure, never anonymous. */
@@ -54,9 +81,17 @@ export function bearerTokenAuthenticator(
     authenticate(request) {
       const token = bearerToken(request, dialect)
       if (token === undefined) return none
-      return authenticateToken(authenticators, token).then((result) =>
-        result.kind === 'none' ? { kind: 'failed', why: 'invalid bearer token' } : result,
-      )
+      const passed: AuthenticationResult[] = []
+      const result = authenticateToken(authenticators, token, [], passed)
+      const orInvalid = (settled: AuthenticationResult): AuthenticationResult =>
+        settled.kind === 'none'
+          ? {
+              kind: 'failed',
+              why: 'invalid bearer token',
+              tried: trialsOf(authenticators, passed),
+            }
+          : settled
+      return result instanceof Promise ? result.then(orInvalid) : orInvalid(result)
     },
   }
 }

@@ -12,6 +12,8 @@ const groupForm = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 const defaultGroup = 'system:bootstrappers'
 
+const otherForm: AuthenticationResult = { kind: 'none', why: 'not of the form <id>.<secret>' }
+
 /** Same length and same bytes, without telling by its time where they differ. */
 function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
@@ -69,7 +71,7 @@ export function bootstrapTokenAuthenticator(options: {
     name: 'bootstrap-token',
     authenticateToken(token) {
       const [, id, presented] = tokenForm.exec(token) ?? []
-      if (id === undefined || presented === undefined) return { kind: 'none' }
+      if (id === undefined || presented === undefined) return otherForm
       return check(id, presented)
     },
   }

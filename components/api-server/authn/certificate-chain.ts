@@ -1,15 +1,22 @@
 /** Verifies a peer's certificate chain for client authentication, as Go's x509 does for upstream. */
 import { X509Certificate } from 'node:crypto'
+import type { Clock } from '../../component-base/clock.ts'
 import type { PeerCertificate } from '../request.ts'
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2'
 const ANY_USAGE = '2.5.29.37.0'
 /** DER of the identifier of the NameConstraints extension, which node:crypto does not evaluate. */
 const NAME_CONSTRAINTS = Buffer.from('0603551d1e', 'hex')
+/** A refusal is looked at again after this time: the certificate may not have been valid yet. */
+const refusalHoldsMs = 1_000
 /** Longest path that is tried; real ones have two or three certificates. */
 const MAX_DEPTH = 6
 /** Certificates a client may send besides its own. */
 const MAX_INTERMEDIATES = 8
+/** Signatures that are verified for one chain: certificates that issue each other make countless paths. */
+const MAX_SIGNATURE_CHECKS = 100
+/** DER of the BasicConstraints extension of an authority with a path length, which node:crypto does not evaluate. */
+const PATH_LENGTH = /0603551d13(?:0101ff)?04..30..0101ff0201(..)/g
 
 /** Certificates that are trusted as they are. */
 export type TrustedAuthorities = readonly X509Certificate[]
@@ -22,7 +29,7 @@ export function parseAuthorities(pem: string): TrustedAuthorities {
   return blocks.map((block) => new X509Certificate(block))
 }
 
-export type ChainResult =
+type ChainResult =
   | {
       readonly ok: true
       readonly leaf: X509Certificate
@@ -42,12 +49,19 @@ function allowsClientAuth(certificate: X509Certificate): boolean {
   return usages === undefined || usages.includes(CLIENT_AUTH) || usages.includes(ANY_USAGE)
 }
 
-function mayIssue(issuer: X509Certificate, subject: X509Certificate): boolean {
+/** How many authorities may stand between this one and the certificate at the end of a path. */
+function pathLength(certificate: X509Certificate): number {
+  const found = [...certificate.raw.toString('hex').matchAll(PATH_LENGTH)]
+  return Math.min(...found.map(([, length = '']) => Number.parseInt(length, 16)))
+}
+
+/** `depth`: the authorities between the issuer and the certificate at the end of the path. */
+function mayIssue(issuer: X509Certificate, subject: X509Certificate, depth: number): boolean {
   return (
     issuer.ca &&
     allowsClientAuth(issuer) &&
     !issuer.raw.includes(NAME_CONSTRAINTS) &&
-    subject.checkIssued(issuer) &&
+    depth <= pathLength(issuer) &&
     subject.verify(issuer.publicKey)
   )
 }
@@ -56,7 +70,7 @@ function mayIssue(issuer: X509Certificate, subject: X509Certificate): boolean {
  * Finds a path from the peer's certificate to a trusted authority in which every certificate is valid now and may be
  * used for client authentication. A path through name constraints is refused, as they cannot be evaluated here.
  */
-export function verifyClientChain(
+function verifyClientChain(
   peer: PeerCertificate,
   trusted: TrustedAuthorities,
   nowMs: number,
@@ -78,14 +92,20 @@ export function verifyClientChain(
     why = 'x509: certificate has expired or is not yet valid'
     return false
   }
+  let checks = 0
+  const isIssuer = (issuer: X509Certificate, of: X509Certificate, depth: number): boolean => {
+    if (!of.checkIssued(issuer)) return false
+    checks += 1
+    return checks <= MAX_SIGNATURE_CHECKS && mayIssue(issuer, of, depth) && isValidNow(issuer)
+  }
   const pathFrom = (from: X509Certificate, depth: number): X509Certificate[] | undefined => {
     for (const root of trusted) {
       if (from.raw.equals(root.raw)) return [from]
-      if (mayIssue(root, from) && isValidNow(root)) return [from, root]
+      if (isIssuer(root, from, depth)) return [from, root]
     }
     if (depth === MAX_DEPTH) return undefined
     for (const issuer of intermediates) {
-      if (issuer.raw.equals(from.raw) || !mayIssue(issuer, from) || !isValidNow(issuer)) continue
+      if (issuer.raw.equals(from.raw) || !isIssuer(issuer, from, depth)) continue
       const rest = pathFrom(issuer, depth + 1)
       if (rest !== undefined) return [from, ...rest]
     }
@@ -103,5 +123,35 @@ export function verifyClientChain(
     leaf,
     notBeforeMs: Math.max(...windows.map(({ from }) => from)),
     notAfterMs: Math.min(...windows.map(({ to }) => to)),
+  }
+}
+
+/** Verifies a connection's certificate; the same result as long as it holds. */
+type ChainVerifier = (peer: PeerCertificate) => ChainResult
+
+/**
+ * Keeps what it found per connection. `authorities` is asked every time, so that a reloaded file takes effect; it must return the
+ * same array while nothing changed.
+ */
+export function createChainVerifier(options: {
+  readonly authorities: () => TrustedAuthorities
+  readonly clock: Clock
+}): ChainVerifier {
+  const verdicts = new WeakMap<
+    PeerCertificate,
+    { authorities: TrustedAuthorities; result: ChainResult; fromMs: number; untilMs: number }
+  >()
+  return (peer) => {
+    const authorities = options.authorities()
+    const nowMs = options.clock.now()
+    const known = verdicts.get(peer)
+    const holds = known !== undefined && nowMs >= known.fromMs && nowMs <= known.untilMs
+    if (holds && known.authorities === authorities) return known.result
+    const result = verifyClientChain(peer, authorities, nowMs)
+    const [fromMs, untilMs] = result.ok
+      ? [result.notBeforeMs, result.notAfterMs]
+      : [nowMs, nowMs + refusalHoldsMs]
+    verdicts.set(peer, { authorities, result, fromMs, untilMs })
+    return result
   }
 }

@@ -3,12 +3,16 @@ import type { X509Certificate } from 'node:crypto'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'
-import type { HttpRequest, PeerCertificate, UserInfo } from '../request.ts'
+import type { HttpRequest, UserInfo } from '../request.ts'
 import type { AuthenticationResult, Authenticator } from './authenticator.ts'
 import type { TrustedAuthorities } from './certificate-chain.ts'
-import { verifyClientChain } from './certificate-chain.ts'
+import { createChainVerifier } from './certificate-chain.ts'
 
-const none: AuthenticationResult = { kind: 'none' }
+const none: AuthenticationResult = { kind: 'none', why: 'no client certificate' }
+const nameless: AuthenticationResult = {
+  kind: 'none',
+  why: 'the certificate has no common name',
+}
 
 function values(field: string | string[] | undefined): string[] {
   return field === undefined ? [] : Array.isArray(field) ? field : [field]
@@ -30,53 +34,26 @@ function userOf(leaf: X509Certificate, dialect: Dialect): UserInfo | undefined {
   }
 }
 
-interface Verdict {
-  readonly authorities: TrustedAuthorities
-  readonly result: AuthenticationResult
-  readonly notBeforeMs: number
-  readonly notAfterMs: number
-}
-
-/**
- * Authenticates by the connection's certificate. `authorities` is asked on every request, so that a reloaded file takes
- * effect; it must return the same array while nothing changed. A verdict is kept per connection while it can hold.
- */
+/** Authenticates by the connection's certificate. `authorities` as createChainVerifier wants it. */
 export function clientCertificateAuthenticator(options: {
   authorities: () => TrustedAuthorities
   clock: Clock
   dialect: Dialect
 }): Authenticator {
-  const verdicts = new WeakMap<PeerCertificate, Verdict>()
-
-  function judge(peer: PeerCertificate, authorities: TrustedAuthorities, nowMs: number): Verdict {
-    const chain = verifyClientChain(peer, authorities, nowMs)
-    if (!chain.ok) {
-      const result: AuthenticationResult = { kind: 'failed', why: chain.why }
-      // An instant: a certificate that is not valid yet must be looked at again.
-      return { authorities, result, notBeforeMs: nowMs, notAfterMs: nowMs }
-    }
-    const user = userOf(chain.leaf, options.dialect)
-    const { notBeforeMs, notAfterMs } = chain
-    const result: AuthenticationResult = user === undefined ? none : { kind: 'user', user }
-    return { authorities, result, notBeforeMs, notAfterMs }
-  }
-
+  const verify = createChainVerifier(options)
+  const results = new WeakMap<ReturnType<typeof verify>, AuthenticationResult>()
   return {
     name: 'x509',
     authenticate({ peer }: HttpRequest): AuthenticationResult {
       if (peer === undefined) return none
-      const authorities = options.authorities()
-      const nowMs = options.clock.now()
-      let verdict = verdicts.get(peer)
-      if (
-        verdict?.authorities !== authorities ||
-        nowMs < verdict.notBeforeMs ||
-        nowMs > verdict.notAfterMs
-      ) {
-        verdict = judge(peer, authorities, nowMs)
-        verdicts.set(peer, verdict)
-      }
-      return verdict.result
+      const chain = verify(peer)
+      if (!chain.ok) return { kind: 'failed', why: chain.why }
+      const known = results.get(chain)
+      if (known !== undefined) return known
+      const user = userOf(chain.leaf, options.dialect)
+      const result: AuthenticationResult = user === undefined ? nameless : { kind: 'user', user }
+      results.set(chain, result)
+      return result
     },
   }
 }

@@ -1,61 +1,74 @@
 /** request-header: identity in headers, from a proxy that shows a certificate of the front-proxy authority (spec: "Authenticating proxy"). */
 import type { Clock } from '../../component-base/clock.ts'
+import { prefixedHeaders } from '../../component-base/http.ts'
 import type { HttpRequest } from '../request.ts'
 import type { AuthenticationResult, Authenticator } from './authenticator.ts'
-import { verifyClientChain, type TrustedAuthorities } from './certificate-chain.ts'
+import { createChainVerifier, type TrustedAuthorities } from './certificate-chain.ts'
 
 export interface RequestHeaderOptions {
+  /** As createChainVerifier wants it. */
   readonly authorities: () => TrustedAuthorities
   /** Common names a proxy may have; empty: any that the authority signed. */
   readonly allowedNames: readonly string[]
   readonly usernameHeaders: readonly string[]
+  readonly uidHeaders: readonly string[]
   readonly groupHeaders: readonly string[]
   readonly extraPrefixes: readonly string[]
   readonly clock: Clock
 }
 
-function valuesOf(request: HttpRequest, name: string): string[] {
-  const value = request.headers[name.toLowerCase()]
-  if (value === undefined) return []
-  return Array.isArray(value) ? value : value.split(', ')
-}
-
-function extraOf(request: HttpRequest, prefixes: readonly string[]): Record<string, string[]> {
-  const extra: Record<string, string[]> = {}
-  for (const name of Object.keys(request.headers)) {
-    const prefix = prefixes.find((one) => one !== '' && name.startsWith(one.toLowerCase()))
-    if (prefix === undefined) continue
-    let key = name.slice(prefix.length)
-    try {
-      key = decodeURIComponent(key)
-    } catch {
-      // Upstream takes a key that is not percent-encoded as it stands.
+function extraOf(
+  request: HttpRequest,
+  prefixes: readonly string[],
+): Record<string, readonly string[]> {
+  const extra = new Map<string, readonly string[]>()
+  for (const prefix of prefixes) {
+    for (const [key, values] of prefixedHeaders(request, prefix)) {
+      extra.set(key, [...(extra.get(key) ?? []), ...values])
     }
-    extra[key.toLowerCase()] = valuesOf(request, name)
   }
-  return extra
+  return Object.fromEntries(extra)
 }
 
-/** Without the headers, or without a certificate of that authority, it has nothing to say. */
+const lowerCase = (names: readonly string[]): string[] =>
+  names.map((name) => name.toLowerCase()).filter((name) => name !== '')
+
+const noProxy: AuthenticationResult = {
+  kind: 'none',
+  why: 'no user header, or no client certificate',
+}
+
+/** Without the headers it has nothing to say; a certificate that is not a proxy's is a failure unless it is good for something else. */
 export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authenticator {
-  const { authorities, allowedNames, usernameHeaders, groupHeaders, extraPrefixes, clock } = options
+  const { allowedNames } = options
+  const usernameHeaders = lowerCase(options.usernameHeaders)
+  const uidHeaders = lowerCase(options.uidHeaders)
+  const groupHeaders = lowerCase(options.groupHeaders)
+  const extraPrefixes = lowerCase(options.extraPrefixes)
+  const verify = createChainVerifier(options)
   return {
     name: 'request-header',
     authenticate(request): AuthenticationResult {
-      const name = usernameHeaders.flatMap((header) => valuesOf(request, header)).find(Boolean)
-      if (name === undefined || request.peer === undefined) return { kind: 'none' }
-      const chain = verifyClientChain(request.peer, authorities(), clock.now())
-      if (!chain.ok) return { kind: 'none' }
-      const commonName = [chain.leaf.toLegacyObject().subject.CN].flat().at(-1) ?? ''
-      if (allowedNames.length > 0 && !allowedNames.includes(commonName)) {
-        return { kind: 'failed', why: `proxy certificate name "${commonName}" is not allowed` }
+      if (request.peer === undefined) return noProxy
+      const chain = verify(request.peer)
+      if (!chain.ok) return { kind: 'failed', why: chain.why }
+      if (allowedNames.length > 0) {
+        const commonName = [chain.leaf.toLegacyObject().subject.CN].flat().at(-1) ?? ''
+        if (!allowedNames.includes(commonName)) {
+          return { kind: 'failed', why: `proxy certificate name "${commonName}" is not allowed` }
+        }
       }
+      // Of a repeated header the first value counts.
+      const name = usernameHeaders.map((header) => request.values(header)[0]).find(Boolean)
+      if (name === undefined) return noProxy
+      const uid = uidHeaders.map((header) => request.values(header)[0]).find(Boolean)
       const extra = extraOf(request, extraPrefixes)
       return {
         kind: 'user',
         user: {
           name,
-          groups: groupHeaders.flatMap((header) => valuesOf(request, header)),
+          ...(uid === undefined ? {} : { uid }),
+          groups: groupHeaders.flatMap((header) => request.values(header)).filter(Boolean),
           ...(Object.keys(extra).length === 0 ? {} : { extra }),
         },
       }

@@ -48,8 +48,26 @@ function audiencesOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** The `iss` of a token that has not been verified yet; undefined for what is no JWT. */
+/** Tokens whose issuer is remembered, and the longest of them: a few megabytes at most. */
+const mostRemembered = 1024
+const longestRemembered = 4096
+const remembered = new Map<string, string | undefined>()
+
+/** The `iss` of a token that has not been verified yet; undefined for what is no JWT. Remembers the tokens that come over and over. */
 export function unverifiedIssuer(token: string): string | undefined {
+  const known = remembered.get(token)
+  if (known !== undefined || remembered.has(token)) return known
+  const issuer = readIssuer(token)
+  if (token.length > longestRemembered) return issuer
+  if (remembered.size >= mostRemembered) {
+    const oldest = remembered.keys().next()
+    if (oldest.done !== true) remembered.delete(oldest.value)
+  }
+  remembered.set(token, issuer)
+  return issuer
+}
+
+function readIssuer(token: string): string | undefined {
   const parts = token.split('.')
   if (parts.length !== 3) return undefined
   try {

@@ -25,6 +25,8 @@ const MAX_VERIFIED = 4096
 /** Longer than any token of ours. */
 const MAX_TOKEN_LENGTH = 16_384
 
+const otherIssuer: AuthenticationResult = { kind: 'none', why: 'no JWT of this server’s issuers' }
+
 interface VerifiedToken {
   readonly claims: ServiceAccountClaims
   readonly user: UserInfo
@@ -127,12 +129,11 @@ export function serviceAccountTokenAuthenticator(
     return whyUnbound(serviceAccounts, { namespace, claimed: serviceAccount, nowMs })
   }
 
-  async function verify(token: string): Promise<VerifiedToken | undefined> {
-    const known = verified.get(token)
-    if (known !== undefined) return known
+  async function verify(token: string): Promise<VerifiedToken | string> {
     const payload = await verifySignature(token, options.keys)
-    const claims = payload === undefined ? undefined : readClaims(payload, dialect)
-    if (claims === undefined) return undefined
+    if (payload === undefined) return 'the signature does not hold'
+    const claims = readClaims(payload, dialect)
+    if (claims === undefined) return 'the claims do not name a service account'
     const found = { claims, user: userOf(claims, dialect) }
     if (verified.size >= MAX_VERIFIED) {
       for (const oldest of verified.keys()) {
@@ -144,29 +145,36 @@ export function serviceAccountTokenAuthenticator(
     return found
   }
 
+  /** Everything but the signature: what holds now may not hold any more. */
+  function check(
+    token: string,
+    { claims, user }: VerifiedToken,
+    audiences: readonly string[],
+  ): AuthenticationResult {
+    const wanted = audiences.length > 0 ? audiences : apiAudiences
+    const offered = claims.audiences.length > 0 ? claims.audiences : apiAudiences
+    const shared = wanted.filter((audience) => offered.includes(audience))
+    if (shared.length === 0 && apiAudiences.length > 0) {
+      const why = `token audiences ${JSON.stringify(offered)} is invalid for the target audiences ${JSON.stringify(wanted)}`
+      return { kind: 'failed', why }
+    }
+    const nowMs = clock.now()
+    const why =
+      claims.kind === 'legacy' ? whyLegacyFails(claims, token, nowMs) : whyBoundFails(claims, nowMs)
+    if (why !== undefined) return { kind: 'failed', why: `service account token: ${why}` }
+    return { kind: 'user', user, audiences: shared }
+  }
+
   return {
     name: 'service-account-token',
-    async authenticateToken(token, audiences): Promise<AuthenticationResult> {
-      if (token.length > MAX_TOKEN_LENGTH || !issuers.has(unverifiedIssuer(token) ?? '')) {
-        return { kind: 'none' }
-      }
-      const found = await verify(token)
-      if (found === undefined) return { kind: 'failed', why: 'the signature does not hold' }
-      const { claims, user } = found
-      const wanted = audiences.length > 0 ? audiences : apiAudiences
-      const offered = claims.audiences.length > 0 ? claims.audiences : apiAudiences
-      const shared = wanted.filter((audience) => offered.includes(audience))
-      if (shared.length === 0 && apiAudiences.length > 0) {
-        const why = `token audiences ${JSON.stringify(offered)} is invalid for the target audiences ${JSON.stringify(wanted)}`
-        return { kind: 'failed', why }
-      }
-      const nowMs = clock.now()
-      const why =
-        claims.kind === 'legacy'
-          ? whyLegacyFails(claims, token, nowMs)
-          : whyBoundFails(claims, nowMs)
-      if (why !== undefined) return { kind: 'failed', why: `service account token: ${why}` }
-      return { kind: 'user', user, audiences: shared }
+    authenticateToken(token, audiences) {
+      if (token.length > MAX_TOKEN_LENGTH) return otherIssuer
+      const known = verified.get(token)
+      if (known !== undefined) return check(token, known, audiences)
+      if (!issuers.has(unverifiedIssuer(token) ?? '')) return otherIssuer
+      return verify(token).then((found) =>
+        typeof found === 'string' ? { kind: 'failed', why: found } : check(token, found, audiences),
+      )
     },
   }
 }

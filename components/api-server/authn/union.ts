@@ -1,7 +1,9 @@
 /** All ways to authenticate together: any that succeeds decides; a bad credential is never anonymous. */
+import type { Trial } from '../../api/explanations.ts'
 import type { HttpRequest, UserInfo } from '../request.ts'
 import type { AnonymousAccess } from './anonymous.ts'
 import { anonymousUser, mayBeAnonymous } from './anonymous.ts'
+import { trialsOf } from './authenticator.ts'
 import type { AuthenticationResult, Authenticator } from './authenticator.ts'
 
 export const authenticatedGroup = 'system:authenticated'
@@ -9,16 +11,17 @@ export const authenticatedGroup = 'system:authenticated'
 export type AuthenticationOutcome =
   | { readonly kind: 'user'; readonly user: UserInfo }
   /** Answer 401. `why` goes to the log only. */
-  | { readonly kind: 'unauthorized'; readonly why: string }
+  | { readonly kind: 'unauthorized'; readonly why: string; readonly tried: readonly Trial[] }
 
 /** Finds out who sends a request. Synchronous unless an authenticator is not. */
 export type AuthenticateRequest = (
   request: HttpRequest,
 ) => AuthenticationOutcome | Promise<AuthenticationOutcome>
 
+/** `anonymous` is a function where it can change while the server runs. */
 export function authenticateBy(
   authenticators: readonly Authenticator[],
-  anonymous: AnonymousAccess,
+  anonymous: AnonymousAccess | (() => AnonymousAccess),
 ): AuthenticateRequest {
   // Users are kept per connection or token, so the group is added once for each.
   const outcomes = new WeakMap<UserInfo, AuthenticationOutcome>()
@@ -37,36 +40,41 @@ export function authenticateBy(
     return outcome
   }
 
-  function withoutUser(request: HttpRequest, failures: readonly string[]): AuthenticationOutcome {
-    if (failures.length > 0) return { kind: 'unauthorized', why: failures.join('; ') }
-    if (mayBeAnonymous(anonymous, request.url)) return { kind: 'user', user: anonymousUser }
-    return { kind: 'unauthorized', why: 'no credentials' }
+  function withoutUser(
+    request: HttpRequest,
+    passed: readonly AuthenticationResult[],
+  ): AuthenticationOutcome {
+    const failures = passed.flatMap((result, at) =>
+      result.kind === 'failed' ? [`${authenticators[at]?.name ?? ''}: ${result.why}`] : [],
+    )
+    if (failures.length === 0) {
+      const access = typeof anonymous === 'function' ? anonymous() : anonymous
+      if (mayBeAnonymous(access, request.url)) return { kind: 'user', user: anonymousUser }
+    }
+    const why = failures.length === 0 ? 'no credentials' : failures.join('; ')
+    return { kind: 'unauthorized', why, tried: trialsOf(authenticators, passed) }
   }
 
   function tryFrom(
     request: HttpRequest,
-    start: number,
-    failures: string[],
+    passed: AuthenticationResult[],
   ): AuthenticationOutcome | Promise<AuthenticationOutcome> {
-    const noteFailure = (name: string, result: AuthenticationResult): void => {
-      if (result.kind === 'failed') failures.push(`${name}: ${result.why}`)
-    }
-    for (let index = start; index < authenticators.length; index++) {
+    for (let index = passed.length; index < authenticators.length; index++) {
       const authenticator = authenticators[index]
       if (authenticator === undefined) break
       const result = authenticator.authenticate(request)
       if (result instanceof Promise) {
         return result.then((settled) => {
           if (settled.kind === 'user') return accepted(settled.user)
-          noteFailure(authenticator.name, settled)
-          return tryFrom(request, index + 1, failures)
+          passed.push(settled)
+          return tryFrom(request, passed)
         })
       }
       if (result.kind === 'user') return accepted(result.user)
-      noteFailure(authenticator.name, result)
+      passed.push(result)
     }
-    return withoutUser(request, failures)
+    return withoutUser(request, passed)
   }
 
-  return (request) => tryFrom(request, 0, [])
+  return (request) => tryFrom(request, [])
 }

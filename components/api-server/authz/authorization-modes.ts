@@ -1,4 +1,4 @@
-/** `--authorization-mode`: from names to authorizers. */
+/** `--authorization-mode`: the names of modes, and those that decide by what this server holds. */
 import { nodeRules } from '../../api/bootstrap-policy/policy-objects.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { ObjectReader } from '../object-reader.ts'
@@ -8,9 +8,15 @@ import { nodeAuthorizer } from './node-authorizer.ts'
 import { NodeGraph } from './node-graph.ts'
 import { RbacIndex } from './rbac-index.ts'
 import { rbacAuthorizer } from './rbac.ts'
-import { authorizeInOrder } from './union.ts'
 
-export const authorizationModes = ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const
+export const authorizationModes = [
+  'Node',
+  'RBAC',
+  'ABAC',
+  'Webhook',
+  'AlwaysAllow',
+  'AlwaysDeny',
+] as const
 
 export type AuthorizationMode = (typeof authorizationModes)[number]
 
@@ -33,48 +39,50 @@ export function parseAuthorizationModes(text: string): AuthorizationMode[] {
   return modes
 }
 
-export interface Authorization {
-  /** All modes as one, in order. */
-  readonly authorizer: Authorizer
+/** Modules that need no file: all but ABAC and Webhook. */
+export type LocalMode = Exclude<AuthorizationMode, 'ABAC' | 'Webhook'>
+
+export interface LocalModules {
+  /** The module of a mode; the same state behind it every time. */
+  of(mode: LocalMode): Authorizer
   /** Kept whatever the modes, since writing roles and bindings is checked against it. */
   readonly rbacIndex: RbacIndex
   stop(): void
 }
 
-/** Builds the modes in their order. They follow the reader until `stop`. */
-export function createAuthorization(
-  modes: readonly AuthorizationMode[],
-  options: { reader: ObjectReader; dialect: Dialect; authorizeNodeWithSelectors?: boolean },
-): Authorization {
+/** They follow the reader until `stop`. */
+export function createLocalModules(options: {
+  readonly reader: ObjectReader
+  readonly dialect: Dialect
+  readonly authorizeNodeWithSelectors?: boolean
+}): LocalModules {
   const { reader, dialect, authorizeNodeWithSelectors = true } = options
   const rbacIndex = new RbacIndex(reader, dialect)
-  const stops = [() => rbacIndex.stop()]
-  const modules = modes.map((mode) => {
-    switch (mode) {
-      case 'RBAC':
-        return rbacAuthorizer(rbacIndex)
-      case 'AlwaysAllow':
-        return alwaysAllow
-      case 'AlwaysDeny':
-        return alwaysDeny
-      case 'Node': {
-        const graph = new NodeGraph(reader, dialect)
-        stops.push(() => graph.stop())
-        return nodeAuthorizer({
-          graph,
-          reader,
-          dialect,
-          rules: nodeRules(dialect),
-          withSelectors: authorizeNodeWithSelectors,
-        })
-      }
-    }
-  })
+  let graph: NodeGraph | undefined
   return {
-    authorizer: authorizeInOrder(modules),
     rbacIndex,
+    of(mode) {
+      switch (mode) {
+        case 'RBAC':
+          return rbacAuthorizer(rbacIndex)
+        case 'AlwaysAllow':
+          return alwaysAllow
+        case 'AlwaysDeny':
+          return alwaysDeny
+        case 'Node':
+          graph ??= new NodeGraph(reader, dialect)
+          return nodeAuthorizer({
+            graph,
+            reader,
+            dialect,
+            rules: nodeRules(dialect),
+            withSelectors: authorizeNodeWithSelectors,
+          })
+      }
+    },
     stop() {
-      for (const stop of stops) stop()
+      rbacIndex.stop()
+      graph?.stop()
     },
   }
 }

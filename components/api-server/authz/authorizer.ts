@@ -1,4 +1,5 @@
 /** Authorizer: one module's opinion on a request. Modules are asked in order; the first opinion is final; none is a denial. */
+import type { OpinionDetail } from '../../api/explanations.ts'
 import type { AuthorizationAttributes } from '../request.ts'
 
 export interface Decision {
@@ -21,10 +22,18 @@ export interface NonResourceRule {
   readonly nonResourceURLs: readonly string[]
 }
 
+/** An opinion with what it rests on, for people who ask why. Nothing in it is secret. */
+export interface ExplainedDecision {
+  readonly decision: Decision
+  readonly detail: OpinionDetail
+}
+
 export interface Authorizer {
   readonly name: string
   /** Synchronous where it can be: this runs on every request. */
   authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>
+  /** The same opinion, explained; without it the opinion says all there is. Not measured: nobody waits for it. */
+  explain?(attributes: AuthorizationAttributes): ExplainedDecision | Promise<ExplainedDecision>
   /** For SelfSubjectRulesReview: the rules that hold for the user in the namespace; `incomplete` when it cannot list them. */
   rulesFor?(
     user: AuthorizationAttributes['user'],

@@ -7,6 +7,7 @@ import type { ObjectReader } from '../object-reader.ts'
 import type { AuthorizationAttributes } from '../request.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
 import type { NodeGraph, ReferencedKind } from './node-graph.ts'
+import { nodeDetail } from './node-detail.ts'
 import { nodeNameOf } from './node-identity.ts'
 import { compileRules, requestKey } from './rule-matching.ts'
 
@@ -216,17 +217,24 @@ export function nodeAuthorizer(options: {
       : []),
   ])
 
+  function authorize(attributes: Attributes): Decision {
+    const nodeName = nodeNameOf(attributes.user)
+    if (nodeName === undefined) return noOpinion()
+    if (nodeName === '') return noOpinion(`unknown node for user "${attributes.user.name}"`)
+    const judge = attributes.isResourceRequest
+      ? judges.get(`${attributes.group}/${attributes.resource}`)
+      : undefined
+    if (judge !== undefined) return judge(nodeName, attributes)
+    return rules.allows(requestKey(attributes)) ? allow : noOpinion()
+  }
+
   return {
     name: 'Node',
-    authorize(attributes) {
-      const nodeName = nodeNameOf(attributes.user)
-      if (nodeName === undefined) return noOpinion()
-      if (nodeName === '') return noOpinion(`unknown node for user "${attributes.user.name}"`)
-      const judge = attributes.isResourceRequest
-        ? judges.get(`${attributes.group}/${attributes.resource}`)
-        : undefined
-      if (judge !== undefined) return judge(nodeName, attributes)
-      return rules.allows(requestKey(attributes)) ? allow : noOpinion()
+    authorize,
+    explain(attributes) {
+      const decision = authorize(attributes)
+      const isAllowed = decision.decision === 'allow'
+      return { decision, detail: nodeDetail(attributes, { isAllowed, graph, rules, dialect }) }
     },
     rulesFor: (user) => ({
       resourceRules: [],

@@ -1,5 +1,6 @@
 /** NodeGraph: which objects are related to which node through the pods bound to it (upstream: authorizer/node/graph.go). */
 import type { Dialect } from '../../api/dialect.ts'
+import type { NodeWay } from '../../api/explanations.ts'
 import type { PersistentVolume, Pod } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
 import { resourcesOf } from '../../api/resources.ts'
@@ -80,6 +81,35 @@ export class NodeGraph {
     if (!claim?.name) return false
     const reference = `persistentvolumeclaim:${claim.namespace ?? ''}/${claim.name}`
     return this.#nodes.get(reference)?.has(nodeName) === true
+  }
+
+  /** Every way from a node to the object, for explanations: looks at every pod. */
+  waysTo(kind: ReferencedKind | 'persistentvolume', key: string): NodeWay[] {
+    this.#refresh()
+    if (kind === 'persistentvolume') {
+      const volume = this.#reader.get(this.#resources.persistentVolumes, '', key)
+      const claim = (volume as PersistentVolume | undefined)?.spec?.claimRef
+      if (!claim?.name) return []
+      return this.#waysOver('persistentvolumeclaim', `${claim.namespace ?? ''}/${claim.name}`, [
+        `persistentvolume ${key}`,
+      ])
+    }
+    const volumes = kind === 'secret' ? [...(this.#volumesBySecret.get(key) ?? [])] : []
+    return [
+      ...this.#waysOver(kind, key, []),
+      ...volumes
+        .flatMap((name) => this.waysTo('persistentvolume', name))
+        .map(({ node, path }) => ({ node, path: [...path, `${kind} ${key}`] })),
+    ]
+  }
+
+  #waysOver(kind: ReferencedKind, key: string, more: readonly string[]): NodeWay[] {
+    const reference = `${kind}:${key}`
+    return [...this.#pods].flatMap(([pod, { nodeName, references }]) => {
+      if (!references.includes(reference)) return []
+      const own = kind === 'pod' ? [] : [`${kind} ${key}`]
+      return [{ node: nodeName, path: [`pod ${pod}`, ...own, ...more] }]
+    })
   }
 
   /** Only changed pods are looked at, and only once somebody asks: most changes of a pod leave its references alone. */

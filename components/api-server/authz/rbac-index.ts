@@ -1,6 +1,7 @@
 /** RbacIndex: roles and bindings by subject and namespace, kept up to date with every commit. */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
+import type { AllowingGrant } from '../../api/explanations.ts'
 import type { PolicyRule, RoleRef, Subject } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/object.ts'
@@ -19,10 +20,16 @@ interface RoleSlot {
   compiled: CompiledRules | undefined
 }
 
+interface BindingName {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
 /** One subject's part in one binding. */
 interface Grant {
   readonly slot: RoleSlot
-  readonly binding: string
+  readonly binding: BindingName
   readonly subject: Subject
   /** Made when it first allows something. */
   decision: Decision | undefined
@@ -53,6 +60,10 @@ function isRole(ref: RoleRef): boolean {
 /** `role:<namespace>/<name>` or `clusterrole:<name>`. */
 function slotKey(ref: RoleRef, namespace: string): string {
   return isRole(ref) ? `role:${namespace}/${ref.name}` : `clusterrole:${ref.name}`
+}
+
+function describeBinding({ kind, namespace, name }: BindingName): string {
+  return namespace === '' ? `${kind} "${name}"` : `${kind} "${name}/${namespace}"`
 }
 
 function describeSubject(subject: Subject): string {
@@ -134,12 +145,25 @@ export class RbacIndex {
     return [...roles].flatMap(({ rules }) => rules)
   }
 
+  /** Every grant that allows the request, the cluster-wide ones first, as `decide` looks at them. */
+  allowing(user: UserInfo, namespace: string, key: RequestKey): AllowingGrant[] {
+    const inNamespace = (of: string): { namespace?: string } => (of === '' ? {} : { namespace: of })
+    return this.#grantsOf(user, namespace).flatMap(({ slot, binding, subject }) => {
+      const rules = slot.compiled?.rules.filter((rule) => compileRules([rule]).allows(key)) ?? []
+      if (rules.length === 0) return []
+      const { kind, name } = slot.roleRef
+      const role = { kind, ...inNamespace(isRole(slot.roleRef) ? binding.namespace : ''), name }
+      const shown = { kind: binding.kind, ...inNamespace(binding.namespace), name: binding.name }
+      return [{ binding: shown, role, subject, rules }]
+    })
+  }
+
   #allowing(grants: readonly Grant[], key: RequestKey): Decision | undefined {
     for (const grant of grants) {
       if (grant.slot.compiled?.allows(key) !== true) continue
       grant.decision ??= {
         decision: 'allow',
-        reason: `RBAC: allowed by ${grant.binding} of ${grant.slot.roleRef.kind} "${grant.slot.roleRef.name}" to ${describeSubject(grant.subject)}`,
+        reason: `RBAC: allowed by ${describeBinding(grant.binding)} of ${grant.slot.roleRef.kind} "${grant.slot.roleRef.name}" to ${describeSubject(grant.subject)}`,
       }
       return grant.decision
     }
@@ -200,7 +224,7 @@ export class RbacIndex {
     const roleRef = binding['roleRef'] as RoleRef
     const slot = this.#slotFor(roleRef, namespace)
     slot.users += 1
-    const shown = namespace === '' ? `${kind} "${name}"` : `${kind} "${name}/${namespace}"`
+    const shown: BindingName = { kind, namespace, name }
     const grants = ((binding['subjects'] ?? []) as Subject[]).flatMap((subject) => {
       const target = this.#holderOf(subject, namespace)
       if (target === undefined) return []

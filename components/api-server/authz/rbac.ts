@@ -21,6 +21,17 @@ export function rbacAuthorizer(index: RbacIndex): Authorizer {
       const namespace = attributes.isResourceRequest ? attributes.namespace : ''
       return index.decide(attributes.user, namespace, requestKey(attributes))
     },
+    explain(attributes) {
+      const { user, isResourceRequest } = attributes
+      const namespace = isResourceRequest ? attributes.namespace : ''
+      const key = requestKey(attributes)
+      const decision = index.decide(user, namespace, key)
+      if (decision.decision === 'allow') {
+        return { decision, detail: { grants: index.allowing(user, namespace, key) } }
+      }
+      const missing = 'nothing bound to the user or its groups allows it'
+      return { decision, detail: { missing } }
+    },
     rulesFor(user, namespace) {
       const rules = index.rulesFor(user, namespace)
       const resourceRules = rules.filter(({ resources }) => resources?.length).map(resourceRule)

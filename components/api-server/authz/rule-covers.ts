@@ -1,6 +1,16 @@
 /** Whether one set of rules grants everything another does (upstream: component-helpers auth/rbac/validation policy_comparator). */
 import type { PolicyRule } from '../../api/generated/types.ts'
 
+/** Single grants that are looked at one by one; real roles hold some hundreds. */
+const mostGrants = 20_000
+
+/** How many single grants a rule holds. */
+function grantCount({ apiGroups, resources, resourceNames, ...rest }: PolicyRule): number {
+  const { nonResourceURLs: paths = [], verbs } = rest
+  const targets = (apiGroups?.length ?? 0) * (resources?.length ?? 0) * (resourceNames?.length || 1)
+  return (targets + paths.length) * verbs.length
+}
+
 /** One verb on one resource (of one name, where names are given) or one path. */
 function breakDown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = []
@@ -34,12 +44,15 @@ function coversResource(owner: readonly string[] = [], wanted: readonly string[]
   })
 }
 
+function isWithin(path: string, own: string): boolean {
+  if (own === path || !own.endsWith('*')) return own === path
+  let end = own.length
+  while (own[end - 1] === '*') end -= 1
+  return path.startsWith(own.slice(0, end))
+}
+
 function coversPath(owner: readonly string[] = [], wanted: readonly string[] = []): boolean {
-  return wanted.every((path) =>
-    owner.some(
-      (own) => own === path || (own.endsWith('*') && path.startsWith(own.replace(/\*+$/, ''))),
-    ),
-  )
+  return wanted.every((path) => owner.some((own) => isWithin(path, own)))
 }
 
 function covers(owner: PolicyRule, part: PolicyRule): boolean {
@@ -53,12 +66,20 @@ function covers(owner: PolicyRule, part: PolicyRule): boolean {
   )
 }
 
-/** The single grants of `wanted` that no rule of `owner` covers; empty when everything is covered. */
+/**
+ * The single grants of `wanted` that no rule of `owner` covers; empty when everything is covered. Rules beyond a great number
+ * of grants count as one, which a single rule of `owner` has to cover.
+ */
 export function uncoveredRules(
   owner: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): PolicyRule[] {
-  return wanted.flatMap(breakDown).filter((part) => !owner.some((rule) => covers(rule, part)))
+  let left = mostGrants
+  const isUncovered = (part: PolicyRule): boolean => !owner.some((rule) => covers(rule, part))
+  return wanted.flatMap((rule) => {
+    left -= grantCount(rule)
+    return (left < 0 ? [rule] : breakDown(rule)).filter(isUncovered)
+  })
 }
 
 const quoted = (items: readonly string[]): string =>

@@ -1,60 +1,184 @@
-/** audit: one line per finished request, in upstream's Event form at level Metadata. Bodies, tokens and headers are never in it. */
-import { apiKey, type Dialect } from '../../api/dialect.ts'
-import { microTimestamp, type Clock } from '../../component-base/clock.ts'
-import type { Filter, RequestContext } from '../request.ts'
+/** audit: the records of a request's stages, as the policy wants them. Two filters: around everything, and behind authentication. */
+import type { Clock } from '../../component-base/clock.ts'
+import { internalError } from '../../machinery/status-error.ts'
+import { loggedObject } from '../audit/logged-object.ts'
+import type { AuditDecision, AuditStage } from '../audit/policy.ts'
+import { eventLine, newAuditRecord } from '../audit/record.ts'
+import type { AuditRecord, ResponseStatus } from '../audit/record.ts'
+import type { AuditSink } from '../audit/sink.ts'
+import type { Answer, Filter, RequestContext, RequestInfo, UserInfo } from '../request.ts'
+import { isLongRunning } from './timeout.ts'
 
-export interface AuditSink {
-  write(line: string): void
+export interface Audit {
+  readonly sink: AuditSink
+  readonly decide: (user: UserInfo, info: RequestInfo) => AuditDecision
+  readonly clock: Clock
 }
 
-function eventOf(
-  context: RequestContext,
-  more: { dialect: Dialect; code: number; finishedAtMs: number },
-): unknown {
-  const { info, user, http } = context
-  const { dialect, code, finishedAtMs } = more
-  const annotations = Object.fromEntries(
-    Object.entries(context.annotations).map(([name, value]) => {
-      const [subdomain = '', key = ''] = name.includes('/') ? name.split('/') : ['', name]
-      return [apiKey(dialect, subdomain, key), value]
-    }),
-  )
+/** Of a streamed answer more is not kept for its record (upstream: --audit-log-truncate-max-event-size). */
+const mostKeptBytes = 10 * 1024 * 1024
+const mostStatusBytes = 64 * 1024
+
+const headerOf = (answer: Answer, name: string): string | undefined =>
+  answer.headers[name] === undefined ? undefined : String(answer.headers[name])
+
+function bodyOf(answer: Answer, bytes: Buffer, context: RequestContext): Promise<unknown> {
+  return loggedObject(bytes, context, {
+    contentType: headerOf(answer, 'content-type'),
+    contentEncoding: headerOf(answer, 'content-encoding'),
+    omitManagedFields: context.audit?.decision?.omitManagedFields ?? false,
+  })
+}
+
+/** The fields of a Status that was answered; of any other answer its code alone. */
+async function statusOf(answer: Answer, context: RequestContext): Promise<ResponseStatus> {
+  const { status: code, body } = answer
+  const mayBeStatus = code >= 400 || context.info.verb.startsWith('delete')
+  if (!mayBeStatus || typeof body === 'function' || body.length > mostStatusBytes) return { code }
+  const value = ((await bodyOf(answer, body, context)) ?? {}) as Partial<ResponseStatus> & {
+    kind?: unknown
+  }
+  if (value.kind !== 'Status') return { code }
+  const { status, message, reason, details } = value
   return {
-    kind: 'Event',
-    apiVersion: `audit.${dialect.apiDomain}/v1`,
-    level: 'Metadata',
-    auditID: context.id,
-    stage: 'ResponseComplete',
-    requestURI: http.url,
-    verb: info.verb,
-    user: { username: user.name, uid: user.uid, groups: user.groups, extra: user.extra },
-    sourceIPs: [http.remoteAddress],
-    userAgent: http.headers['user-agent'],
-    ...(info.isResourceRequest
-      ? {
-          objectRef: {
-            resource: info.plural,
-            ...(info.namespace === '' ? {} : { namespace: info.namespace }),
-            ...(info.name === '' ? {} : { name: info.name }),
-            ...(info.group === '' ? {} : { apiGroup: info.group }),
-            apiVersion: info.version,
-            ...(info.subresource === '' ? {} : { subresource: info.subresource }),
-          },
-        }
-      : {}),
-    responseStatus: { metadata: {}, code },
-    requestReceivedTimestamp: microTimestamp(context.receivedAtMs),
-    stageTimestamp: microTimestamp(finishedAtMs),
-    annotations,
+    ...(status && { status }),
+    ...(message && { message }),
+    ...(reason && { reason }),
+    ...(details === undefined ? {} : { details }),
+    code,
   }
 }
 
-export function audit(sink: AuditSink, options: { dialect: Dialect; clock: Clock }): Filter {
+function panicStatus(panic: unknown): ResponseStatus {
+  const message = `APIServer panic'd: ${panic instanceof Error ? panic.message : String(panic)}`
+  return { status: 'Failure', reason: 'InternalError', message, code: 500 }
+}
+
+function wantsObjects(record: AuditRecord, context: RequestContext): boolean {
+  const level = record.decision?.level
+  return context.info.isResourceRequest && (level === 'Request' || level === 'RequestResponse')
+}
+
+/** Passes a stream on and keeps what went through; `kept` is undefined when that was too much. */
+function tee(body: Exclude<Answer['body'], Buffer>): {
+  body: Exclude<Answer['body'], Buffer>
+  kept: () => Buffer | undefined
+} {
+  const chunks: Buffer[] = []
+  let length = 0
+  return {
+    body: (sink) =>
+      body({
+        write: (chunk) => {
+          length += chunk.length
+          if (length <= mostKeptBytes) chunks.push(chunk)
+          return sink.write(chunk)
+        },
+        drained: () => sink.drained(),
+        get buffered() {
+          return sink.buffered
+        },
+        signal: sink.signal,
+      }),
+    kept: () => (length <= mostKeptBytes ? Buffer.concat(chunks) : undefined),
+  }
+}
+
+async function emit(
+  { sink, clock }: Audit,
+  context: RequestContext,
+  more: { stage: AuditStage; status?: ResponseStatus; answered?: unknown },
+): Promise<void> {
+  const record = context.audit
+  const { stage, status, answered } = more
+  if (record?.decision === undefined || record.decision.omitStages.has(stage)) return
+  const { http } = context
+  const { omitManagedFields } = record.decision
+  const isSent = record.sent !== undefined && stage !== 'RequestReceived'
+  const requestObject = isSent
+    ? await loggedObject(record.sent ?? Buffer.alloc(0), context, {
+        contentType: http.headers['content-type']?.toString(),
+        omitManagedFields,
+      })
+    : undefined
+  const nowMs = clock.now()
+  await sink.write(
+    eventLine(context, record, { stage, nowMs, status, requestObject, responseObject: answered }),
+  )
+}
+
+/** Around everything else: what was answered, or when a stream began and ended. */
+export function auditAnswer(audit: Audit): Filter {
   return async (context, next) => {
+    const record = newAuditRecord()
+    context.audit = record
+    context.named = {}
     const answer = await next(context)
-    const finishedAtMs = options.clock.now()
-    const event = eventOf(context, { dialect: options.dialect, code: answer.status, finishedAtMs })
-    sink.write(`${JSON.stringify(event)}\n`)
-    return answer
+    // Refused before anybody knew who it was.
+    record.decision ??= audit.decide(context.user, context.info)
+    const { level } = record.decision
+    if (level === 'None') return answer
+    const status = await statusOf(answer, context)
+    const last = (more: { status: ResponseStatus; answered?: unknown }): Promise<void> =>
+      // The answer is there; whether its record can be written is no longer the client's concern.
+      emit(audit, context, { stage: 'ResponseComplete', ...more }).catch(() => {})
+    if (record.panic !== undefined) {
+      await emit(audit, context, { stage: 'Panic', status: panicStatus(record.panic) }).catch(
+        () => {},
+      )
+      return answer
+    }
+    const { body } = answer
+    const isStream = isLongRunning(context)
+    const isWanted = level === 'RequestResponse' && context.info.isResourceRequest
+    if (typeof body !== 'function') {
+      await last({ status, ...(isWanted && { answered: await bodyOf(answer, body, context) }) })
+      return answer
+    }
+    // Nobody asks for the body of an answer to HEAD.
+    if (context.http.method === 'HEAD' || !(isStream || isWanted)) {
+      await last({ status })
+      return answer
+    }
+    if (isStream) {
+      await emit(audit, context, { stage: 'ResponseStarted', status }).catch(() => {})
+    }
+    const kept = isStream ? undefined : tee(body)
+    return {
+      ...answer,
+      body: async (sink) => {
+        try {
+          await (kept?.body ?? body)(sink)
+        } finally {
+          const bytes = kept?.kept()
+          if (kept !== undefined && bytes === undefined)
+            context.annotations['audit/truncated'] = 'true'
+          const answered = bytes === undefined ? undefined : await bodyOf(answer, bytes, context)
+          await last({ status, answered })
+        }
+      },
+    }
+  }
+}
+
+/** Behind authentication: asks the policy, tells that the request was received, and keeps its body when that is wanted. */
+export function auditRequest(audit: Audit): Filter {
+  return async (context, next) => {
+    const record = context.audit
+    if (record === undefined) return await next(context)
+    record.sender = context.user
+    record.decision = audit.decide(context.user, context.info)
+    if (record.decision.level === 'None') return await next(context)
+    if (wantsObjects(record, context)) {
+      const { http } = context
+      const read = http.body.bind(http)
+      http.body = async (maxBytes) => (record.sent = await read(maxBytes))
+    }
+    try {
+      await emit(audit, context, { stage: 'RequestReceived' })
+    } catch (error) {
+      throw internalError('the request cannot be audited, so it is not served', error)
+    }
+    return await next(context)
   }
 }

@@ -1,18 +1,29 @@
 /** authenticate: finds out who asks, or answers 401. The credential goes no further than this. */
 import type { Log } from '../../component-base/log.ts'
 import { unauthorized } from '../../machinery/status-error.ts'
-import type { AuthenticateRequest } from '../authn/union.ts'
-import type { Filter } from '../request.ts'
+import type { AuthenticateRequest, AuthenticationOutcome } from '../authn/union.ts'
+import type { DeniedRequests } from '../explain/denied-requests.ts'
+import type { Answer, Filter, RequestContext } from '../request.ts'
 
-export function authenticate(authenticateRequest: AuthenticateRequest, log: Log): Filter {
-  return async (context, next) => {
-    const result = authenticateRequest(context.http)
-    const outcome = result instanceof Promise ? await result : result
+export function authenticate(
+  authenticateRequest: AuthenticateRequest,
+  log: Log,
+  denied: DeniedRequests,
+): Filter {
+  const settle = (context: RequestContext, outcome: AuthenticationOutcome): void => {
     if (outcome.kind === 'unauthorized') {
       log.info('unauthenticated', { id: context.id, why: outcome.why })
+      denied.unauthenticated(context, { reason: outcome.why, tried: outcome.tried })
       throw unauthorized()
     }
     context.user = outcome.user
-    return await next(context)
+  }
+  return (context, next) => {
+    const result = authenticateRequest(context.http)
+    const goOn = (outcome: AuthenticationOutcome): Promise<Answer> => {
+      settle(context, outcome)
+      return next(context)
+    }
+    return result instanceof Promise ? result.then(goOn) : goOn(result)
   }
 }

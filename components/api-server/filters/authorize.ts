@@ -6,8 +6,11 @@ import {
 } from '../../machinery/field-selector.ts'
 import { parseLabelSelector, reviewRequirements } from '../../machinery/label-selector.ts'
 import { isStatusError } from '../../machinery/status-error.ts'
+import { refusalOf } from '../admission/refusal.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import { forbiddenError } from '../authz/forbidden.ts'
+import type { DeniedRequests } from '../explain/denied-requests.ts'
+import { asStatusError } from '../respond.ts'
 import type { AuthorizationAttributes, Filter, RequestContext } from '../request.ts'
 
 const selecting = new Set(['list', 'watch', 'deletecollection'])
@@ -44,24 +47,41 @@ export function attributesOf(context: RequestContext): AuthorizationAttributes {
   const byField = fields === '' ? [] : parsed(() => parseFieldSelector(fields))
   // Rules that name resources hold for lists and watches of that one object too (upstream: requestinfo.go).
   const name = info.name === '' ? (exactFieldMatch(byField, 'metadata.name') ?? '') : info.name
+  return { ...attributes, name, ...selectorsOf(fields, labels) }
+}
+
+/** Selectors as authorizers see them; '' is none. */
+export function selectorsOf(
+  fields: string,
+  labels: string,
+): Pick<AuthorizationAttributes, 'fieldSelector' | 'labelSelector'> {
   return {
-    ...attributes,
-    name,
-    ...(fields === '' ? {} : { fieldSelector: fieldReviewRequirements(byField) }),
+    ...(fields === ''
+      ? {}
+      : { fieldSelector: fieldReviewRequirements(parsed(() => parseFieldSelector(fields))) }),
     ...(labels === ''
       ? {}
       : { labelSelector: reviewRequirements(parsed(() => parseLabelSelector(labels))) }),
   }
 }
 
-export function authorize(authorizer: Authorizer): Filter {
+export function authorize(authorizer: Authorizer, denied: DeniedRequests): Filter {
   return async (context, next) => {
     const attributes = attributesOf(context)
     const result = authorizer.authorize(attributes)
     const { decision, reason } = result instanceof Promise ? await result : result
     context.annotations['authorization/decision'] = decision === 'allow' ? 'allow' : 'forbid'
     context.annotations['authorization/reason'] = reason
-    if (decision !== 'allow') throw forbiddenError(attributes, reason)
-    return await next(context)
+    if (decision !== 'allow') {
+      denied.forbidden(context, attributes, reason)
+      throw forbiddenError(attributes, reason)
+    }
+    try {
+      return await next(context)
+    } catch (error) {
+      const by = refusalOf(error)
+      if (by !== undefined) denied.refused(context, by, asStatusError(error))
+      throw error
+    }
   }
 }

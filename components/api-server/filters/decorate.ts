@@ -1,8 +1,7 @@
-/** decorate: what every answer carries: the request id, warnings, and the style the client asked for. */
-import { prefersYaml } from '../negotiate.ts'
-import { restyle } from '../respond.ts'
-import { queryFlag } from '../request-info.ts'
-import type { Answer, Filter, RequestContext } from '../request.ts'
+/** decorate: what every answer carries: the request id, warnings, and the encoding the client accepts. */
+import type { Filter } from '../request.ts'
+import { reformed } from '../respond.ts'
+import { isLongRunning } from './timeout.ts'
 
 /** Most characters of warnings in one answer, and of each once they are many (upstream: apiserver pkg/endpoints/filters/warning.go). */
 const mostWarningText = 4096
@@ -29,20 +28,15 @@ function warningHeaders(warnings: readonly string[]): string[] {
   return headers
 }
 
-async function styled(context: RequestContext, answer: Answer): Promise<Answer> {
-  const { info, http } = context
-  const isEndless = info.verb === 'watch' && !Buffer.isBuffer(answer.body)
-  if (answer.headers['content-type'] !== 'application/json' || isEndless) return answer
-  if (prefersYaml(http.headers['accept'])) return await restyle(answer, 'yaml', http.signal)
-  if (info.query.has('pretty') && queryFlag(info.query, 'pretty')) {
-    return await restyle(answer, 'pretty', http.signal)
-  }
-  return answer
-}
-
 export const decorate: Filter = async (context, next) => {
-  const answer = await styled(context, await next(context))
-  const headers: Record<string, string | string[]> = { ...answer.headers, 'audit-id': context.id }
+  const made = await next(context)
+  // What comes through from elsewhere is passed on as it is.
+  const answer = isLongRunning(context) && made.status < 400 ? made : reformed(made, context)
+  const headers: Record<string, string | string[]> = {
+    ...answer.headers,
+    'audit-id': context.id,
+    ...context.answerHeaders,
+  }
   if (context.warnings.length > 0) {
     headers['warning'] = warningHeaders(context.warnings)
   }

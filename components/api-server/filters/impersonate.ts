@@ -1,56 +1,64 @@
 /** impersonate: acts as the user named in Impersonate-* headers, once the caller is allowed to (spec: "Impersonation"). */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
+import { prefixedHeaders } from '../../component-base/http.ts'
+import { label1123, subdomain } from '../../machinery/names.ts'
 import { badRequest } from '../../machinery/status-error.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import { forbiddenError } from '../authz/forbidden.ts'
-import type { AuthorizationAttributes, Filter, HttpRequest, UserInfo } from '../request.ts'
+import type { DeniedRequests } from '../explain/denied-requests.ts'
+import type {
+  Answer,
+  AuthorizationAttributes,
+  Filter,
+  HttpRequest,
+  Next,
+  RequestContext,
+  UserInfo,
+} from '../request.ts'
 
+const prefix = 'impersonate-'
 const extraPrefix = 'impersonate-extra-'
-const serviceAccountPrefix = 'system:serviceaccount:'
+const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/
 
 interface Asked {
   readonly user: string
+  /** When the user's name is that of a service account. */
+  readonly account: { readonly namespace: string; readonly name: string } | undefined
   readonly uid: string
   readonly groups: readonly string[]
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
-/** All values of a repeated header. HTTP/1.1 and HTTP/2 give repeats of unknown headers joined by ', ' or as a list. */
-function valuesOf(request: HttpRequest, name: string): string[] {
-  const value = request.headers[name]
-  if (value === undefined) return []
-  return Array.isArray(value) ? value : value.split(', ')
+/** A name that only looks like an account's is a user's. */
+function accountOf(user: string): Asked['account'] {
+  const [, namespace = '', name = ''] = accountName.exec(user) ?? []
+  const isAccount = label1123(namespace).length === 0 && subdomain(name).length === 0
+  return isAccount ? { namespace, name } : undefined
+}
+
+function hasPrefixed(headers: HttpRequest['headers']): boolean {
+  for (const name in headers) if (name.startsWith(prefix)) return true
+  return false
 }
 
 function askedOf(request: HttpRequest): Asked | undefined {
-  const user = valuesOf(request, 'impersonate-user')
-  const uid = valuesOf(request, 'impersonate-uid')
-  const groups = valuesOf(request, 'impersonate-group')
-  const extra: Record<string, string[]> = {}
-  for (const name of Object.keys(request.headers)) {
-    if (!name.startsWith(extraPrefix)) continue
-    let key = name.slice(extraPrefix.length)
-    try {
-      key = decodeURIComponent(key)
-    } catch {
-      // Upstream takes a key that is not percent-encoded as it stands.
-    }
-    extra[key.toLowerCase()] = valuesOf(request, name)
-  }
-  const [name = ''] = user
-  if (name !== '') return { user: name, uid: uid[0] ?? '', groups, extra }
-  if (uid.length > 0 || groups.length > 0 || Object.keys(extra).length > 0) {
+  if (!hasPrefixed(request.headers)) return undefined
+  const [user = ''] = request.values('impersonate-user')
+  const [uid = ''] = request.values('impersonate-uid')
+  const groups = request.values('impersonate-group')
+  const extra = Object.fromEntries(prefixedHeaders(request, extraPrefix))
+  if (user !== '') return { user, account: accountOf(user), uid, groups, extra }
+  if (uid !== '' || groups.length > 0 || Object.keys(extra).length > 0) {
     throw badRequest('requested impersonation of groups, uid or extra without impersonating a user')
   }
   return undefined
 }
 
 function identityOf(asked: Asked): UserInfo {
-  const { user, uid, groups, extra } = asked
+  const { user, account, uid, groups, extra } = asked
   const named = [...groups]
-  if (groups.length === 0 && user.startsWith(serviceAccountPrefix)) {
-    const [namespace = ''] = user.slice(serviceAccountPrefix.length).split(':')
-    named.push('system:serviceaccounts', `system:serviceaccounts:${namespace}`)
+  if (groups.length === 0 && account !== undefined) {
+    named.push('system:serviceaccounts', `system:serviceaccounts:${account.namespace}`)
   }
   if (user === 'system:anonymous') {
     if (!named.includes('system:unauthenticated')) named.push('system:unauthenticated')
@@ -85,14 +93,9 @@ function checksFor(asked: Asked, caller: UserInfo, dialect: Dialect): Authorizat
   })
   const authentication = apiGroup(dialect, 'authentication')
   const checks: AuthorizationAttributes[] = []
-  const account = asked.user.startsWith(serviceAccountPrefix)
-    ? asked.user.slice(serviceAccountPrefix.length).split(':')
-    : []
-  if (account.length === 2) {
-    checks.push(check('serviceaccounts', account[1] ?? '', { namespace: account[0] ?? '' }))
-  } else {
-    checks.push(check('users', asked.user))
-  }
+  const { account } = asked
+  if (account === undefined) checks.push(check('users', asked.user))
+  else checks.push(check('serviceaccounts', account.name, { namespace: account.namespace }))
   for (const group of asked.groups) checks.push(check('groups', group))
   if (asked.uid !== '') checks.push(check('uids', asked.uid, { group: authentication }))
   for (const [key, values] of Object.entries(asked.extra)) {
@@ -103,16 +106,24 @@ function checksFor(asked: Asked, caller: UserInfo, dialect: Dialect): Authorizat
   return checks
 }
 
-export function impersonate(authorizer: Authorizer, dialect: Dialect): Filter {
-  return async (context, next) => {
-    const asked = askedOf(context.http)
-    if (asked === undefined) return await next(context)
+export function impersonate(
+  authorizer: Authorizer,
+  denied: DeniedRequests,
+  dialect: Dialect,
+): Filter {
+  const act = async (asked: Asked, context: RequestContext, next: Next): Promise<Answer> => {
     for (const attributes of checksFor(asked, context.user, dialect)) {
       const result = await authorizer.authorize(attributes)
-      if (result.decision !== 'allow') throw forbiddenError(attributes, result.reason)
+      if (result.decision !== 'allow') {
+        denied.forbidden(context, attributes, result.reason)
+        throw forbiddenError(attributes, result.reason)
+      }
     }
-    context.annotations['impersonated-by'] = context.user.name
     context.user = identityOf(asked)
     return await next(context)
+  }
+  return (context, next) => {
+    const asked = askedOf(context.http)
+    return asked === undefined ? next(context) : act(asked, context, next)
   }
 }

@@ -6,7 +6,8 @@ import { isLongRunning } from './timeout.ts'
 const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options'])
 const retryAfterSeconds = 1
 
-function tooMany(): StatusError {
+/** What a refused request is told. */
+export function tooManyRequests(): StatusError {
   return new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
     details: { retryAfterSeconds },
   })
@@ -20,10 +21,10 @@ export function maxInFlight(limits: { reading: number; mutating: number }): Filt
     if (isLongRunning(context)) return await next(context)
     const reads = readVerbs.has(context.info.verb)
     if (reads) {
-      if (limits.reading > 0 && reading >= limits.reading) throw tooMany()
+      if (limits.reading > 0 && reading >= limits.reading) throw tooManyRequests()
       reading += 1
     } else {
-      if (limits.mutating > 0 && mutating >= limits.mutating) throw tooMany()
+      if (limits.mutating > 0 && mutating >= limits.mutating) throw tooManyRequests()
       mutating += 1
     }
     try {

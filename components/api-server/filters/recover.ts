@@ -1,6 +1,7 @@
 /** recover: every error leaves as a Status; what is not a known error is logged as a bug with its request id. */
+import { WebhookFault } from '../admission/webhook/webhook-fault.ts'
 import type { Log } from '../../component-base/log.ts'
-import { answerError, asStatusError } from '../respond.ts'
+import { answerError, asStatusError, isUnforeseen } from '../respond.ts'
 import type { Filter } from '../request.ts'
 
 export function recover(log: Log): Filter {
@@ -9,12 +10,14 @@ export function recover(log: Log): Filter {
       return await next(context)
     } catch (error) {
       const status = asStatusError(error)
+      if (context.audit !== undefined && isUnforeseen(error)) context.audit.panic = error
       if (status.code >= 500) {
         const { id, http } = context
         const path = http.url.split('?', 1)[0]
         const fields = { id, method: http.method, path, error }
-        // 503 and 504 say that something else is missing or late; 500 is a fault of the server.
-        if (status.code === 500) log.error('request failed', fields)
+        // 503 and 504 say that something else is missing or late; 500 is a fault of the server, or of a webhook.
+        const isOwn = status.code === 500 && !(error instanceof WebhookFault)
+        if (isOwn) log.error('request failed', fields)
         else log.info('request not served', fields)
       }
       return answerError(status)

@@ -12,11 +12,10 @@ export function isLongRunning(context: RequestContext): boolean {
 }
 
 export function timeout(clock: Clock, timeoutMs: number): Filter {
-  return async (context, next) => {
-    if (isLongRunning(context)) return await next(context)
-    let cancel = (): void => {}
-    const late = new Promise<never>((_, reject) => {
-      cancel = clock.after(timeoutMs, () => {
+  return (context, next) => {
+    if (isLongRunning(context)) return next(context)
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(timeoutMs, () => {
         const seconds = Math.ceil(timeoutMs / 1000)
         reject(
           new StatusError(
@@ -26,11 +25,16 @@ export function timeout(clock: Clock, timeoutMs: number): Filter {
           ),
         )
       })
+      next(context).then(
+        (answer) => {
+          cancel()
+          resolve(answer)
+        },
+        (error: unknown) => {
+          cancel()
+          reject(error)
+        },
+      )
     })
-    try {
-      return await Promise.race([next(context), late])
-    } finally {
-      cancel()
-    }
   }
 }

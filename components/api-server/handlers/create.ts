@@ -1,21 +1,29 @@
 /** create: body -> draft -> registry -> 201 with the stored bytes. */
 import { decodeBody, toStorage } from '../decode-body.ts'
-import { answerBytes } from '../respond.ts'
+import { noteNamed } from '../request.ts'
+import { answerForm } from '../respond.ts'
 import { writeOptionsOf } from '../write-options.ts'
-import { wantedForm, writtenBytes, type ResourceHandler } from './parts.ts'
+import { managerOfRequest, wantedForm, writtenBytes, type ResourceHandler } from './parts.ts'
 
 export const createObject: ResourceHandler = async (context, resource, parts) => {
   const { info, user, warnings } = context
   const form = wantedForm(context, resource, parts)
   const options = writeOptionsOf(info.query, 'CreateOptions', parts.dialect)
   const object = await decodeBody(context, resource, options.fieldValidation)
+  noteNamed(context, object)
   const written = await parts.registry.create({
     resource,
     namespace: info.namespace,
     object: toStorage(resource, object),
     user,
     dryRun: options.dryRun,
+    manager: managerOfRequest(context, options.fieldManager),
     warnings,
+    context,
   })
-  return answerBytes(201, writtenBytes(form, written, options.dryRun))
+  return answerForm(
+    201,
+    form,
+    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
+  )
 }

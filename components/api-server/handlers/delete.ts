@@ -1,11 +1,19 @@
 /** delete and deletecollection: options from body or query, then the registry decides what happens. */
 import type { Resource } from '../../machinery/resource.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import { invalidValue } from '../../machinery/field-errors.ts'
+import { invalid, isStatusError } from '../../machinery/status-error.ts'
 import { decodeDeleteOptions } from '../decode-body.ts'
+import { attributesOf } from '../filters/authorize.ts'
 import { listOptionsOf } from '../list-options.ts'
 import { deleteObject } from '../registry/delete.ts'
-import type { RequestContext } from '../request.ts'
-import { answerBytes, answerJson } from '../respond.ts'
+import {
+  authorizeUnsafeDelete,
+  deleteUnreadable,
+  ignoreReadErrorsField,
+} from '../registry/unsafe-delete.ts'
+import { readyToShow } from '../registry/custom-state.ts'
+import type { Answer, RequestContext } from '../request.ts'
+import { answerForm, answerJson } from '../respond.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import { deleteOptionsOf, type DeleteOptions } from '../write-options.ts'
 import { answerList } from './list.ts'
@@ -27,7 +35,10 @@ const returnsObject = new Set([
 ])
 
 async function readOptions(context: RequestContext, parts: Parts): Promise<DeleteOptions> {
-  return deleteOptionsOf(context.info.query, await decodeDeleteOptions(context), parts.dialect)
+  return deleteOptionsOf(context.info.query, await decodeDeleteOptions(context), {
+    dialect: parts.dialect,
+    allowUnsafe: parts.registry.stored.allowsUnsafeDeletion,
+  })
 }
 
 function requestFor(
@@ -42,6 +53,7 @@ function requestFor(
     name: at.name,
     user: context.user,
     warnings: context.warnings,
+    context,
     dryRun,
     gracePeriodSeconds,
     preconditions,
@@ -49,10 +61,33 @@ function requestFor(
   }
 }
 
+/** DELETE with the unsafe option: audited, allowed by a verb of its own, and for what cannot be read only. */
+async function deleteUnsafely(
+  context: RequestContext,
+  resource: Resource,
+  parts: Parts,
+): Promise<Answer> {
+  const { info, user, warnings } = context
+  context.annotations['apiserver/unsafe-delete-ignore-read-error'] = ''
+  await authorizeUnsafeDelete(parts.authorizer, attributesOf(context))
+  const { namespace, name } = info
+  const target = { resource, namespace, name, user, warnings, dryRun: false }
+  await deleteUnreadable(parts.registry, target)
+  return answerJson(200, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    details: { name, kind: resource.kind },
+    code: 200,
+  })
+}
+
 export const deleteOne: ResourceHandler = async (context, resource, parts) => {
   const { info } = context
   const form = wantedForm(context, resource, parts)
   const options = await readOptions(context, parts)
+  if (options.ignoreReadErrors) return await deleteUnsafely(context, resource, parts)
   const written = await deleteObject(
     parts.registry,
     requestFor(context, resource, { namespace: info.namespace, name: info.name, options }),
@@ -73,7 +108,11 @@ export const deleteOne: ResourceHandler = async (context, resource, parts) => {
     })
   }
   const isAccepted = written.outcome === 'terminating' && options.orphanDependents === false
-  return answerBytes(isAccepted ? 202 : 200, writtenBytes(form, written, options.dryRun))
+  return answerForm(
+    isAccepted ? 202 : 200,
+    form,
+    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
+  )
 }
 
 /** Deletes run this many at a time; each is its own commit, and they share flushes. */
@@ -84,14 +123,27 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
   const form = wantedForm(context, resource, parts)
   const selected = listOptionsOf(resource, info.query, { dialect: parts.dialect, watch: false })
   const options = await readOptions(context, parts)
+  if (options.ignoreReadErrors) {
+    throw invalid({ group: `meta.${parts.dialect.apiDomain}`, kind: 'DeleteOptions' }, '', [
+      invalidValue(ignoreReadErrorsField, {
+        value: true,
+        detail: 'is not allowed with DELETECOLLECTION, try again after removing the option',
+      }),
+    ])
+  }
   const revision = await parts.cache.current()
   const snapshot = parts.cache.collection(resource).snapshot(revision)
   const prefix = resource.namespaced && info.namespace !== '' ? `${info.namespace}/` : ''
   const { matches } = selected.selection
   const entries: Entry[] = []
-  for (const entry of snapshot.entries(prefix)) {
-    if (matches === undefined || matches(entry)) entries.push(entry)
-  }
+  const { stored } = parts.registry
+  await readyToShow(resource, snapshot.entries(prefix))
+  stored.looking(resource, prefix, () => {
+    for (const entry of snapshot.entries(prefix)) {
+      if (matches === undefined || matches(entry)) entries.push(entry)
+    }
+  })
+  stored.refuseUnreadable(resource, (key) => key.startsWith(prefix))
   for (let at = 0; at < entries.length; at += batchSize) {
     await Promise.all(
       entries.slice(at, at + batchSize).map(async (entry) => {
@@ -108,5 +160,5 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
       }),
     )
   }
-  return answerList(form, { entries, meta: { resourceVersion: String(revision) } })
+  return await answerList(form, { entries, meta: { resourceVersion: String(revision) } })
 }

@@ -1,8 +1,8 @@
 /** get: one object, from the cache's bytes. */
-import { expired, notFound, StatusError } from '../../machinery/status-error.ts'
+import { expired, StatusError } from '../../machinery/status-error.ts'
 import { parseRevision } from '../list-options.ts'
-import { objectKey } from '../registry/registry.ts'
-import { answerBytes } from '../respond.ts'
+import { readyToShow } from '../registry/custom-state.ts'
+import { answerForm } from '../respond.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { wantedForm, type ResourceHandler } from './parts.ts'
 
@@ -36,7 +36,7 @@ export const getObject: ResourceHandler = async (context, resource, parts) => {
   const { info } = context
   const form = wantedForm(context, resource, parts)
   await freshEnough(parts.cache, info.query.get('resourceVersion') ?? '')
-  const entry = parts.cache.collection(resource).get(objectKey(resource, info.namespace, info.name))
-  if (entry === undefined) throw notFound(resource, info.name)
-  return answerBytes(200, form.one(entry))
+  const entry = parts.registry.get(resource, info.namespace, info.name)
+  if (resource.custom !== undefined) await readyToShow(resource, [entry])
+  return answerForm(200, form, form.one(entry))
 }

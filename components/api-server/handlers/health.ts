@@ -1,5 +1,6 @@
 /** health: /healthz, /livez and /readyz, whole or one check, `verbose` and `exclude` (spec: "Health endpoints"). */
 import { internalError } from '../../machinery/status-error.ts'
+import type { HealthMetrics } from '../metrics/health-metrics.ts'
 import { answerText } from '../respond.ts'
 import type { Answer, RequestInfo } from '../request.ts'
 
@@ -9,6 +10,8 @@ export interface HealthCheck {
   readonly endpoints: readonly ('healthz' | 'livez' | 'readyz')[]
   /** Undefined when healthy, else why not: shown to nobody but the log. */
   check(): string | undefined
+  /** What a passed check has to say in the verbose text: no fault of the server, but of its operator's. */
+  note?(): string | undefined
 }
 
 const endpoints = ['healthz', 'livez', 'readyz'] as const
@@ -25,19 +28,25 @@ function targetOf(path: string): { endpoint: Endpoint; check: string } | undefin
   return { endpoint, check: rest.join('/') }
 }
 
-/** Answers a health path, or undefined when the path is none. */
+/** Answers a health path, or undefined when the path is none. Each check that is made is told to `observe`. */
 export function answerHealth(
   asked: Pick<RequestInfo, 'path' | 'query'>,
   checks: readonly HealthCheck[],
+  observe: HealthMetrics['observe'],
 ): Answer | undefined {
   const target = targetOf(asked.path)
   if (target === undefined) return undefined
   const { endpoint, check: wanted } = target
   const mine = checks.filter((check) => check.endpoints.includes(endpoint))
+  const resultOf = (check: HealthCheck): string | undefined => {
+    const why = check.check()
+    observe(endpoint, check.name, why === undefined)
+    return why
+  }
   if (wanted !== '') {
     const one = mine.find(({ name }) => name === wanted)
     if (one === undefined) return undefined
-    const why = one.check()
+    const why = resultOf(one)
     if (why === undefined) return answerText(200, 'ok')
     return answerText(500, `${internalError(why).message}\n`)
   }
@@ -48,8 +57,9 @@ export function answerHealth(
   for (const check of mine) {
     if (excluded.delete(check.name)) {
       lines.push(`[+]${check.name} excluded: ok`)
-    } else if (check.check() === undefined) {
-      lines.push(`[+]${check.name} ok`)
+    } else if (resultOf(check) === undefined) {
+      const note = check.note?.()
+      lines.push(`[+]${check.name} ok${note === undefined ? '' : `: ${note}`}`)
     } else {
       isHealthy = false
       lines.push(`[-]${check.name} failed: reason withheld`)

@@ -1,7 +1,6 @@
 /** list: a collection at one revision, streamed as a concatenation of encoded items. */
 import { expired } from '../../machinery/status-error.ts'
-import { decodeContinue, encodeContinue } from '../continue-token.ts'
-import type { Form, ListMeta } from '../forms.ts'
+import type { Copied, CopiedList, Form, ListMeta, Shown } from '../forms.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../list-options.ts'
 import type { Answer, ResponseSink } from '../request.ts'
 import type { Collection, Snapshot } from '../watch-cache/collection.ts'
@@ -9,46 +8,50 @@ import type { Entry } from '../watch-cache/entry.ts'
 import { freshEnough } from './get.ts'
 import { wantedForm, type Parts, type ResourceHandler } from './parts.ts'
 import type { Resource } from '../../machinery/resource.ts'
+import { readyToShow } from '../registry/custom-state.ts'
+import { answerForm } from '../respond.ts'
 
 /** Pieces this large are sent at once: fewer TLS records, still under the stream's window. */
 const chunkBytes = 256 * 1024
 /** Answers below this are sent whole, with a content length. */
 const smallCount = 64
 
-const comma = Buffer.from(',')
+const continueTooOld =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing ' +
+  'with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the ' +
+  'time the first chunk was returned and now may show up in the list.'
 
 /** The state at exactly that revision; undefined when it is no longer kept. */
-function snapshotAt(
+async function snapshotAt(
   collection: Collection,
   revision: number,
   { cache }: Parts,
-): Snapshot | undefined {
+): Promise<Snapshot | undefined> {
+  await cache.reach(revision)
   return cache.retains(revision) ? collection.snapshotAt(revision) : undefined
 }
 
 /** The snapshot a list reads, by the rules for resourceVersion, match and continue. */
 async function snapshotFor(
   resource: Resource,
-  options: ListOptions,
-  parts: Parts,
+  at: { options: ListOptions; list: string; parts: Parts },
 ): Promise<{ snapshot: Snapshot; start: string }> {
+  const { options, list, parts } = at
   const collection = parts.cache.collection(resource)
   if (options.continue !== '') {
-    const token = decodeContinue(options.continue)
-    await freshEnough(parts.cache, '')
-    const snapshot = snapshotAt(collection, token.revision, parts)
-    if (snapshot === undefined) {
-      throw expired(
-        'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
-          'the continue parameter.',
-      )
-    }
-    return { snapshot, start: token.start }
+    const { continueTokens, cache } = parts
+    const { revision, start } = continueTokens.decode(list, options.continue)
+    await freshEnough(cache, '')
+    if (revision === undefined) return { snapshot: collection.snapshot(cache.revision), start }
+    const snapshot = await snapshotAt(collection, revision, parts)
+    if (snapshot !== undefined) return { snapshot, start }
+    throw expired(continueTooOld, continueTokens.encode(list, { revision: undefined, start }))
   }
   if (options.match === 'Exact') {
     const wanted = parseRevision(options.resourceVersion)
     await freshEnough(parts.cache, options.resourceVersion)
-    const snapshot = snapshotAt(collection, wanted, parts)
+    const snapshot = await snapshotAt(collection, wanted, parts)
     if (snapshot === undefined) {
       throw expired('The resourceVersion for the provided list is too old.')
     }
@@ -63,80 +66,140 @@ function keyPrefixOf(resource: Resource, namespace: string): string {
 }
 
 interface Page {
-  readonly entries: readonly Entry[]
+  readonly entries: readonly Shown[]
   readonly meta: ListMeta
+  /** The key that the next page starts at; absent on the last one. */
+  readonly next?: string
 }
 
 /** Up to `limit` matching entries and where the next page starts. */
 function pageOf(
   snapshot: Snapshot,
   options: ListOptions,
-  at: { prefix: string; start: string },
+  at: { prefix: string; start: string; tokenAt: (start: string) => string },
 ): Page {
   const { matches } = options.selection
-  const { prefix, start } = at
+  const { prefix, start, tokenAt } = at
   const entries: Entry[] = []
   for (const entry of snapshot.entries(prefix, start)) {
     if (matches !== undefined && !matches(entry)) continue
     if (options.limit > 0 && entries.length === options.limit) {
       const resourceVersion = String(snapshot.revision)
-      const token = encodeContinue({ revision: snapshot.revision, start: entry.key })
-      if (matches !== undefined) return { entries, meta: { resourceVersion, continue: token } }
-      const remainingItemCount = snapshot.count(prefix, entry.key)
-      return { entries, meta: { resourceVersion, continue: token, remainingItemCount } }
+      const next = entry.key
+      const meta = { resourceVersion, continue: tokenAt(next) }
+      if (matches !== undefined) return { entries, meta, next }
+      const remainingItemCount = snapshot.count(prefix, start) - entries.length
+      snapshot.noteCount(prefix, next, remainingItemCount)
+      return { entries, meta: { ...meta, remainingItemCount }, next }
     }
     entries.push(entry)
   }
   return { entries, meta: { resourceVersion: String(snapshot.revision) } }
 }
 
-/** Joins encoded items into chunks and writes them, waiting for a slow peer. */
-async function stream(
+/** Copies kept items into chunks and writes them, waiting for a slow peer. A chunk that is sent is used again. */
+async function streamCopied(
   sink: ResponseSink,
-  form: Form,
-  page: { entries: Iterable<Entry>; meta: ListMeta },
+  list: CopiedList,
+  items: readonly Copied[],
 ): Promise<void> {
-  let pieces: Buffer[] = [form.listHead(page.meta)]
-  let bytes = 0
-  let first = true
-  for (const entry of page.entries) {
-    if (first) first = false
-    else pieces.push(comma)
-    for (const piece of form.item(entry)) {
-      pieces.push(piece)
-      bytes += piece.length
+  const free: Buffer[] = []
+  let chunk: Buffer = Buffer.allocUnsafeSlow(chunkBytes)
+  let at = list.head.copy(chunk)
+  const writeChunk = (): boolean => {
+    const sent = chunk
+    return sink.write(at === sent.length ? sent : sent.subarray(0, at), () => {
+      if (sent.length === chunkBytes) free.push(sent)
+    })
+  }
+  for (const item of items) {
+    const most = item.mostBytes + list.mostAround
+    if (at + most > chunk.length) {
+      if (!writeChunk()) await sink.drained()
+      chunk = most > chunkBytes ? Buffer.allocUnsafeSlow(most) : takeFrom(free)
+      at = 0
     }
-    if (bytes >= chunkBytes) {
-      const isTaken = sink.write(Buffer.concat(pieces))
-      pieces = []
-      bytes = 0
-      if (!isTaken) await sink.drained()
+    at = list.copyNext(item, chunk, at)
+  }
+  sink.write(Buffer.concat([chunk.subarray(0, at), list.tail]))
+}
+
+function isCopied(shown: Shown): shown is Copied {
+  return 'copyTo' in shown
+}
+
+function takeFrom(free: Buffer[]): Buffer {
+  return free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes)
+}
+
+/** Joins the pieces of a list into chunks and writes them, waiting for a slow peer. */
+async function stream(sink: ResponseSink, form: Form, page: Page): Promise<void> {
+  let pieces: Buffer[] = []
+  let bytes = 0
+  const take = (piece: Buffer): Promise<void> | undefined => {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes < chunkBytes) return undefined
+    const isTaken = sink.write(Buffer.concat(pieces, bytes))
+    pieces = []
+    bytes = 0
+    return isTaken ? undefined : sink.drained()
+  }
+  const list = form.list(page.meta, page.entries)
+  if (Symbol.asyncIterator in list) {
+    for await (const piece of list) await take(piece)
+  } else {
+    for (const piece of list) {
+      const slow = take(piece)
+      if (slow !== undefined) await slow
     }
   }
-  pieces.push(form.listTail)
-  sink.write(Buffer.concat(pieces))
+  if (bytes > 0) sink.write(Buffer.concat(pieces, bytes))
 }
 
 /** A whole list as an answer: small ones in one piece, large ones streamed. */
-export function answerList(form: Form, page: Page): Answer {
-  const headers = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
-  if (page.entries.length > smallCount) {
-    return { status: 200, headers, body: (sink) => stream(sink, form, page) }
+export async function answerList(form: Form, page: Page): Promise<Answer> {
+  const { entries, meta } = page
+  if (entries.length > smallCount) {
+    const copied = entries.every(isCopied) ? form.copiedList?.(meta) : undefined
+    return answerForm(200, form, (sink) =>
+      copied === undefined
+        ? stream(sink, form, page)
+        : streamCopied(sink, copied, entries as readonly Copied[]),
+    )
   }
-  const pieces = [form.listHead(page.meta)]
-  page.entries.forEach((entry, index) => {
-    if (index > 0) pieces.push(comma)
-    pieces.push(...form.item(entry))
-  })
-  pieces.push(form.listTail)
-  return { status: 200, headers, body: Buffer.concat(pieces) }
+  const list = form.list(meta, entries)
+  const pieces = Symbol.asyncIterator in list ? await Array.fromAsync(list) : [...list]
+  return answerForm(200, form, Buffer.concat(pieces))
 }
 
 export const listObjects: ResourceHandler = async (context, resource, parts) => {
   const { info } = context
   const options = listOptionsOf(resource, info.query, { dialect: parts.dialect, watch: false })
   const form = wantedForm(context, resource, parts)
-  const { snapshot, start } = await snapshotFor(resource, options, parts)
   const prefix = keyPrefixOf(resource, info.namespace)
-  return answerList(form, pageOf(snapshot, options, { prefix, start }))
+  const list = `${resource.storagePrefix}/${prefix}`
+  const { snapshot, start } = await snapshotFor(resource, { options, list, parts })
+  const { revision } = snapshot
+  const tokenAt = (next: string): string =>
+    parts.continueTokens.encode(list, { revision, start: next })
+  const { stored } = parts.registry
+  // Selectors look at the version that is listed.
+  if (options.selection.matches !== undefined) {
+    await readyToShow(resource, snapshot.entries(prefix, start))
+  }
+  const page = stored.looking(resource, prefix, () =>
+    pageOf(snapshot, options, { prefix, start, tokenAt }),
+  )
+  const { name } = options.selection
+  stored.refuseUnreadable(
+    resource,
+    (key) =>
+      key.startsWith(prefix) &&
+      key >= start &&
+      (page.next === undefined || key < page.next) &&
+      (name === undefined || key.slice(key.indexOf('/') + 1) === name),
+  )
+  await readyToShow(resource, page.entries)
+  return await answerList(form, page)
 }

@@ -1,24 +1,26 @@
 /** non-resource: discovery, OpenAPI, version, health, metrics, keys of the token issuer, and the index at `/`. */
 import { methodNotAllowed } from '../../machinery/status-error.ts'
-import type { Discovery } from '../discovery.ts'
-import { discoveryForm } from '../discovery.ts'
+import { discoveryForm, type Discovery, type DiscoveryDocument } from '../discovery.ts'
 import type { Answer, RequestContext } from '../request.ts'
-import { answerJson } from '../respond.ts'
+import { answerJson, type FormedAnswer } from '../respond.ts'
 import type { VersionInfo } from '../version.ts'
 import { answerHealth, healthPaths, type HealthCheck } from './health.ts'
+import type { HealthMetrics } from '../metrics/health-metrics.ts'
 import type { Parts } from './parts.ts'
 
 /** A document that is made when first asked for: OpenAPI is large and most runs never want it. */
 export interface LazyDocument {
   readonly contentType: string
   readonly body: Buffer
-  readonly etag: string
+  /** Changes when the document does; an address may name it. */
+  readonly hash: string
 }
 
 export interface NonResourceParts {
   readonly parts: Parts
   readonly discovery: () => Discovery
   readonly checks: readonly HealthCheck[]
+  readonly healthMetrics: HealthMetrics
   readonly version: VersionInfo
   /** The text of /metrics. */
   readonly metrics: () => string
@@ -34,33 +36,71 @@ const fixedPaths = [
   '/api',
   '/apis',
   '/metrics',
+  '/metrics/slis',
   '/openapi/v2',
   '/openapi/v3',
   '/openid/v1/jwks',
   '/version',
 ]
 
-function answerDocument(context: RequestContext, document: LazyDocument): Answer {
+/** Whether the client has what bears this entity tag. */
+function hasAlready({ http }: RequestContext, etag: string): boolean {
+  const known = [http.headers['if-none-match'] ?? []].flat().join(',')
+  return known.split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')))
+}
+
+function answerDiscovery(context: RequestContext, document: DiscoveryDocument): Answer {
+  const { contentType, body, etag } = document
   const headers = {
-    'content-type': document.contentType,
-    etag: document.etag,
+    'content-type': contentType,
     vary: 'Accept',
-    'cache-control': 'public',
+    'cache-control': contentType === 'application/json' ? 'no-cache, private' : 'public',
+    etag,
   }
-  if (context.http.headers['if-none-match'] === document.etag) {
-    return { status: 304, headers, body: Buffer.alloc(0) }
+  if (hasAlready(context, etag)) return { status: 304, headers, body: Buffer.alloc(0) }
+  return { status: 200, headers, body }
+}
+
+const yearMs = 365 * 24 * 60 * 60 * 1000
+
+/** The document as it is, whoever asks. What an address with its hash answers never changes (upstream: kube-openapi handler3). */
+function answerOpenApi(
+  context: RequestContext,
+  document: LazyDocument,
+  nowMs: number,
+): FormedAnswer {
+  const { contentType, body, hash } = document
+  const { path, query } = context.info
+  const asked = query.get('hash') ?? ''
+  const isNamed = asked !== '' && /^\/openapi\/v3\/./.test(path)
+  const headers = {
+    'content-type': contentType,
+    etag: `"${hash}"`,
+    vary: 'Accept',
+    ...(isNamed
+      ? {
+          'cache-control': 'public, immutable',
+          expires: new Date(nowMs + yearMs).toUTCString(),
+        }
+      : { 'cache-control': 'no-cache, private' }),
   }
-  return { status: 200, headers, body: document.body }
+  if (isNamed && asked !== hash) {
+    const location = `${path}?hash=${hash}`
+    return {
+      status: 301,
+      headers: { 'content-type': 'text/html; charset=utf-8', location, vary: 'Accept' },
+      body: Buffer.from(`<a href="${location}">Moved Permanently</a>.\n\n`),
+      isFormed: true,
+    }
+  }
+  if (hasAlready(context, headers.etag)) {
+    return { status: 304, headers, body: Buffer.alloc(0), isFormed: true }
+  }
+  return { status: 200, headers, body, isFormed: true }
 }
 
 function allPaths(from: NonResourceParts): string[] {
-  const groups = from.parts.resources.groups
-    .filter(({ name }) => name !== '')
-    .flatMap(({ name, versions }) => [
-      `/apis/${name}`,
-      ...versions.map(({ version }) => `/apis/${name}/${version}`),
-    ])
-    .filter((path) => from.discovery().document(path) !== undefined)
+  const groups = from.discovery().groupPaths
   return [...fixedPaths, '/api/v1', ...groups, ...healthPaths(from.checks)].sort()
 }
 
@@ -81,17 +121,20 @@ async function documentAt(
 ): Promise<Answer | undefined> {
   const { path } = context.info
   const accept = String(context.http.headers['accept'] ?? '')
-  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  const health = answerHealth(context.info, from.checks)
+  // Only paths that every rule for them covers either way: what is authorized must be what is served.
+  const trimmed = /^\/(apis?|version)(\/.*)?\/$/.test(path) ? path.slice(0, -1) : path
+  const health = answerHealth(context.info, from.checks, from.healthMetrics.observe)
   if (health !== undefined) return health
   if (trimmed === '/api' || trimmed === '/apis' || /^\/apis?\//.test(trimmed)) {
     const form = discoveryForm(accept, from.parts.dialect)
     const document = from.discovery().document(trimmed, form)
-    return document === undefined ? undefined : answerDocument(context, document)
+    return document === undefined ? undefined : answerDiscovery(context, document)
   }
   if (trimmed.startsWith('/openapi/')) {
     const document = await from.openApi(trimmed, accept)
-    return document === undefined ? undefined : answerDocument(context, document)
+    return document === undefined
+      ? undefined
+      : answerOpenApi(context, document, from.parts.clock.now())
   }
   switch (trimmed) {
     case '/':
@@ -99,11 +142,14 @@ async function documentAt(
     case '/version':
       return answerJson(200, from.version)
     case '/metrics':
+    case '/metrics/slis': {
+      const text = trimmed === '/metrics' ? from.metrics() : from.healthMetrics.text()
       return {
         status: 200,
         headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-        body: Buffer.from(from.metrics()),
+        body: Buffer.from(text),
       }
+    }
     case '/.well-known/openid-configuration':
     case '/openid/v1/jwks': {
       const document = from.issuerDocument(trimmed)

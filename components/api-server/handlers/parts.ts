@@ -3,13 +3,20 @@ import type { Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import { formFor, type Form, type IncludeObject } from '../forms.ts'
-import { negotiate } from '../negotiate.ts'
+import type { Cbor } from '../forms/cbor-form.ts'
+import { formFor } from '../forms/form-for.ts'
+import { shownObject, type Form, type Shown } from '../forms.ts'
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { ContinueTokens } from '../continue-token.ts'
+import { forbiddenError } from '../authz/forbidden.ts'
+import { attributesOf } from '../filters/authorize.ts'
 import type { Answer, RequestContext } from '../request.ts'
+import { readyToShow } from '../registry/custom-state.ts'
+import { managerOf } from '../registry/field-tracking.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Written } from '../registry/write.ts'
+import type { CountWatchEvents } from '../metrics/server-metrics.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { badRequest } from '../../machinery/status-error.ts'
 
@@ -20,8 +27,14 @@ export interface Parts {
   readonly log: Log
   readonly cache: WatchCache
   readonly registry: Registry
+  readonly authorizer: Authorizer
+  readonly continueTokens: ContinueTokens
+  /** Undefined while its feature gate is off. */
+  readonly cbor: Cbor | undefined
   /** Aborts when the server begins to shut down: watches end. */
   readonly stopping: AbortSignal
+  /** Told of what watches are sent, for metrics. */
+  readonly countWatchEvents: CountWatchEvents
 }
 
 /** A routed resource request's handler. */
@@ -32,26 +45,57 @@ export type ResourceHandler = (
 ) => Promise<Answer>
 
 /** The form this request wants its answer in. Throws 406. */
-export function wantedForm(context: RequestContext, resource: Resource, parts: Parts): Form {
-  const { info, http } = context
-  const { accept } = http.headers
-  const include = info.query.get('includeObject') ?? 'Metadata'
+export function wantedForm(
+  context: RequestContext,
+  resource: Resource,
+  parts: Parts,
+  subresource = '',
+): Form {
+  const include = context.info.query.get('includeObject') ?? ''
   if (include !== 'None' && include !== 'Metadata' && include !== 'Object' && include !== '') {
     throw badRequest(
       `unrecognized includeObject value: "${include}"; supported: "None", "Metadata", "Object"`,
     )
   }
-  return formFor(resource, negotiate(accept, parts.dialect, { isStream: info.verb === 'watch' }), {
-    dialect: parts.dialect,
-    include: include === '' ? 'Metadata' : (include as IncludeObject),
+  return formFor(context, resource, {
+    include: include === '' ? 'Metadata' : include,
     now: () => parts.clock.now(),
+    subresource,
   })
 }
 
+/** Who owns what a request that is no apply changes. */
+export function managerOfRequest(context: RequestContext, fieldManager: string): string {
+  const agent = context.http.headers['user-agent']
+  return managerOf(fieldManager, Array.isArray(agent) ? agent[0] : agent)
+}
+
+/** The version that an If-Match header demands, with or without an entity tag's quotes; any with `*` or none. */
+export function demandedVersion(context: RequestContext): string | undefined {
+  const header = context.http.headers['if-match']
+  if (typeof header !== 'string' || header.trim() === '*') return undefined
+  return header.trim().replace(/^"(.*)"$/, '$1')
+}
+
+/** Who may change an object may not yet make it: throws the 403 of a create. */
+export async function ensureMayCreate(context: RequestContext, parts: Parts): Promise<void> {
+  const attributes = { ...attributesOf(context), verb: 'create' }
+  const { decision, reason } = await parts.authorizer.authorize(attributes)
+  if (decision !== 'allow') throw forbiddenError(attributes, reason)
+}
+
 /** The body that shows a write's outcome. A dry run's object was never stored, so a created one has no version. */
-export function writtenBytes(form: Form, written: Written, dryRun: boolean): Buffer {
-  if (!dryRun || written.outcome !== 'created') return form.one(written.entry)
-  const object = JSON.parse(form.one(written.entry).toString()) as KubeObject
-  delete object.metadata.resourceVersion
-  return Buffer.from(`${JSON.stringify(object)}\n`)
+export async function writtenBytes(
+  form: Form,
+  written: Written,
+  of: { resource: Resource; dryRun: boolean },
+): Promise<Buffer> {
+  const { entry, outcome } = written
+  let shown: Shown = entry
+  if (of.dryRun && outcome === 'created') {
+    const { resourceVersion: _, ...metadata } = entry.object().metadata
+    shown = shownObject({ ...entry.object(), metadata })
+  }
+  if (of.resource.custom !== undefined) await readyToShow(of.resource, [shown])
+  return form.one(shown)
 }

@@ -15,9 +15,16 @@ import { applyStrategicMergePatch } from '../../machinery/strategic-merge-patch.
 import { decodeValue, maxBodyBytes, mediaTypeOf, parseJson, toStorage } from '../decode-body.ts'
 import { objectIn } from '../forms.ts'
 import type { RequestContext } from '../request.ts'
-import { answerBytes } from '../respond.ts'
-import { writeOptionsOf, type FieldValidation } from '../write-options.ts'
-import { wantedForm, writtenBytes, type ResourceHandler } from './parts.ts'
+import { answerForm } from '../respond.ts'
+import { patchOptionsOf, type FieldValidation } from '../write-options.ts'
+import { applyObject, isApply } from './apply.ts'
+import {
+  demandedVersion,
+  managerOfRequest,
+  wantedForm,
+  writtenBytes,
+  type ResourceHandler,
+} from './parts.ts'
 
 /** Applies one parsed patch document to an object in the request's version. Inputs are not changed. */
 export type Patch = (object: KubeObject) => unknown
@@ -37,9 +44,23 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Reads the body by its Content-Type; throws 415 for others and 400 for a document of the wrong shape. */
-export async function readPatch(context: RequestContext, schemaName: string): Promise<Patch> {
+/** Custom kinds have no strategic merge; here it is the handler that refuses, and says what there is. */
+const customPatchTypes: readonly string[] = patchTypes.slice(0, 2)
+
+function unsupportedCustomPatch(): StatusError {
+  return new StatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${customPatchTypes.join(', ')}, application/apply-patch+yaml`,
+  )
+}
+
+/** Without a schema there is no strategic merge. Reads the body by its Content-Type; throws 415 for others and 400 for a document of the wrong shape. */
+export async function readPatch(
+  context: RequestContext,
+  schemaName: string | undefined,
+): Promise<Patch> {
   const type = mediaTypeOf(context) as (typeof patchTypes)[number]
+  if (schemaName === undefined && !customPatchTypes.includes(type)) throw unsupportedCustomPatch()
   if (!patchTypes.includes(type)) throw unsupportedPatch()
   const body = await context.http.body(maxBodyBytes)
   const patch = parseJson(body, 'error decoding patch')
@@ -49,7 +70,7 @@ export async function readPatch(context: RequestContext, schemaName: string): Pr
   }
   if (!isRecord(patch)) throw badRequest('error decoding patch: the patch must be an object')
   if (type === 'application/merge-patch+json') return (object) => applyMergePatch(object, patch)
-  const schema = schemaOf(schemaName)
+  const schema = schemaOf(schemaName ?? '')
   return (object) => {
     try {
       return applyStrategicMergePatch(object, patch, schema)
@@ -78,18 +99,16 @@ export function patched(
   return object
 }
 
-/** The version that an If-Match header demands, with or without an entity tag's quotes; any with `*` or none. */
-function demandedVersion(context: RequestContext): string | undefined {
-  const header = context.http.headers['if-match']
-  if (typeof header !== 'string' || header.trim() === '*') return undefined
-  return header.trim().replace(/^"(.*)"$/, '$1')
-}
-
 export const patchObject: ResourceHandler = async (context, resource, parts) => {
+  if (isApply(context)) return await applyObject(context, resource, parts)
   const { info, user, warnings } = context
   const form = wantedForm(context, resource, parts)
-  const options = writeOptionsOf(info.query, 'PatchOptions', parts.dialect)
-  const patch = await readPatch(context, `${resource.package}.${resource.kind}`)
+  const options = patchOptionsOf(info.query, { isApply: false, dialect: parts.dialect })
+  const isCustom = resource.custom !== undefined
+  const patch = await readPatch(
+    context,
+    isCustom ? undefined : `${resource.package}.${resource.kind}`,
+  )
   const version = demandedVersion(context)
   const written = await parts.registry.update({
     resource,
@@ -98,18 +117,24 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
     subresource: info.subresource,
     user,
     dryRun: options.dryRun,
+    manager: managerOfRequest(context, options.fieldManager),
     warnings,
-    change: (_, entry) => {
+    context,
+    change: (now, entry) => {
       if (version !== undefined && version !== String(entry.revision)) {
         throw conflict(resource, info.name, objectModified)
       }
       const object = patched(context, resource, {
-        old: objectIn(resource, entry),
+        old: isCustom ? now : objectIn(resource, entry),
         patch,
         fieldValidation: options.fieldValidation,
       })
       return toStorage(resource, object)
     },
   })
-  return answerBytes(200, writtenBytes(form, written, options.dryRun))
+  return answerForm(
+    200,
+    form,
+    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
+  )
 }

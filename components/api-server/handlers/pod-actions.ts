@@ -3,9 +3,10 @@ import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import { badRequest, isStatusError } from '../../machinery/status-error.ts'
 import { decodeBodyAs } from '../decode-body.ts'
-import { deleteObject } from '../registry/delete.ts'
-import { decideEviction } from '../registry/strategies/eviction.ts'
+import { checkPreconditions, deleteObject } from '../registry/delete.ts'
+import { decideEviction, withEvictionCondition } from '../registry/strategies/eviction.ts'
 import { applyBinding } from '../registry/strategies/pod-subresources.ts'
+import type { DeleteRequest } from '../registry/write.ts'
 import type { RequestContext } from '../request.ts'
 import { answerJson } from '../respond.ts'
 import { deleteOptionsOf, writeOptionsOf } from '../write-options.ts'
@@ -15,21 +16,44 @@ function success(): unknown {
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 }
 
+/** Asks admission about the action itself; what it does to the Pod is no request of its own. */
+async function admitAction(
+  context: RequestContext,
+  parts: Parts,
+  action: { subresource: string; name: string; object: KubeObject; dryRun: boolean },
+): Promise<void> {
+  const { info, user, warnings } = context
+  const { pods } = resourcesOf(parts.dialect)
+  await parts.registry.admit({
+    operation: 'CREATE',
+    resource: pods,
+    namespace: info.namespace,
+    old: undefined,
+    user,
+    warnings,
+    context,
+    ...action,
+  })
+}
+
 async function bind(
   context: RequestContext,
   parts: Parts,
   at: { name: string; binding: KubeObject; dryRun: boolean },
 ): Promise<void> {
   const { pods } = resourcesOf(parts.dialect)
+  const { name, binding, dryRun } = at
+  await admitAction(context, parts, { subresource: 'binding', name, object: binding, dryRun })
   await parts.registry.update({
     resource: pods,
     namespace: context.info.namespace,
-    name: at.name,
+    name,
     subresource: 'binding',
     user: context.user,
-    dryRun: at.dryRun,
+    dryRun,
     warnings: context.warnings,
-    change: (_, entry) => applyBinding(entry.draft(), at.binding, parts.clock.now()),
+    isAdmitted: true,
+    change: (_, entry) => applyBinding(entry.draft(), binding, parts.clock.now()),
   })
 }
 
@@ -61,6 +85,31 @@ export const createBinding: ResourceHandler = async (context, _, parts) => {
   return answerJson(201, success())
 }
 
+/** Says on the Pod that it is being evicted; answers the deletion that follows, of the state that this made. */
+async function markEvicted(parts: Parts, deletion: DeleteRequest): Promise<DeleteRequest> {
+  if (deletion.dryRun) return deletion
+  const { entry } = await parts.registry.update({
+    resource: deletion.resource,
+    namespace: deletion.namespace,
+    name: deletion.name,
+    user: deletion.user,
+    warnings: deletion.warnings,
+    dryRun: false,
+    isAdmitted: true,
+    subresource: 'status',
+    change: (old, current) => {
+      checkPreconditions(deletion, old)
+      return withEvictionCondition(current.draft(), parts.clock.now())
+    },
+  })
+  const { preconditions } = deletion
+  if (preconditions.resourceVersion === undefined) return deletion
+  return {
+    ...deletion,
+    preconditions: { ...preconditions, resourceVersion: String(entry.revision) },
+  }
+}
+
 /** POST pods/{name}/eviction: deletes the Pod unless a disruption budget forbids it (429). */
 export const evictPod: ResourceHandler = async (context, _, parts) => {
   const { info, user, warnings } = context
@@ -84,9 +133,15 @@ export const evictPod: ResourceHandler = async (context, _, parts) => {
   const options = deleteOptionsOf(
     info.query,
     (eviction['deleteOptions'] ?? {}) as Record<string, unknown>,
-    parts.dialect,
+    { dialect: parts.dialect, allowUnsafe: false },
   )
   const dryRun = query.dryRun || options.dryRun
+  await admitAction(context, parts, {
+    subresource: 'eviction',
+    name: info.name,
+    object: eviction,
+    dryRun,
+  })
   for (;;) {
     const pod = parts.registry.get(pods, info.namespace, info.name).object()
     const budgets = parts.cache.list(podDisruptionBudgets, info.namespace)
@@ -102,6 +157,7 @@ export const evictPod: ResourceHandler = async (context, _, parts) => {
           user,
           dryRun,
           warnings,
+          isAdmitted: true,
           // The version makes two evictions that spend the same disruption collide.
           change: () => structuredClone(budget),
         })
@@ -110,17 +166,19 @@ export const evictPod: ResourceHandler = async (context, _, parts) => {
         throw error
       }
     }
-    await deleteObject(parts.registry, {
+    const deletion = {
       resource: pods,
       namespace: info.namespace,
       name: info.name,
       user,
       warnings,
       dryRun,
+      isAdmitted: true as const,
       gracePeriodSeconds: options.gracePeriodSeconds,
       preconditions: options.preconditions,
       propagation: options.propagation,
-    })
+    }
+    await deleteObject(parts.registry, await markEvicted(parts, deletion))
     return answerJson(201, success())
   }
 }

@@ -1,10 +1,14 @@
 /** proxy: forwards a request to a node agent, a Pod or a Service and streams the answer back (RES-047; upstream: UpgradeAwareHandler). */
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { RequestOptions } from 'node:https'
+import { BlockList, isIP } from 'node:net'
+import { request as httpRequest } from '../../component-base/node-http.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
 import { maxBodyBytes } from '../decode-body.ts'
+import { agentThrough, type Dial } from '../outgoing/egress-selector.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 
@@ -13,6 +17,8 @@ export interface NodeAgentCredentials {
   readonly cert: Buffer | undefined
   readonly key: Buffer | undefined
   readonly ca: Buffer | undefined
+  /** The way to nodes; undefined: direct. */
+  readonly dial?: Dial | undefined
 }
 
 interface Target {
@@ -21,6 +27,15 @@ interface Target {
   readonly port: number
   readonly path: string
 }
+
+/** Addresses that are never a pod's: they reach the machine's neighbourhood (upstream: IsProxyableIP). Local nodes use loopback. */
+const notProxied = new BlockList()
+notProxied.addAddress('0.0.0.0')
+notProxied.addAddress('::', 'ipv6')
+notProxied.addSubnet('169.254.0.0', 16)
+notProxied.addSubnet('fe80::', 10, 'ipv6')
+notProxied.addSubnet('224.0.0.0', 4)
+notProxied.addSubnet('ff00::', 8, 'ipv6')
 
 /** Headers that describe one connection, or that carry the caller's credential, are not passed on. */
 const notForwarded = new Set([
@@ -39,10 +54,14 @@ const notForwarded = new Set([
   'http2-settings',
 ])
 
+/** Beginnings of headers that say who calls, or that open a WebSocket and may hold a token in its protocols. */
+const prefixesNotForwarded = [':', 'impersonate-', 'x-remote-', 'sec-websocket-']
+
 function forwardable(headers: Readonly<Record<string, string | string[] | undefined>>) {
   const kept: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || name.startsWith(':') || notForwarded.has(name)) continue
+    if (value === undefined || notForwarded.has(name)) continue
+    if (prefixesNotForwarded.some((prefix) => name.startsWith(prefix))) continue
     kept[name] = value
   }
   return kept
@@ -68,7 +87,9 @@ export function nodeAddress(node: KubeObject): { host: string; port: number } {
 function restOf(context: RequestContext): string {
   const question = context.http.url.indexOf('?')
   const query = question < 0 ? '' : context.http.url.slice(question)
-  return `/${context.info.rest.map(encodeURIComponent).join('/')}${query}`
+  const { path, rest } = context.info
+  const end = path.endsWith('/') && rest.length > 0 ? '/' : ''
+  return `/${rest.map(encodeURIComponent).join('/')}${end}${query}`
 }
 
 /** `name`, `name:port` or `scheme:name:port`, as the path segment may say. */
@@ -86,6 +107,12 @@ function splitTarget(segment: string): { scheme: 'http' | 'https'; name: string;
   throw badRequest(`invalid proxy request ${JSON.stringify(segment)}`)
 }
 
+function portOf(text: string): number | undefined {
+  if (!/^\d+$/.test(text)) return undefined
+  if (Number(text) > 65_535) throw badRequest(`invalid port ${JSON.stringify(text)}`)
+  return Number(text) || undefined
+}
+
 function podTarget(context: RequestContext, resource: Resource, parts: Parts): Target {
   const { scheme, name, port } = splitTarget(context.info.name)
   const pod = parts.cache.get(resource, context.info.namespace, name)
@@ -94,9 +121,30 @@ function podTarget(context: RequestContext, resource: Resource, parts: Parts): T
     containers?: { ports?: { containerPort: number }[] }[]
   }
   const host = (pod['status'] as { podIP?: string } | undefined)?.podIP
-  if (host === undefined || host === '') throw badRequest('address not allowed')
+  if (!isProxied(host)) throw badRequest('address not allowed')
   const declared = containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort
-  return { scheme, host, port: Number(port) || (declared ?? 80), path: restOf(context) }
+  return { scheme, host, port: portOf(port) ?? declared ?? 80, path: restOf(context) }
+}
+
+function isProxied(host = ''): host is string {
+  const family = isIP(host)
+  return family !== 0 && !notProxied.check(host, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+interface EndpointAddress {
+  readonly ip: string
+  readonly targetRef?: { readonly namespace?: string; readonly name?: string }
+}
+
+/** Who may write Endpoints must not thereby reach any address: it has to be one of a pod that the address names. */
+function isPodAddress(context: RequestContext, parts: Parts, address: EndpointAddress): boolean {
+  const { namespace } = context.info
+  const { ip, targetRef } = address
+  if (targetRef?.name === undefined || targetRef.namespace !== namespace) return false
+  const pod = parts.cache.get(parts.resources.pods, namespace, targetRef.name)
+  const status = pod?.['status'] as { podIP?: string; podIPs?: { ip: string }[] } | undefined
+  const isOwn = status?.podIP === ip || status?.podIPs?.some((one) => one.ip === ip) === true
+  return isOwn && isProxied(ip)
 }
 
 function serviceTarget(context: RequestContext, resource: Resource, parts: Parts): Target {
@@ -108,10 +156,10 @@ function serviceTarget(context: RequestContext, resource: Resource, parts: Parts
   const wanted =
     port === '' ? ports[0] : ports.find((one) => one.name === port || String(one.port) === port)
   for (const subset of (endpoints?.['subsets'] ?? []) as {
-    addresses?: { ip: string }[]
+    addresses?: EndpointAddress[]
     ports?: { name?: string; port: number }[]
   }[]) {
-    const address = subset.addresses?.[0]
+    const address = subset.addresses?.find((one) => isPodAddress(context, parts, one))
     const at = subset.ports?.find((one) => (one.name ?? '') === (wanted?.name ?? ''))
     if (address !== undefined && at !== undefined) {
       return { scheme, host: address.ip, port: at.port, path: restOf(context) }
@@ -123,6 +171,21 @@ function serviceTarget(context: RequestContext, resource: Resource, parts: Parts
 async function pipe(from: IncomingMessage, sink: ResponseSink): Promise<void> {
   for await (const chunk of from as AsyncIterable<Buffer>) {
     if (!sink.write(chunk)) await sink.drained()
+    if (sink.signal.aborted) return
+  }
+}
+
+/** How a connection to a node agent is made. */
+export function connectionTo(credentials: NodeAgentCredentials | undefined): RequestOptions {
+  return {
+    ...(credentials?.cert === undefined ? {} : { cert: credentials.cert }),
+    ...(credentials?.key === undefined ? {} : { key: credentials.key }),
+    ...(credentials?.ca === undefined ? {} : { ca: credentials.ca }),
+    // Node agents serve with a certificate of their own unless an authority for them was given.
+    rejectUnauthorized: credentials?.ca !== undefined,
+    ...(credentials?.dial === undefined
+      ? {}
+      : { agent: agentThrough(credentials.dial, { keepAlive: false }) }),
   }
 }
 
@@ -144,17 +207,10 @@ export async function forward(
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing =
       target.scheme === 'https'
-        ? httpsRequest({
-            ...options,
-            ...(credentials?.cert === undefined ? {} : { cert: credentials.cert }),
-            ...(credentials?.key === undefined ? {} : { key: credentials.key }),
-            ...(credentials?.ca === undefined ? {} : { ca: credentials.ca }),
-            // Node agents serve with a certificate of their own unless an authority for them was given.
-            rejectUnauthorized: credentials?.ca !== undefined,
-          })
+        ? httpsRequest({ ...options, ...connectionTo(credentials) })
         : httpRequest(options)
     outgoing.once('response', resolve)
-    outgoing.once('error', (error) => {
+    outgoing.on('error', (error) => {
       reject(
         new StatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`, {
           cause: error,
@@ -163,6 +219,8 @@ export async function forward(
     })
     outgoing.end(body)
   })
+  // Nobody reads the body of this answer.
+  if (context.http.method === 'HEAD') answer.resume()
   return {
     status: answer.statusCode ?? 502,
     headers: forwardable(answer.headers),
@@ -170,52 +228,58 @@ export async function forward(
   }
 }
 
-/** The handlers of nodes/proxy, pods/proxy, services/proxy and pods/log. */
+/** Where the agent of the named node listens. */
+export function nodeTarget(parts: Parts, name: string): { host: string; port: number } {
+  const node = parts.cache.get(parts.resources.nodes, '', name)
+  if (node === undefined) throw notFound(parts.resources.nodes, name)
+  return nodeAddress(node)
+}
+
+/** Lets admission look at a connection that is about to be made (upstream: ConnectResource). */
+export async function admitConnection(
+  context: RequestContext,
+  resource: Resource,
+  parts: Parts,
+  options: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const { info, user, warnings } = context
+  const { namespace, name, subresource } = info
+  const { kind = 'PodProxyOptions', version = 'v1' } =
+    resource.subresources.find((one) => one.name === subresource) ?? {}
+  const [path] = subresource === 'proxy' ? restOf(context).split('?') : []
+  await parts.registry.admit({
+    operation: 'CONNECT',
+    resource,
+    subresource,
+    namespace,
+    name,
+    object: { kind, apiVersion: version, metadata: {}, ...(path ? { path } : {}), ...options },
+    old: undefined,
+    user,
+    dryRun: false,
+    warnings,
+    context,
+  })
+}
+
+/** The handlers of nodes/proxy, pods/proxy and services/proxy. */
 export function createProxyHandlers(
   credentials: NodeAgentCredentials,
 ): Readonly<Record<string, ResourceHandler>> {
-  const toNode = (parts: Parts, name: string): { host: string; port: number } => {
-    const node = parts.cache.get(parts.resources.nodes, '', name)
-    if (node === undefined) throw notFound(parts.resources.nodes, name)
-    return nodeAddress(node)
-  }
   return {
-    'nodes/proxy': async (context, _, parts) => {
+    'nodes/proxy': async (context, resource, parts) => {
+      await admitConnection(context, resource, parts)
       const { name } = splitTarget(context.info.name)
-      const target = { scheme: 'https' as const, ...toNode(parts, name), path: restOf(context) }
+      const target = { scheme: 'https' as const, ...nodeTarget(parts, name), path: restOf(context) }
       return await forward(context, target, credentials)
     },
-    'pods/proxy': async (context, resource, parts) =>
-      await forward(context, podTarget(context, resource, parts), undefined),
-    'services/proxy': async (context, resource, parts) =>
-      await forward(context, serviceTarget(context, resource, parts), undefined),
-    'pods/log': async (context, resource, parts) => {
-      const { namespace, name, query } = context.info
-      const pod = parts.cache.get(resource, namespace, name)
-      if (pod === undefined) throw notFound(resource, name)
-      const { nodeName = '', containers = [] } = pod['spec'] as {
-        nodeName?: string
-        containers?: { name: string }[]
-      }
-      const container =
-        query.get('container') ?? (containers.length === 1 ? containers[0]?.name : '')
-      if (container === undefined || container === '') {
-        const names = containers.map((one) => one.name).join(' ')
-        throw badRequest(
-          `a container name must be specified for pod ${name}, choose one of: [${names}]`,
-        )
-      }
-      if (!containers.some((one) => one.name === container)) {
-        throw badRequest(`container ${container} is not valid for pod ${name}`)
-      }
-      if (nodeName === '') {
-        // An unscheduled Pod has no log yet, which upstream shows as an empty one.
-        return { status: 200, headers: { 'content-type': 'text/plain' }, body: Buffer.alloc(0) }
-      }
-      const question = context.http.url.indexOf('?')
-      const path = `/containerLogs/${namespace}/${name}/${container}${question < 0 ? '' : context.http.url.slice(question)}`
-      const target = { scheme: 'https' as const, ...toNode(parts, nodeName), path }
-      return await forward(context, target, credentials)
+    'pods/proxy': async (context, resource, parts) => {
+      await admitConnection(context, resource, parts)
+      return await forward(context, podTarget(context, resource, parts), undefined)
+    },
+    'services/proxy': async (context, resource, parts) => {
+      await admitConnection(context, resource, parts)
+      return await forward(context, serviceTarget(context, resource, parts), undefined)
     },
   }
 }

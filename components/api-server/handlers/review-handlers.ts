@@ -1,18 +1,30 @@
 /** Review handlers: POST of each review kind, by its plural, for the router's table of virtual types. */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject, ManagedFieldsEntry } from '../../machinery/object.ts'
 import { decodeBody } from '../decode-body.ts'
 import type { RequestContext } from '../request.ts'
 import { answerJson } from '../respond.ts'
 import { writeOptionsOf } from '../write-options.ts'
-import type { ResourceHandler } from './parts.ts'
+import { managerOfRequest, type ResourceHandler } from './parts.ts'
 import type { Reviews } from './reviews.ts'
 
 type Review = (review: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>
 
-function handler(review: Review): ResourceHandler {
-  return async (context, resource, { dialect }) => {
-    const { fieldValidation } = writeOptionsOf(context.info.query, 'CreateOptions', dialect)
-    const object = await decodeBody(context, resource, fieldValidation)
+/** `isEchoed`: the answer is the review that was sent, with its metadata and whose fields they are; else a new one. */
+function handler(review: Review, isEchoed = true): ResourceHandler {
+  return async (context, resource, { dialect, registry, clock }) => {
+    const options = writeOptionsOf(context.info.query, 'CreateOptions', dialect)
+    const object = await decodeBody(context, resource, options.fieldValidation)
+    if (isEchoed) {
+      const owners = registry.tracking.created(object, {
+        resource,
+        subresource: '',
+        manager: managerOfRequest(context, options.fieldManager),
+        nowMs: clock.now(),
+      })
+      if (owners !== undefined) {
+        object.metadata.managedFields = JSON.parse(owners) as ManagedFieldsEntry[]
+      }
+    } else object.metadata = {}
     return answerJson(201, await review(object, context))
   }
 }
@@ -26,8 +38,11 @@ export function createReviewHandlers(reviews: Reviews): Readonly<Record<string, 
     selfsubjectaccessreviews: handler((review, { user }) =>
       reviews.selfSubjectAccess(review, user),
     ),
-    selfsubjectrulesreviews: handler((review, { user }) => reviews.selfSubjectRules(review, user)),
-    selfsubjectreviews: handler((review, { user }) => reviews.selfSubject(review, user)),
+    selfsubjectrulesreviews: handler(
+      (review, { user }) => reviews.selfSubjectRules(review, user),
+      false,
+    ),
+    selfsubjectreviews: handler((review, { user }) => reviews.selfSubject(review, user), false),
     tokenreviews: handler((review) => reviews.token(review)),
   }
 }

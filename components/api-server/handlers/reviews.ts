@@ -58,7 +58,8 @@ type SubjectSpec = SubjectAccessReviewSpec & { readonly group?: string[] }
 
 const groupsOf = (spec: SubjectSpec): string[] => spec.groups ?? spec.group ?? []
 
-function subjectOf(spec: SubjectSpec): UserInfo {
+/** Whom a review asks about. */
+export function subjectOf(spec: SubjectSpec): UserInfo {
   return {
     name: spec.user ?? '',
     groups: groupsOf(spec),
@@ -67,17 +68,30 @@ function subjectOf(spec: SubjectSpec): UserInfo {
   }
 }
 
+/** What is wrong with a review that names its subject. */
+export function subjectFaults(spec: SubjectSpec): FieldError[] {
+  const detail = 'at least one of user or group must be specified'
+  return [
+    ...reviewFaults(spec),
+    ...(spec.user || groupsOf(spec).length > 0
+      ? []
+      : [invalidValue('spec.user', { value: spec.user ?? '', detail })]),
+  ]
+}
+
+/** Throws a 422 that names the faults, if there are any. */
+export function refuseFaults(faults: readonly FieldError[], dialect: Dialect): void {
+  if (faults.length === 0) return
+  // Upstream's error names the group but no kind.
+  const group = apiGroup(dialect, 'authorization')
+  const { message, details } = invalid({ group, kind: '' }, '', faults)
+  const { kind: _, ...shown } = details ?? {}
+  throw new StatusError('Invalid', message, { details: shown })
+}
+
 export function createReviews(options: ReviewOptions): Reviews {
   const { authorizer, authenticateToken, apiAudiences, dialect } = options
-  const group = apiGroup(dialect, 'authorization')
-
-  function refuse(faults: readonly FieldError[]): void {
-    if (faults.length === 0) return
-    // Upstream's error names the group but no kind.
-    const { message, details } = invalid({ group, kind: '' }, '', faults)
-    const { kind: _, ...shown } = details ?? {}
-    throw new StatusError('Invalid', message, { details: shown })
-  }
+  const refuse = (faults: readonly FieldError[]): void => refuseFaults(faults, dialect)
 
   async function judge(spec: ReviewedAccess, user: UserInfo): Promise<SubjectAccessReviewStatus> {
     const { attributes, errors } = attributesOfReview(spec, user)
@@ -91,16 +105,6 @@ export function createReviews(options: ReviewOptions): Reviews {
       ...(decision.reason === '' ? {} : { reason: decision.reason }),
       ...(evaluationError === '' ? {} : { evaluationError }),
     }
-  }
-
-  function subjectFaults(spec: SubjectSpec): FieldError[] {
-    const detail = 'at least one of user or group must be specified'
-    return [
-      ...reviewFaults(spec),
-      ...(spec.user || groupsOf(spec).length > 0
-        ? []
-        : [invalidValue('spec.user', { value: spec.user ?? '', detail })]),
-    ]
   }
 
   return {

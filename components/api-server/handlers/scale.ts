@@ -1,12 +1,22 @@
 /** scale: the Scale view of a workload, read and written on its parent object. */
-import { decodeAs, decodeBodyAs, type BodyKind } from '../decode-body.ts'
-import { applyScale, scaleOf } from '../registry/strategies/scale.ts'
-import type { RequestContext } from '../request.ts'
-import { answerJson } from '../respond.ts'
-import { writeOptionsOf } from '../write-options.ts'
+import type { BodyKind } from '../body-kind.ts'
+import { decodeAs, decodeBodyAs } from '../decode-body.ts'
+import { applyTo } from '../registry/apply.ts'
+import { customState } from '../registry/custom-state.ts'
+import { setManagedFields } from '../registry/field-tracking.ts'
+import { scaleEntriesOf, workloadEntriesOf } from '../registry/scale-owners.ts'
+import { customVersionOf } from '../custom-resources/custom-version.ts'
+import { applyScale, scaleOf, type ScalePlaces } from '../registry/strategies/scale.ts'
+import { shownObject, type Shown } from '../forms.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import type { Answer, RequestContext } from '../request.ts'
+import { answerForm } from '../respond.ts'
+import { patchOptionsOf, writeOptionsOf, type WriteOptions } from '../write-options.ts'
+import { emptyObject, isApply, readApply } from './apply.ts'
 import { freshEnough } from './get.ts'
 import { readPatch } from './patch.ts'
-import type { ResourceHandler } from './parts.ts'
+import { managerOfRequest, wantedForm, type Parts, type ResourceHandler } from './parts.ts'
 
 const scaleKind: BodyKind = {
   kind: 'Scale',
@@ -14,39 +24,140 @@ const scaleKind: BodyKind = {
   schema: 'autoscaling/v1.Scale',
 }
 
+const scales = new WeakMap<Resource, Resource>()
+
+/** A resource whose objects are the scales of another's. */
+function scaleResource(resource: Resource): Resource {
+  let scale = scales.get(resource)
+  if (scale === undefined) {
+    const { kind, apiVersion } = scaleKind
+    scale = {
+      ...resource,
+      group: 'autoscaling',
+      package: apiVersion,
+      version: 'v1',
+      kind,
+      listKind: `${kind}List`,
+      storageVersion: { package: apiVersion, apiVersion },
+      custom: undefined,
+    }
+    scales.set(resource, scale)
+  }
+  return scale
+}
+
+function placesOf(resource: Resource): ScalePlaces | undefined {
+  return customVersionOf(resource)?.scale
+}
+
+function answerScale(
+  context: RequestContext,
+  resource: Resource,
+  of: { parts: Parts; object: KubeObject },
+): Answer {
+  const form = wantedForm(context, scaleResource(resource), of.parts, 'scale')
+  return answerForm(200, form, form.one(shownObject(scaleOf(of.object, placesOf(resource)))))
+}
+
+async function stateOf({ custom }: Resource, entry: Shown): Promise<KubeObject> {
+  return custom === undefined ? entry.object() : await customState(custom, entry)
+}
+
 const readScale: ResourceHandler = async (context, resource, parts) => {
   await freshEnough(parts.cache, context.info.query.get('resourceVersion') ?? '')
   const entry = parts.registry.get(resource, context.info.namespace, context.info.name)
-  return answerJson(200, scaleOf(entry.object()))
+  return answerScale(context, resource, { parts, object: await stateOf(resource, entry) })
 }
 
-async function changeOf(context: RequestContext) {
-  const { info } = context
-  if (info.verb === 'update') {
-    const sent = await decodeBodyAs(context, scaleKind, 'Ignore')
-    return () => sent
+/** A write's options, and the new Scale, with its owners, that it makes of the current one. */
+interface ScaleChange {
+  readonly dryRun: boolean
+  apply(current: KubeObject): KubeObject
+}
+
+/** A change by anything but an apply: who sent it owns what it changes. */
+function trackedChange(
+  context: RequestContext,
+  of: { resource: Resource; parts: Parts; options: WriteOptions },
+  change: (current: KubeObject) => KubeObject,
+): ScaleChange {
+  const { resource, parts, options } = of
+  const manager = managerOfRequest(context, options.fieldManager)
+  return {
+    dryRun: options.dryRun,
+    apply: (current) => {
+      const scale = change(current)
+      parts.registry.tracking.updated(scale, current, {
+        resource,
+        subresource: 'scale',
+        manager,
+        nowMs: parts.clock.now(),
+      })
+      return scale
+    },
   }
-  const patch = await readPatch(context, scaleKind.schema)
-  return (current: ReturnType<typeof scaleOf>) =>
-    decodeAs(context, scaleKind, { value: patch(current), fieldValidation: 'Ignore' })
+}
+
+async function changeOf(
+  context: RequestContext,
+  resource: Resource,
+  parts: Parts,
+): Promise<ScaleChange> {
+  const { info } = context
+  const { dialect } = parts
+  if (info.verb === 'update') {
+    const options = writeOptionsOf(info.query, 'UpdateOptions', dialect)
+    const sent = await decodeBodyAs(context, scaleKind, 'Ignore')
+    return trackedChange(context, { resource, parts, options }, () => structuredClone(sent))
+  }
+  const decoded = (value: unknown): KubeObject =>
+    decodeAs(context, scaleKind, { value, fieldValidation: 'Ignore' })
+  if (!isApply(context)) {
+    const options = patchOptionsOf(info.query, { isApply: false, dialect })
+    const patch = await readPatch(context, scaleKind.schema)
+    return trackedChange(context, { resource, parts, options }, (current) =>
+      decoded(patch(current)),
+    )
+  }
+  const { request, options, reportFault } = await readApply(context, resource, parts)
+  const by = { tracking: parts.registry.tracking, empty: emptyObject(resource) }
+  return {
+    dryRun: options.dryRun,
+    apply: (current) => {
+      const { object = current, managedFields } = applyTo(current, request, by)
+      reportFault()
+      const scale = decoded(object)
+      setManagedFields(scale, managedFields)
+      return scale
+    },
+  }
 }
 
 const writeScale: ResourceHandler = async (context, resource, parts) => {
   const { info, user, warnings } = context
-  const kind = info.verb === 'update' ? 'UpdateOptions' : 'PatchOptions'
-  const options = writeOptionsOf(info.query, kind, parts.dialect)
-  const change = await changeOf(context)
+  const { dryRun, apply } = await changeOf(context, scaleResource(resource), parts)
   const written = await parts.registry.update({
     resource,
     namespace: info.namespace,
     name: info.name,
     subresource: 'scale',
     user,
-    dryRun: options.dryRun,
+    dryRun,
     warnings,
-    change: (old, entry) => applyScale(entry.draft(), change(scaleOf(old))),
+    context,
+    change: (old, entry) => {
+      const places = placesOf(resource)
+      const current = scaleOf(old, places)
+      setManagedFields(current, scaleEntriesOf(old, places?.replicas))
+      const scale = apply(current)
+      const now = resource.custom === undefined ? entry.draft() : structuredClone(old)
+      const draft = applyScale(now, scale, places?.replicas)
+      const owners = scale.metadata.managedFields ?? []
+      setManagedFields(draft, workloadEntriesOf(old, owners, places?.replicas))
+      return draft
+    },
   })
-  return answerJson(200, scaleOf(written.entry.object()))
+  return answerScale(context, resource, { parts, object: await stateOf(resource, written.entry) })
 }
 
 export const scaleHandler: ResourceHandler = async (context, resource, parts) =>

@@ -1,22 +1,184 @@
-/** streams: pods/exec, pods/attach and pods/portforward. Nothing here carries their streams; each request hears why. */
+/**
+ * streams: pods/exec, pods/attach and pods/portforward. The request is sent on to the agent of the pod's node with its upgrade;
+ * when that agrees, both connections are joined as they are, whatever is spoken on them (upstream: UpgradeAwareHandler).
+ */
+import type { IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
-import type { ResourceHandler } from './parts.ts'
+import { join, type TunnelAnswer } from '../aggregation/tunnel.ts'
+import { bearerProtocolPrefix } from '../authn/bearer-token.ts'
+import type { Answer, RequestContext } from '../request.ts'
+import type { Parts, ResourceHandler } from './parts.ts'
+import { containerOf } from './pod-log.ts'
+import type { PodSpec } from './pod-log.ts'
+import { admitConnection, connectionTo, nodeTarget } from './proxy.ts'
+import type { NodeAgentCredentials } from './proxy.ts'
 
-const refuseStream: ResourceHandler = async (context, resource, parts) => {
-  const { namespace, name, subresource } = context.info
-  const pod = parts.cache.get(resource, namespace, name)
-  if (pod === undefined) throw notFound(resource, name)
-  if ((pod['spec'] as { nodeName?: string }).nodeName === undefined) {
-    throw badRequest(`pod ${name} does not have a host assigned`)
+const flags = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const
+
+function isTrue(query: URLSearchParams, name: string): boolean {
+  return ['1', 'true'].includes((query.get(name) ?? '').toLowerCase())
+}
+
+/** What the agent is asked for, and what admission sees of it. */
+interface Wish {
+  readonly path: string
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+function commandWish(context: RequestContext, spec: PodSpec): Wish {
+  const { query, namespace, name, subresource } = context.info
+  const container = containerOf(context, spec)
+  const asked = Object.entries(flags).filter(([flag]) => isTrue(query, flag))
+  const command = subresource === 'exec' ? query.getAll('command') : []
+  const words = new URLSearchParams([
+    ...asked.map(([, theirs]): [string, string] => [theirs, '1']),
+    ...command.map((word): [string, string] => ['command', word]),
+  ])
+  const path = [subresource, namespace, name, container].map(encodeURIComponent).join('/')
+  return {
+    path: `/${path}?${words.toString()}`,
+    options: {
+      ...Object.fromEntries(asked.map(([flag]) => [flag, true])),
+      container,
+      ...(command.length === 0 ? {} : { command }),
+    },
   }
-  if (context.http.headers['upgrade'] === undefined) throw badRequest('Upgrade request required')
-  throw new StatusError('', `this server does not carry the streams of pods/${subresource}`, {
-    code: 501,
+}
+
+function portForwardWish({ info }: RequestContext): Wish {
+  const { query, namespace, name } = info
+  const texts = query.getAll('ports').flatMap((list) => list.split(','))
+  const words = new URLSearchParams(texts.map((port): [string, string] => ['ports', port]))
+  const path = ['portForward', namespace, name].map(encodeURIComponent).join('/')
+  return {
+    path: `/${path}?${words.toString()}`,
+    options: texts.length === 0 ? {} : { ports: texts.map(Number) },
+  }
+}
+
+/** What of the handshake the agent has to hear. */
+const handshakeHeaders = [
+  'upgrade',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'user-agent',
+] as const
+
+function headersFor(context: RequestContext, parts: Parts): Record<string, string | string[]> {
+  const { http } = context
+  const headers: Record<string, string | string[]> = {
+    connection: 'Upgrade',
+    'content-length': '0',
+  }
+  for (const name of handshakeHeaders) {
+    const value = http.headers[name]
+    if (value !== undefined) headers[name] = value
+  }
+  const versions = http.values('x-stream-protocol-version')
+  if (versions.length > 0) headers['x-stream-protocol-version'] = [...versions]
+  // The caller's token may be among the protocols; it is not for the agent.
+  const secret = bearerProtocolPrefix(parts.dialect)
+  const protocols = http
+    .values('sec-websocket-protocol')
+    .flatMap((value) => value.split(',').map((one) => one.trim()))
+    .filter((one) => !one.startsWith(secret))
+  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ')
+  return headers
+}
+
+/** Only these of the agent's answer are the client's business; the rest is the server's own. */
+const passedOn = [
+  'upgrade',
+  'connection',
+  'sec-websocket-accept',
+  'sec-websocket-protocol',
+  'x-stream-protocol-version',
+] as const
+
+const mostRefusalBytes = 50_000
+
+async function refusalOf(answer: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    chunks.push(chunk)
+    if (length > mostRefusalBytes) break
+  }
+  return {
+    status: answer.statusCode ?? 502,
+    headers: { 'content-type': answer.headers['content-type'] ?? 'text/plain; charset=utf-8' },
+    body: Buffer.concat(chunks).subarray(0, mostRefusalBytes),
+  }
+}
+
+/** How node agents are reached, and when what goes on between them and clients has to end. */
+interface StreamOptions extends NodeAgentCredentials {
+  readonly stopping: AbortSignal
+}
+
+/** Asks the agent to go on as the client asks; answers 101 when it does, and with its words when not. */
+async function connectStream(
+  context: RequestContext,
+  target: { host: string; port: number; path: string; headers: Record<string, string | string[]> },
+  credentials: StreamOptions,
+): Promise<Answer> {
+  const { http } = context
+  const outgoing = httpsRequest({
+    ...target,
+    method: http.method,
+    signal: http.signal,
+    ...connectionTo(credentials),
+  })
+  return await new Promise<Answer>((resolve, reject) => {
+    outgoing.once('error', (error) => {
+      const message = `error dialing backend: ${error.message}`
+      reject(new StatusError('InternalError', message, { cause: error, details: {} }))
+    })
+    outgoing.once('response', (answer) => {
+      refusalOf(answer).then(resolve, reject)
+    })
+    outgoing.once('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const headers: Record<string, string> = {}
+      for (const name of passedOn) {
+        const value = answer.headers[name]
+        if (value !== undefined) headers[name] = String(value)
+      }
+      const tunnelled: TunnelAnswer = {
+        status: 101,
+        headers,
+        body: Buffer.alloc(0),
+        tunnel: (client, first) =>
+          join({ socket: client, head: first }, { socket, head }, credentials.stopping),
+      }
+      resolve(tunnelled)
+    })
+    outgoing.end()
   })
 }
 
-export const streamHandlers: Readonly<Record<string, ResourceHandler>> = {
-  'pods/exec': refuseStream,
-  'pods/attach': refuseStream,
-  'pods/portforward': refuseStream,
+/** The handlers of the three sub-resources. */
+export function createStreamHandlers(
+  credentials: StreamOptions,
+): Readonly<Record<string, ResourceHandler>> {
+  const stream: ResourceHandler = async (context, resource, parts) => {
+    const { namespace, name, subresource } = context.info
+    const pod = parts.cache.get(resource, namespace, name)
+    if (pod === undefined) throw notFound(resource, name)
+    const spec = pod['spec'] as PodSpec
+    const wish =
+      subresource === 'portforward' ? portForwardWish(context) : commandWish(context, spec)
+    await admitConnection(context, resource, parts, wish.options)
+    if (!spec.nodeName) throw badRequest(`pod ${name} does not have a host assigned`)
+    if (context.http.headers['upgrade'] === undefined) throw badRequest('Upgrade request required')
+    const target = {
+      ...nodeTarget(parts, spec.nodeName),
+      path: wish.path,
+      headers: headersFor(context, parts),
+    }
+    return await connectStream(context, target, credentials)
+  }
+  return { 'pods/exec': stream, 'pods/attach': stream, 'pods/portforward': stream }
 }

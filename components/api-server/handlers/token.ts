@@ -34,6 +34,7 @@ export function createTokenHandler(issuer: ServiceAccountIssuer | undefined): Re
       user,
       dryRun: options.dryRun,
       warnings,
+      context,
     })
     return answerJson(201, await issuer.createToken({ namespace, name, request, warnings }))
   }

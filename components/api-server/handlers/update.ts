@@ -1,15 +1,23 @@
 /** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
 import { badRequest } from '../../machinery/status-error.ts'
 import { decodeBody, toStorage } from '../decode-body.ts'
-import { answerBytes } from '../respond.ts'
+import { noteNamed } from '../request.ts'
+import { answerForm } from '../respond.ts'
 import { writeOptionsOf } from '../write-options.ts'
-import { wantedForm, writtenBytes, type ResourceHandler } from './parts.ts'
+import {
+  ensureMayCreate,
+  managerOfRequest,
+  wantedForm,
+  writtenBytes,
+  type ResourceHandler,
+} from './parts.ts'
 
 export const updateObject: ResourceHandler = async (context, resource, parts) => {
   const { info, user, warnings } = context
   const form = wantedForm(context, resource, parts)
   const options = writeOptionsOf(info.query, 'UpdateOptions', parts.dialect)
   const sent = await decodeBody(context, resource, options.fieldValidation)
+  noteNamed(context, sent)
   const name = sent.metadata.name ?? ''
   if (name === '') {
     throw badRequest('name must be provided')
@@ -28,13 +36,21 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
     subresource: info.subresource,
     user,
     dryRun: options.dryRun,
+    manager: managerOfRequest(context, options.fieldManager),
     warnings,
+    context,
     // The hooks change the draft, so a second attempt needs a fresh one; it takes a lost race to get there.
     change: () => toStorage(resource, structuredClone(sent)),
-    ...(mayCreate ? { createInstead: () => toStorage(resource, structuredClone(sent)) } : {}),
+    ...(mayCreate && {
+      createInstead: async () => {
+        await ensureMayCreate(context, parts)
+        return toStorage(resource, structuredClone(sent))
+      },
+    }),
   })
-  return answerBytes(
+  return answerForm(
     written.outcome === 'created' ? 201 : 200,
-    writtenBytes(form, written, options.dryRun),
+    form,
+    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
   )
 }

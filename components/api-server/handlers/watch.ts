@@ -5,9 +5,13 @@ import { expired } from '../../machinery/status-error.ts'
 import type { Form } from '../forms.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../list-options.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request.ts'
+import { readyToShow } from '../registry/custom-state.ts'
 import { objectKey } from '../registry/registry.ts'
-import { Watcher, type FrameEncoder } from '../watch-cache/watcher.ts'
+import { asStatusError } from '../respond.ts'
+import { ConvertedWatcher } from '../watch-cache/converted-watcher.ts'
+import { Watcher, type FrameEncoder, type WatcherOptions } from '../watch-cache/watcher.ts'
 import { tooLargeVersion, tooOldVersion } from './get.ts'
+import { isWebSocketRequest } from '../websocket-request.ts'
 import { wantedForm, type Parts, type ResourceHandler } from './parts.ts'
 
 /** A watch without timeoutSeconds ends after this or up to twice this, so that clients spread (upstream: MinRequestTimeout). */
@@ -16,7 +20,7 @@ const minTimeoutMs = 30 * 60 * 1000
 const bookmarkEveryMs = 60 * 1000
 /** Undelivered bytes of one watcher before it is cut off. */
 const maxQueuedBytes = 16 * 1024 * 1024
-/** A peer that has this much unread gets no more frames until it reads. */
+/** A peer that has this much unread gets no more messages until it reads. */
 const maxBufferedBytes = 1024 * 1024
 
 /** Where the stream starts: the revision to follow from, and whether the present state is told first. */
@@ -38,6 +42,7 @@ async function startOf(
   const revision = parseRevision(resourceVersion)
   await parts.cache.current()
   if (revision > parts.cache.revision) throw tooLargeVersion(revision, parts.cache.revision)
+  await parts.cache.reach(revision)
   return { revision, withInitial: false, marksInitial: false }
 }
 
@@ -53,7 +58,7 @@ function watcherOf(
   const prefix = resource.namespaced && info.namespace !== '' ? `${info.namespace}/` : ''
   let first = form.firstFrame
   const encode: FrameEncoder = (type, entry) => form.frame(type, entry)
-  return new Watcher({
+  const watcherOptions: WatcherOptions = {
     keyPrefix: isOne ? objectKey(resource, info.namespace, name) : prefix,
     exactKey: isOne,
     matches: options.selection.matches,
@@ -65,66 +70,143 @@ function watcherOf(
       return encodeFirst
     },
     maxQueuedBytes,
+  }
+  const { custom } = resource
+  if (custom?.isConverted !== true) return new Watcher(watcherOptions)
+  return new ConvertedWatcher(watcherOptions, {
+    prepare: (entries) => custom.prepare(entries.map((entry) => entry.object())),
+    failed: (error) => form.error(asStatusError(error).toStatus()),
   })
 }
 
-/** A frame that ends the watch with an error the client can act on (410: list again). */
-function errorFrame(error: ReturnType<typeof expired>): Buffer {
-  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: error.toStatus() })}\n`)
+/** Joined frames that are larger are not kept for the next watcher: they are hardly the same for many. */
+const maxKeptBytes = 1024 * 1024
+
+/** What was joined last: watchers of one kind have the same frames to send in a turn. */
+let lastJoined: { readonly frames: readonly Buffer[]; readonly bytes: Buffer } | undefined
+
+function joined(frames: readonly Buffer[]): Buffer {
+  const [first] = frames
+  if (first !== undefined && frames.length === 1) return first
+  if (
+    lastJoined?.frames.length === frames.length &&
+    lastJoined.frames.every((frame, at) => frame === frames[at])
+  ) {
+    return lastJoined.bytes
+  }
+  const bytes = Buffer.concat(frames)
+  lastJoined = bytes.length > maxKeptBytes ? undefined : { frames, bytes }
+  return bytes
 }
 
-async function deliver(
+interface Delivery {
+  readonly form: Form
+  readonly options: ListOptions
+  readonly parts: Parts
+  readonly resource: Resource
+  readonly asMessages: boolean
+}
+
+/**
+ * Sends what the watcher has, from its own call at the end of each turn: a delivery costs one write and no promise, and what
+ * comes while one is under way goes with the next, so that a server or client that falls behind has less to do, not more.
+ * `onEnd` is called at the end of the watch, `onFailure` when the peer has gone or a frame cannot be made.
+ */
+function pumpOf(
   sink: ResponseSink,
   watcher: Watcher,
-  more: { form: Form; options: ListOptions; parts: Parts },
-): Promise<void> {
-  const { form, options, parts } = more
-  const ended = new AbortController()
-  const end = (): void => {
-    ended.abort()
-    watcher.wake()
+  to: Delivery & { onEnd: () => void; onFailure: (error: unknown) => void },
+): { pump: () => void; noteBookmark: () => void } {
+  const { form, parts, resource, asMessages, onEnd, onFailure } = to
+  let isSending = false
+  let bookmarkDue = false
+  const onSent = (): void => {
+    isSending = false
+    if (watcher.isIdle && !bookmarkDue) return
+    pump()
   }
+  const send = (frames: readonly Buffer[]): void => {
+    if (!asMessages) {
+      isSending = true
+      sink.write(joined(frames), onSent)
+      return
+    }
+    // A WebSocket has a message for each.
+    let isTaken = true
+    for (const frame of frames) isTaken = sink.write(frame.subarray(form.framePrefix))
+    if (isTaken || sink.buffered <= maxBufferedBytes) return
+    isSending = true
+    sink.drained().then(onSent, onFailure)
+  }
+  /** Sends one thing that is due; false when there is none or the watch is over. */
+  const sendNext = (): boolean => {
+    const frames = watcher.take()
+    if (frames.length > 0) {
+      parts.countWatchEvents(resource, frames)
+      send(frames)
+      return true
+    }
+    if (watcher.overflowed) {
+      const error = expired('too slow to keep up with the watch; resume or list again')
+      send([form.error(error.toStatus())])
+      onEnd()
+    } else if (watcher.hasEnded) {
+      onEnd()
+    } else if (bookmarkDue && !watcher.isBehind) {
+      bookmarkDue = false
+      send([form.bookmark(String(parts.cache.revision))])
+      return true
+    }
+    return false
+  }
+  const pump = (): void => {
+    try {
+      while (!isSending && sendNext());
+    } catch (error) {
+      onFailure(error)
+    }
+  }
+  return {
+    pump,
+    noteBookmark: () => {
+      bookmarkDue = true
+      watcher.wake()
+    },
+  }
+}
+
+/** Resolves at the end of the watch: by its timeout, the server's end, the client's, or the watcher's. */
+async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Promise<void> {
+  const { options, parts } = to
+  if (sink.signal.aborted || parts.stopping.aborted) return
+  const { promise: ended, resolve, reject: onFailure } = Promise.withResolvers<void>()
+  const onEnd = (): void => resolve()
+  const { pump, noteBookmark } = pumpOf(sink, watcher, { ...to, onEnd, onFailure })
   const timeoutMs =
     options.timeoutSeconds !== undefined && options.timeoutSeconds > 0
       ? options.timeoutSeconds * 1000
       : // Whole seconds: the runtime keeps something for each duration that a timer ever had, until it is over.
         Math.floor((minTimeoutMs * (1 + parts.clock.random())) / 1000) * 1000
-  const cancelTimeout = parts.clock.after(timeoutMs, end)
-  sink.signal.addEventListener('abort', end, { once: true })
-  parts.stopping.addEventListener('abort', end, { once: true })
-  let bookmarkDue = false
+  const cancelTimeout = parts.clock.after(timeoutMs, onEnd)
+  sink.signal.addEventListener('abort', onEnd, { once: true })
+  parts.stopping.addEventListener('abort', onEnd, { once: true })
   let cancelBookmark = (): void => {}
   const plan = (): void => {
     cancelBookmark = parts.clock.after(bookmarkEveryMs, () => {
-      bookmarkDue = true
-      watcher.wake()
+      noteBookmark()
+      plan()
     })
   }
   if (options.allowWatchBookmarks) plan()
-  const isOver = (): boolean =>
-    ended.signal.aborted || sink.signal.aborted || parts.stopping.aborted
   try {
-    while (!isOver()) {
-      const frames = watcher.take()
-      if (frames.length > 0) {
-        const isTaken = sink.write(frames.length === 1 ? frames[0]! : Buffer.concat(frames))
-        if (!isTaken && sink.buffered > maxBufferedBytes) await sink.drained()
-      } else if (watcher.overflowed) {
-        sink.write(errorFrame(expired('too slow to keep up with the watch; resume or list again')))
-        return
-      } else if (bookmarkDue) {
-        bookmarkDue = false
-        sink.write(form.bookmark(String(parts.cache.revision)))
-        plan()
-      }
-      // Waiting for a slow peer, it may have missed either.
-      if (!isOver() && !bookmarkDue) await watcher.wait()
-    }
+    watcher.follow(pump)
+    await ended
   } finally {
+    watcher.unfollow()
     cancelTimeout()
     cancelBookmark()
-    sink.signal.removeEventListener('abort', end)
-    parts.stopping.removeEventListener('abort', end)
+    sink.signal.removeEventListener('abort', onEnd)
+    parts.stopping.removeEventListener('abort', onEnd)
   }
 }
 
@@ -135,10 +217,16 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
   })
   const form = wantedForm(context, resource, parts)
   const start = await startOf(options, parts)
+  parts.registry.stored.refuseUnreadableWatch(resource)
   const collection = parts.cache.collection(resource)
   const watcher = watcherOf(resource, options, { context, form })
   if (start.withInitial) {
-    for (const entry of collection.snapshot(start.revision).entries('')) watcher.initial(entry)
+    const snapshot = collection.snapshot(start.revision)
+    if (resource.custom !== undefined) {
+      const covered = [...snapshot.entries('')].filter(({ key }) => watcher.covers(key))
+      await readyToShow(resource, covered)
+    }
+    for (const entry of snapshot.entries('')) watcher.initial(entry)
     if (start.marksInitial && options.allowWatchBookmarks) {
       const mark = apiKey(parts.dialect, '', 'initial-events-end')
       watcher.push(form.bookmark(String(start.revision), { [mark]: 'true' }))
@@ -151,12 +239,17 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
   // A client that is gone by now is sent nothing, so the body below never runs.
   if (context.http.signal.aborted) detach()
   context.http.signal.addEventListener('abort', detach, { once: true })
+  context.lost?.addEventListener('abort', () => watcher.end(), { once: true })
+  const asMessages = isWebSocketRequest(context.http)
   return {
-    status: 200,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-cache, private' },
+    status: asMessages ? 101 : 200,
+    headers: {
+      'content-type': form.streamType ?? form.mediaType,
+      'cache-control': 'no-cache, private',
+    },
     body: async (sink) => {
       try {
-        await deliver(sink, watcher, { form, options, parts })
+        await deliver(sink, watcher, { form, options, parts, resource, asMessages })
       } finally {
         detach()
       }

@@ -22,6 +22,8 @@ export interface GroupVersionKind {
 export interface DefinitionContext {
   readonly version: 2 | 3
   readonly dialect: Dialect
+  /** Whether CBOR is served. */
+  readonly cbor: boolean
   readonly texts: Descriptions
   /** The kinds that a struct is, by its name; none for parts of kinds. */
   kindsOf(schemaName: string): readonly GroupVersionKind[]

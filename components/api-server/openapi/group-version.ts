@@ -74,6 +74,7 @@ const everywhere = new Set(['DeleteOptions', 'WatchEvent'])
 export function definitionContext(options: {
   version: 2 | 3
   dialect: Dialect
+  cbor: boolean
   texts: Descriptions
   all: readonly Resource[]
 }): DefinitionContext {

@@ -4,24 +4,41 @@ import type { JsonObject } from './definitions.ts'
 import { scalarDefinitionName } from './names.ts'
 import type { Operation } from './operations.ts'
 
-export const patchTypes = [
+const patchTypes: readonly string[] = [
   'application/json-patch+json',
   'application/merge-patch+json',
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
-] as const
+]
+const customTypes: readonly string[] = ['application/json', 'application/yaml']
+
+/** Whose media types these are. */
+export interface MediaTypes {
+  readonly dialect: Dialect
+  /** Whether CBOR is an encoding like the others. */
+  readonly cbor: boolean
+}
+
+/** What the body of an operation may be. */
+export function bodyTypes({ cbor }: MediaTypes, { body, isCustom }: Operation): readonly string[] {
+  if (body !== 'Patch') return isCustom ? customTypes : ['*/*']
+  const types = cbor ? [...patchTypes, 'application/apply-patch+cbor'] : patchTypes
+  return isCustom ? types.filter((type) => !type.includes('strategic')) : types
+}
 
 /** What an operation may answer with. */
 export function answerTypes(
-  { protobufMediaType }: Dialect,
-  { answer, streams, action }: Operation,
-): string[] {
+  { dialect: { protobufMediaType }, cbor }: MediaTypes,
+  { answer, streams, action, isCustom }: Operation,
+): readonly string[] {
   if (action === 'connect') return ['*/*']
+  if (isCustom) return customTypes
   const types = ['application/json', 'application/yaml', protobufMediaType]
+  if (cbor) types.push('application/cbor')
   if (answer === 'text') return ['text/plain', ...types]
-  return streams
-    ? [...types, 'application/json;stream=watch', `${protobufMediaType};stream=watch`]
-    : types
+  if (!streams) return types
+  const framed = ['application/json;stream=watch', `${protobufMediaType};stream=watch`]
+  return [...types, ...framed, ...(cbor ? ['application/cbor-seq'] : [])]
 }
 
 /** The text of a status code. */

@@ -12,13 +12,15 @@ import {
   groupVersionsOf,
 } from './group-version.ts'
 import { capital } from './names.ts'
+import { mergedV2, type ExtensionOpenApi } from './merged-v2.ts'
 import { buildV2 } from './v2.ts'
 import { buildV3 } from './v3.ts'
 
 export interface OpenApiDocument {
   readonly contentType: string
   readonly body: Buffer
-  readonly etag: string
+  /** Its entity tag, and what addresses of it may name. */
+  readonly hash: string
 }
 
 export interface OpenApiOptions {
@@ -27,6 +29,10 @@ export interface OpenApiOptions {
   readonly resources: () => readonly Resource[]
   /** The kinds of custom resources that are served; documents are made anew when this value is another one. */
   readonly custom?: () => readonly CustomKind[]
+  /** Whether CBOR is served. */
+  readonly cbor?: boolean
+  /** What extension API servers say, by `group/version`; documents are made anew when this value is another one. */
+  readonly extensions?: () => ReadonlyMap<string, ExtensionOpenApi>
   /** The version of the server, as `/version` shows it. */
   readonly serverVersion: string
   /** Lets other requests go first, between the parts of a large document. */
@@ -40,11 +46,14 @@ export type OpenApi = (path: string, accept: string) => Promise<OpenApiDocument 
 interface Generation {
   readonly resources: readonly Resource[]
   readonly custom: readonly CustomKind[]
+  readonly extensions: ReadonlyMap<string, ExtensionOpenApi>
+  /** Without those that are served elsewhere. */
   readonly groupVersions: readonly GroupVersion[]
   readonly documents: Map<string, Promise<OpenApiDocument>>
 }
 
 const noCustom: readonly CustomKind[] = []
+const noExtensions: ReadonlyMap<string, ExtensionOpenApi> = new Map()
 
 /** The documents of a server. */
 export function createOpenApi(options: OpenApiOptions): OpenApi {
@@ -52,9 +61,13 @@ export function createOpenApi(options: OpenApiOptions): OpenApi {
   const generation = () => {
     const resources = options.resources()
     const custom = options.custom?.() ?? noCustom
-    if (current?.resources !== resources || current.custom !== custom) {
-      const groupVersions = groupVersionsOf(resources, custom)
-      current = { resources, custom, groupVersions, documents: new Map() }
+    const extensions = options.extensions?.() ?? noExtensions
+    const isSame = current?.resources === resources && current.custom === custom
+    if (current === undefined || !isSame || current.extensions !== extensions) {
+      const groupVersions = groupVersionsOf(resources, custom).filter(
+        ({ group, version }) => !extensions.has(`${group}/${version}`),
+      )
+      current = { resources, custom, extensions, groupVersions, documents: new Map() }
     }
     return current
   }
@@ -93,7 +106,7 @@ function makerOf(
     return { key: `${path} protobuf`, build: () => v2Protobuf(from, options) }
   }
   if (path === '/openapi/v3') {
-    const build = () => Promise.resolve(jsonDocument(indexOf(from.groupVersions, options)))
+    const build = () => Promise.resolve(jsonDocument(indexOf(from, options)))
     return { key: path, build }
   }
   const found = from.groupVersions.find((entry) => path === `/openapi/v3/${documentName(entry)}`)
@@ -117,44 +130,56 @@ async function v3Json(
   { resources: all }: Generation,
   options: OpenApiOptions,
 ): Promise<OpenApiDocument> {
-  const { dialect, pause } = options
+  const { dialect, cbor = false, pause } = options
   const texts = await loadDescriptions()
   await pause()
-  const context = definitionContext({ version: 3, dialect, texts, all })
+  const context = definitionContext({ version: 3, dialect, cbor, texts, all })
   const document = buildV3(from, context, infoOf(options))
   await pause()
-  return jsonDocument(document)
+  // The index names the document by this hash before it is made.
+  return { ...jsonDocument(document), hash: hashOf(from, options) }
 }
 
 async function v2(from: Generation, options: OpenApiOptions) {
-  const { dialect, pause } = options
+  const { dialect, cbor = false, pause } = options
   const texts = await loadDescriptions()
-  const context = definitionContext({ version: 2, dialect, texts, all: from.resources })
+  const context = definitionContext({ version: 2, dialect, cbor, texts, all: from.resources })
   return await buildV2(from.groupVersions, context, { info: infoOf(options), pause })
 }
 
 async function v2Json(from: Generation, options: OpenApiOptions): Promise<OpenApiDocument> {
-  return jsonDocument(await v2(from, options))
+  return jsonDocument(mergedV2(await v2(from, options), from.extensions.values()))
 }
 
 async function v2Protobuf(from: Generation, options: OpenApiOptions): Promise<OpenApiDocument> {
   const { encodeDocument } = await import('./v2-protobuf.ts')
-  const body = await encodeDocument(await v2(from, options), options.pause)
-  return { contentType: answeredProtobufV2, body, etag: etagOf(body) }
+  const own = await v2(from, options)
+  const merged = mergedV2(own, from.extensions.values())
+  const body = await encodeDocument(merged, options.pause).catch((error: unknown) => {
+    if (merged === own) throw error
+    // What an extension API server says of itself may be of any form: without it the others' is whole.
+    return encodeDocument(own, options.pause)
+  })
+  return { contentType: answeredProtobufV2, body, hash: hexHash(body) }
 }
 
 /** The index of version 3. The hash in an address changes with what the document is made of. */
-function indexOf(all: readonly GroupVersion[], options: OpenApiOptions): unknown {
-  const paths = all.map((entry) => {
+function indexOf({ groupVersions, extensions }: Generation, options: OpenApiOptions): unknown {
+  const paths = groupVersions.map((entry) => {
     const name = documentName(entry)
     return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hashOf(entry, options)}` }]
   })
-  return { paths: Object.fromEntries(paths) as unknown }
+  const elsewhere = Array.from(extensions).flatMap(([groupVersion, { v3Address }]) => {
+    const [group = '', version = ''] = groupVersion.split('/')
+    if (v3Address === undefined) return []
+    return [[documentName({ group, version }), { serverRelativeURL: v3Address }]]
+  })
+  return { paths: Object.fromEntries([...paths, ...elsewhere]) as unknown }
 }
 
-function hashOf(entry: GroupVersion, { dialect, serverVersion }: OpenApiOptions): string {
+function hashOf(entry: GroupVersion, { dialect, cbor, serverVersion }: OpenApiOptions): string {
   schemasHash ??= hexHash(Object.values(schemaData).join('\n'))
-  return hexHash(JSON.stringify([dialect, serverVersion, entry, schemasHash]))
+  return hexHash(JSON.stringify([dialect, cbor, serverVersion, entry, schemasHash]))
 }
 
 let schemasHash: string | undefined
@@ -165,9 +190,5 @@ function hexHash(data: string | Buffer): string {
 
 function jsonDocument(value: unknown): OpenApiDocument {
   const body = Buffer.from(JSON.stringify(value))
-  return { contentType: 'application/json', body, etag: etagOf(body) }
-}
-
-function etagOf(body: Buffer): string {
-  return `"${hexHash(body)}"`
+  return { contentType: 'application/json', body, hash: hexHash(body) }
 }

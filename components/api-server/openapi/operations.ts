@@ -30,6 +30,8 @@ export interface Operation {
   readonly codes: readonly number[]
   /** The answer may also be a stream of watch events. */
   readonly streams: boolean
+  /** Of a kind that is defined in the cluster: neither protobuf nor strategic merge. */
+  readonly isCustom: boolean
 }
 
 export interface PathItem {
@@ -75,7 +77,7 @@ export function pathsOf(dialect: Dialect, resource: Resource): PathItem[] {
     ...resource.subresources.flatMap((sub) =>
       subresourcePaths(subject, sub, `${collection}/{name}`),
     ),
-    ...watchPaths(subject),
+    ...(resource.custom === undefined ? watchPaths(subject) : []),
   ]
   return items.filter(({ methods }) => Object.keys(methods).length > 0)
 }
@@ -93,6 +95,7 @@ function operation(
     answer: schemaName(resource),
     codes: [200],
     streams: false,
+    isCustom: resource.custom !== undefined,
     ...about,
   }
 }

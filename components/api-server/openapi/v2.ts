@@ -1,10 +1,9 @@
 /** OpenAPI version 2: one document for everything (upstream: kube-openapi pkg/builder). */
-import type { Dialect } from '../../api/dialect.ts'
 import { customDefinitions } from './custom-definitions.ts'
 import { definitionsOf, type DefinitionContext, type JsonObject, reference } from './definitions.ts'
 import { discoveryPaths, discoveryStructs, versionDefinition } from './discovery-paths.ts'
 import { type GroupVersion, groupVersionPaths, namedStructs, targetName } from './group-version.ts'
-import { answerTypes, descriptionOf, patchDefinition, patchTypes } from './media-types.ts'
+import { answerTypes, bodyTypes, descriptionOf, patchDefinition } from './media-types.ts'
 import { extension } from './names.ts'
 import type { Operation, PathItem } from './operations.ts'
 import type { Parameter } from './parameters.ts'
@@ -28,7 +27,7 @@ export async function buildV2(
   }
   for (const from of all) {
     const items = groupVersionPaths(dialect, from)
-    for (const item of items) paths[item.path] = pathItem(dialect, from, item)
+    for (const item of items) paths[item.path] = pathItem(context, from, item)
     Object.assign(
       definitions,
       definitionsOf(namedStructs(from, items), context),
@@ -57,17 +56,21 @@ function sorted(object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function pathItem(dialect: Dialect, from: GroupVersion, item: PathItem): JsonObject {
+function pathItem(context: DefinitionContext, from: GroupVersion, item: PathItem): JsonObject {
   const methods = Object.entries(item.methods).map(
-    ([method, operation]) => [method, methodOf(dialect, from, operation)] as const,
+    ([method, operation]) => [method, methodOf(context, from, operation)] as const,
   )
   return { ...Object.fromEntries(methods), parameters: item.parameters.map(parameterOf) }
 }
 
-function methodOf(dialect: Dialect, from: GroupVersion, operation: Operation): JsonObject {
+function methodOf(
+  context: DefinitionContext,
+  from: GroupVersion,
+  operation: Operation,
+): JsonObject {
   const { body, parameters, kind } = operation
   const schema = (name: string) => {
-    const target = targetName(dialect, from, name)
+    const target = targetName(context.dialect, from, name)
     return target === undefined ? { type: 'string' } : reference(2, target)
   }
   const bodyParameter = (name: string) => ({
@@ -79,8 +82,8 @@ function methodOf(dialect: Dialect, from: GroupVersion, operation: Operation): J
   })
   return {
     description: operation.description,
-    consumes: body === 'Patch' ? patchTypes : ['*/*'],
-    produces: answerTypes(dialect, operation),
+    consumes: bodyTypes(context, operation),
+    produces: answerTypes(context, operation),
     schemes: ['https'],
     tags: [operation.tag],
     operationId: operation.id,

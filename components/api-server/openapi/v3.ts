@@ -1,9 +1,8 @@
 /** OpenAPI version 3: one document for each group version (upstream: kube-openapi pkg/builder3). */
-import type { Dialect } from '../../api/dialect.ts'
 import { customDefinitions } from './custom-definitions.ts'
 import { definitionsOf, type DefinitionContext, type JsonObject, reference } from './definitions.ts'
 import { type GroupVersion, groupVersionPaths, namedStructs, targetName } from './group-version.ts'
-import { answerTypes, descriptionOf, patchDefinition, patchTypes } from './media-types.ts'
+import { answerTypes, bodyTypes, descriptionOf, patchDefinition } from './media-types.ts'
 import { extension } from './names.ts'
 import type { Operation, PathItem } from './operations.ts'
 import type { Parameter } from './parameters.ts'
@@ -19,7 +18,7 @@ export function buildV3(from: GroupVersion, context: DefinitionContext, info: In
   const { dialect } = context
   const items = groupVersionPaths(dialect, from)
   const paths: JsonObject = {}
-  for (const item of items) paths[item.path] = pathItem(dialect, from, item)
+  for (const item of items) paths[item.path] = pathItem(context, from, item)
   return {
     openapi: '3.0.0',
     info,
@@ -42,27 +41,32 @@ export function buildV3(from: GroupVersion, context: DefinitionContext, info: In
   }
 }
 
-function pathItem(dialect: Dialect, from: GroupVersion, item: PathItem): JsonObject {
+function pathItem(context: DefinitionContext, from: GroupVersion, item: PathItem): JsonObject {
   const methods = Object.entries(item.methods).map(
-    ([method, operation]) => [method, methodOf(dialect, from, operation)] as const,
+    ([method, operation]) => [method, methodOf(context, from, operation)] as const,
   )
   return { ...Object.fromEntries(methods), parameters: item.parameters.map(parameterOf) }
 }
 
-function methodOf(dialect: Dialect, from: GroupVersion, operation: Operation): JsonObject {
+function methodOf(
+  context: DefinitionContext,
+  from: GroupVersion,
+  operation: Operation,
+): JsonObject {
   const { body, answer, parameters, kind } = operation
   const schema = (name: string) => {
-    const target = targetName(dialect, from, name)
+    const target = targetName(context.dialect, from, name)
     return { schema: target === undefined ? { type: 'string' } : reference(3, target) }
   }
-  const bodyTypes = body === 'Patch' ? patchTypes : ['*/*']
-  const answered = content(answerTypes(dialect, operation), schema(answer))
+  const answered = content(answerTypes(context, operation), schema(answer))
   return {
     tags: [operation.tag],
     description: operation.description,
     operationId: operation.id,
     ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameterOf) }),
-    ...(body === undefined ? {} : { requestBody: { content: content(bodyTypes, schema(body)) } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { content: content(bodyTypes(context, operation), schema(body)) } }),
     responses: {
       ...Object.fromEntries(
         operation.codes.map((code) => [

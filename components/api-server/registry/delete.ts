@@ -4,6 +4,7 @@ import type { KubeObject } from '../../machinery/object.ts'
 import { conflict, forbidden, notFound } from '../../machinery/status-error.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
+import { customState } from './custom-state.ts'
 import { isReadyToGo, objectKey, type Registry } from './registry.ts'
 import type { Strategy } from './strategy.ts'
 import type { DeleteRequest, Written } from './write.ts'
@@ -12,7 +13,8 @@ import type { DeleteRequest, Written } from './write.ts'
 export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'
 
-function checkPreconditions(request: DeleteRequest, object: KubeObject): void {
+/** Throws Conflict when the object is not the one, or not in the state, that the request is for. */
+export function checkPreconditions(request: DeleteRequest, object: KubeObject): void {
   const { resource, name, preconditions } = request
   const { uid = '', resourceVersion = '' } = object.metadata
   const wrong = (what: string, asked: string, found: string): Error =>
@@ -70,25 +72,30 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
   const strategy = registry.strategy(resource)
   const key = objectKey(resource, namespace, name)
   for (;;) {
-    const current = registry.cache.collection(resource).get(key)
+    const current = registry.stored.find(resource, key)
     if (current === undefined) throw notFound(resource, name)
-    const old = current.object()
+    const { custom } = resource
+    const old = custom === undefined ? current.object() : await customState(custom, current)
     const refusal = strategy.refuseDelete?.(old)
     if (refusal !== undefined) throw forbidden(resource, name, refusal)
     checkPreconditions(request, old)
-    await registry.admit({
-      operation: 'DELETE',
-      resource,
-      subresource: '',
-      namespace,
-      name,
-      object: undefined,
-      old,
-      user,
-      dryRun,
-      warnings,
-    })
-    const draft = current.draft()
+    if (request.isAdmitted !== true) {
+      await registry.admit({
+        operation: 'DELETE',
+        resource,
+        subresource: '',
+        namespace,
+        name,
+        object: undefined,
+        old,
+        user,
+        dryRun,
+        warnings,
+        context: request.context,
+        deletion: request,
+      })
+    }
+    const draft = custom === undefined ? current.draft() : structuredClone(old)
     const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
     if (finalizers.length > 0) draft.metadata.finalizers = finalizers
     else delete draft.metadata.finalizers
@@ -99,12 +106,12 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
     strategy.prepareForDelete?.(draft)
 
     if (isReadyToGo(strategy, draft)) {
-      const removed = await registry.commit(request, key, current.revision, null, old)
+      const removed = await registry.commit(request, key, current.revision, null, current.object())
       if (removed === undefined) continue
       strategy.afterDelete?.(old)
       return { entry: removed, outcome: 'removed' }
     }
-    const bytes = encodeForStore(draft)
+    const bytes = encodeForStore(custom === undefined ? draft : await custom.toStored(draft))
     if (new Entry(key, current.revision, bytes).bytes.equals(current.bytes)) {
       return { entry: current, outcome: 'terminating' }
     }

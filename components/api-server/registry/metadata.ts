@@ -1,6 +1,8 @@
 /** metadata: what the server owns of an object's metadata, set or restored by the generic verbs (upstream: rest/meta.go). */
 import { timestamp } from '../../component-base/clock.ts'
 import { deepEqual, type KubeObject } from '../../machinery/object.ts'
+import type { ObjectMetaRules } from '../../machinery/object-meta-validation.ts'
+import type { Resource } from '../../machinery/resource.ts'
 import { badRequest } from '../../machinery/status-error.ts'
 
 /** Characters of generated names: no vowels, no look-alikes (upstream: util/rand). */
@@ -36,6 +38,14 @@ export function ensureNamespace(object: KubeObject, namespace: string, namespace
   metadata.namespace = namespace
 }
 
+const notForClients = [
+  'resourceVersion',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'selfLink',
+  'generation',
+] as const
+
 /** Sets what a new object gets from the server and drops what a client may not set. */
 export function fillNewMetadata(
   object: KubeObject,
@@ -44,12 +54,8 @@ export function fillNewMetadata(
   const { metadata } = object
   metadata.uid = by.uuid
   metadata.creationTimestamp = timestamp(by.nowMs)
-  delete metadata.resourceVersion
-  delete metadata.deletionTimestamp
-  delete metadata.deletionGracePeriodSeconds
-  delete metadata.selfLink
+  for (const field of notForClients) if (metadata[field] !== undefined) delete metadata[field]
   if (by.hasGeneration) metadata.generation = 1
-  else delete metadata.generation
 }
 
 /** Restores what an update may not change. `object` has the old one's name and namespace already. */
@@ -70,10 +76,20 @@ export function keepMetadata(object: KubeObject, old: KubeObject): void {
   delete now.selfLink
 }
 
-/** True when something besides metadata and status differs: what `metadata.generation` counts. */
-export function specChanged(object: KubeObject, old: KubeObject): boolean {
+/** Kinds of the project's core ask for finalizers with a domain; custom kinds and their definitions take any name. */
+export function finalizerRules({
+  custom,
+  package: name,
+}: Resource): Pick<ObjectMetaRules, 'standardFinalizers'> {
+  const isFree = custom !== undefined || /^api(?:extensions|registration)\//.test(name)
+  return isFree ? { standardFinalizers: 'any' } : {}
+}
+
+/** True when something besides metadata and status (unless that counts) differs: what `metadata.generation` counts. */
+export function specChanged(object: KubeObject, old: KubeObject, statusCounts = false): boolean {
   const names = new Set([...Object.keys(object), ...Object.keys(old)])
-  for (const name of ['kind', 'apiVersion', 'metadata', 'status']) names.delete(name)
+  for (const name of ['kind', 'apiVersion', 'metadata']) names.delete(name)
+  if (!statusCounts) names.delete('status')
   for (const name of names) if (!deepEqual(object[name], old[name])) return true
   return false
 }

@@ -20,7 +20,6 @@ import {
   objectModified,
   type FieldError,
 } from '../../machinery/status-error.ts'
-import type { Store } from '../../store/store.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
@@ -29,11 +28,16 @@ import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
 import {
   ensureNamespace,
   fillNewMetadata,
+  finalizerRules,
   generateName,
   keepMetadata,
   specChanged,
 } from './metadata.ts'
+import { customState } from './custom-state.ts'
+import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
+import { withConversions } from './needed-conversions.ts'
 import type { ServiceAllocator } from './service-allocator.ts'
+import { StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
 import { strategyOf } from './strategies.ts'
 import type { Strategy, StrategyContext } from './strategy.ts'
 import type { CreateRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
@@ -41,9 +45,7 @@ import type { CreateRequest, UpdateRequest, Written, WriteTarget } from './write
 /** A create by generateName tries this many names (upstream: RetryGenerateName). */
 const mostGeneratedNames = 8
 
-export interface RegistryOptions {
-  readonly store: Store
-  readonly cache: WatchCache
+export interface RegistryOptions extends StoredObjectsOptions {
   readonly dialect: Dialect
   readonly resources: Resources
   readonly clock: Clock
@@ -61,9 +63,14 @@ export function objectKey(resource: Resource, namespace: string, name: string): 
 
 export class Registry {
   readonly #options: RegistryOptions
+  /** Keeps `metadata.managedFields`. */
+  readonly tracking: FieldTracking
+  readonly stored: StoredObjects
 
   constructor(options: RegistryOptions) {
     this.#options = options
+    this.tracking = new FieldTracking(options.resources)
+    this.stored = new StoredObjects(options)
   }
 
   get cache(): WatchCache {
@@ -97,11 +104,9 @@ export class Registry {
     }
   }
 
-  /** The newest committed state. Throws NotFound. */
+  /** The newest committed state. Throws NotFound, and InternalError when what is stored cannot be read. */
   get(resource: Resource, namespace: string, name: string): Entry {
-    const entry = this.#options.cache.collection(resource).get(objectKey(resource, namespace, name))
-    if (entry === undefined) throw notFound(resource, name)
-    return entry
+    return this.stored.get(resource, objectKey(resource, namespace, name), name)
   }
 
   async create(request: CreateRequest): Promise<Written> {
@@ -113,7 +118,7 @@ export class Registry {
         object.metadata.name = generateName(base, () => this.#options.clock.random())
       }
       try {
-        return await this.#createOnce(request)
+        return await this.#createOnce(request, Boolean(generates))
       } catch (error) {
         const retry = generates && isStatusError(error, 'AlreadyExists')
         if (!retry || attempt >= mostGeneratedNames) throw error
@@ -122,13 +127,17 @@ export class Registry {
     }
   }
 
-  async #createOnce(request: CreateRequest): Promise<Written> {
+  async #createOnce(request: CreateRequest, isNameGenerated: boolean): Promise<Written> {
     const { resource, namespace, object, user, dryRun, warnings } = request
     const { admission, clock } = this.#options
     const strategy = this.strategy(resource)
     const context = this.strategyContext(request)
     ensureNamespace(object, namespace, resource.namespaced)
     strategy.applyDefaults?.(object, context)
+    const owners =
+      resource.custom === undefined
+        ? this.#creatorOf(request, context.nowMs)
+        : await withConversions(resource, () => this.#creatorOf(request, context.nowMs))
     fillNewMetadata(object, {
       nowMs: context.nowMs,
       uuid: clock.uuid(),
@@ -145,14 +154,18 @@ export class Registry {
       user,
       dryRun,
       warnings,
+      context: request.context,
+      isNameGenerated,
     }
     await admission.mutate(admitted)
+    if (strategy.load !== undefined) await strategy.load(object)
     strategy.prepareForCreate?.(object, context)
     this.#refuseInvalid(resource, object, [
       ...validateObjectMeta(object.metadata, {
         namespaced: resource.namespaced,
         nameForm: strategy.nameForm ?? 'subdomain',
         path: 'metadata',
+        ...finalizerRules(resource),
       }),
       ...(strategy.validate?.(object, context) ?? []),
     ])
@@ -161,19 +174,29 @@ export class Registry {
     // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
     strategy.applyDefaults?.(object, context)
     const name = object.metadata.name ?? ''
-    const written = await this.commit(request, objectKey(resource, namespace, name), 0, object)
+    const { custom } = resource
+    const stored = custom === undefined ? object : await custom.toStored(object)
+    const bytes = encodeForStore(stored, owners)
+    const written = await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
     if (written === undefined) throw alreadyExists(resource, name)
     return { entry: written, outcome: 'created' }
+  }
+
+  /** The managedFields of a new object, as text; undefined when they are on it, or there are none. */
+  #creatorOf(request: CreateRequest, nowMs: number): string | undefined {
+    const { object, resource, manager } = request
+    if (manager === undefined) return undefined
+    return this.tracking.created(object, { resource, subresource: '', manager, nowMs })
   }
 
   async update(request: UpdateRequest): Promise<Written> {
     const { resource, namespace, name } = request
     const key = objectKey(resource, namespace, name)
     for (;;) {
-      const current = this.#options.cache.collection(resource).get(key)
+      const current = this.stored.find(resource, key)
       if (current === undefined) {
         if (request.createInstead === undefined) throw notFound(resource, name)
-        return await this.create({ ...request, object: request.createInstead(), name })
+        return await this.create({ ...request, object: await request.createInstead(), name })
       }
       const written = await this.#updateOnce(request, current, key)
       if (written !== undefined) return written
@@ -190,11 +213,19 @@ export class Registry {
     const { admission } = this.#options
     const strategy = this.strategy(resource)
     const context = this.strategyContext(request)
-    const old = current.object()
+    const { custom } = resource
+    const old = custom === undefined ? current.object() : await customState(custom, current)
     const object = await request.change(old, current)
     ensureNamespace(object, namespace, resource.namespaced)
     this.#checkVersion(resource, object, current)
     strategy.applyDefaults?.(object, context)
+    if (request.manager !== undefined) {
+      const write = { resource, subresource, manager: request.manager, nowMs: context.nowMs }
+      const track = (): void => this.tracking.updated(object, old, write)
+      if (custom === undefined) track()
+      else await withConversions(resource, track)
+    }
+    const { managedFields } = object.metadata
     keepMetadata(object, old)
     this.#separate(strategy, request, { object, old, context })
     const admitted: AdmissionRequest = {
@@ -208,30 +239,42 @@ export class Registry {
       user,
       dryRun,
       warnings,
+      context: request.context,
     }
-    await admission.mutate(admitted)
+    if (request.isAdmitted !== true) await admission.mutate(admitted)
+    if (strategy.load !== undefined) await strategy.load(object)
+    if (admitted.rounds?.isRewritten === true) {
+      keepMetadata(object, old)
+      this.#separate(strategy, request, { object, old, context })
+    }
     if (subresource === '' || strategy.subresources?.[subresource] !== undefined) {
       this.#prepare(strategy, request, { object, old, context })
+      // Sub-resources restore most metadata; who changed something through them is kept.
+      if (subresource !== '') setManagedFields(object, managedFields)
     }
-    if (strategy.hasGeneration === true && specChanged(object, old)) {
+    if (strategy.hasGeneration === true && specChanged(object, old, strategy.statusCounts)) {
       object.metadata.generation = (old.metadata.generation ?? 0) + 1
     }
     const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
     this.#refuseInvalid(resource, object, [
-      ...validateObjectMetaUpdate(object.metadata, old.metadata),
+      ...validateObjectMetaUpdate(object.metadata, old.metadata, finalizerRules(resource)),
       ...(hooks?.validateUpdate?.(object, old, context) ?? []),
     ])
     if (subresource === '') warnings.push(...(strategy.warnings?.(object, old, context) ?? []))
-    await admission.validate(admitted)
+    if (request.isAdmitted !== true) await admission.validate(admitted)
 
     if (isReadyToGo(strategy, object)) {
-      const removed = await this.commit(request, key, current.revision, null, object)
+      const last = custom === undefined ? object : await custom.toStored(object)
+      const removed = await this.commit(request, key, current.revision, null, last)
       if (removed === undefined) return undefined
       strategy.afterDelete?.(object)
       return { entry: removed, outcome: 'removed' }
     }
-    if (isSameState(object, old)) return { entry: current, outcome: 'unchanged' }
-    const bytes = encodeForStore(object)
+    const next = custom === undefined ? object : await custom.toStored(object)
+    if (isSameState(next, current.object()) && !(await this.stored.isStale(resource, current))) {
+      return { entry: current, outcome: 'unchanged' }
+    }
+    const bytes = encodeForStore(next)
     const written = await this.commit(request, key, current.revision, bytes)
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
@@ -341,23 +384,26 @@ export class Registry {
     const result = await store.txn({
       key: keyText,
       expectedRevision,
-      value: value === null ? null : bytes,
+      value: value === null ? null : this.stored.toStorage(target.resource, keyText, bytes),
     })
     if (!result.ok) {
       await cache.applied(result.current?.modRevision ?? (await store.revision()))
       return undefined
     }
-    await cache.applied(result.revision)
+    // The commit is in the cache already, nearly always.
+    if (cache.revision < result.revision) await cache.applied(result.revision)
     if (value !== null) onStored?.(target.resource, keyText, result.revision)
     const entry = cache.collection(target.resource).get(key)
     return entry?.revision === result.revision ? entry : new Entry(key, result.revision, bytes)
   }
 }
 
-/** True when an update changes nothing: upstream writes no revision then. The order of fields is no change. */
+/** True when an update changes nothing: upstream writes no revision then. Neither order nor times of owners are changes. */
 function isSameState(object: KubeObject, old: KubeObject): boolean {
-  const { resourceVersion } = old.metadata
-  return deepEqual({ ...object, metadata: { ...object.metadata, resourceVersion } }, old)
+  const { resourceVersion, managedFields } = old.metadata
+  if (!isSameOwners(object.metadata.managedFields, managedFields)) return false
+  const metadata = { ...object.metadata, resourceVersion, managedFields }
+  return deepEqual({ ...object, metadata }, old)
 }
 
 /** True when nothing holds a terminating object any more. */

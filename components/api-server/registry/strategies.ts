@@ -1,4 +1,5 @@
 /** The explicit table: kind -> its strategy. A kind that is not here has none: metadata rules and schema are all. */
+import { remembered } from '../../machinery/remembered.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { configMapStrategy } from './strategies/config-map.ts'
 import { cronJobStrategy } from './strategies/cron-job.ts'
@@ -72,6 +73,7 @@ import {
   resourceClaimTemplateStrategy,
   resourceSliceStrategy,
 } from './strategies/dynamic-resources.ts'
+import { customVersionOf } from '../custom-resources/custom-version.ts'
 import type { Strategy } from './strategy.ts'
 
 /** By the package and kind of the stored form. */
@@ -143,5 +145,10 @@ const strategies: Readonly<Record<string, Strategy>> = {
 const none: Strategy = {}
 
 export function strategyOf(resource: Resource): Strategy {
-  return strategies[`${resource.storageVersion.package}.${resource.kind}`] ?? none
+  if (resource.custom !== undefined) return customVersionOf(resource)?.strategy ?? none
+  return builtInStrategy(resource)
 }
+
+const builtInStrategy = remembered(
+  ({ storageVersion, kind }: Resource) => strategies[`${storageVersion.package}.${kind}`] ?? none,
+)

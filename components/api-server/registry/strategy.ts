@@ -36,6 +36,8 @@ export interface DeletePlan {
 export interface Strategy {
   /** Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else. */
   applyDefaults?(object: KubeObject, context: StrategyContext): void
+  /** Loads what validation of the object needs and most runs do not; undefined when there is nothing. */
+  load?(object: KubeObject): Promise<void> | undefined
   /** Sets what the server owns on a new object (status, generation is generic). */
   prepareForCreate?(object: KubeObject, context: StrategyContext): void
   /** Restores what a plain update may not change. The generic verb has put `status` back when there is a status sub-resource. */
@@ -51,6 +53,8 @@ export interface Strategy {
   readonly nameForm?: 'subdomain' | 'label' | 'label-1035' | 'path'
   /** `metadata.generation` counts changes of everything but metadata and status. */
   readonly hasGeneration?: boolean
+  /** The status counts too (custom kinds without a sub-resource for it). */
+  readonly statusCounts?: boolean
   /** PUT without resourceVersion is allowed (upstream AllowUnconditionalUpdate); default true. */
   readonly allowUnconditionalUpdate?: boolean
   /** Why nobody may delete the object, answered as 403; undefined: deletion goes on. */

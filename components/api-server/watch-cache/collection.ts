@@ -1,6 +1,7 @@
 /** Collection: the live index, the recent history and the watchers of one stored resource. All reads are views of it. */
 import { SortedMap } from '../../component-base/sorted-map.ts'
 import type { CacheEvent, Entry } from './entry.ts'
+import type { Unreadable } from './unreadable.ts'
 import type { Watcher } from './watcher.ts'
 
 type Index = SortedMap<string, Entry>
@@ -15,15 +16,19 @@ export interface Snapshot {
   readonly revision: number
   /** Entries in key order, from `from` on, whose key starts with `prefix`. */
   entries(prefix: string, from?: string): IterableIterator<Entry>
-  /** How many keys are in the snapshot with this prefix, counting from `from`. */
+  /** How many keys are in the snapshot with this prefix, counting from `from`. Slow for many, unless it is known. */
   count(prefix: string, from?: string): number
+  /** Makes known what `count` would answer: whoever lists page by page asks for it next. */
+  noteCount(prefix: string, from: string, count: number): void
 }
 
 const keptSnapshots = 4
+/** About one for each list that is being read page by page. */
+const keptCounts = 256
 
 export class Collection {
   readonly #byKey = new Map<string, Entry>()
-  readonly #index: Index = new SortedMap<string, Entry>(compareKeys)
+  #index: Index = new SortedMap<string, Entry>(compareKeys)
   #history: CacheEvent[] = []
   #head = 0
   /** Watches and snapshots from revisions below this are gone. */
@@ -31,20 +36,91 @@ export class Collection {
   readonly #historyMs: number
   readonly #watchers = new Set<Watcher>()
   readonly #snapshots = new Map<number, Snapshot>()
+  readonly #unreadable = new Map<string, Unreadable>()
+  /** Keys by what stands before their slash. */
+  readonly #namespaceSizes = new Map<string, number>()
+  /** Rises when a key comes or goes. */
+  #keyChanges = 0
+  /** Counts of snapshots by revision, prefix and start, the newest last. */
+  readonly #counts = new Map<string, number>()
 
   constructor(options: { startRevision: number; historyMs: number }) {
     this.#oldestRevision = options.startRevision
     this.#historyMs = options.historyMs
   }
 
-  /** Puts what the store already held, before any event. */
-  load(entry: Entry): void {
-    this.#byKey.set(entry.key, entry)
-    this.#index.set(entry.key, entry)
+  /** Puts all that the store already held, in key order, before any event. */
+  load(entries: readonly Entry[]): void {
+    const keys = entries.map(({ key }) => key)
+    this.#index = SortedMap.ofSorted(compareKeys, keys, entries)
+    for (const entry of entries) {
+      this.#byKey.set(entry.key, entry)
+      this.#countKey(entry.key, 1)
+    }
+  }
+
+  #put(entry: Entry): void {
+    const { key } = entry
+    const before = this.#byKey.size
+    this.#byKey.set(key, entry)
+    this.#index.set(key, entry)
+    if (this.#byKey.size !== before) this.#countKey(key, 1)
+  }
+
+  #remove(key: string): void {
+    if (!this.#byKey.delete(key)) return
+    this.#index.delete(key)
+    this.#countKey(key, -1)
+  }
+
+  #countKey(key: string, by: number): void {
+    this.#keyChanges += 1
+    const slash = key.indexOf('/')
+    if (slash < 0) return
+    const namespace = key.slice(0, slash + 1)
+    const size = (this.#namespaceSizes.get(namespace) ?? 0) + by
+    if (size > 0) this.#namespaceSizes.set(namespace, size)
+    else this.#namespaceSizes.delete(namespace)
   }
 
   get size(): number {
-    return this.#byKey.size
+    return this.#byKey.size + this.#unreadable.size
+  }
+
+  /** Keys that are stored and cannot be read; nearly always none. */
+  get unreadable(): ReadonlyMap<string, Unreadable> {
+    return this.#unreadable
+  }
+
+  /**
+   * A key can no longer be read, or can be again (`entry`), or is gone (neither). What watchers saw last is not known to
+   * anybody then: watches end, history begins anew, and clients list again (upstream: the cacher starts over).
+   */
+  replaceUnreadable(
+    key: string,
+    at: { revision: number; entry?: Entry | undefined; unreadable?: Unreadable | undefined },
+  ): void {
+    this.#remove(key)
+    this.#counts.clear()
+    this.#unreadable.delete(key)
+    if (at.unreadable !== undefined) this.#unreadable.set(key, at.unreadable)
+    if (at.entry !== undefined) this.#put(at.entry)
+    this.#history = []
+    this.#head = 0
+    this.#oldestRevision = at.revision
+    this.#snapshots.clear()
+    this.endWatches()
+  }
+
+  /** Ends all watches; what is queued is still delivered. */
+  endWatches(): void {
+    for (const watcher of this.#watchers) watcher.end()
+    this.#watchers.clear()
+  }
+
+  /** Notes an unreadable key that was there before any event. */
+  loadUnreadable(unreadable: Unreadable): void {
+    this.#unreadable.set(unreadable.key, unreadable)
   }
 
   get(key: string): Entry | undefined {
@@ -53,16 +129,22 @@ export class Collection {
 
   /** Applies one commit, keeps it in the history and hands it to the watchers. */
   apply(event: CacheEvent): void {
-    if (event.entry === undefined) {
-      this.#byKey.delete(event.key)
-      this.#index.delete(event.key)
-    } else {
-      this.#byKey.set(event.key, event.entry)
-      this.#index.set(event.key, event.entry)
-    }
+    if (event.entry === undefined) this.#remove(event.key)
+    else this.#put(event.entry)
     this.#history.push(event)
     this.#trim(event.appliedAtMs)
     for (const watcher of this.#watchers) watcher.offer(event)
+  }
+
+  /**
+   * Puts events before the oldest, so that the history begins at `after`. Does nothing unless it began at `upTo`: what was
+   * cut off since stays so.
+   */
+  prepend(events: readonly CacheEvent[], { after, upTo }: { after: number; upTo: number }): void {
+    if (this.#oldestRevision !== upTo || this.#unreadable.size > 0) return
+    this.#history = [...events, ...this.#history.slice(this.#head)]
+    this.#head = 0
+    this.#oldestRevision = after
   }
 
   #trim(nowMs: number): void {
@@ -73,15 +155,19 @@ export class Collection {
       this.#oldestRevision = oldest.revision
       this.#head += 1
     }
-    if (this.#head > 1024 && this.#head * 2 > this.#history.length) {
-      this.#history = this.#history.slice(this.#head)
-      this.#head = 0
-    }
+    if (this.#head > 1024 && this.#head * 2 > this.#history.length) this.#compact()
+  }
+
+  /** Lets go of the events that were trimmed, and of what they hold. */
+  #compact(): void {
+    this.#history = this.#history.slice(this.#head)
+    this.#head = 0
   }
 
   /** Drops what is older than the history's length; called now and then so that an idle collection forgets too. */
   forget(nowMs: number): void {
     this.#trim(nowMs)
+    if (this.#head > 0) this.#compact()
     for (const revision of this.#snapshots.keys()) {
       if (revision < this.#oldestRevision) this.#snapshots.delete(revision)
     }
@@ -102,7 +188,10 @@ export class Collection {
 
   /** The newest state; `revision` is the whole cache's, which the caller knows. */
   snapshot(revision: number): Snapshot {
-    return snapshotOf(this.#index.snapshot(), revision)
+    const keyChanges = this.#keyChanges
+    const index = this.#index.snapshot()
+    const isNewest = (): boolean => keyChanges === this.#keyChanges
+    return this.#snapshotOf({ index, revision, isNewest })
   }
 
   /** The state at exactly `revision`, or undefined when it is older than the history. */
@@ -118,13 +207,36 @@ export class Collection {
       if (event.previous === undefined) index.delete(event.key)
       else index.set(event.key, event.previous)
     }
-    const snapshot = snapshotOf(index, revision)
+    const snapshot = this.#snapshotOf({ index, revision, isNewest: () => false })
     this.#snapshots.set(revision, snapshot)
     for (const old of this.#snapshots.keys()) {
       if (this.#snapshots.size <= keptSnapshots) break
       this.#snapshots.delete(old)
     }
     return snapshot
+  }
+
+  /** `isNewest` tells whether the collection has the same keys still. */
+  #snapshotOf(of: { index: Index; revision: number; isNewest: () => boolean }): Snapshot {
+    const { index, revision, isNewest } = of
+    const countOf = (prefix: string, from: string): number => {
+      if (prefix === '' && from === '') return index.size
+      const isNamespace = from <= prefix && prefix.endsWith('/')
+      if (isNamespace && isNewest()) return this.#namespaceSizes.get(prefix) ?? 0
+      return countFrom(index, prefix, from)
+    }
+    const nameOf = (prefix: string, from: string): string => `${revision} ${prefix} ${from}`
+    return {
+      revision,
+      entries: (prefix, from = '') => withPrefix(index, prefix, from),
+      count: (prefix, from = '') => this.#counts.get(nameOf(prefix, from)) ?? countOf(prefix, from),
+      noteCount: (prefix, from, count) => {
+        this.#counts.set(nameOf(prefix, from), count)
+        if (this.#counts.size <= keptCounts) return
+        const [oldest = ''] = this.#counts.keys()
+        this.#counts.delete(oldest)
+      },
+    }
   }
 
   /** Hands `watcher` everything after `revision` and then every further commit; false when that history is gone. */
@@ -155,15 +267,9 @@ function* withPrefix(index: Index, prefix: string, from: string): IterableIterat
   }
 }
 
-function snapshotOf(index: Index, revision: number): Snapshot {
-  return {
-    revision,
-    entries: (prefix, from = '') => withPrefix(index, prefix, from),
-    count: (prefix, from = '') => {
-      if (prefix === '' && from === '') return index.size
-      let count = 0
-      for (const _ of withPrefix(index, prefix, from)) count += 1
-      return count
-    },
-  }
+function countFrom(index: Index, prefix: string, from: string): number {
+  if (prefix === '') return index.count(from)
+  const last = prefix.length - 1
+  const end = prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)
+  return index.count(from < prefix ? prefix : from, end)
 }

@@ -1,32 +1,112 @@
 /** Entry: one revision of one object, as bytes; decoded only when somebody must look into it. */
 import { deepFreeze, type KubeObject } from '../../machinery/object.ts'
-import { withRevision } from './object-bytes.ts'
+import { revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
+import type { RecentBytes } from './recent-bytes.ts'
+import { UndecodableError } from './unreadable.ts'
 
+/** Of a revision: Number.MAX_SAFE_INTEGER has 16. */
+const mostDigits = 16
 const noLabels: Readonly<Record<string, string>> = Object.freeze({})
 
 export class Entry {
   /** `namespace/name` or `name`. */
   readonly key: string
   readonly revision: number
-  /** JSON with the resourceVersion filled in and a newline at the end. Shared: never written to. */
-  readonly bytes: Buffer
+  /** As stored; the same as `#bytes` once these are kept for good. */
+  #source: Buffer
+  #bytes: Buffer | undefined
+  readonly #revisionStart: number
   #object: KubeObject | undefined
+  /** Its bytes are known to be an object. False at first for what was read from the store at the start, not written since. */
+  isProven = true
+  /**
+   * What is stored lies in a page of the store that many entries share and that stays whatever one of them does: its bytes are
+   * made for whoever asks, and kept beside the page only as long as these say.
+   */
+  page: RecentBytes | undefined
 
+  /** Throws when the bytes have no place for the resourceVersion. They are the entry's from now on: not to be changed. */
   constructor(key: string, revision: number, storedBytes: Buffer) {
     this.key = key
     this.revision = revision
-    this.bytes = withRevision(storedBytes, revision)
+    this.#source = storedBytes
+    this.#revisionStart = revisionStart(storedBytes)
   }
 
-  /** The object, frozen, decoded once. */
+  /** JSON with the resourceVersion filled in and a newline at the end. Shared: never written to. */
+  get bytes(): Buffer {
+    if (this.#bytes !== undefined) return this.#bytes
+    const bytes = this.#made()
+    this.#bytes = bytes
+    if (this.page === undefined) this.#source = bytes
+    else this.page.note(this, bytes.length)
+    return bytes
+  }
+
+  #made(): Buffer {
+    return withRevision(this.#source, this.revision, this.#revisionStart)
+  }
+
+  #text(): string {
+    const bytes = this.page === undefined ? this.bytes : (this.#bytes ?? this.#made())
+    return bytes.toString()
+  }
+
+  /** Forgets the bytes beside the page; they are made again when they are asked for. */
+  letGo(): void {
+    this.#bytes = undefined
+  }
+
+  /** No less than `bytes` are. */
+  get mostBytes(): number {
+    return this.#source.length + mostDigits
+  }
+
+  /** Copies `bytes` from `skip` on, which is before the resourceVersion, without the newline; returns the end in `target`. */
+  copyTo(target: Buffer, offset: number, skip: number): number {
+    const source = this.#source
+    const end = source.length - 1
+    if (this.#bytes === source) return offset + source.copy(target, offset, skip, end)
+    const start = this.#revisionStart
+    let at = offset + source.copy(target, offset, skip, start)
+    at += target.write(String(this.revision), at, 'latin1')
+    return at + source.copy(target, at, revisionEnd(source, start), end)
+  }
+
+  /** The object, frozen, decoded once. Throws UndecodableError when the bytes are none. */
   object(): KubeObject {
-    this.#object ??= deepFreeze(JSON.parse(this.bytes.toString()) as KubeObject)
+    if (this.#object === undefined) {
+      this.#object = deepFreeze(this.isProven ? this.draft() : this.#provenDraft())
+    }
     return this.#object
+  }
+
+  /** The object for one look: what is decoded already, else decoded and not kept. Not to be changed either. */
+  glance(): KubeObject {
+    return this.#object ?? (this.isProven ? this.draft() : this.#provenDraft())
+  }
+
+  /** Looks at the bytes if nobody has yet; throws UndecodableError. */
+  prove(): void {
+    if (!this.isProven) this.#provenDraft()
+  }
+
+  #provenDraft(): KubeObject {
+    let value: unknown
+    try {
+      value = JSON.parse(this.#text())
+    } catch (error) {
+      throw new UndecodableError(this.key, error)
+    }
+    const { metadata } = (value ?? {}) as Partial<KubeObject>
+    if (typeof metadata !== 'object') throw new UndecodableError(this.key, undefined)
+    this.isProven = true
+    return value as KubeObject
   }
 
   /** A fresh copy that the caller may change. */
   draft(): KubeObject {
-    return JSON.parse(this.bytes.toString()) as KubeObject
+    return JSON.parse(this.#text()) as KubeObject
   }
 
   get labels(): Readonly<Record<string, string>> {

@@ -2,40 +2,76 @@
  * The one encoding of an object. Stored bytes hold an empty resourceVersion (the store alone knows it); the wire bytes
  * have it filled in, and end in a newline. kind and apiVersion come first, so that lists can leave them out by offset.
  */
+import { setOwn } from '../../machinery/json-copy.ts'
 import type { KubeObject } from '../../machinery/object.ts'
+import { objectBytes, objectMemory } from './object-memory.ts'
 
 const slot = Buffer.from('"resourceVersion":"')
 const closingQuote = 0x22
 
-/** Puts kind, apiVersion and metadata first, and name, namespace, uid and resourceVersion first in metadata. */
-function inWireOrder(object: KubeObject): KubeObject {
-  const { kind, apiVersion, metadata, ...rest } = object
-  const { name, generateName, namespace, uid, resourceVersion: _, ...more } = metadata
-  const head: Record<string, unknown> = { name }
-  if (generateName !== undefined && generateName !== '') head['generateName'] = generateName
-  if (namespace !== undefined && namespace !== '') head['namespace'] = namespace
-  head['uid'] = uid
-  head['resourceVersion'] = ''
-  Object.assign(head, more)
-  return { kind, apiVersion, metadata: head, ...rest } as KubeObject
+type Fields = Record<string, unknown>
+
+/** name, namespace, uid and resourceVersion first. */
+function metadataInWireOrder(metadata: KubeObject['metadata']): Fields {
+  const { name, generateName, namespace, uid } = metadata
+  const ordered: Fields = { name }
+  if (generateName !== undefined && generateName !== '') ordered['generateName'] = generateName
+  if (namespace !== undefined && namespace !== '') ordered['namespace'] = namespace
+  ordered['uid'] = uid
+  ordered['resourceVersion'] = ''
+  for (const field in metadata) {
+    // What was left out above was empty.
+    if (field !== 'generateName' && field !== 'namespace') {
+      ordered[field] ??= metadata[field as keyof typeof metadata]
+    }
+  }
+  return ordered
 }
 
-/** What the store keeps: the object as JSON with an empty resourceVersion, and a newline. */
-export function encodeForStore(object: KubeObject): Buffer {
-  return Buffer.from(`${JSON.stringify(inWireOrder(object))}\n`)
+/** All but kind, apiVersion and metadata. Copied by hand: what rest patterns make is slow to make and to write. */
+function restOf(object: KubeObject): Fields {
+  const rest: Fields = {}
+  for (const field in object) {
+    if (field !== 'kind' && field !== 'apiVersion' && field !== 'metadata') {
+      setOwn(rest, field, object[field])
+    }
+  }
+  return rest
 }
 
 /**
- * The same bytes with `revision` as the resourceVersion. name, namespace and uid cannot hold the slot's text unescaped,
- * so its first occurrence is the object's own.
+ * What the store keeps: the object as JSON with an empty resourceVersion, and a newline. `managedFields` is JSON that the
+ * metadata gets besides what it holds.
  */
-export function withRevision(bytes: Buffer, revision: number): Buffer {
+export function encodeForStore(object: KubeObject, managedFields?: string): Buffer {
+  const { kind, apiVersion } = object
+  const metadata = metadataInWireOrder(object.metadata)
+  const head = JSON.stringify({ kind, apiVersion, metadata }).slice(0, -2)
+  const owners = managedFields === undefined ? '' : `,"managedFields":${managedFields}`
+  const tail = JSON.stringify(restOf(object)).slice(1)
+  return objectBytes(`${head}${owners}}${tail === '}' ? '' : ','}${tail}\n`)
+}
+
+/**
+ * Where the value of the object's resourceVersion starts. name, namespace and uid cannot hold the slot's text unescaped, so
+ * its first occurrence is the object's own. Throws when there is none.
+ */
+export function revisionStart(bytes: Buffer): number {
   const at = bytes.indexOf(slot)
   if (at < 0) throw new Error('stored bytes have no resourceVersion')
-  const start = at + slot.length
-  const end = bytes.indexOf(closingQuote, start)
+  return at + slot.length
+}
+
+/** The end of the value that starts there. */
+export function revisionEnd(bytes: Buffer, start: number): number {
+  return bytes[start] === closingQuote ? start : bytes.indexOf(closingQuote, start)
+}
+
+/** The same bytes with `revision` as the resourceVersion, which starts at `start`. */
+export function withRevision(bytes: Buffer, revision: number, start: number): Buffer {
+  const end = revisionEnd(bytes, start)
   const digits = String(revision)
-  const result = Buffer.allocUnsafe(bytes.length - (end - start) + digits.length)
+  const result = objectMemory(bytes.length - (end - start) + digits.length)
   bytes.copy(result, 0, 0, start)
   result.write(digits, start, 'latin1')
   bytes.copy(result, start + digits.length, end)

@@ -5,10 +5,15 @@
 import type { Clock } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import type { Store, StoreEvent } from '../../store/store.ts'
+import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../store/store.ts'
 import type { ObjectChange, ObjectReader } from '../object-reader.ts'
+import type { StorageTransformers } from '../storage/transformer.ts'
 import { Collection } from './collection.ts'
+import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, Entry } from './entry.ts'
+import { RecentBytes } from './recent-bytes.ts'
+import { readStored, undecodable } from './stored-object.ts'
+import { UndecodableError, type Unreadable } from './unreadable.ts'
 
 /** All keys of this product's objects in a store start with it. */
 export const storeRoot = '/registry/'
@@ -17,6 +22,12 @@ export const storeRoot = '/registry/'
 export const defaultHistoryMs = 5 * 60 * 1000
 
 const loadPageSize = 2000
+/** Of what lies in the store's pages, bytes of this size are kept as they are sent. */
+const recentBytes = 8 * 1024 * 1024
+/** The most commits from before the start that are read for clients that go on where they were. */
+const mostEarlierCommits = 20_000
+/** About a millisecond's work. */
+const proveAtOnce = 50
 
 /** The store key of an object; `key` is `namespace/name` or `name`. */
 export function storeKey(resource: Resource, key: string): string {
@@ -29,16 +40,39 @@ export class WatchCache implements ObjectReader {
   readonly #store: Store
   readonly #clock: Clock
   readonly #historyMs: number
+  readonly #transformers: StorageTransformers | undefined
+  readonly #upgrade: (prefix: string, bytes: Buffer) => Buffer | undefined
+  /** Entries that the store holds in the form of an earlier release. */
+  readonly #outdated = new WeakSet<Entry>()
   readonly #collections = new Map<string, Collection>()
+  readonly #recent = new RecentBytes(recentBytes)
   readonly #handlers = new Map<string, Set<ChangeHandler>>()
   #revision = 0
   #startRevision = 0
-  readonly #waiting: { revision: number; resolve: () => void }[] = []
+  #startedAtMs = 0
+  /** Collections that were never cut off have all events after it; at first it is the start. */
+  #reached = 0
+  #reaching: Promise<void> = Promise.resolve()
+  readonly #waiting: { revision: number; resolve: () => void; reject: (error: Error) => void }[] =
+    []
+  #hasEnded = false
   /** How far the cache was at past moments, oldest first; and how far it was when the history began. */
   #marks: { atMs: number; revision: number }[] = []
   #historyStart = 0
 
-  constructor(options: { store: Store; clock: Clock; historyMs?: number }) {
+  /**
+   * `upgrade` makes the current form of stored bytes that have an older one, and answers undefined for all others. Without
+   * `transformers` the store holds the objects as they are.
+   */
+  constructor(options: {
+    store: Store
+    clock: Clock
+    historyMs?: number
+    transformers?: StorageTransformers | undefined
+    upgrade?: (prefix: string, bytes: Buffer) => Buffer | undefined
+  }) {
+    this.#upgrade = options.upgrade ?? (() => undefined)
+    this.#transformers = options.transformers
     this.#store = options.store
     this.#clock = options.clock
     this.#historyMs = options.historyMs ?? defaultHistoryMs
@@ -46,6 +80,43 @@ export class WatchCache implements ObjectReader {
 
   /** Loads the newest state and follows the store from there. `run` ends when `signal` aborts, or fails with the store. */
   async start(signal: AbortSignal): Promise<{ run: Promise<void> }> {
+    const entries = new Map<string, Entry[]>()
+    for await (const { kvs, revision } of this.#stored()) {
+      this.#revision = revision
+      this.#startRevision = revision
+      this.#reached = revision
+      for (const kv of kvs) {
+        const place = splitStoreKey(kv.key)
+        if (place === undefined) continue
+        const read = this.#read(kv, place)
+        if (read instanceof Entry) {
+          read.isProven = false
+          read.page = this.#recent
+          const before = entries.get(place.prefix)
+          if (before === undefined) entries.set(place.prefix, [read])
+          else before.push(read)
+        } else {
+          this.#collection(place.prefix).loadUnreadable(read)
+        }
+      }
+    }
+    for (const [prefix, loaded] of entries) this.#collection(prefix).load(loaded)
+    this.#startedAtMs = this.#clock.now()
+    const run = this.#store
+      .watch({ prefix: storeRoot, fromRevision: this.#revision, signal }, (events) =>
+        this.#apply(events),
+      )
+      .finally(() => this.#end())
+    return { run }
+  }
+
+  /** True when the store holds the entry in an older form than its bytes: any write is worth it. */
+  isOutdated(entry: Entry): boolean {
+    return this.#outdated.has(entry)
+  }
+
+  /** All that is stored, in pages that read one revision. */
+  async *#stored(): AsyncGenerator<{ kvs: readonly KeyValue[]; revision: number }> {
     let from: string | undefined
     let atRevision: number | undefined
     for (;;) {
@@ -56,29 +127,111 @@ export class WatchCache implements ObjectReader {
         ...(atRevision === undefined ? {} : { atRevision }),
       })
       atRevision ??= page.revision
-      this.#revision = atRevision
-      this.#startRevision = atRevision
-      for (const { key, modRevision, value } of page.kvs) {
-        const place = splitStoreKey(key)
-        if (place === undefined) continue
-        this.#collection(place.prefix).load(new Entry(place.key, modRevision, value))
-      }
+      yield { kvs: page.kvs, revision: atRevision }
       const last = page.kvs.at(-1)
-      if (!page.more || last === undefined) break
+      if (!page.more || last === undefined) return
       from = `${last.key}\0`
     }
-    const run = this.#store.watch(
-      { prefix: storeRoot, fromRevision: this.#revision, signal },
-      (events) => this.#apply(events),
-    )
-    return { run }
+  }
+
+  #read(kv: KeyValue, place: { prefix: string; key: string }): Entry | Unreadable {
+    let isUpgraded = false
+    const read = readStored(kv, place.key, {
+      transformer: this.#transformers?.of(place.prefix),
+      upgrade: (bytes) => {
+        const upgraded = this.#upgrade(place.prefix, bytes)
+        isUpgraded = upgraded !== undefined
+        return upgraded ?? bytes
+      },
+    })
+    if (isUpgraded && read instanceof Entry) this.#outdated.add(read)
+    return read
+  }
+
+  /** Reads the store again: other keys may be readable now, and some no longer. For when the transformers have changed. */
+  async reread(): Promise<void> {
+    for await (const { kvs } of this.#stored()) {
+      for (const kv of kvs) {
+        const place = splitStoreKey(kv.key)
+        if (place === undefined) continue
+        const collection = this.#collection(place.prefix)
+        const known = collection.get(place.key)
+        const hidden = collection.unreadable.get(place.key)
+        // What was written since is read by the event of its commit.
+        if ((known ?? hidden)?.revision !== kv.modRevision) continue
+        const read = this.#read(kv, place)
+        if (read instanceof Entry === (known !== undefined)) continue
+        this.#replace(place, read instanceof Entry ? { entry: read } : { unreadable: read })
+      }
+    }
+  }
+
+  /** The readable entry of a key, looked into at least once; undefined when there is none, or it cannot be read. */
+  find(resource: Resource, key: string): Entry | undefined {
+    const entry = this.collection(resource).get(key)
+    if (entry === undefined || entry.isProven) return entry
+    return this.#proven(resource.storagePrefix, entry)
+  }
+
+  #proven(prefix: string, entry: Entry): Entry | undefined {
+    try {
+      entry.prove()
+      return entry
+    } catch (error) {
+      if (!(error instanceof UndecodableError)) throw error
+      const { key, revision } = entry
+      const storeKeyText = `${storeRoot}${prefix}/${key}`
+      this.#replace({ prefix, key }, { unreadable: undecodable({ key, storeKeyText, revision }) })
+      return undefined
+    }
+  }
+
+  /**
+   * Looks into all entries that nobody has looked into since the start. Slow for many, so `pause` is awaited every now and
+   * then; what cannot be read is known from then on. Yields nothing; resolves when it has been through.
+   */
+  async proveAll(pause: () => Promise<void>): Promise<void> {
+    let looked = 0
+    for (const [prefix, collection] of this.#collections) {
+      for (const entry of collection.snapshot(this.#revision).entries('')) {
+        if (entry.isProven || collection.get(entry.key) !== entry) continue
+        this.#proven(prefix, entry)
+        looked += 1
+        if (looked % proveAtOnce === 0) await pause()
+      }
+    }
+  }
+
+  /** Looks into all entries of one resource, at once. */
+  prove(resource: Resource): void {
+    const { storagePrefix } = resource
+    for (const entry of this.collection(resource).snapshot(this.#revision).entries('')) {
+      if (!entry.isProven) this.#proven(storagePrefix, entry)
+    }
+  }
+
+  /** What is stored and cannot be read, over all resources. */
+  *unreadable(): IterableIterator<Unreadable> {
+    for (const collection of this.#collections.values()) yield* collection.unreadable.values()
+  }
+
+  #replace(
+    place: { prefix: string; key: string },
+    to: { entry?: Entry; unreadable?: Unreadable },
+  ): void {
+    const collection = this.#collection(place.prefix)
+    const known = collection.get(place.key)
+    // Nobody was told of what cannot be read, so its end is no news.
+    const previous = known !== undefined && canDecode(known) ? known : undefined
+    collection.replaceUnreadable(place.key, { revision: this.#revision, ...to })
+    this.#tell(place.prefix, { entry: to.entry, previous })
   }
 
   #collection(prefix: string): Collection {
     let collection = this.#collections.get(prefix)
     if (collection === undefined) {
       collection = new Collection({
-        startRevision: this.#startRevision,
+        startRevision: this.#reached,
         historyMs: this.#historyMs,
       })
       this.#collections.set(prefix, collection)
@@ -94,10 +247,17 @@ export class WatchCache implements ObjectReader {
       const place = splitStoreKey(storeKeyText)
       if (place !== undefined) {
         const collection = this.#collection(place.prefix)
-        const entry =
-          event.type === 'put' ? new Entry(place.key, revision, event.kv.value) : undefined
-        const previous = collection.get(place.key)
-        if (entry !== undefined || previous !== undefined) {
+        const entry = event.type === 'put' ? this.#read(event.kv, place) : undefined
+        const known = collection.get(place.key)
+        const previous = known?.isProven === false ? this.#proven(place.prefix, known) : known
+        const isReadable = entry === undefined || entry instanceof Entry
+        if (!isReadable || collection.unreadable.has(place.key)) {
+          this.#revision = revision
+          this.#replace(
+            place,
+            entry === undefined ? {} : isReadable ? { entry } : { unreadable: entry },
+          )
+        } else if (entry !== undefined || previous !== undefined) {
           this.#revision = revision
           collection.apply(new CacheEvent({ revision, entry, previous, appliedAtMs }))
           this.#tell(place.prefix, { entry, previous })
@@ -134,12 +294,24 @@ export class WatchCache implements ObjectReader {
     return this.#collection(resource.storagePrefix)
   }
 
-  /** Resolves once the commit numbered `revision` is in the cache. */
+  /** Ends the watches of what is stored there: its kind is no longer what it was. */
+  endWatches(storagePrefix: string): void {
+    this.#collections.get(storagePrefix)?.endWatches()
+  }
+
+  /** Nobody waits for what will not come. */
+  #end(): void {
+    this.#hasEnded = true
+    for (const { reject } of this.#waiting.splice(0)) reject(noLongerFollows())
+  }
+
+  /** Resolves once the commit numbered `revision` is in the cache; rejects when the cache no longer follows the store. */
   async applied(revision: number): Promise<void> {
     if (this.#revision >= revision) return
-    await new Promise<void>((resolve) => {
+    if (this.#hasEnded) throw noLongerFollows()
+    await new Promise<void>((resolve, reject) => {
       const at = this.#waiting.findIndex((waiter) => waiter.revision > revision)
-      this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, { revision, resolve })
+      this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, { revision, resolve, reject })
     })
   }
 
@@ -148,6 +320,40 @@ export class WatchCache implements ObjectReader {
     const newest = await this.#store.revision()
     await this.applied(newest)
     return this.#revision
+  }
+
+  /**
+   * Has the history go back to `revision` if the store still has it: a client whose server was restarted goes on where it
+   * was. Nothing is read before somebody asks, and only once; the rest is the same as for any revision.
+   */
+  async reach(revision: number): Promise<void> {
+    if (revision >= this.#reached) return
+    const reaching = this.#reaching.then(async () => await this.#reachBack(revision))
+    this.#reaching = reaching.catch(() => {
+      // Whoever asked is told.
+    })
+    await reaching
+  }
+
+  async #reachBack(revision: number): Promise<void> {
+    const isPast = this.#clock.now() >= this.#startedAtMs + this.#historyMs
+    const isTooFar = revision < this.#startRevision - mostEarlierCommits
+    if (revision >= this.#reached || isPast || isTooFar) return
+    const upTo = this.#reached
+    const commits = await commitsBetween(this.#store, { after: revision, upTo })
+    if (commits === undefined) return
+    const byPrefix = eventsByCollection(commits, {
+      placeOf: splitStoreKey,
+      read: (kv, place) => this.#read(kv, place),
+      known: ({ prefix, key }) => this.#collections.get(prefix)?.get(key),
+      appliedAtMs: this.#startedAtMs,
+    })
+    for (const prefix of byPrefix.keys()) this.#collection(prefix)
+    for (const [prefix, collection] of this.#collections) {
+      const events = byPrefix.has(prefix) ? byPrefix.get(prefix) : []
+      if (events !== undefined) collection.prepend(events, { after: revision, upTo })
+    }
+    this.#reached = revision
   }
 
   /** Forgets history past its time in all collections; called every now and then. */
@@ -174,13 +380,19 @@ export class WatchCache implements ObjectReader {
 
   get(resource: Resource, namespace: string, name: string): KubeObject | undefined {
     const key = resource.namespaced ? `${namespace}/${name}` : name
-    return this.#collections.get(resource.storagePrefix)?.get(key)?.object()
+    return this.find(resource, key)?.object()
   }
 
   list(resource: Resource, namespace = ''): readonly KubeObject[] {
     const prefix = resource.namespaced && namespace !== '' ? `${namespace}/` : ''
     const snapshot = this.collection(resource).snapshot(this.#revision)
-    return Array.from(snapshot.entries(prefix), (entry) => entry.object())
+    const objects: KubeObject[] = []
+    for (const entry of snapshot.entries(prefix)) {
+      if (entry.isProven || this.#proven(resource.storagePrefix, entry) !== undefined) {
+        objects.push(entry.object())
+      }
+    }
+    return objects
   }
 
   onChange(resource: Resource, handler: ChangeHandler): () => void {
@@ -188,6 +400,20 @@ export class WatchCache implements ObjectReader {
     if (handlers === undefined) this.#handlers.set(resource.storagePrefix, (handlers = new Set()))
     handlers.add(handler)
     return () => void handlers.delete(handler)
+  }
+}
+
+function noLongerFollows(): StoreError {
+  return new StoreError('closed', 'the server is ending: it no longer follows the store')
+}
+
+function canDecode(entry: Entry): boolean {
+  try {
+    entry.prove()
+    return true
+  } catch (error) {
+    if (error instanceof UndecodableError) return false
+    throw error
   }
 }
 

@@ -22,21 +22,57 @@ export interface WatcherOptions {
   readonly maxQueuedBytes: number
 }
 
+/** Watchers that have something to deliver in this turn of the event loop; one microtask delivers for all of them. */
+let ready: Watcher[] = []
+
+function deliverReady(): void {
+  const watchers = ready
+  ready = []
+  for (const watcher of watchers) watcher.deliver()
+}
+
+const none: readonly Buffer[] = Object.freeze([])
+
 export class Watcher {
   readonly #options: WatcherOptions
-  #frames: Buffer[] = []
+  /** What this watcher's frames are called in an event, by type. */
+  readonly #frameNames: Readonly<Record<WatchEventType, string>>
+  #frames: readonly Buffer[] = none
   #queuedBytes = 0
   #overflowed = false
+  #hasEnded = false
   #revision = 0
-  #wake: (() => void) | undefined
+  #onReady: (() => void) | undefined
+  #isReady = false
 
   constructor(options: WatcherOptions) {
     this.#options = options
+    const { form } = options
+    this.#frameNames = {
+      ADDED: `ADDED ${form}`,
+      MODIFIED: `MODIFIED ${form}`,
+      DELETED: `DELETED ${form}`,
+    }
   }
 
   /** True once the client was too slow; the queue is gone and nothing more comes. */
   get overflowed(): boolean {
     return this.#overflowed
+  }
+
+  /** True once the collection offers nothing more; what is queued is still to be taken. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  /** Whether there is nothing to take and nothing to tell. */
+  get isIdle(): boolean {
+    return this.#frames === none && !this.#overflowed && !this.#hasEnded
+  }
+
+  /** Whether there are events that it was offered and has no frames of yet: no bookmark may be sent then. */
+  get isBehind(): boolean {
+    return false
   }
 
   /** The newest revision this watcher was offered: what a bookmark may say once the queue is empty. */
@@ -45,7 +81,7 @@ export class Watcher {
   }
 
   /** Whether a key is in this watcher's part of the collection. */
-  #covers(key: string): boolean {
+  covers(key: string): boolean {
     const { keyPrefix, exactKey } = this.#options
     return exactKey ? key === keyPrefix : key.startsWith(keyPrefix)
   }
@@ -53,16 +89,16 @@ export class Watcher {
   /** Queues an entry of the present state as an addition, if it matches. Not bounded: it is the list the client asked for. */
   initial(entry: Entry): void {
     const { matches, encode, takeFirst } = this.#options
-    if (!this.#covers(entry.key) || (matches !== undefined && !matches(entry))) return
+    if (!this.covers(entry.key) || (matches !== undefined && !matches(entry))) return
     const encodeOne = takeFirst() ?? encode
-    this.#frames.push(encodeOne('ADDED', entry))
+    this.#append(encodeOne('ADDED', entry))
   }
 
   /** Takes a commit: decides what it means for this watcher and queues the frame. */
   offer(event: CacheEvent): void {
     this.#revision = event.revision
     const { matches } = this.#options
-    if (!this.#covers(event.key)) return
+    if (!this.covers(event.key)) return
     const isIn = event.entry !== undefined && (matches === undefined || matches(event.entry))
     const wasIn = event.previous !== undefined && (matches === undefined || matches(event.previous))
     if (isIn) this.#queue(event, wasIn ? 'MODIFIED' : 'ADDED')
@@ -78,7 +114,7 @@ export class Watcher {
       this.push(encodeFirst(type, shown))
       return
     }
-    const name = `${type} ${this.#options.form}`
+    const name = this.#frameNames[type]
     let frame = event.frames.get(name)
     if (frame === undefined) {
       frame = this.#options.encode(type, shown)
@@ -87,38 +123,68 @@ export class Watcher {
     this.push(frame)
   }
 
+  #append(frame: Buffer): void {
+    if (this.#frames === none) this.#frames = [frame]
+    else (this.#frames as Buffer[]).push(frame)
+  }
+
   /** Queues a ready frame (initial events, bookmarks). */
   push(frame: Buffer): void {
     if (this.#overflowed) return
     this.#queuedBytes += frame.length
     if (this.#queuedBytes > this.#options.maxQueuedBytes) {
-      this.#overflowed = true
-      this.#frames = []
-    } else {
-      this.#frames.push(frame)
+      this.cutOff()
+      return
     }
-    this.#wake?.()
+    this.#append(frame)
+    this.wake()
+  }
+
+  /** Forgets what is queued: the client is too slow, and is told so. */
+  protected cutOff(): void {
+    this.#overflowed = true
+    this.#frames = none
+    this.wake()
   }
 
   /** Everything queued, and the queue is empty again. */
-  take(): Buffer[] {
+  take(): readonly Buffer[] {
     const frames = this.#frames
-    this.#frames = []
+    this.#frames = none
     this.#queuedBytes = 0
     return frames
   }
 
-  /** Resolves when there is something to take or the watcher overflowed; or when `wake` is called. */
-  async wait(): Promise<void> {
-    if (this.#frames.length > 0 || this.#overflowed) return
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve
-    })
-    this.#wake = undefined
+  /**
+   * From now on `onReady` is called when there is something to take, or the watcher overflowed or ended, or after `wake`:
+   * once per turn, whatever came in it. It must not throw.
+   */
+  follow(onReady: () => void): void {
+    this.#onReady = onReady
+    this.wake()
   }
 
-  /** Ends a pending wait without a frame. */
+  /** Nobody is called any more. */
+  unfollow(): void {
+    this.#onReady = undefined
+  }
+
+  /** Has `onReady` called soon. */
   wake(): void {
-    this.#wake?.()
+    if (this.#isReady || this.#onReady === undefined) return
+    this.#isReady = true
+    if (ready.push(this) === 1) queueMicrotask(deliverReady)
+  }
+
+  /** Calls `onReady`: the turn's delivery. */
+  deliver(): void {
+    this.#isReady = false
+    this.#onReady?.()
+  }
+
+  /** The collection offers nothing more: what is queued is delivered, then the watch is over. */
+  end(): void {
+    this.#hasEnded = true
+    this.wake()
   }
 }

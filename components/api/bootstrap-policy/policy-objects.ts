@@ -4,12 +4,7 @@ import type { Dialect } from '../dialect.ts'
 import { apiGroup, apiKey, labelKey } from '../dialect.ts'
 import type { PolicyRule, Subject } from '../generated/types.ts'
 import type { NamespacedRole, SubjectText } from './bindings.ts'
-import {
-  clusterInfoReader,
-  clusterRoleBindings,
-  joinBindings,
-  namespacedRoles,
-} from './bindings.ts'
+import { clusterRoleBindings, namespacedRoles } from './bindings.ts'
 import { aggregatedRoles, aggregateLabels, clusterRoles, nodeRole } from './cluster-roles.ts'
 import { controllerRoles } from './controller-roles.ts'
 import { inDialect, parseRule } from './rule-text.ts'
@@ -37,8 +32,8 @@ export function nodeRules(dialect: Dialect): PolicyRule[] {
   return (clusterRoles[nodeRole] ?? []).map((rule) => parseRule(rule, dialect))
 }
 
-/** Everything the server makes at its start; `join` adds what nodes need to join with bootstrap tokens. */
-export function policyObjects(dialect: Dialect, options: { join: boolean }): PolicyObjects {
+/** Everything the server makes at its start. */
+export function policyObjects(dialect: Dialect): PolicyObjects {
   const group = apiGroup(dialect, 'rbac.authorization')
   const apiVersion = `${group}/v1`
   const namespaces = { system: dialect.systemNamespace, public: dialect.publicNamespace }
@@ -117,21 +112,6 @@ export function policyObjects(dialect: Dialect, options: { join: boolean }): Pol
     }
   }
 
-  /** What an administrator's tool would have made carries no marks of the server's defaults. */
-  const plain = (object: KubeObject): KubeObject => {
-    const { labels: _, annotations: __, ...metadata } = object.metadata
-    return { ...object, metadata }
-  }
-
-  const join = options.join
-    ? {
-        bindings: joinBindings.map(({ name, role: target, subject: who }) =>
-          clusterBinding({ name }, target, [who]),
-        ),
-        roles: [plain(role(clusterInfoReader))],
-        roleBindings: [plain(binding(clusterInfoReader))],
-      }
-    : { bindings: [], roles: [], roleBindings: [] }
   return {
     clusterRoles: [
       ...Object.keys(aggregatedRoles).map((name) => clusterRole(name, [])),
@@ -149,9 +129,8 @@ export function policyObjects(dialect: Dialect, options: { join: boolean }): Pol
           `account:${name}`,
         ]),
       ),
-      ...join.bindings,
     ],
-    roles: [...namespacedRoles.map(role), ...join.roles],
-    roleBindings: [...namespacedRoles.map(binding), ...join.roleBindings],
+    roles: namespacedRoles.map(role),
+    roleBindings: namespacedRoles.map(binding),
   }
 }

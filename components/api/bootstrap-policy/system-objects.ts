@@ -1,4 +1,4 @@
-/** Objects besides RBAC that every cluster starts with: namespaces, priority classes, the API server's Service, flow control. */
+/** Objects besides RBAC that every cluster starts with: namespaces, priority classes, the API server's Service. */
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Dialect } from '../dialect.ts'
 import { apiGroup, labelKey } from '../dialect.ts'
@@ -100,65 +100,5 @@ export function apiServerObjects(dialect: Dialect, at: ApiServerAddress): ApiSer
       endpoints: [{ addresses: [at.address], conditions: { ready: true } }],
       ports: [port],
     },
-  }
-}
-
-/** The flow control objects that must always exist: everything exempt for administrators, and the catch-all. */
-export function flowControlObjects(dialect: Dialect): {
-  levels: KubeObject[]
-  schemas: KubeObject[]
-} {
-  const apiVersion = `${apiGroup(dialect, 'flowcontrol.apiserver')}/v1`
-  const annotations = { [`apf.${dialect.labelDomain}/autoupdate-spec`]: 'true' }
-  const everything = {
-    resourceRules: [
-      { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] },
-    ],
-    nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
-  }
-  const group = (name: string): KubeObject['subject'] => ({ kind: 'Group', group: { name } })
-  const level = (name: string, spec: Record<string, unknown>): KubeObject => ({
-    apiVersion,
-    kind: 'PriorityLevelConfiguration',
-    metadata: { name, annotations },
-    spec,
-  })
-  const schema = (name: string, spec: Record<string, unknown>): KubeObject => ({
-    apiVersion,
-    kind: 'FlowSchema',
-    metadata: { name, annotations },
-    spec: { ...spec, priorityLevelConfiguration: { name } },
-  })
-  return {
-    levels: [
-      level('exempt', {
-        type: 'Exempt',
-        exempt: { nominalConcurrencyShares: 0, lendablePercent: 0 },
-      }),
-      level('catch-all', {
-        type: 'Limited',
-        limited: {
-          nominalConcurrencyShares: 5,
-          limitResponse: { type: 'Reject' },
-          lendablePercent: 0,
-        },
-      }),
-    ],
-    schemas: [
-      schema('exempt', {
-        matchingPrecedence: 1,
-        rules: [{ subjects: [group('system:masters')], ...everything }],
-      }),
-      schema('catch-all', {
-        matchingPrecedence: 10_000,
-        distinguisherMethod: { type: 'ByUser' },
-        rules: [
-          {
-            subjects: [group('system:unauthenticated'), group('system:authenticated')],
-            ...everything,
-          },
-        ],
-      }),
-    ],
   }
 }

@@ -28,7 +28,7 @@ export const bootstrapSigner: ControllerEntry = {
   name: 'bootstrap-signer-controller',
   aliases: ['bootstrapsigner'],
   defaultOn: false,
-  start: async ({ client, informers, dialect, resources, clock, log }, signal) => {
+  start: async ({ client, informers, dialect, resources, clock, log, queues }, signal) => {
     const key = `${dialect.publicNamespace}/cluster-info`
     const configMaps = client.resource<ConfigMap>(resources.configMaps)
     const infos = informers.informer<ConfigMap>(resources.configMaps, {
@@ -41,6 +41,7 @@ export const bootstrapSigner: ControllerEntry = {
     })
     await runController(
       {
+        queues,
         name: 'bootstrap-signer-controller',
         informers: [
           source(infos, (info) => (keyOf(info) === key ? [key] : [])),

@@ -10,7 +10,7 @@ export const tokenCleaner: ControllerEntry = {
   name: 'token-cleaner-controller',
   aliases: ['tokencleaner'],
   defaultOn: false,
-  start: async ({ client, informers, dialect, resources, clock, log }, signal) => {
+  start: async ({ client, informers, dialect, resources, clock, log, queues }, signal) => {
     const secrets = client.resource<Secret>(resources.secrets)
     const informer = informers.informer<Secret>(resources.secrets, {
       namespace: dialect.systemNamespace,
@@ -18,6 +18,7 @@ export const tokenCleaner: ControllerEntry = {
     })
     await runController(
       {
+        queues,
         name: 'token-cleaner-controller',
         informers: [source(informer)],
         reconcile: async (key) => {

@@ -63,7 +63,7 @@ export const csrApproving: ControllerEntry = {
   name: 'certificatesigningrequest-approving-controller',
   aliases: ['csrapproving'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log }, signal) => {
+  start: async ({ client, informers, dialect, resources, clock, log, queues }, signal) => {
     const requests = client.resource<CertificateSigningRequest>(
       resources.certificateSigningRequests,
     )
@@ -73,6 +73,7 @@ export const csrApproving: ControllerEntry = {
     )
     await runController(
       {
+        queues,
         name: 'certificatesigningrequest-approving-controller',
         informers: [source(informer)],
         reconcile: async (key) => {

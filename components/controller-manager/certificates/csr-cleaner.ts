@@ -46,7 +46,7 @@ export const csrCleaner: ControllerEntry = {
   name: 'certificatesigningrequest-cleaner-controller',
   aliases: ['csrcleaner'],
   defaultOn: true,
-  start: async ({ client, informers, resources, clock, log }, signal) => {
+  start: async ({ client, informers, resources, clock, log, queues }, signal) => {
     const requests = client.resource<CertificateSigningRequest>(
       resources.certificateSigningRequests,
     )
@@ -55,6 +55,7 @@ export const csrCleaner: ControllerEntry = {
     )
     await runController(
       {
+        queues,
         name: 'certificatesigningrequest-cleaner-controller',
         informers: [source(informer)],
         reconcile: async (key) => {

@@ -99,7 +99,7 @@ export const csrSigning: ControllerEntry = {
   name: 'certificatesigningrequest-signing-controller',
   aliases: ['csrsigning'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log, options }, signal) => {
+  start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
     const requests = client.resource<CertificateSigningRequest>(
       resources.certificateSigningRequests,
     )
@@ -113,6 +113,7 @@ export const csrSigning: ControllerEntry = {
     }
     await runController(
       {
+        queues,
         name: 'certificatesigningrequest-signing-controller',
         informers: [source(informer)],
         reconcile: async (key) => {

@@ -2,7 +2,6 @@
 import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
-import { createWorkQueue } from '../../client/work-queue.ts'
 import type { LabelSelector } from '../../machinery/label-selector.ts'
 import { labelSelectorFrom, matchesLabels, selectNothing } from '../../machinery/label-selector.ts'
 import { controllerOf, keyOf } from '../../machinery/object.ts'
@@ -31,14 +30,14 @@ export async function runDeploymentController(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, recorder, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
   const deployments = informers.informer<Deployment>(resources.deployments)
   const replicaSets = informers.informer<ReplicaSet>(resources.replicaSets)
   const pods = informers.informer<Pod>(resources.pods)
   indexByController(replicaSets)
   indexByController(pods)
   const ownWrites = createOwnWrites(replicaSets, clock)
-  const queue = createWorkQueue({ clock })
+  const queue = queues('deployment')
   const tools = {
     deployments: client.resource<Deployment>(resources.deployments),
     replicaSets: client.resource<ReplicaSet>(resources.replicaSets),
@@ -119,6 +118,7 @@ export async function runDeploymentController(
 
   await runController(
     {
+      queues,
       name: 'deployment-controller',
       informers: [source(deployments), source(replicaSets, ownersOf), source(pods, () => [])],
       reconcile,

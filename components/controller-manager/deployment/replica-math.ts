@@ -27,7 +27,12 @@ export function isRolling(deployment: Deployment): boolean {
   return deployment.spec?.strategy?.type !== 'Recreate'
 }
 
-function share(value: number | string | undefined, total: number, round: (n: number) => number) {
+/** An amount that may be a percentage of `total`; absent is none. */
+export function share(
+  value: number | string | undefined,
+  total: number,
+  round: (n: number) => number,
+) {
   if (value === undefined) return 0
   if (typeof value === 'number') return value
   return round((Number.parseInt(value, 10) * total) / 100)

@@ -11,7 +11,6 @@ import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
-import { createWorkQueue } from '../../client/work-queue.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/object.ts'
 import { controllerReference } from '../claim.ts'
@@ -99,13 +98,13 @@ export async function runEndpointSlices(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, recorder, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
   const services = informers.informer<Service>(resources.services)
   const pods = informers.informer<Pod>(resources.pods)
   const nodes = informers.informer<Node>(resources.nodes)
   const slices = informers.informer<EndpointSlice>(resources.endpointSlices)
   indexByNamespace(slices)
-  const queue = createWorkQueue({ clock })
+  const queue = queues('endpoint_slice')
   const batchMs = options['endpointslice-updates-batch-period']
   const { selectedPods } = followServices({ services, pods, queue, batchMs })
   const ownWrites = createOwnWrites(slices, clock)
@@ -198,6 +197,7 @@ export async function runEndpointSlices(
 
   await runController(
     {
+      queues,
       name: 'endpointslice-controller',
       informers: [
         source(services),

@@ -9,7 +9,6 @@ import type {
 } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
-import { createWorkQueue } from '../../client/work-queue.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { deepEqual, keyOf, splitKey } from '../../machinery/object.ts'
 import { isStatusError } from '../../machinery/status-error.ts'
@@ -116,12 +115,12 @@ export function truncated(
 
 /** Runs until `signal` aborts. */
 export async function runEndpoints(context: ControllerContext, signal: AbortSignal): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, recorder, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
   const services = informers.informer<Service>(resources.services)
   const pods = informers.informer<Pod>(resources.pods)
   const endpoints = informers.informer<Endpoints>(resources.endpoints)
   const endpointsClient = client.resource<Endpoints>(resources.endpoints)
-  const queue = createWorkQueue({ clock })
+  const queue = queues('endpoint')
   const batchMs = options['endpoint-updates-batch-period']
   const { selectedPods } = followServices({ services, pods, queue, batchMs })
   const headlessKey = labelKey(dialect, 'service', 'headless')
@@ -186,6 +185,7 @@ export async function runEndpoints(context: ControllerContext, signal: AbortSign
 
   await runController(
     {
+      queues,
       name: 'endpoints-controller',
       informers: [
         source(services),

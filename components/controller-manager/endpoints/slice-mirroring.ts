@@ -64,7 +64,7 @@ export async function runSliceMirroring(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, options } = context
   const services = informers.informer<Service>(resources.services)
   const endpoints = informers.informer<Endpoints>(resources.endpoints)
   const slices = informers.informer<EndpointSlice>(resources.endpointSlices)
@@ -126,6 +126,7 @@ export async function runSliceMirroring(
 
   await runController(
     {
+      queues,
       name: 'endpointslice-mirroring-controller',
       informers: [source(services), source(endpoints), source(slices, ownerOf)],
       reconcile,

@@ -4,7 +4,6 @@ import type { Dialect } from '../../api/dialect.ts'
 import { runController } from '../../client/controller.ts'
 import { createDiscovery } from '../../client/server-resources.ts'
 import type { Discover, ServerResources } from '../../client/server-resources.ts'
-import { createWorkQueue } from '../../client/work-queue.ts'
 import { messageOf } from '../../component-base/log.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { apiVersionOf } from '../../machinery/resource.ts'
@@ -14,8 +13,6 @@ import { OwnerGraph } from './graph.ts'
 import { createMonitors } from './monitors.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 
-/** How often new and vanished resources are looked for, as upstream. */
-const discoveryPeriodMs = 30_000
 /** While no discovery has succeeded yet. */
 const firstDiscoveryRetryMs = 1000
 
@@ -36,9 +33,10 @@ export async function runGarbageCollector(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, dialect, clock, log, recorder, options } = context
-  const toDelete = createWorkQueue({ clock })
-  const toOrphan = createWorkQueue({ clock })
+  const { client, informers, dialect, clock, log, queues, recorder, options } = context
+  const discoveryPeriodMs = options['garbage-collector-discovery-period']
+  const toDelete = queues('garbage_collector_attempt_to_delete')
+  const toOrphan = queues('garbage_collector_attempt_to_orphan')
   const absentOwners = createAbsentOwners()
   const graph = new OwnerGraph({
     attemptToDelete: (uid) => toDelete.add(uid),
@@ -99,6 +97,7 @@ export async function runGarbageCollector(
   const worker = (name: string, queue: typeof toDelete, act: typeof collector.attemptToDelete) =>
     runController(
       {
+        queues,
         name,
         informers: [],
         reconcile: async (uid) => ((await isComplete()) ? act(uid) : undefined),

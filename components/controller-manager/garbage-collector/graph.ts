@@ -164,9 +164,10 @@ export class OwnerGraph {
 
   #ownerOf(vertex: Vertex, reference: OwnerReference): Vertex {
     const known = this.#vertices.get(reference.uid)
-    if (known !== undefined) return known
-    const owner = new Vertex(reference.uid, reference, vertex.namespace)
+    if (known?.resource !== undefined) return known
+    const owner = known ?? new Vertex(reference.uid, reference, vertex.namespace)
     this.#vertices.set(owner.uid, owner)
+    // Also when others referred to it before: what was found out then was done to them only.
     this.#options.attemptToDelete(owner.uid)
     return owner
   }

@@ -26,7 +26,7 @@ export async function runNamespaceController(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, options } = context
   const namespaces = informers.informer<Namespace>(resources.namespaces)
   const namespaceClient = client.resource<Namespace>(resources.namespaces)
   const deleter = createContentDeleter(client, discover)
@@ -92,6 +92,7 @@ export async function runNamespaceController(
 
   await runController(
     {
+      queues,
       name: 'namespace-controller',
       informers: [source(namespaces)],
       reconcile,

@@ -2,7 +2,6 @@
 import type { Lease, Node, Pod } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
-import { createWorkQueue } from '../../client/work-queue.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/object.ts'
@@ -34,7 +33,7 @@ export async function runNodeLifecycle(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, recorder, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
   const nodes = informers.informer<Node>(resources.nodes)
   const pods = informers.informer<Pod>(resources.pods)
   const leaseNamespace = dialect.nodeLeaseNamespace
@@ -239,7 +238,7 @@ export async function runNodeLifecycle(
   }
 
   // A pod that was bound to a node which is not ready is not ready either; its later states are for its node to tell.
-  const boundPods = createWorkQueue({ clock })
+  const boundPods = queues('node_lifecycle_controller_pods')
   pods.onEvent((event) => {
     const { nodeName } = event.object.spec ?? {}
     const isNew =
@@ -260,6 +259,7 @@ export async function runNodeLifecycle(
     }),
     runController(
       {
+        queues,
         name,
         informers: [source(nodes)],
         reconcile: async (key) => {
@@ -274,6 +274,7 @@ export async function runNodeLifecycle(
     ),
     runController(
       {
+        queues,
         name,
         informers: [source(pods, () => []), source(nodes, () => [])],
         reconcile: markBound,

@@ -36,7 +36,7 @@ export async function runReplicaController(
   signal: AbortSignal,
 ): Promise<void> {
   const { kind, name, workers } = options
-  const { client, informers, resources, dialect, clock, log, recorder } = context
+  const { client, informers, resources, dialect, clock, log, queues, recorder } = context
   const resource = kind.resourceOf(resources)
   const owners = informers.informer<ReplicaOwner>(resource)
   const pods = informers.informer<Pod>(resources.pods)
@@ -142,6 +142,7 @@ export async function runReplicaController(
 
   await runController(
     {
+      queues,
       name,
       informers: [source(owners), source(pods, ownersOf)],
       reconcile,

@@ -11,12 +11,13 @@ export const defaultServiceAccount: ControllerEntry = {
   name: 'serviceaccount-controller',
   aliases: ['serviceaccount'],
   defaultOn: true,
-  start: async ({ client, informers, resources, clock, log }, signal) => {
+  start: async ({ client, informers, resources, clock, log, queues }, signal) => {
     const accounts = client.resource<ServiceAccount>(resources.serviceAccounts)
     const namespaces = informers.informer<Namespace>(resources.namespaces)
     const known = informers.informer<ServiceAccount>(resources.serviceAccounts)
     await runController(
       {
+        queues,
         name: 'serviceaccount-controller',
         informers: [
           source(namespaces),

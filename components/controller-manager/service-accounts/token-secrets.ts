@@ -73,7 +73,7 @@ export const serviceAccountTokens: ControllerEntry = {
   name: 'serviceaccount-token-controller',
   aliases: ['serviceaccount-token'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log, options }, signal) => {
+  start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
     const secrets = client.resource<Secret>(resources.secrets)
     const accounts = client.resource<ServiceAccount>(resources.serviceAccounts)
     const tokens = informers.informer<Secret>(resources.secrets, {
@@ -119,6 +119,7 @@ export const serviceAccountTokens: ControllerEntry = {
 
     await runController(
       {
+        queues,
         name: 'serviceaccount-token-controller',
         informers: [
           source(tokens),

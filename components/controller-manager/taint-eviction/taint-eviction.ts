@@ -2,7 +2,6 @@
 import type { Node, Pod } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
-import { createWorkQueue } from '../../client/work-queue.ts'
 import { deepEqual, keyOf } from '../../machinery/object.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { disruptPod } from '../pod-disruption.ts'
@@ -19,12 +18,12 @@ export async function runTaintEviction(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, clock, log, recorder } = context
+  const { client, informers, resources, clock, log, queues, recorder } = context
   const nodes = informers.informer<Node>(resources.nodes)
   const pods = informers.informer<Pod>(resources.pods)
   indexByNode(pods)
   const podClient = client.resource<Pod>(resources.pods)
-  const queue = createWorkQueue({ clock })
+  const queue = queues('noexec_taint_pod')
   /** Pods whose time runs, by key: since when. */
   const scheduled = new Map<string, { readonly uid: string; readonly sinceMs: number }>()
   /** Pods that were told to go, until the cache shows it. */
@@ -76,6 +75,7 @@ export async function runTaintEviction(
 
   await runController(
     {
+      queues,
       name: 'taint-eviction-controller',
       informers: [source(pods), source(nodes, () => [])],
       reconcile,

@@ -1,5 +1,6 @@
 /** PodTopologySpread: keeps the pods of a group evenly spread over topology domains. */
 import type { TopologySpreadConstraint } from '../../api/generated/types.ts'
+import { getOwn } from '../../machinery/json-copy.ts'
 import { labelSelectorFrom, matchesLabels } from '../../machinery/label-selector.ts'
 import type { ClusterView, FilterPlugin, Rejection, ScorePlugin } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
@@ -49,7 +50,7 @@ function spreads(pod: PodInfo, view: ClusterView, whenUnsatisfiable: string): Sp
     const group = labelSelectorFrom(labelSelector)
     const isOfGroup = (of: Readonly<Record<string, string>> | undefined): boolean =>
       matchesLabels(group, of) &&
-      matchLabelKeys.every((key) => labels[key] === undefined || of?.[key] === labels[key])
+      matchLabelKeys.every((key) => !Object.hasOwn(labels, key) || getOwn(of, key) === labels[key])
     const counts = new Map<string, number>()
     for (const node of view.nodes) {
       if (!isCounted(node, { pod, constraint, keys })) continue

@@ -1,7 +1,7 @@
 /** node, component: processes come, go, die, freeze and go on. */
 import type { ControlClient } from '../../../cluster/control-client.ts'
 import { createFaults } from '../../../cluster/faults.ts'
-import { integer, object, optional, string } from '../shape.ts'
+import { count, notEmpty, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 const verbs = ['kill', 'pause', 'resume', 'restart', 'stop', 'start'] as const
@@ -54,7 +54,7 @@ export const component = defineStep({
   name: 'component',
   summary:
     'kill, pause, resume, restart, stop or start a component: `component: { kill: api-server }`',
-  shape: object(verbFields),
+  shape: notEmpty(object(verbFields)),
   title: describe,
   run: async (params, { cluster }) => await actAll(params, cluster.control),
 })
@@ -62,14 +62,16 @@ export const component = defineStep({
 export const node = defineStep({
   name: 'node',
   summary: 'add or remove a node; kill, pause, resume, restart, stop or start its process',
-  shape: object({
-    ...verbFields,
-    add: optional(string),
-    /** With `add`: one process that carries this many. */
-    simulated: optional(integer),
-    /** Ends its process and deletes its Node. */
-    remove: optional(string),
-  }),
+  shape: notEmpty(
+    object({
+      ...verbFields,
+      add: optional(string),
+      /** With `add`: one process that carries this many. */
+      simulated: optional(count),
+      /** Ends its process and deletes its Node. */
+      remove: optional(string),
+    }),
+  ),
   title: (params) =>
     [
       params.add === undefined ? '' : `add node ${params.add}`,

@@ -1,7 +1,7 @@
 /** delete: deletes one object; what the API does with it then is for `expect` to see. */
 import { isStatusError } from '../../../components/machinery/status-error.ts'
 import { findResource } from '../find-resource.ts'
-import { boolean, choice, integer, object, optional, string } from '../shape.ts'
+import { boolean, choice, count, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 export const deleteStep = defineStep({
@@ -14,7 +14,7 @@ export const deleteStep = defineStep({
     name: string,
     namespace: optional(string),
     propagation: optional(choice('Background', 'Foreground', 'Orphan')),
-    gracePeriodSeconds: optional(integer),
+    gracePeriodSeconds: optional(count),
     ignoreMissing: optional(boolean),
   }),
   title: ({ kind, name }) => `delete ${kind} ${name}`,

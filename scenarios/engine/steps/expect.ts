@@ -1,7 +1,13 @@
 /** expect: waits until objects are as they should be, by watching them; with `stays`, until they have been so for a while. */
 import { observe } from '../../../cluster/observe.ts'
 import type { KubeObject } from '../../../components/machinery/object.ts'
-import { countShape, createJudge, describeExpectation } from '../expectation.ts'
+import {
+  conditionShape,
+  countShape,
+  createJudge,
+  describeExpectation,
+  pathShape,
+} from '../expectation.ts'
 import type { Verdict } from '../expectation.ts'
 import { findResource } from '../find-resource.ts'
 import { createObjectHistory } from '../object-history.ts'
@@ -28,7 +34,7 @@ const shape = object({
   namespace: optional(string),
   labelSelector: optional(string),
   fieldSelector: optional(string),
-  where: optional(oneOrMore(string)),
+  where: optional(oneOrMore(conditionShape)),
   match: optional(anything),
   count: optional(countShape),
   absent: optional(boolean),
@@ -36,7 +42,7 @@ const shape = object({
   /** How long it has to stay so, once it is. */
   stays: optional(duration),
   /** Variable -> path in the (first) object. */
-  save: optional(record(string)),
+  save: optional(record(pathShape)),
 })
 type Params = ShapeType<typeof shape>
 

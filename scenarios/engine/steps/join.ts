@@ -8,7 +8,7 @@ import { planNode } from '../../../cluster/plan.ts'
 import { writeTokenFile } from '../../../cluster/prepare.ts'
 import { clusterMarker } from '../../../cluster/process-identity.ts'
 import { builtPrograms } from '../../../cluster/programs.ts'
-import { duration, object, optional, string } from '../shape.ts'
+import { duration, object, optional, regularExpression, string } from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
@@ -21,7 +21,7 @@ const shape = object({
   /** The cluster's own unless given. */
   server: optional(string),
   /** A part of what the agent has to say (a regular expression), instead of joining. */
-  fails: optional(string),
+  fails: optional(regularExpression),
   within: optional(duration),
 })
 type Params = ShapeType<typeof shape>

@@ -1,5 +1,5 @@
 /** repeat: the same steps several times. */
-import { integer, object } from '../shape.ts'
+import { count, object } from '../shape.ts'
 import type { Shape } from '../shape.ts'
 import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
@@ -9,7 +9,7 @@ export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
   return defineStep({
     name: 'repeat',
     summary: 'runs steps several times: times, steps; the variable `round` counts from 1',
-    shape: object({ times: integer, steps }),
+    shape: object({ times: count, steps }),
     title: ({ times, steps: inner }) =>
       `${times} times: ${inner.map((one) => one.title).join('; ')}`,
     run: async (params, { runSteps, variables }) => {

@@ -1,5 +1,6 @@
 /** request: one HTTP request as a given user, and what has to come back. */
 import { isStatusError } from '../../../components/machinery/status-error.ts'
+import { conditionShape, pathShape } from '../expectation.ts'
 import { actorShape, describeActor } from '../actors.ts'
 import { anything, integer, object, oneOrMore, optional, record, string } from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
@@ -21,11 +22,11 @@ const shape = object({
       reason: optional(string),
       /** A part of the Status message, or of the body's text. */
       contains: optional(string),
-      where: optional(oneOrMore(string)),
+      where: optional(oneOrMore(conditionShape)),
       match: optional(anything),
     }),
   ),
-  save: optional(record(string)),
+  save: optional(record(pathShape)),
 })
 type Params = ShapeType<typeof shape>
 

@@ -1,6 +1,6 @@
 /** token: makes a bootstrap token and keeps it in a variable. */
 import { formatToken } from '../../../cluster/bootstrap-token.ts'
-import { choice, duration, list, object, optional, string } from '../shape.ts'
+import { choice, list, object, optional, signedDuration, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 export const token = defineStep({
@@ -9,7 +9,7 @@ export const token = defineStep({
   shape: object({
     /** Variable for `id.secret`; `<name>Id` gets the id alone. */
     save: string,
-    ttl: optional(duration),
+    ttl: optional(signedDuration),
     usages: optional(list(choice('authentication', 'signing'))),
     groups: optional(list(string)),
     description: optional(string),

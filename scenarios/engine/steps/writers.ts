@@ -3,7 +3,7 @@ import { ConnectionError } from '../../../components/client/connection-error.ts'
 import type { ResourceClient } from '../../../components/client/resource-client.ts'
 import { isStatusError, StatusError } from '../../../components/machinery/status-error.ts'
 import type { KubeObject } from '../../../components/machinery/object.ts'
-import { integer, object, optional, string } from '../shape.ts'
+import { count as countShape, object, optional, string } from '../shape.ts'
 import type { Shape } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { ScenarioStep, StepContext, StepKind } from '../step.ts'
@@ -87,10 +87,10 @@ export function createWriters(steps: Shape<ScenarioStep[]>): StepKind {
     summary:
       'count writers create and change ConfigMaps while the steps of `during` run; none may get lost',
     shape: object({
-      count: integer,
+      count: countShape,
       namespace: optional(string),
       /** At least this many writes have to be acknowledged, or the check has checked nothing. */
-      atLeast: optional(integer),
+      atLeast: optional(countShape),
       during: steps,
     }),
     title: ({ count, during }) =>

@@ -4,22 +4,19 @@ import type {
   AdmissionRequest,
 } from '../../../components/api-server/admission/admission.ts'
 import { admissionChain, createAdmission } from '../../../components/api-server/admission/chain.ts'
-import type { AdmissionDependencies } from '../../../components/api-server/admission/chain.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { forbidden } from '../../../components/machinery/status-error.ts'
-import { FakeClock } from '../../support/fake-clock.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
+import { admissionDependencies } from './world.ts'
 
-const dependencies: AdmissionDependencies = {
+const dependencies = admissionDependencies({
   reader: new FakeReader(),
-  dialect: dialects.kubernetes,
-  clock: new FakeClock(),
   authorizer: { name: 'x', authorize: () => ({ decision: 'allow', reason: '' }) },
   checkEscalation: async ({ object }) => {
     if (object['rules']) throw forbidden({ group: '', plural: 'x' }, 'y', 'escalation')
   },
-}
+})
 const plugins = (flags: Parameters<typeof createAdmission>[0]): readonly string[] =>
   createAdmission(flags, dependencies).plugins
 
@@ -27,19 +24,24 @@ describe('the admission flags', () => {
   test("upstream's default set runs, in its order", () => {
     expect(plugins({})).toEqual([
       'NamespaceLifecycle',
+      'LimitRanger',
       'ServiceAccount',
       'TaintNodesByCondition',
+      'PodSecurity',
       'Priority',
       'DefaultTolerationSeconds',
       'CertificateApproval',
       'CertificateSigning',
       'CertificateSubjectRestriction',
+      'MutatingAdmissionWebhook',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionWebhook',
     ])
   })
 
   test('[NODEAUTHZ-009] NodeRestriction runs when it is enabled', () => {
     expect(plugins({})).not.toContain('NodeRestriction')
-    expect(plugins({ enable: ['NodeRestriction'] })[2]).toBe('NodeRestriction')
+    expect(plugins({ enable: ['NodeRestriction'] })[3]).toBe('NodeRestriction')
   })
 
   test('a disabled plugin does not run', () => {

@@ -395,6 +395,11 @@ describe('signing requests', () => {
     expect(await ask({ request: request('devs', 'system:masters') })).toContain(
       'use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed',
     )
+    const disguised = Buffer.concat([
+      Buffer.from('-----BEGIN A-----AAAA-----END B-----\n'),
+      Buffer.from(request('system:masters'), 'base64'),
+    ])
+    expect(await ask({ request: disguised.toString('base64') })).toContain('not allowed')
     expect(await ask({ request: request('system:masters2', 'not-system:masters') })).toBe(
       'admitted',
     )

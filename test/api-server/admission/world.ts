@@ -1,11 +1,17 @@
 /** A world for admission tests: a reader to fill, and requests through the chosen plugins as the registry sends them. */
 import type { AdmissionRequest } from '../../../components/api-server/admission/admission.ts'
-import { createAdmission } from '../../../components/api-server/admission/chain.ts'
+import {
+  createAdmission,
+  type AdmissionDependencies,
+} from '../../../components/api-server/admission/chain.ts'
 import type { Authorizer } from '../../../components/api-server/authz/authorizer.ts'
+import { admissionWebhookMetrics } from '../../../components/api-server/metrics/admission-webhook-metrics.ts'
 import type { UserInfo } from '../../../components/api-server/request.ts'
 import type { Dialect } from '../../../components/api/dialect.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
+import { silentLog } from '../../../components/component-base/log.ts'
+import { createMetrics } from '../../../components/component-base/metrics.ts'
 import type { KubeObject } from '../../../components/machinery/object.ts'
 import type { Resource } from '../../../components/machinery/resource.ts'
 import { StatusError } from '../../../components/machinery/status-error.ts'
@@ -21,6 +27,27 @@ const denyAll: Authorizer = {
   authorize: () => ({ decision: 'no-opinion', reason: '' }),
 }
 
+/** What all plugins get in tests, with nothing there yet. */
+export function admissionDependencies(
+  given: Partial<AdmissionDependencies> & { readonly reader: FakeReader },
+): AdmissionDependencies {
+  const { dialect = dialects.kubernetes } = given
+  const resources = resourcesOf(dialect)
+  return {
+    dialect,
+    clock: new FakeClock(),
+    authorizer: denyAll,
+    checkEscalation: async () => {},
+    resources,
+    served: resources.all,
+    customKinds: () => [],
+    egress: { cluster: undefined, controlplane: undefined },
+    log: silentLog,
+    webhookMetrics: admissionWebhookMetrics(createMetrics({ release: '1.32' })),
+    ...given,
+  }
+}
+
 /** Only the named plugins run. */
 export function admissionWorld(
   plugins: readonly string[],
@@ -29,7 +56,7 @@ export function admissionWorld(
   const { dialect = dialects.kubernetes, authorizer = denyAll } = options
   const reader = new FakeReader()
   const clock = new FakeClock()
-  const dependencies = { reader, dialect, clock, authorizer, checkEscalation: async () => {} }
+  const dependencies = admissionDependencies({ reader, dialect, clock, authorizer })
   const all = createAdmission({ enable: ['NodeRestriction'] }, dependencies).plugins
   const admission = createAdmission(
     {

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { bootstrapTokenAuthenticator } from '../../../components/api-server/authn/bootstrap-token.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
+import { parseBootstrapToken } from '../../../components/node-agent/discovery.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 
@@ -144,9 +145,23 @@ describe.each([dialects.kubernetes, dialects.svc])('in the $name dialect', (dial
       ' abcdef.0123456789abcdef',
       'abcdef.0123456789abcdef\n',
     ]) {
-      expect(ask(text)).toEqual({ kind: 'none' })
+      expect(ask(text)).toMatchObject({ kind: 'none' })
     }
     expect(ask()).toMatchObject({ kind: 'user' })
+  })
+
+  test('[LIM-012] an id has 6 characters and a secret 16: other lengths are no token, whatever the Secret says', () => {
+    for (const id of ['abcde', 'abcdef', 'abcdefg']) {
+      for (const secret of ['0123456789abcde', '0123456789abcdef', '0123456789abcdef0']) {
+        reader = new FakeReader()
+        const data = { 'token-id': id, 'token-secret': secret }
+        putToken({ name: `bootstrap-token-${id}`, data })
+        const isToken = id.length === 6 && secret.length === 16
+        const kind = isToken ? 'user' : 'none'
+        expect(ask(`${id}.${secret}`), `${id}.${secret}`).toMatchObject({ kind })
+        expect(parseBootstrapToken(`${id}.${secret}`) !== undefined).toBe(isToken)
+      }
+    }
   })
 
   test('a token whose Secret is being deleted is rejected', () => {

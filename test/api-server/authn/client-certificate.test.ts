@@ -1,11 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import { KeyObject, X509Certificate } from 'node:crypto'
+import { describe, expect, test, vi } from 'vitest'
 import { createAuthority, sign } from '../../../certs/authority.ts'
 import type { Authority } from '../../../certs/authority.ts'
 import { generateKeyPair, keyIdentifier } from '../../../certs/keys.ts'
 import { decodePem } from '../../../certs/pem.ts'
 import { authorityProfile, clientProfile } from '../../../certs/profiles.ts'
 import type { Profile } from '../../../certs/profiles.ts'
-import { X509Certificate } from 'node:crypto'
 import { parseAuthorities } from '../../../components/api-server/authn/certificate-chain.ts'
 import { clientCertificateAuthenticator } from '../../../components/api-server/authn/client-certificate.ts'
 import type { HttpRequest, PeerCertificate } from '../../../components/api-server/request.ts'
@@ -62,9 +64,9 @@ describe('client certificates', () => {
   })
 
   test('without a certificate, or with one that names nobody, there is no user', () => {
-    expect(ask(undefined)).toEqual({ kind: 'none' })
+    expect(ask(undefined)).toMatchObject({ kind: 'none' })
     const nobody = clientProfile({ commonName: '', organizations: ['system:masters'] })
-    expect(ask(peerOf(ca, nobody))).toEqual({ kind: 'none' })
+    expect(ask(peerOf(ca, nobody))).toMatchObject({ kind: 'none' })
   })
 
   test('a text inside a name never becomes another name or group', () => {
@@ -111,6 +113,53 @@ describe('client certificates', () => {
     expect(ask(peerOf(low, jane, chain))).toMatchObject({ kind: 'user', user: { name: 'jane' } })
     expect(ask(peerOf(low, jane, chain.toReversed()))).toMatchObject({ kind: 'user' })
     expect(ask(peerOf(low, jane, chain.slice(0, 1)))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('an authority with a path length has no more authorities below it than that', async () => {
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+    const rootKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const name = 'CN=short'
+    const root = await x509.X509CertificateGenerator.createSelfSigned({
+      name,
+      keys: rootKeys,
+      signingAlgorithm: algorithm,
+      notBefore: new Date(start - DAY),
+      notAfter: new Date(start + DAY),
+      extensions: [new x509.BasicConstraintsExtension(true, 1, true)],
+    })
+    const pem = `${root.toString('pem')}\n`
+    const short: Authority = {
+      ...ca,
+      certificatePem: pem,
+      certificate: new X509Certificate(pem),
+      privateKey: KeyObject.from(rootKeys.privateKey),
+    }
+    const middle = subordinate(short)
+    const low = subordinate(middle, authorityProfile('low'))
+    const chain = [der(low.certificatePem), der(middle.certificatePem)]
+    const subject = authenticator(new FakeClock(start), [short])
+    expect(subject.authenticate(request(peerOf(short, jane)))).toMatchObject({ kind: 'user' })
+    expect(subject.authenticate(request(peerOf(middle, jane, chain)))).toMatchObject({
+      kind: 'user',
+    })
+    expect(subject.authenticate(request(peerOf(low, jane, chain)))).toMatchObject({
+      kind: 'failed',
+    })
+  })
+
+  test('authorities that issue each other are not followed in every order', () => {
+    const mesh = createAuthority({ commonName: 'mesh', nowMs: start })
+    const profile = authorityProfile('mesh')
+    const others = Array.from({ length: 8 }, () =>
+      der(sign(mesh, { profile, publicKey: mesh.publicKey, nowMs: start })),
+    )
+    const verify = vi.spyOn(X509Certificate.prototype, 'verify')
+    try {
+      expect(ask(peerOf(mesh, jane, others))).toMatchObject({ kind: 'failed' })
+      expect(verify.mock.calls.length).toBeLessThanOrEqual(100)
+    } finally {
+      verify.mockRestore()
+    }
   })
 
   test('a client certificate cannot issue another', () => {

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import {
-  createAuthorization,
-  parseAuthorizationModes,
-} from '../../../components/api-server/authz/authorization-modes.ts'
-import type { AuthorizationMode } from '../../../components/api-server/authz/authorization-modes.ts'
+import { parseAuthorizationModes } from '../../../components/api-server/authz/authorization-modes.ts'
+import type { LocalMode } from '../../../components/api-server/authz/authorization-modes.ts'
 import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
 import { forbiddenError } from '../../../components/api-server/authz/forbidden.ts'
 import { authorizeInOrder } from '../../../components/api-server/authz/union.ts'
 import { dialects } from '../../../components/api/dialect.ts'
+import { authorizationOf } from '../../support/authorization.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 import { attributes, user } from './attributes.ts'
 
@@ -17,26 +15,26 @@ describe('--authorization-mode', () => {
   test('[AUTHZ-029] is an ordered list; an unknown or repeated mode is refused', () => {
     expect(parseAuthorizationModes('Node,RBAC')).toEqual(['Node', 'RBAC'])
     expect(() => parseAuthorizationModes('RBAC,Magic')).toThrow(
-      'authorization-mode "Magic" is not a valid mode; known are Node, RBAC, AlwaysAllow, AlwaysDeny',
+      'authorization-mode "Magic" is not a valid mode; known are Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny',
     )
     expect(() => parseAuthorizationModes('')).toThrow('not a valid mode')
     expect(() => parseAuthorizationModes('RBAC,RBAC')).toThrow('more than once')
   })
 
-  test.each<[AuthorizationMode[], Decision['decision']]>([
+  test.each<[LocalMode[], Decision['decision']]>([
     [['AlwaysAllow'], 'allow'],
     [['AlwaysDeny'], 'no-opinion'],
     [['Node', 'RBAC'], 'no-opinion'],
     [['AlwaysDeny', 'AlwaysAllow'], 'allow'],
   ])('%j decides %s for a stranger', async (modes, decision) => {
     const options = { reader: new FakeReader(), dialect: dialects.kubernetes }
-    const { authorizer } = createAuthorization(modes, options)
+    const { authorizer } = authorizationOf(modes, options)
     expect(await authorizer.authorize(asked)).toMatchObject({ decision })
   })
 
   test('[AUTHZ-025] system:masters passes before every module', async () => {
     const options = { reader: new FakeReader(), dialect: dialects.kubernetes }
-    const { authorizer } = createAuthorization(['AlwaysDeny'], options)
+    const { authorizer } = authorizationOf(['AlwaysDeny'], options)
     const admin = { ...asked, user: user('root', 'system:masters') }
     expect(await authorizer.authorize(admin)).toMatchObject({ decision: 'allow' })
   })

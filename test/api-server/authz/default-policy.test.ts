@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createAuthorization } from '../../../components/api-server/authz/authorization-modes.ts'
+import { authorizationOf } from '../../support/authorization.ts'
 import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
-import { nodeTokenGroup } from '../../../components/api/bootstrap-policy/bindings.ts'
+import { nodeTokenGroup } from '../../../cluster/bootstrap-token.ts'
+import { joinObjects } from '../../../cluster/join-objects.ts'
 import { policyObjects } from '../../../components/api/bootstrap-policy/policy-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
@@ -10,12 +11,16 @@ import { attributes, user } from './attributes.ts'
 
 describe.each([dialects.kubernetes, dialects.svc])('the default policy ($name)', (dialect) => {
   const resources = resourcesOf(dialect)
-  const policy = policyObjects(dialect, { join: true })
+  const policy = policyObjects(dialect)
   const reader = new FakeReader()
   for (const kind of ['clusterRoles', 'clusterRoleBindings', 'roles', 'roleBindings'] as const) {
     for (const object of policy[kind]) reader.put(resources[kind], object)
   }
-  const { authorizer } = createAuthorization(['Node', 'RBAC'], { reader, dialect })
+  const server = 'https://192.0.2.1:6443'
+  for (const { resource, object } of joinObjects({ dialect, server, authorityPem: '' })) {
+    reader.put(resource, object)
+  }
+  const { authorizer } = authorizationOf(['Node', 'RBAC'], { reader, dialect })
   const isAllowed = async (
     given: Partial<AuthorizationAttributes> & { user: UserInfo },
   ): Promise<boolean> => (await authorizer.authorize(attributes(given))).decision === 'allow'
@@ -27,9 +32,7 @@ describe.each([dialects.kubernetes, dialects.svc])('the default policy ($name)',
     policy.clusterRoles.find((role) => role.metadata.name === name)
 
   test('[RBAC-032] every default is marked as such', () => {
-    const marked = [...policy.clusterRoles, ...policy.clusterRoleBindings, ...policy.roles].filter(
-      ({ metadata }) => !metadata.name?.startsWith('kubeadm:'),
-    )
+    const marked = [...policy.clusterRoles, ...policy.clusterRoleBindings, ...policy.roles]
     for (const { metadata } of marked) {
       expect(metadata.labels).toMatchObject({
         [`${dialect.labelDomain}/bootstrapping`]: 'rbac-defaults',

@@ -180,6 +180,15 @@ describe('covering', () => {
     expect(uncoveredRules(owner, wanted)).toHaveLength(missing)
   })
 
+  test('a rule of countless grants is covered as a whole or not at all', () => {
+    const many = (prefix: string) => Array.from({ length: 1000 }, (_, index) => `${prefix}${index}`)
+    const huge = { apiGroups: many('g'), resources: many('r'), verbs: many('v') }
+    const all = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }
+    expect(uncoveredRules([getPods], [huge, getPods])).toEqual([huge])
+    expect(uncoveredRules([all], [huge])).toEqual([])
+    expect(uncoveredRules([huge], [huge])).toEqual([])
+  })
+
   test('missing grants are shown together by resource', () => {
     const wanted = [{ apiGroups: [''], resources: ['pods', 'secrets'], verbs: ['get', 'list'] }]
     expect(compactRules(uncoveredRules([], wanted))).toEqual([

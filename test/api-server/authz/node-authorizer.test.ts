@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Decision } from '../../../components/api-server/authz/authorizer.ts'
-import { createAuthorization } from '../../../components/api-server/authz/authorization-modes.ts'
+import { authorizationOf } from '../../support/authorization.ts'
 import { NodeGraph } from '../../../components/api-server/authz/node-graph.ts'
 import { nodeAuthorizer } from '../../../components/api-server/authz/node-authorizer.ts'
 import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
@@ -52,7 +52,7 @@ describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)'
 
   test('[NODEAUTHZ-012] [NODEAUTHZ-013] without the group or the name it has no rights', async () => {
     const options = { reader, dialect }
-    const { authorizer } = createAuthorization(['Node'], options)
+    const { authorizer } = authorizationOf(['Node'], options)
     for (const stranger of [
       user('system:node:n1', 'system:authenticated'),
       user('foo', 'system:nodes'),
@@ -323,7 +323,7 @@ describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)'
   })
 
   test('its rules cannot be listed', () => {
-    const { authorizer } = createAuthorization(['Node'], { reader, dialect })
+    const { authorizer } = authorizationOf(['Node'], { reader, dialect })
     expect(authorizer.rulesFor?.(nodeUser('n1'), 'a').incomplete).toBe(true)
     expect(authorizer.rulesFor?.(user('jane'), 'a').incomplete).toBe(false)
   })

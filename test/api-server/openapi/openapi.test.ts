@@ -9,12 +9,13 @@ type Json = any
 
 const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
 
-function server(dialect: Dialect, custom: readonly CustomKind[] = []) {
+function server(dialect: Dialect, custom: readonly CustomKind[] = [], cbor = false) {
   const served = resourcesOf(dialect).all
   const openApi = createOpenApi({
     dialect,
     resources: () => served,
     custom: () => custom,
+    cbor,
     serverVersion: 'v1.32.0',
     pause: () => Promise.resolve(),
   })
@@ -116,7 +117,7 @@ describe.each([dialects.kubernetes, dialects.svc])('in the $name dialect', (dial
   test('the document is made once', async () => {
     const first = await openApi('/openapi/v3/apis/apps/v1', '')
     expect(await openApi('/openapi/v3/apis/apps/v1', '')).toBe(first)
-    expect(first?.etag).toMatch(/^"[0-9A-F]{128}"$/)
+    expect(first?.hash).toMatch(/^[0-9A-F]{128}$/)
   })
 })
 
@@ -257,4 +258,45 @@ test('custom kinds have documents of their own, which change with them', async (
   const without = await server(dialects.kubernetes).json('/openapi/v3')
   expect(without.paths).not.toHaveProperty(['apis/example.com/v1'])
   expect((await json('/openapi/v3')).paths).toHaveProperty(['apis/example.com/v1'])
+})
+
+test('CBOR is among the media types while it is served', async () => {
+  const path = '/apis/apps/v1/namespaces/{namespace}/deployments'
+  const typesOf = async (cbor: boolean) => {
+    const { json } = server(dialects.kubernetes, [], cbor)
+    const v3 = await json('/openapi/v3/apis/apps/v1')
+    const v2 = await json('/openapi/v2')
+    const patch = `${path}/{name}`
+    expect(Object.keys(v3.paths[path].get.responses[200].content)).toEqual(
+      v2.paths[path].get.produces,
+    )
+    expect(Object.keys(v3.paths[patch].patch.requestBody.content)).toEqual(
+      v2.paths[patch].patch.consumes,
+    )
+    const { paths } = await json('/openapi/v3')
+    return {
+      list: v2.paths[path].get.produces as string[],
+      get: v2.paths[patch].get.produces as string[],
+      patch: v2.paths[patch].patch.consumes as string[],
+      address: paths['apis/apps/v1'].serverRelativeURL as string,
+    }
+  }
+  const on = await typesOf(true)
+  expect(on.list).toEqual([
+    'application/json',
+    'application/yaml',
+    'application/vnd.kubernetes.protobuf',
+    'application/cbor',
+    'application/json;stream=watch',
+    'application/vnd.kubernetes.protobuf;stream=watch',
+    'application/cbor-seq',
+  ])
+  expect(on.get.at(-1)).toBe('application/cbor')
+  expect(on.patch.slice(-2)).toEqual([
+    'application/apply-patch+yaml',
+    'application/apply-patch+cbor',
+  ])
+  const off = await typesOf(false)
+  expect([...off.list, ...off.get, ...off.patch].join()).not.toContain('cbor')
+  expect(off.address).not.toBe(on.address)
 })

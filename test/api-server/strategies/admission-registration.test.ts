@@ -1,8 +1,11 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { loadEvaluator } from '../../../components/api-server/admission/expressions/expression-faults.ts'
 import { strategyRuns } from '../../support/strategy-runs.ts'
 
 const contains = (text: string): unknown => expect.stringContaining(text)
 const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }
+
+beforeAll(loadEvaluator)
 
 describe('webhook configurations', () => {
   const mutating = strategyRuns('mutatingWebhookConfigurations')
@@ -135,6 +138,18 @@ describe('webhook configurations', () => {
     ],
   ])('%j', (change, faults) => {
     expect(mutating.createFaults({ webhooks: [{ ...webhook, ...change }] })).toEqual(faults)
+  })
+
+  test('keep what an earlier release stored against the rules of v1', () => {
+    const kept = { ...webhook, sideEffects: 'Unknown', admissionReviewVersions: ['v1alpha1'] }
+    const old = validating.created({ webhooks: [kept, kept] })
+    expect(validating.updateFaults(old, { webhooks: [kept, kept] })).toEqual([])
+    const other = { ...kept, sideEffects: 'Many' }
+    expect(validating.updateFaults(old, { webhooks: [other] })).toEqual([
+      'webhooks[0].sideEffects: Unsupported value: "Many": supported values: "None", "NoneOnDryRun", "Some", "Unknown"',
+    ])
+    const fine = validating.created({ webhooks: [webhook] })
+    expect(validating.updateFaults(fine, { webhooks: [kept, kept] })).toHaveLength(5)
   })
 
   test('name each webhook once', () => {

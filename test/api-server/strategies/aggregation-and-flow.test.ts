@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { flowControlObjects } from '../../../components/api/bootstrap-policy/system-objects.ts'
+import {
+  mandatoryFlowControl,
+  suggestedFlowControl,
+} from '../../../components/api/bootstrap-policy/flow-control-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { strategyRuns } from '../../support/strategy-runs.ts'
 import { createTestPki } from '../../support/tls.ts'
@@ -72,9 +75,11 @@ describe('flow control', () => {
   const spec = { priorityLevelConfiguration: { name: 'p' }, rules: [rule] }
 
   test('what every cluster starts with is valid, and stays as it is', () => {
-    const { levels: allLevels, schemas: allSchemas } = flowControlObjects(dialects.kubernetes)
-    for (const object of allSchemas) expect(schemas.createFaults(object)).toEqual([])
-    for (const object of allLevels) expect(levels.createFaults(object)).toEqual([])
+    for (const made of [mandatoryFlowControl, suggestedFlowControl]) {
+      const { levels: allLevels, schemas: allSchemas } = made(dialects.kubernetes)
+      for (const object of allSchemas) expect(schemas.createFaults(object)).toEqual([])
+      for (const object of allLevels) expect(levels.createFaults(object)).toEqual([])
+    }
     const catchAll = {
       metadata: { name: 'catch-all' },
       spec: { ...spec, matchingPrecedence: 10_000 },
@@ -147,6 +152,14 @@ describe('flow control', () => {
       lendablePercent: 0,
       limitResponse: { type: 'Queue', queuing: { handSize: 8, queues: 64, queueLengthLimit: 50 } },
     })
+  })
+
+  test('the note of v1beta3 about a share of zero is refused', () => {
+    const key = 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares'
+    const spec = { type: 'Limited', limited: { limitResponse: { type: 'Reject' } } }
+    expect(levels.createFaults({ metadata: { annotations: { [key]: '' } }, spec })).toEqual([
+      `metadata.annotations: Forbidden: specifying annotation '${key}' is not allowed`,
+    ])
   })
 
   const limitedBy = (limited: object) => ({ type: 'Limited', limited })

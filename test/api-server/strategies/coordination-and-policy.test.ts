@@ -57,6 +57,21 @@ test('LeaseCandidate: versions that fit the strategy', () => {
 
 describe('PodDisruptionBudget', () => {
   const budgets = strategyRuns('podDisruptionBudgets')
+
+  test('the mark of an empty selector of v1beta1 stands alone or not at all', () => {
+    const key = 'pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match'
+    const mark = { key, operator: 'Exists' }
+    const other = { key: 'a', operator: 'Exists' }
+    const selectorOf = (selector: object): unknown =>
+      budgets.created({ spec: { selector } })['spec'].selector
+    expect(selectorOf({ matchExpressions: [mark] })).toEqual({ matchExpressions: [mark] })
+    expect(selectorOf({ matchLabels: { a: 'b' }, matchExpressions: [mark] })).toEqual({
+      matchLabels: { a: 'b' },
+    })
+    expect(selectorOf({ matchExpressions: [other, mark] })).toEqual({ matchExpressions: [other] })
+    const never = { key, operator: 'DoesNotExist' }
+    expect(selectorOf({ matchExpressions: [never] })).toEqual({})
+  })
   const selector = { matchLabels: { app: 'a' } }
 
   test.each([

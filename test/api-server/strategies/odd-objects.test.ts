@@ -1,11 +1,17 @@
 /** Whatever a decoder lets through, a strategy answers with a list of faults, never with an exception of its own. */
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { loadEvaluator } from '../../../components/api-server/admission/expressions/expression-faults.ts'
+import { loadPatterns } from '../../../components/api-server/custom-resources/patterns.ts'
+import { loadRules } from '../../../components/api-server/custom-resources/rules.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { schemaOf } from '../../../components/api/schemas.ts'
 import type { ScalarSchema, Schema } from '../../../components/machinery/schema.ts'
 import { isStatusError } from '../../../components/machinery/status-error.ts'
 import { strategyRuns } from '../../support/strategy-runs.ts'
+
+// A server loads them before it validates what has some.
+beforeAll(async () => void (await Promise.all([loadRules(), loadPatterns(), loadEvaluator()])))
 
 const rounds = 90
 const deepest = 9

@@ -351,6 +351,21 @@ describe('a new Pod is refused', () => {
   })
 })
 
+test.each([
+  ["metadata.labels['a']", []],
+  ["metadata.labels['a b']", [/name part must consist of/]],
+  ["metadata.labels['']", [/name part must be non-empty/, /name part must consist of/]],
+  ["metadata.labels['", [/field label not supported/]],
+  ["metadata.name['a']", [/does not support subscript/]],
+  ["['a']", [/field label not supported/]],
+  ["['".repeat(1_000_000), [/field label not supported/]],
+])('the field path %.40s is judged', (fieldPath, faults) => {
+  const env = [{ name: 'A', valueFrom: { fieldRef: { fieldPath } } }]
+  expect(pods.createFaults(containerWith({ env }))).toEqual(
+    faults.map((fault) => expect.stringMatching(fault) as unknown),
+  )
+})
+
 test('what a Pod usually has passes', () => {
   const pod = podWith({
     containers: [

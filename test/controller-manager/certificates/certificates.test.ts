@@ -1,6 +1,5 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createAuthority } from '../../../certs/authority.ts'
@@ -21,10 +20,11 @@ import {
 } from '../../../components/controller-manager/certificates/csr-signing.ts'
 import { createHarness } from '../../support/controller-harness.ts'
 import type { Harness } from '../../support/controller-harness.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const now = '2026-01-01T00:00:00Z'
 const hour = 3_600_000
-const folder = mkdtempSync(join(tmpdir(), 'signing-'))
+const folder = temporaryFolder('signing')
 const authority = createAuthority({ commonName: 'test-ca', nowMs: Date.parse(now) })
 const [certFile, keyFile] = [join(folder, 'ca.crt'), join(folder, 'ca.key')]
 writeFileSync(certFile, authority.certificatePem)

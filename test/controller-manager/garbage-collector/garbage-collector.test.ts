@@ -103,6 +103,19 @@ describe('garbage-collector-controller', () => {
     expect(names(pods)).toEqual([])
   })
 
+  it('a new object goes with its missing owner also when others of that owner linger', async () => {
+    setUp()
+    await start()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web')
+    await remove(replicaSets, 'web')
+    put(pods, 'held', [ownedBy(set)], { finalizers: ['agent'] })
+    await harness.step(1000)
+    put(pods, 'late', [ownedBy(set)])
+    await harness.step(1000)
+    expect(names(pods)).toEqual(['held'])
+  })
+
   it('foreground: the owner goes after the dependents that block it', async () => {
     setUp()
     const { deployments, replicaSets, pods } = harness.resources

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Node, Pod } from '../../../components/api/generated/types.ts'
 import { dialects, labelKey } from '../../../components/api/dialect.ts'
+import { describeFlags } from '../../../components/component-base/flags.ts'
+import { controllerManagerFlags } from '../../../components/controller-manager/options.ts'
 import { nodeLifecycleController } from '../../../components/controller-manager/node-lifecycle/node-lifecycle.ts'
 import { addNode, podOn, renew, report } from '../../support/nodes.ts'
 import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
@@ -63,6 +65,19 @@ describe.each(Object.values(dialects))('node-lifecycle-controller ($name)', (dia
     expect(harness.events).toContain(
       'Normal NodeNotReady Node a: Node a status is now: NodeNotReady',
     )
+  })
+
+  it('[LIM-008] the grace period is 50 s unless another is given', async () => {
+    const help = describeFlags(controllerManagerFlags)
+    expect(help).toMatch(/--node-monitor-grace-period\b.*\n?.*50s/)
+    await start('a')
+    expect(harness.context.options['node-monitor-grace-period']).toBe(50_000)
+    await pass(60, 'a')
+    // The last renewal was 10 s ago.
+    await pass(39)
+    expect(condition('a')?.status).toBe('True')
+    await pass(11)
+    expect(condition('a')?.status).toBe('Unknown')
   })
 
   it('[NODE-018] renewals of the lease alone keep a node from being marked', async () => {

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, verify } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects, labelKey } from '../../../components/api/dialect.ts'
@@ -13,13 +12,14 @@ import { serviceAccountTokens } from '../../../components/controller-manager/ser
 import { keyOf } from '../../../components/machinery/object.ts'
 import { createHarness } from '../../support/controller-harness.ts'
 import type { Harness } from '../../support/controller-harness.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const harnesses: Harness[] = []
 afterEach(async () => {
   for (const harness of harnesses.splice(0)) await harness.stop()
 })
 
-const folder = mkdtempSync(join(tmpdir(), 'accounts-'))
+const folder = temporaryFolder('accounts')
 const caFile = join(folder, 'ca.crt')
 const keyFile = join(folder, 'sa.key')
 const keys = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })

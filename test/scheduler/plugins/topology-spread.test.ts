@@ -69,6 +69,14 @@ describe('a hard constraint', () => {
     })
   })
 
+  test('by a label whose name every object inherits needs that label', () => {
+    const topologyKey = 'constructor'
+    const where = cluster(node('bare'), node('marked', { labels: { [topologyKey]: 'x' } }))
+    const found = where.findNode(podInfoOf(web(spreading({ topologyKey }))))
+    expect(found.ok && found.node.name).toBe('marked')
+    expect(where.findNode(podInfoOf(pod({ nodeSelector: { toString: 'x' } }))).ok).toBe(false)
+  })
+
   test('with too few domains holds every domain to the skew alone', () => {
     const where = cluster(inZone('a', 'a'))
     const wish = () => podInfoOf(web(spreading({ minDomains: 2 })))

@@ -22,6 +22,7 @@ import {
   validateMatchResources,
 } from './admission-rules.ts'
 import { goJson, validateOneOf, validateRequiredOneOf, validateSubdomain } from './field-rules.ts'
+import { loadEvaluator, reportPolicyFaults } from '../../admission/expressions/expression-faults.ts'
 import { restoreAllButStatus } from './status-update.ts'
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
@@ -128,6 +129,7 @@ function validatePolicy(object: KubeObject): FieldError[] {
     validateValidation(validation, at.child('validations').index(i))
   }
   validateAuditAnnotations(annotations, at.child('auditAnnotations'), metadata.name ?? '')
+  reportPolicyFaults(spec, at)
   return at.errors
 }
 
@@ -146,6 +148,7 @@ export const validatingAdmissionPolicyStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults: defaultPolicy,
+  load: loadEvaluator,
   prepareForCreate(object) {
     object['status'] = {}
   },

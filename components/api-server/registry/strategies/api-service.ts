@@ -1,5 +1,5 @@
 /** APIService (upstream: kube-aggregator pkg/apis/apiregistration). */
-import type { APIService } from '../../../api/generated/types.ts'
+import type { APIService, APIServiceCondition } from '../../../api/generated/types.ts'
 import { timestamp } from '../../../component-base/clock.ts'
 import { FieldPath } from '../../../machinery/field-path.ts'
 import { goQuote } from '../../../machinery/go-syntax.ts'
@@ -61,6 +61,17 @@ function validate(object: KubeObject): FieldError[] {
   return root.errors
 }
 
+/** The condition of what this server serves itself. */
+export function localAvailability(nowMs: number): APIServiceCondition {
+  return {
+    type: 'Available',
+    status: 'True',
+    lastTransitionTime: timestamp(nowMs),
+    reason: 'Local',
+    message: 'Local APIServices are always available',
+  }
+}
+
 const conditionStatuses = ['True', 'False', 'Unknown']
 
 export const apiServiceStrategy: Strategy = {
@@ -73,14 +84,7 @@ export const apiServiceStrategy: Strategy = {
   prepareForCreate(object, { nowMs }) {
     object['status'] = {}
     if ((object as APIService).spec?.service) return
-    const condition = {
-      type: 'Available',
-      status: 'True',
-      lastTransitionTime: timestamp(nowMs),
-      reason: 'Local',
-      message: 'Local APIServices are always available',
-    }
-    object['status'] = { conditions: [condition] }
+    object['status'] = { conditions: [localAvailability(nowMs)] }
   },
   validate,
   validateUpdate: validate,

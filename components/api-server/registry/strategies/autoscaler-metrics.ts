@@ -3,6 +3,7 @@ import type { Dialect } from '../../../api/dialect.ts'
 import type { MetricIdentifier, MetricSpec, MetricTarget } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
 import { pathSegment } from '../../../machinery/names.ts'
+import { getOwn } from '../../../machinery/json-copy.ts'
 import { validateLabel1123 } from './field-rules.ts'
 import { validateRequiredSegment } from './object-references.ts'
 import { compareAmounts, shownQuantity } from './quantities.ts'
@@ -121,7 +122,7 @@ const types = Object.keys(fieldOfType)
 
 function validateMetric(metric: MetricSpec, at: FieldPath, dialect: Dialect): void {
   const { type = '' } = metric
-  const expected = fieldOfType[type]
+  const expected = getOwn(fieldOfType, type)
   const typeAt = at.child('type')
   if (type === '') typeAt.required('must specify a metric source type')
   if (expected === undefined) typeAt.unsupported(type, types)

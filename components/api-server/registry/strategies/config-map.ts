@@ -2,6 +2,7 @@
 import type { ConfigMap } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/field-path.ts'
 import { configKey } from '../../../machinery/names.ts'
+import { getOwn } from '../../../machinery/json-copy.ts'
 import type { Strategy } from '../strategy.ts'
 import { semanticEqual } from './field-rules.ts'
 import { decodedLength, immutableWhenSet, mostDataBytes } from './secret.ts'
@@ -12,13 +13,14 @@ function validateConfigMap({ data, binaryData }: ConfigMap, root: FieldPath): vo
   for (const key in data) {
     const at = root.child('data').key(key)
     at.invalidEach(key, configKey(key))
-    if (binaryData?.[key] !== undefined) at.invalid(key, 'duplicate of key present in binaryData')
+    if (getOwn(binaryData, key) !== undefined)
+      at.invalid(key, 'duplicate of key present in binaryData')
     bytes += Buffer.byteLength(data[key] ?? '')
   }
   for (const key in binaryData) {
     const at = root.child('binaryData').key(key)
     at.invalidEach(key, configKey(key))
-    if (data?.[key] !== undefined) at.invalid(key, 'duplicate of key present in data')
+    if (getOwn(data, key) !== undefined) at.invalid(key, 'duplicate of key present in data')
     bytes += decodedLength(binaryData[key] ?? '')
   }
   // Upstream's path without a name prints like this.

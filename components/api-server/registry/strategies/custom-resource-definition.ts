@@ -12,8 +12,17 @@ import { goList } from '../../../machinery/go-syntax.ts'
 import { label1035, subdomain } from '../../../machinery/names.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
 import type { FieldError } from '../../../machinery/status-error.ts'
+import { approvalKey, approvalOf } from '../../custom-resources/api-approval.ts'
+import { areDefaultsPruned } from '../../custom-resources/default-faults.ts'
+import { loadPatterns } from '../../custom-resources/patterns.ts'
+import { loadRules } from '../../custom-resources/rules.ts'
+import { beginTermination } from '../../custom-resources/termination.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
-import { validateColumn, validateSubresources } from './custom-resource-parts.ts'
+import {
+  validateColumn,
+  validateSelectableFields,
+  validateSubresources,
+} from './custom-resource-parts.ts'
 import { validateCustomSchema } from './custom-resource-schema.ts'
 import { goJson, semanticEqual, validateImmutable, validateRequiredOneOf } from './field-rules.ts'
 import { restoreAllButStatus } from './status-update.ts'
@@ -90,7 +99,7 @@ function validateDeprecation(version: CustomResourceDefinitionVersion, at: Field
   }
 }
 
-type Shared = 'schema' | 'subresources' | 'additionalPrinterColumns'
+type Shared = 'schema' | 'subresources' | 'additionalPrinterColumns' | 'selectableFields'
 
 /**
  * Where faults of a part are reported. Parts that all versions have alike are hoisted to the spec before they are
@@ -102,17 +111,32 @@ function isHoisted(versions: readonly CustomResourceDefinitionVersion[], part: S
   return versions.every((version) => version[part] && semanticEqual(version[part], first))
 }
 
+/** What an update starts from. */
+interface Before {
+  readonly old: CustomResourceDefinitionSpec | undefined
+  /** Defaults may have no fields that their schemas do not know. */
+  readonly mustBePruned: boolean
+}
+
 function validateParts(
-  version: Pick<CustomResourceDefinitionVersion, Shared>,
+  version: CustomResourceDefinitionVersion,
   at: FieldPath,
-  { parts, schemaField }: { parts: readonly Shared[]; schemaField: string },
+  of: { parts: readonly Shared[]; schemaField: string } & Before,
 ): void {
+  const { parts, schemaField, mustBePruned, old } = of
   const { schema, subresources, additionalPrinterColumns } = version
   if (parts.includes('schema') && schema) {
-    validateCustomSchema(schema, at.child(schemaField), Boolean(subresources?.status))
+    const hasStatus = Boolean(subresources?.status)
+    const before = old?.versions?.find(({ name }) => name === version.name)?.schema
+    const isAsStored = before !== undefined && semanticEqual(before, schema)
+    validateCustomSchema(schema, at.child(schemaField), { hasStatus, mustBePruned, isAsStored })
   }
   if (parts.includes('subresources') && subresources) {
     validateSubresources(subresources, at.child('subresources'))
+  }
+  if (parts.includes('selectableFields')) {
+    const { openAPIV3Schema: whole = {} } = schema ?? {}
+    validateSelectableFields(version.selectableFields ?? [], whole, at.child('selectableFields'))
   }
   if (!parts.includes('additionalPrinterColumns')) return
   for (const [i, column] of (additionalPrinterColumns ?? []).entries()) {
@@ -120,10 +144,20 @@ function validateParts(
   }
 }
 
-function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath): void {
+/** Whether the defaults of all versions have no fields but those that their schemas know. */
+function areAllPruned({ versions }: CustomResourceDefinitionSpec): boolean {
+  return (versions ?? []).every((one) => areDefaultsPruned(one.schema?.openAPIV3Schema ?? {}))
+}
+
+function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath, before: Before): void {
   const versions = spec.versions ?? []
   const versionsAt = at.child('versions')
-  const shared: readonly Shared[] = ['schema', 'subresources', 'additionalPrinterColumns']
+  const shared: readonly Shared[] = [
+    'schema',
+    'subresources',
+    'additionalPrinterColumns',
+    'selectableFields',
+  ]
   const hoisted = shared.filter((part) => isHoisted(versions, part))
   const own = shared.filter((part) => !hoisted.includes(part))
   for (const [i, { schema }] of versions.entries()) {
@@ -135,7 +169,7 @@ function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath): vo
     const faults = label1035(version.name)
     if (faults.length > 0) versionAt.child('name').invalid(version.name, faults.join(','))
     validateDeprecation(version, versionAt.child('deprecationWarning'))
-    validateParts(version, versionAt, { parts: own, schemaField: 'schema' })
+    validateParts(version, versionAt, { parts: own, schemaField: 'schema', ...before })
   }
   const names = versions.map(({ name }) => name)
   if (new Set(names).size < names.length) {
@@ -149,7 +183,7 @@ function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath): vo
   }
   validateNames(spec.names ?? {}, at.child('names'))
   const [first] = versions
-  if (first) validateParts(first, at, { parts: hoisted, schemaField: 'validation' })
+  if (first) validateParts(first, at, { parts: hoisted, schemaField: 'validation', ...before })
 }
 
 function validateConversion(conversion: CustomResourceConversion, at: FieldPath): void {
@@ -180,7 +214,11 @@ function validateConversion(conversion: CustomResourceConversion, at: FieldPath)
   }
 }
 
-function validateSpec(spec: CustomResourceDefinitionSpec, at: FieldPath): void {
+function validateSpec(
+  spec: CustomResourceDefinitionSpec,
+  at: FieldPath,
+  old: CustomResourceDefinitionSpec | undefined,
+): void {
   const { group = '', scope, conversion } = spec
   const groupAt = at.child('group')
   const groupFaults = subdomain(group)
@@ -188,7 +226,7 @@ function validateSpec(spec: CustomResourceDefinitionSpec, at: FieldPath): void {
   else if (groupFaults.length > 0) groupAt.invalid(group, groupFaults.join(','))
   else if (!group.includes('.')) groupAt.invalid(group, 'should be a domain with at least one dot')
   validateRequiredOneOf(scope, scopes, at.child('scope'))
-  validateVersions(spec, at)
+  validateVersions(spec, at, { old, mustBePruned: old === undefined || areAllPruned(old) })
   if (conversion) validateConversion(conversion, at.child('conversion'))
 }
 
@@ -213,35 +251,19 @@ function validateStoredVersions(object: CustomResourceDefinition, at: FieldPath)
   }
 }
 
-const approvalPage = 'https://github.com/kubernetes/enhancements/pull/1111'
-
-/** The state of the annotation that lets a definition into a group of the project's own domains. */
-function approvalOf(text: string): 'missing' | 'given' | 'invalid' {
-  if (text === '') return 'missing'
-  return text.startsWith('unapproved') || /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/]/.test(text)
-    ? 'given'
-    : 'invalid'
-}
-
 function validateApproval(
   object: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
   dialect: Dialect,
 ): FieldError[] {
-  const { group = '' } = object.spec
-  const domains = [dialect.apiDomain, dialect.labelDomain]
-  if (!domains.some((domain) => group === domain || group.endsWith(`.${domain}`))) return []
-  const key = `api-approved.${dialect.labelDomain}`
-  const text = object.metadata.annotations?.[key] ?? ''
-  const approval = approvalOf(text)
-  if (old && approvalOf(old.metadata.annotations?.[key] ?? '') === approval) return []
+  const approval = approvalOf(object, dialect)
+  if (approval === undefined) return []
+  const { state, why } = approval
+  if (old && approvalOf(old, dialect)?.state === state) return []
+  const key = approvalKey(dialect)
   const at = FieldPath.root('metadata').child('annotations').key(key)
-  const must = `protected groups must have approval annotation "${key}"`
-  if (approval === 'missing') at.required(`${must}, see ${approvalPage}`)
-  else if (approval === 'invalid') {
-    const why = `${must} with either a URL or a reason starting with "unapproved", see ${approvalPage}`
-    at.invalid(text, why)
-  }
+  if (state === 'missing') at.required(why)
+  else if (state === 'invalid') at.invalid(object.metadata.annotations?.[key] ?? '', why)
   return at.errors
 }
 
@@ -255,7 +277,7 @@ function validate(
   const before = old as CustomResourceDefinition | undefined
   const { spec, status } = definition
   const at = root.child('spec')
-  validateSpec(spec, at)
+  validateSpec(spec, at, before?.spec)
   if (before) validateFixed(spec, before, at)
   validateNames(status?.acceptedNames ?? {}, root.child('status').child('acceptedNames'))
   validateStoredVersions(definition, root.child('status').child('storedVersions'))
@@ -293,6 +315,11 @@ export const customResourceDefinitionStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults,
+  async load(object) {
+    const text = JSON.stringify(object['spec'] ?? {})
+    if (text.includes('"x-kubernetes-validations"')) await loadRules()
+    if (text.includes('"pattern":')) await loadPatterns()
+  },
   prepareForCreate(object) {
     object['status'] = {
       conditions: null,
@@ -302,6 +329,7 @@ export const customResourceDefinitionStrategy: Strategy = {
     noteStorageVersion(object)
   },
   prepareForUpdate: noteStorageVersion,
+  prepareForDelete: beginTermination,
   validate(object, context) {
     const { metadata, spec } = object as CustomResourceDefinition
     const at = FieldPath.root('metadata').child('name')

@@ -2,8 +2,11 @@
 import type {
   CustomResourceColumnDefinition,
   CustomResourceSubresources,
+  JSONSchemaProps,
+  SelectableField,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
+import { fieldPathText, schemaAtFieldPath } from '../../custom-resources/field-path-text.ts'
 
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string']
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
@@ -53,4 +56,47 @@ export function validateSubresources({ scale }: CustomResourceSubresources, at: 
       pathAt.invalid(path, `should be a json path under ${isRequired ? where : `either ${where}`}`)
     }
   }
+}
+
+const mostSelectable = 8
+const selectableTypes: readonly string[] = ['string', 'boolean', 'integer']
+
+/** Why a path is none that a field can be selected by. */
+function selectablePathFault(path: string): string {
+  if (path.includes('[')) return 'array notation is not allowed'
+  if (path.startsWith('.')) return 'does not refer to a valid field'
+  return `expected [ or . but got: ${path.split(/[.\]]/, 1)[0] ?? ''}`
+}
+
+export function validateSelectableFields(
+  fields: readonly SelectableField[],
+  schema: JSONSchemaProps,
+  at: FieldPath,
+): void {
+  const seen = new Set<string>()
+  for (const [i, { jsonPath }] of fields.entries()) {
+    const fieldAt = at.index(i)
+    if (!jsonPath) {
+      fieldAt.child('jsonPath').required()
+      continue
+    }
+    const text = jsonPath.includes('[') ? undefined : fieldPathText(jsonPath, schema)
+    if (text === undefined) {
+      const why = `is an invalid path: ${selectablePathFault(jsonPath)}`
+      fieldAt.child('jsonPath').invalid(jsonPath, why)
+      continue
+    }
+    if (text === 'metadata' || text.startsWith('metadata.')) {
+      fieldAt.invalid(jsonPath, 'must not point to fields in metadata')
+    }
+    if (!selectableTypes.includes(schemaAtFieldPath(jsonPath, schema)?.type ?? '')) {
+      fieldAt.invalid(
+        jsonPath,
+        'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+      )
+    }
+    if (seen.has(text)) fieldAt.duplicate(jsonPath)
+    seen.add(text)
+  }
+  if (seen.size > mostSelectable) at.tooMany(seen.size, mostSelectable)
 }

@@ -1,7 +1,12 @@
-/** The OpenAPI schemas of custom resources: what may stand in them. Rules in CEL are taken as they are. */
+/** The OpenAPI schemas of custom resources: what may stand in them. */
 import type { CustomResourceValidation, JSONSchemaProps } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
 import { goList } from '../../../machinery/go-syntax.ts'
+import { getOwn } from '../../../machinery/json-copy.ts'
+import { allDefaults, atDefault, defaultFaults } from '../../custom-resources/default-faults.ts'
+import { fieldPathText } from '../../custom-resources/field-path-text.ts'
+import { hasRules, rulesModule } from '../../custom-resources/rules.ts'
+import { validateCelRules } from './custom-resource-rules.ts'
 import { goJson, validateOneOf } from './field-rules.ts'
 import { additionalOf, itemsOf, structuralFaults } from './structural-schema.ts'
 
@@ -53,11 +58,19 @@ const allowedKeys = new Set([
   'x-kubernetes-validations',
 ])
 
-/** `hasStatus`: the version's status is a sub-resource. */
+export interface SchemaRulesOfDefinition {
+  /** The version's status is a sub-resource. */
+  readonly hasStatus: boolean
+  /** Defaults may have no fields that the schema does not know. */
+  readonly mustBePruned: boolean
+  /** An update leaves the schema as it is: then its rules may cost what they do. */
+  readonly isAsStored: boolean
+}
+
 export function validateCustomSchema(
   validation: CustomResourceValidation,
   at: FieldPath,
-  hasStatus: boolean,
+  { hasStatus, mustBePruned, isAsStored }: SchemaRulesOfDefinition,
 ): void {
   const { openAPIV3Schema: schema } = validation
   if (!schema) return
@@ -76,8 +89,28 @@ export function validateCustomSchema(
   if (schema.nullable === true) {
     at.child('openAPIV3Schema.nullable').forbidden('nullable cannot be true at the root')
   }
-  at.errors.push(...structuralFaults(schema, schemaAt.toString()))
+  const path = schemaAt.toString()
+  const unstructured = structuralFaults(schema, path)
+  at.errors.push(...unstructured)
+  if (unstructured.length === 0) {
+    at.errors.push(...defaultFaults(schema, path, { mustBePruned }))
+  }
+  const before = at.errors.length
   validateSchema(schema, schemaAt)
+  if (unstructured.length > 0 || at.errors.length > before) return
+  if (!hasRules(schema)) return
+  validateCelRules(schema, schemaAt, { withCosts: !isAsStored })
+  if (at.errors.length > before) return
+  for (const one of allDefaults(schema, path)) at.errors.push(...ruleFaultsOf(one))
+}
+
+/** What the rules in CEL find in a default; they have been compiled, so the module that knows them is loaded. */
+function ruleFaultsOf({ value, schema, path, isInMeta }: ReturnType<typeof allDefaults>[0]) {
+  if (isInMeta || !hasRules(schema)) return []
+  const { SchemaRules } = rulesModule()
+  return new SchemaRules(schema, { isWhole: false })
+    .faults(value, undefined)
+    .map((fault) => atDefault(path, fault))
 }
 
 function validateSchema(schema: JSONSchemaProps, at: FieldPath): void {
@@ -201,7 +234,7 @@ function validateMapKeys(
     return
   }
   for (const [i, key] of keys.entries()) {
-    const property = items.properties?.[key]
+    const property = getOwn(items.properties, key)
     const propertyAt = at.child('items').child('properties').key(key)
     if (property === undefined) {
       keysAt.invalid(goList(keys), 'entries must all be names of item properties')
@@ -251,6 +284,9 @@ function validateRules(schema: JSONSchemaProps, at: FieldPath): void {
     }
     if (lineBreak.test(fieldPath)) {
       ruleAt.child('fieldPath').invalid(fieldPath, 'fieldPath must not contain line breaks')
+    }
+    if (fieldPath !== '' && fieldPathText(fieldPath, schema) === undefined) {
+      ruleAt.child('fieldPath').invalid(fieldPath, 'fieldPath must be a valid path')
     }
   }
 }

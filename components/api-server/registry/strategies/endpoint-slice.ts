@@ -1,22 +1,25 @@
 /** EndpointSlice (upstream: pkg/apis/discovery/validation, pkg/registry/discovery/endpointslice). */
+import { labelKey } from '../../../api/dialect.ts'
 import type {
   DiscoveryEndpointPort,
   Endpoint,
   EndpointSlice,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
-import { validateIpAddressOf, validateNonSpecialIp } from '../../../machinery/ip-address.ts'
+import { validateIpAddressOf } from '../../../machinery/ip-address.ts'
 import { validateLabelName, validateLabels } from '../../../machinery/label-validation.ts'
 import { labelValue } from '../../../machinery/names.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
-import type { Strategy } from '../strategy.ts'
+import type { Strategy, StrategyContext } from '../strategy.ts'
 import {
+  semanticEqual,
   validateFullyQualifiedDomain,
   validateImmutable,
   validateLabel1123,
   validateRequiredOneOf,
   validateSubdomain,
 } from './field-rules.ts'
+import { endpointAddressRule } from './own-endpoint.ts'
 import { validation } from './strategy-checks.ts'
 
 const mostEndpoints = 1000
@@ -27,21 +30,26 @@ const mostTopologyLabels = 16
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
 const protocols = ['SCTP', 'TCP', 'UDP']
 
-function validateSlice(slice: EndpointSlice, root: FieldPath): void {
+function validateSlice(slice: EndpointSlice, root: FieldPath, context: StrategyContext): void {
   const { addressType = '', endpoints, ports } = slice
   validateRequiredOneOf(addressType, addressTypes, root.child('addressType'))
   const endpointsAt = root.child('endpoints')
   const list = endpoints ?? []
   if (list.length > mostEndpoints) endpointsAt.tooMany(list.length, mostEndpoints)
   else {
+    const rule = endpointAddressRule(slice, context)
     for (const [i, endpoint] of list.entries()) {
-      validateEndpoint(endpoint, endpointsAt.index(i), addressType)
+      validateEndpoint(endpoint, endpointsAt.index(i), { addressType, rule })
     }
   }
   validatePorts(ports ?? [], root.child('ports'))
 }
 
-function validateEndpoint(endpoint: Endpoint, at: FieldPath, addressType: string): void {
+function validateEndpoint(
+  endpoint: Endpoint,
+  at: FieldPath,
+  { addressType, rule }: { addressType: string; rule: ReturnType<typeof endpointAddressRule> },
+): void {
   const { nodeName, hostname, deprecatedTopology = {}, hints } = endpoint
   const addresses = endpoint.addresses ?? []
   const addressesAt = at.child('addresses')
@@ -52,7 +60,7 @@ function validateEndpoint(endpoint: Endpoint, at: FieldPath, addressType: string
     if (addressType === 'FQDN') validateFullyQualifiedDomain(address, addressAt)
     else if (addressType === 'IPv4' || addressType === 'IPv6') {
       validateIpAddressOf(addressType, address, addressAt)
-      validateNonSpecialIp(address, addressAt)
+      rule(address, addressAt)
     }
   }
   if (nodeName !== undefined) validateSubdomain(nodeName, at.child('nodeName'))
@@ -99,6 +107,24 @@ function dropTopology(object: KubeObject): void {
   }
 }
 
+/** What an earlier release stored stays until the endpoints change; the names of nodes in it stay even then. */
+function keepOrDropTopology(
+  object: KubeObject,
+  oldObject: KubeObject,
+  { dialect }: StrategyContext,
+): void {
+  const hostLabel = labelKey(dialect, '', 'hostname')
+  const endpoints = (object as EndpointSlice).endpoints ?? []
+  const old = (oldObject as EndpointSlice).endpoints ?? []
+  if (semanticEqual(endpoints, old)) return
+  const nodes = old.map(({ deprecatedTopology }) => deprecatedTopology?.[hostLabel])
+  for (const endpoint of endpoints) {
+    const node = endpoint.deprecatedTopology?.[hostLabel]
+    if (node !== undefined && nodes.includes(node)) endpoint.nodeName ??= node
+    delete endpoint.deprecatedTopology
+  }
+}
+
 export const endpointSliceStrategy: Strategy = {
   hasGeneration: true,
   applyDefaults(object) {
@@ -108,7 +134,7 @@ export const endpointSliceStrategy: Strategy = {
     }
   },
   prepareForCreate: dropTopology,
-  prepareForUpdate: dropTopology,
+  prepareForUpdate: keepOrDropTopology,
   ...validation<EndpointSlice>(validateSlice, ({ object, old }, root) => {
     const change = { now: object.addressType, before: old.addressType }
     validateImmutable(change, root.child('addressType'))

@@ -1,21 +1,26 @@
 /** Endpoints (upstream: core/validation ValidateEndpoints). */
 import type { EndpointAddress, EndpointPort, Endpoints } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
-import { validateIpAddress, validateNonSpecialIp } from '../../../machinery/ip-address.ts'
+import { validateIpAddress } from '../../../machinery/ip-address.ts'
 import { validateLabelName } from '../../../machinery/label-validation.ts'
 import { portNumber } from '../../../machinery/names.ts'
-import type { Strategy } from '../strategy.ts'
+import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateLabel1123, validateRequiredOneOf, validateSubdomain } from './field-rules.ts'
+import { endpointAddressRule } from './own-endpoint.ts'
 import { validation } from './strategy-checks.ts'
 
 const protocols = ['SCTP', 'TCP', 'UDP']
 
-function validateAddress({ ip, hostname, nodeName }: EndpointAddress, at: FieldPath): void {
+function validateAddress(
+  { ip, hostname, nodeName }: EndpointAddress,
+  at: FieldPath,
+  rule: ReturnType<typeof endpointAddressRule>,
+): void {
   const ipAt = at.child('ip')
   validateIpAddress(ip, ipAt)
   if (hostname) validateLabel1123(hostname, at.child('hostname'))
   if (nodeName !== undefined) validateSubdomain(nodeName, at.child('nodeName'))
-  validateNonSpecialIp(ip ?? '', ipAt)
+  rule(ip ?? '', ipAt)
 }
 
 function validatePort(port: EndpointPort, at: FieldPath, requireName: boolean): void {
@@ -26,15 +31,18 @@ function validatePort(port: EndpointPort, at: FieldPath, requireName: boolean): 
   if (port.appProtocol !== undefined) validateLabelName(port.appProtocol, at.child('appProtocol'))
 }
 
-function validateEndpoints({ subsets }: Endpoints, root: FieldPath): void {
-  for (const [i, subset] of (subsets ?? []).entries()) {
+function validateEndpoints(endpoints: Endpoints, root: FieldPath, context: StrategyContext): void {
+  const rule = endpointAddressRule(endpoints, context)
+  for (const [i, subset] of (endpoints.subsets ?? []).entries()) {
     const at = root.child('subsets').index(i)
     const { addresses = [], notReadyAddresses = [], ports = [] } = subset
     if (addresses.length === 0 && notReadyAddresses.length === 0) {
       at.required('must specify `addresses` or `notReadyAddresses`')
     }
     for (const [field, list] of Object.entries({ addresses, notReadyAddresses })) {
-      for (const [j, address] of list.entries()) validateAddress(address, at.child(field).index(j))
+      for (const [j, address] of list.entries()) {
+        validateAddress(address, at.child(field).index(j), rule)
+      }
     }
     for (const [j, port] of ports.entries()) {
       validatePort(port, at.child('ports').index(j), ports.length > 1)

@@ -146,3 +146,20 @@ function tooManyRequests(why: string, retrySeconds: number): StatusError {
     },
   })
 }
+
+/** The draft with the condition that tells why it is deleted (KEP-3329), unless it is on its way already. */
+export function withEvictionCondition(draft: KubeObject, nowMs: number): KubeObject {
+  if (draft.metadata.deletionTimestamp !== undefined) return draft
+  const { status = {} } = draft as Pod
+  const old = status.conditions?.find(({ type }) => type === 'DisruptionTarget')
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+    lastTransitionTime:
+      (old?.status === 'True' ? old.lastTransitionTime : undefined) ?? timestamp(nowMs),
+  }
+  const others = (status.conditions ?? []).filter((one) => one !== old)
+  return Object.assign(draft, { status: { ...status, conditions: [...others, condition] } })
+}

@@ -11,6 +11,7 @@ import {
   subdomain,
 } from '../../../machinery/names.ts'
 import { fieldIsImmutable } from '../../../machinery/object-meta-validation.ts'
+import { getOwn } from '../../../machinery/json-copy.ts'
 
 export const mustNotBeNegative = 'must be greater than or equal to 0'
 
@@ -108,8 +109,10 @@ export function semanticEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(b)) return false
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>
-  for (const key in left) if (!semanticEqual(left[key], right[key])) return false
-  for (const key in right) if (!(key in left) && !isEmpty(right[key])) return false
+  for (const key in left) if (!semanticEqual(left[key], getOwn(right, key))) return false
+  for (const key in right) {
+    if (!Object.hasOwn(left, key) && !isEmpty(right[key])) return false
+  }
   return true
 }
 

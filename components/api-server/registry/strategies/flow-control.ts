@@ -1,9 +1,10 @@
 /** FlowSchema and PriorityLevelConfiguration (upstream: pkg/apis/flowcontrol). */
-import { flowControlObjects } from '../../../api/bootstrap-policy/system-objects.ts'
+import { mandatoryFlowControl } from '../../../api/bootstrap-policy/flow-control-objects.ts'
 import type { FlowSchema, PriorityLevelConfiguration } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/field-path.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
 import type { FieldError } from '../../../machinery/status-error.ts'
+import { keepZeroKey } from '../../../api/conversions/flow-control.ts'
 import type { Strategy, StrategyContext, SubresourceStrategy } from '../strategy.ts'
 import { goJson, semanticEqual, validateSubdomain } from './field-rules.ts'
 import { validateFlowRule } from './flow-rules.ts'
@@ -75,7 +76,7 @@ function validateSchema(object: KubeObject, { dialect }: StrategyContext): Field
     validateFlowRule(rule, at.child('rules').index(i))
   return [
     ...at.errors,
-    ...validateMandatory(object, flowControlObjects(dialect).schemas),
+    ...validateMandatory(object, mandatoryFlowControl(dialect).schemas),
     ...validateStatus(object),
   ]
 }
@@ -113,6 +114,11 @@ function defaultLevel(object: KubeObject): void {
 function validateLevel(object: KubeObject, { dialect }: StrategyContext): FieldError[] {
   const at = FieldPath.root('spec')
   const { metadata, spec } = object as PriorityLevelConfiguration
+  const key = keepZeroKey(dialect)
+  const annotationsAt = FieldPath.root('metadata').child('annotations')
+  if (metadata.annotations?.[key] !== undefined) {
+    annotationsAt.forbidden(`specifying annotation '${key}' is not allowed`)
+  }
   const { type = '', limited, exempt } = spec ?? {}
   if ((metadata.name === 'exempt') !== (type === 'Exempt')) {
     at.child('type').invalid(type, "type must be 'Exempt' if and only if name is 'exempt'")
@@ -127,8 +133,9 @@ function validateLevel(object: KubeObject, { dialect }: StrategyContext): FieldE
   } else at.child('type').unsupported(type, levelTypes)
   const free = metadata.name === 'exempt' ? 'exempt' : undefined
   return [
+    ...annotationsAt.errors,
     ...at.errors,
-    ...validateMandatory(object, flowControlObjects(dialect).levels, free),
+    ...validateMandatory(object, mandatoryFlowControl(dialect).levels, free),
     ...validateStatus(object),
   ]
 }

@@ -1,6 +1,7 @@
 /** LimitRange (upstream: core/validation ValidateLimitRange, pkg/apis/core/v1 SetDefaults_LimitRangeItem). */
 import type { LimitRange, LimitRangeItem } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
+import { getOwn, setOwn } from '../../../machinery/json-copy.ts'
 import { validateLabelName } from '../../../machinery/label-validation.ts'
 import { parseQuantity } from '../../../machinery/quantity.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
@@ -15,7 +16,9 @@ import { validation } from './strategy-checks.ts'
 type Amounts = Record<string, string>
 
 function fillMissing(target: Amounts, source: Amounts | undefined): void {
-  for (const name in source) target[name] ??= source[name] ?? ''
+  for (const name in source) {
+    if (!Object.hasOwn(target, name)) setOwn(target, name, source[name])
+  }
 }
 
 function defaultItem(item: LimitRangeItem): void {
@@ -76,7 +79,7 @@ function validateItem(
   for (const name of names) validateOrder(item, name, at)
   for (const name of names) {
     if (isOvercommitAllowed(name, dialect)) continue
-    const [limit, request] = [item.default?.[name], item.defaultRequest?.[name]]
+    const [limit, request] = [getOwn(item.default, name), getOwn(item.defaultRequest, name)]
     if (limit === undefined || request === undefined || compareAmounts(limit, request) === 0)
       continue
     const detail = `default value ${shownQuantity(limit)} must equal to defaultRequest value ${shownQuantity(request)} in ${name}`
@@ -114,7 +117,7 @@ const orders = [
 
 function validateOrder(item: LimitRangeItem, name: string, at: FieldPath): void {
   for (const { low, high, at: field, shows, words } of orders) {
-    const [lower, upper] = [item[low]?.[name], item[high]?.[name]]
+    const [lower, upper] = [getOwn(item[low], name), getOwn(item[high], name)]
     if (lower === undefined || upper === undefined || compareAmounts(lower, upper) <= 0) continue
     const [shownLower, shownUpper] = [shownQuantity(lower), shownQuantity(upper)]
     at.child(field)
@@ -124,12 +127,12 @@ function validateOrder(item: LimitRangeItem, name: string, at: FieldPath): void 
         `${words[0]} value ${shownLower} is greater than ${words[1]} value ${shownUpper}`,
       )
   }
-  const ratio = item.maxLimitRequestRatio?.[name]
+  const ratio = getOwn(item.maxLimitRequestRatio, name)
   if (ratio === undefined) return
   const ratioAt = at.child('maxLimitRequestRatio').key(name)
   const shown = shownQuantity(ratio)
   if (compareAmounts(ratio, '1') < 0) ratioAt.invalid(shown, `ratio ${shown} is less than 1`)
-  const [min, max] = [item.min?.[name], item.max?.[name]]
+  const [min, max] = [getOwn(item.min, name), getOwn(item.max, name)]
   if (min === undefined || max === undefined) return
   const limit = Number(parseQuantity(max).nanos) / Number(parseQuantity(min).nanos)
   if (Number(parseQuantity(ratio).nanos) / 1e9 <= limit) return

@@ -10,35 +10,63 @@ export interface PemBlock {
 
 const beginMark = '-----BEGIN '
 const endMark = '-----END '
-const base64Lines = /^[A-Za-z0-9+/=\s]*$/
+const dashes = '-----'
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+/** Malformed blocks that are passed over: each costs a look at what follows. */
+const mostMalformed = 100
 
 /** The well-formed blocks in order; text around them and malformed ones are passed over, as Go's decoder does. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = []
-  let after = 0
-  for (let end = text.indexOf(endMark); end >= 0; end = text.indexOf(endMark, end + 1)) {
-    const begin = text.lastIndexOf(beginMark, end)
-    const block = begin < after ? undefined : readBlock(text, begin, end)
-    if (block === undefined) continue
-    blocks.push(block)
-    after = end
+  let malformed = 0
+  for (let at = 0; malformed <= mostMalformed;) {
+    const begin = startOfLine(text, beginMark, at)
+    if (begin < 0) break
+    const { block, next } = readBlock(text, begin)
+    if (block === undefined) malformed += 1
+    else blocks.push(block)
+    at = next
   }
   return blocks
 }
 
-function readBlock(text: string, begin: number, end: number): PemBlock | undefined {
-  const lines = text.slice(begin, end)
-  const lineEnd = lines.indexOf('\n')
-  if (lineEnd < 0) return undefined
-  const type = /^-----BEGIN (.*)-----\s*$/.exec(lines.slice(0, lineEnd))?.[1]
-  if (type === undefined || !text.startsWith(`${type}-----`, end + endMark.length)) return undefined
-  if (begin > 0 && text[begin - 1] !== '\n') return undefined
-  const body = lines.slice(lineEnd + 1)
-  const isHeader = (line: string) => line.includes(':')
-  const bodyLines = body.split('\n')
-  const data = bodyLines.filter((line) => !isHeader(line)).join('\n')
-  if (!base64Lines.test(data)) return undefined
-  return { type, hasHeaders: bodyLines.some(isHeader), der: Buffer.from(data, 'base64') }
+/** Where the mark next begins a line; `at` is where one begins. */
+function startOfLine(text: string, mark: string, at: number): number {
+  if (text.startsWith(mark, at)) return at
+  const found = text.indexOf(`\n${mark}`, at)
+  return found < 0 ? -1 : found + 1
+}
+
+function nextLine(text: string, at: number): number {
+  const found = text.indexOf('\n', at)
+  return found < 0 ? text.length : found + 1
+}
+
+/** The block whose first line is at `begin`, unless it is malformed, and where to read on. */
+function readBlock(text: string, begin: number): { block?: PemBlock; next: number } {
+  let at = nextLine(text, begin)
+  const label = text.slice(begin + beginMark.length, at).trimEnd()
+  if (!label.endsWith(dashes)) return { next: at }
+  const type = label.slice(0, -dashes.length)
+  let hasHeaders = false
+  for (
+    let next = nextLine(text, at);
+    text.slice(at, next).includes(':');
+    next = nextLine(text, at)
+  ) {
+    hasHeaders = true
+    at = next
+  }
+  const end = startOfLine(text, endMark, at)
+  const after = end + endMark.length + type.length + dashes.length
+  const isEnded =
+    end >= 0 &&
+    text.startsWith(type + dashes, end + endMark.length) &&
+    text.slice(after, nextLine(text, after)).trim() === ''
+  const data = isEnded ? text.slice(at, end).replace(/\s/g, '') : ''
+  if (!isEnded || data.length % 4 !== 0 || !base64.test(data)) return { next: at }
+  const block = { type, hasHeaders, der: Buffer.from(data, 'base64') }
+  return { block, next: nextLine(text, after) }
 }
 
 /** Why the text of `status.certificate` is refused; undefined when it is fine. */

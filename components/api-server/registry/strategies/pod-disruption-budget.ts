@@ -1,4 +1,5 @@
 /** PodDisruptionBudget (upstream: pkg/apis/policy). */
+import { labelKey } from '../../../api/dialect.ts'
 import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
@@ -7,7 +8,7 @@ import { FieldPath } from '../../../machinery/field-path.ts'
 import { validateConditions, validateLabelSelector } from '../../../machinery/label-validation.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
 import type { FieldError } from '../../../machinery/status-error.ts'
-import type { Strategy } from '../strategy.ts'
+import type { Strategy, StrategyContext } from '../strategy.ts'
 import {
   goJson,
   validateAtMost100Percent,
@@ -38,6 +39,23 @@ function validate(object: KubeObject): FieldError[] {
   return at.errors
 }
 
+/**
+ * The requirement that stands for the empty selector of v1beta1 is only ever alone: beside others it is dropped
+ * (upstream: pkg/apis/policy/v1/conversion.go).
+ */
+function dropEmptySelectorMark(object: KubeObject, { dialect }: StrategyContext): void {
+  const { selector } = (object as PodDisruptionBudget).spec ?? {}
+  const requirements = selector?.matchExpressions
+  if (!selector || !requirements) return
+  const key = labelKey(dialect, 'pdb', 'deprecated-v1beta1-empty-selector-match')
+  const isAlone = requirements.length === 1 && Object.keys(selector.matchLabels ?? {}).length === 0
+  if (isAlone && requirements[0]?.operator === 'Exists') return
+  const others = requirements.filter((requirement) => requirement.key !== key)
+  if (others.length === requirements.length) return
+  if (others.length === 0) delete selector.matchExpressions
+  else selector.matchExpressions = others
+}
+
 const noStatus: PodDisruptionBudgetStatus = {
   disruptionsAllowed: 0,
   currentHealthy: 0,
@@ -48,6 +66,7 @@ const noStatus: PodDisruptionBudgetStatus = {
 export const podDisruptionBudgetStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
+  applyDefaults: dropEmptySelectorMark,
   prepareForCreate(object) {
     object['status'] = { ...noStatus }
   },

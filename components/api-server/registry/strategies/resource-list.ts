@@ -3,6 +3,7 @@ import type { Dialect } from '../../../api/dialect.ts'
 import type { ResourceRequirements } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
 import { qualifiedName } from '../../../machinery/names.ts'
+import { getOwn } from '../../../machinery/json-copy.ts'
 import { mustNotBeNegative } from './field-rules.ts'
 import { compareAmounts, isNegativeQuantity, isWholeQuantity, shownQuantity } from './quantities.ts'
 
@@ -135,7 +136,7 @@ export function validateResourceRequirements(
   for (const name in requests) {
     const amount = requests[name] ?? ''
     checkOne(name, amount, requestsAt.key(name))
-    const limit = limits?.[name]
+    const limit = getOwn(limits, name)
     const mayOvercommit = isOvercommitAllowed(name, dialect)
     if (limit === undefined) {
       if (!mayOvercommit) limitsAt.required('Limit must be set for non overcommitable resources')

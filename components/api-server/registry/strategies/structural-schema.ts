@@ -1,10 +1,11 @@
 /**
  * Structural schemas: those of custom resources must say the type of every field outside of value validations
- * (upstream: apiextensions-apiserver pkg/apiserver/schema/validation.go).
+ * (upstream: apiextensions-apiserver pkg/apiserver/schema/validation.go). Their patterns must have been loaded.
  */
 import type { JSONSchemaProps } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/field-path.ts'
 import type { FieldError } from '../../../machinery/status-error.ts'
+import { patternModule } from '../../custom-resources/patterns.ts'
 import { semanticEqual } from './field-rules.ts'
 
 type Level = 'root' | 'item' | 'field'
@@ -133,24 +134,10 @@ function checkValueValidation(schema: JSONSchemaProps, level: Level, at: FieldPa
   }
   checkEach(schema.oneOf, level, at.child('oneOf'))
   if (schema.not) checkNested(schema.not, level, at.child('not'))
-  const fault = patternFault(schema.pattern ?? '')
-  if (fault !== undefined) {
-    const why = `must be a valid regular expression, but isn't: ${fault}`
+  const pattern = schema.pattern ? patternModule().linearPattern(schema.pattern) : undefined
+  if (typeof pattern === 'string') {
+    const why = `must be a valid regular expression, but isn't: ${pattern}`
     at.child('pattern').invalid(schema.pattern, why)
-  }
-}
-
-/** Syntax that only Go's regular expressions have: flags and names in groups, classes, literals, the end of text. */
-const goSyntax = /\(\?|\[\[:|\\[zQEpPAC]/
-
-/** Patterns in Go's own syntax are taken as they are; a platform that lacks it cannot judge them. */
-function patternFault(pattern: string): string | undefined {
-  if (goSyntax.test(pattern)) return undefined
-  try {
-    new RegExp(pattern)
-    return undefined
-  } catch (error) {
-    return (error as Error).message
   }
 }
 

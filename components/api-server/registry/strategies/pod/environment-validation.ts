@@ -92,6 +92,13 @@ const convertibleFields = new Set([
 ])
 
 /** `fieldRef`: a path the downward API knows, perhaps with a subscript for one label or annotation. */
+/** `metadata.labels['a']` in its parts (upstream: SplitMaybeSubscriptedPath). */
+function splitSubscript(fieldPath: string): { path: string; subscript?: string } {
+  const at = fieldPath.indexOf("['")
+  if (at < 1 || !fieldPath.endsWith("']") || at + 4 > fieldPath.length) return { path: fieldPath }
+  return { path: fieldPath.slice(0, at), subscript: fieldPath.slice(at + 2, -2) }
+}
+
 export function validateFieldReference(
   { apiVersion, fieldPath }: ObjectFieldSelector,
   supported: readonly string[],
@@ -105,7 +112,7 @@ export function validateFieldReference(
     at.child('fieldPath').required()
     return
   }
-  const [, path = fieldPath, subscript] = /^(.*)\['(.*)'\]$/.exec(fieldPath) ?? []
+  const { path, subscript } = splitSubscript(fieldPath)
   if (apiVersion !== 'v1') {
     const why = `unsupported pod version: ${apiVersion}`
     at.child('fieldPath').invalid(fieldPath, `error converting fieldPath: ${why}`)

@@ -53,9 +53,7 @@ export function validatePodAnnotations(
       validateSeccompName(value, at.child(key))
     } else if (key.startsWith(appArmorPrefix(rules))) {
       const container = key.slice(appArmorPrefix(rules).length)
-      const isThere = [...containersOf(spec, at)].some(
-        (found) => found.container.name === container,
-      )
+      const isThere = containersOf(spec, at).some((found) => found.container.name === container)
       if (!isThere) at.key(key).invalid(container, 'container not found')
       if (!isAppArmorName(value)) {
         at.key(key).invalid(value, `invalid AppArmor profile name: ${goQuote(value)}`)

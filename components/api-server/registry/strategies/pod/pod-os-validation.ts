@@ -15,15 +15,19 @@ export function validatePodOs(spec: PodSpec, at: FieldPath): void {
 }
 
 /** Every container of the Pod with its path, of all three lists. */
-export function* containersOf(
-  spec: PodSpec,
-  at: FieldPath,
-): Generator<{ readonly container: Container; readonly at: FieldPath }> {
+export function containersOf(spec: PodSpec, at: FieldPath): PlacedContainer[] {
+  const found: PlacedContainer[] = []
   for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const) {
     for (const [i, container] of (spec[list] ?? []).entries()) {
-      yield { container, at: at.child(list).index(i) }
+      found.push({ container, at: at.child(list).index(i) })
     }
   }
+  return found
+}
+
+export interface PlacedContainer {
+  readonly container: Container
+  readonly at: FieldPath
 }
 
 function refuseWindowsOptions(spec: PodSpec, at: FieldPath): void {

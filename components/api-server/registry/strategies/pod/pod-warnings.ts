@@ -13,7 +13,7 @@ import type {
 import { FieldPath } from '../../../../machinery/field-path.ts'
 import { goQuote } from '../../../../machinery/go-syntax.ts'
 import { isWholeQuantity, shownQuantity } from '../quantities.ts'
-import { containersOf } from './pod-os-validation.ts'
+import { containersOf, type PlacedContainer } from './pod-os-validation.ts'
 
 type Warn = (at: FieldPath, text: string) => void
 
@@ -30,11 +30,12 @@ export function podWarnings(
   warnOfVolumes(spec, at.child('spec'), warn)
   warnOfRepeats(spec, at.child('spec'), warn)
   warnOfAnnotations({ metadata, spec, at, warn }, dialect)
-  for (const { container, at: containerAt } of containersOf(spec, at.child('spec'))) {
+  const containers = containersOf(spec, at.child('spec'))
+  for (const { container, at: containerAt } of containers) {
     warnOfFractions(container, containerAt, warn)
     warnOfHiddenVariables(container.env ?? [], containerAt.child('env'), warn)
   }
-  warnOfPorts(spec, at.child('spec'), warn)
+  warnOfPorts(containers, warn)
   if ((spec.terminationGracePeriodSeconds ?? 0) < 0) {
     warn(
       at.child('spec').child('terminationGracePeriodSeconds'),
@@ -66,6 +67,8 @@ const replacedNodeLabels = [
 ] as const
 
 function nodeLabelWarning(key: string, dialect: Dialect): string | undefined {
+  // All of them are of a beta; most keys are not, and every Pod is asked.
+  if (!key.includes('beta')) return undefined
   for (const { old, since, use } of replacedNodeLabels) {
     if (key !== labelKey(dialect, old[0], old[1])) continue
     return `deprecated since v${since}; use ${goQuote(labelKey(dialect, use[0], use[1]))} instead`
@@ -184,7 +187,8 @@ function warnOfAnnotations(
   dialect: Dialect,
 ): void {
   const { annotations } = metadata ?? {}
-  if (annotations === undefined) return
+  // As above: all of them are of an alpha.
+  if (annotations === undefined || !hasAlphaKey(annotations)) return
   const annotationsAt = at.child('metadata').child('annotations')
   const warnIfSet = (key: string, text: string) => {
     if (annotations[key] !== undefined) warn(annotationsAt.key(key), text)
@@ -197,6 +201,11 @@ function warnOfAnnotations(
     if (container.securityContext?.seccompProfile) continue
     warnIfSet(labelKey(dialect, 'container.seccomp.security.alpha', container.name), seccompText)
   }
+}
+
+function hasAlphaKey(annotations: Readonly<Record<string, string>>): boolean {
+  for (const key in annotations) if (key.includes('.alpha.')) return true
+  return false
 }
 
 function warnOfFractions(container: Container, at: FieldPath, warn: Warn): void {
@@ -229,20 +238,24 @@ function warnOfHiddenVariables(variables: readonly EnvVar[], at: FieldPath, warn
   }
 }
 
-function warnOfPorts(spec: PodSpec, at: FieldPath, warn: Warn): void {
+function warnOfPorts(containers: readonly PlacedContainer[], warn: Warn): void {
   const seen = new Map<string, { port: ContainerPort; at: FieldPath }[]>()
-  for (const { container, at: containerAt } of containersOf(spec, at)) {
+  for (const { container, at: containerAt } of containers) {
     for (const [i, port] of (container.ports ?? []).entries()) {
       const portAt = containerAt.child('ports').index(i)
       const key = `${port.containerPort}/${port.protocol ?? ''}`
-      const others = seen.get(key) ?? []
+      const others = seen.get(key)
+      if (others === undefined) {
+        seen.set(key, [{ port, at: portAt }])
+        continue
+      }
       for (const other of others) {
         const relation = portRelation(port, other.port)
         if (relation !== undefined) {
           warn(portAt, `${relation} port definition with ${other.at.toString()}`)
         }
       }
-      seen.set(key, [...others, { port, at: portAt }])
+      others.push({ port, at: portAt })
     }
   }
 }

@@ -77,7 +77,7 @@ function validateHostPath({ path, type }: HostPathVolumeSource, at: FieldPath): 
 }
 
 const iscsiForms = {
-  iqn: /iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$/,
+  iqn: /^iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$/,
   eui: /^eui.[A-Za-z0-9]{16}$/,
   naa: /^naa.[A-Za-z0-9]{32}$/,
 }

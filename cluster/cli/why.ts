@@ -1,0 +1,211 @@
+/** `skiff why`: who may do what in a cluster, and what that rests on; and what was denied lately. */
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import type { Client } from '../../components/client/client.ts'
+import { ClusterError } from '../cluster-error.ts'
+import {
+  accessSpec,
+  explainAccess,
+  explainDenied,
+  explainManifest,
+  explainToken,
+  withUsualGroups,
+  type Explained,
+  type Somebody,
+} from '../why.ts'
+import { formatYaml } from '../yaml.ts'
+import { defineCommand, nameFlag, type CommandContext } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { withCluster } from './find-cluster.ts'
+import { objectsOf, textOf } from './manifests.ts'
+import { accessText, deniedText, tokenText, type Shown } from './why-text.ts'
+
+const flags = defineFlags({
+  as: flag.string(
+    'Who is asked about: system:serviceaccount:NAMESPACE:NAME for a service account.',
+    '',
+  ),
+  'as-group': flag.list('Groups of that user, besides system:authenticated; repeatable.', []),
+  'as-uid': flag.string('UID of that user.', ''),
+  namespace: flag.string('Namespace of what is asked about (-n).', 'default'),
+  'all-namespaces': flag.bool('Ask about all namespaces at once (-A).', false),
+  subresource: flag.string('Sub-resource that is asked about, such as log.', ''),
+  filename: flag.list(
+    'Reviews to explain, or objects that the user wants to create; - is standard input (-f).',
+    [],
+  ),
+  'token-file': flag.string('A bearer token to explain; - is standard input.', ''),
+  audience: flag.list('Audiences the token is for; the API server’s own without.', []),
+  last: flag.bool('Explain the last N denied requests; 1 without N.', false),
+  ...nameFlag,
+  output: flag.string(
+    'How it is printed; role: of what is denied only the role that would allow it.',
+    'text',
+    {
+      choices: ['text', 'json', 'role'],
+    },
+  ),
+})
+
+const largestLast = 100
+
+type Given = {
+  readonly [K in keyof typeof flags]: (typeof flags)[K]['default']
+}
+
+function somebodyOf(given: Given): Somebody | undefined {
+  const { as: user, 'as-group': groups, 'as-uid': uid } = given
+  if (user === '') {
+    if (groups.length === 0 && uid === '') return undefined
+    throw usage('--as-group and --as-uid need --as USER')
+  }
+  return withUsualGroups({ user, groups, ...(uid === '' ? {} : { uid }) })
+}
+
+function usage(message: string): ClusterError {
+  return new ClusterError('usage', message, { hint: 'see: skiff why --help' })
+}
+
+/** What the arguments and flags ask for: one way of asking, and only one. */
+async function asked(
+  client: Client,
+  given: Given,
+  from: { readonly args: readonly string[]; readonly warn: (text: string) => void },
+): Promise<{ explained: readonly Explained[]; isOne: boolean }> {
+  const [verb = '', target = ''] = from.args
+  const who = somebodyOf(given)
+  const namespace = given['all-namespaces'] ? '' : given.namespace
+  const one = (explained: Explained) => ({ explained: [explained], isOne: true })
+  if (given['token-file'] !== '') {
+    const token = (await textOf(given['token-file'])).trim()
+    return one(await explainToken(client, { token, audiences: given.audience }))
+  }
+  if (given.filename.length > 0) {
+    const explained: Explained[] = []
+    for (const path of given.filename) {
+      for (const object of objectsOf(await textOf(path), path)) {
+        explained.push(await explainManifest(client, object, { who, namespace }))
+      }
+    }
+    return { explained, isOne: explained.length === 1 }
+  }
+  if (who === undefined) throw usage('who? Give --as USER')
+  const { subresource } = given
+  const spec = await accessSpec(client, {
+    who,
+    verb,
+    target,
+    subresource,
+    namespace,
+    warn: from.warn,
+  })
+  return one(await explainAccess(client, spec))
+}
+
+const isGood = ({ kind, explanation }: Explained): boolean =>
+  kind === 'access' ? explanation.allowed : explanation.authenticated
+
+function textOfExplained({ kind, explanation }: Explained, shown: Shown): string {
+  return kind === 'access' ? accessText(explanation, shown) : tokenText(explanation, shown)
+}
+
+function printed(explained: readonly Explained[], as: Shown & { output: string; isOne: boolean }) {
+  switch (as.output) {
+    case 'json': {
+      const all = explained.map(({ explanation }) => explanation)
+      return `${JSON.stringify(as.isOne ? all[0] : all, null, 2)}\n`
+    }
+    case 'role':
+      return explained
+        .flatMap(({ kind, explanation }) =>
+          kind === 'access' ? (explanation.wouldAllow ?? []) : [],
+        )
+        .map((object) => `---\n${formatYaml(object)}`)
+        .join('')
+    default:
+      return explained.map((one) => textOfExplained(one, as)).join('\n')
+  }
+}
+
+/** Wrong use is told before the cluster is looked for. */
+function checkUse(given: Given, args: readonly string[]): void {
+  const isByFile = given['token-file'] !== '' || given.filename.length > 0
+  const ways = [
+    given.last,
+    given['token-file'] !== '',
+    given.filename.length > 0,
+    !given.last && args.length > 0,
+  ]
+  if (ways.filter(Boolean).length > 1) {
+    throw usage('VERB RESOURCE, -f, --token-file and --last are different questions: ask one')
+  }
+  if (given.last && args.length > 1)
+    throw usage('skiff why --last takes a number, and nothing else')
+  const somebody = somebodyOf(given)
+  if (given.last || isByFile) return
+  if (args.length < 2) {
+    throw usage('skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last')
+  }
+  if (somebody === undefined) throw usage('who? Give --as USER')
+}
+
+async function showLast(
+  client: Client,
+  { terminal, clock }: CommandContext,
+  asked: { readonly count: string; readonly isJson: boolean },
+): Promise<number> {
+  const limit = Number(asked.count)
+  if (!Number.isInteger(limit) || limit < 1 || limit > largestLast) {
+    throw usage(`--last takes a whole number from 1 to ${largestLast}`)
+  }
+  const denied = await explainDenied(client, limit)
+  const shown = { colors: terminal.outColors, nowMs: clock.now() }
+  terminal.out(
+    asked.isJson ? `${JSON.stringify(denied.items, null, 2)}\n` : deniedText(denied, shown),
+  )
+  return exitCodes.ok
+}
+
+export const why = defineCommand({
+  name: 'why',
+  summary: 'Explain why a user may do something, or may not',
+  description:
+    'Shows what every authorizer says, in order, the rule and the binding that allow it, or the smallest role that would.\n' +
+    'Of a token it shows the claims and what every authenticator says; never the token itself. Ends with 0 when it is\n' +
+    'allowed (the token accepted), with 1 when it is denied. The cluster is asked as its administrator.',
+  arguments: [
+    { name: 'VERB', isOptional: true },
+    { name: 'RESOURCE[/NAME]|/PATH', isOptional: true },
+  ],
+  flags,
+  examples: [
+    ['skiff why list pods -n web --as alice', 'May alice list the pods there?'],
+    [
+      'skiff why get secrets/tls --as system:node:node-1 --as-group system:nodes',
+      'Does a node see that Secret, and over which pod?',
+    ],
+    ['skiff why create pods --subresource exec --as alice', 'A sub-resource'],
+    ['skiff why get /metrics --as system:serviceaccount:web:scraper', 'A path'],
+    [
+      'skiff why list pods -n web --as alice -o role | kubectl apply -f -',
+      'Allow it, and nothing else',
+    ],
+    ['skiff why -f deployment.yaml --as alice', 'May alice create what is in the file?'],
+    ['skiff why --token-file /tmp/token', 'Whose token is it, and which check failed?'],
+    ['skiff why --last 3', 'What was denied lately'],
+  ],
+  run: async (context, { flags: given, args }) => {
+    checkUse(given, args)
+    return await withCluster(context, given.name, async ({ client }) => {
+      const { terminal, clock } = context
+      if (given.last) {
+        const isJson = given.output === 'json'
+        return await showLast(client, context, { count: args[0] ?? '1', isJson })
+      }
+      const warn = (text: string): void => terminal.err(`warning: ${text}\n`)
+      const { explained, isOne } = await asked(client, given, { args, warn })
+      const shown = { colors: terminal.outColors, nowMs: clock.now() }
+      terminal.out(printed(explained, { ...shown, output: given.output, isOne }))
+      return explained.every(isGood) ? exitCodes.ok : exitCodes.failed
+    })
+  },
+})

@@ -1,0 +1,182 @@
+/** Why a user may do something or not: questions to the API server's /explain/ endpoints, from words and from manifests. */
+import type {
+  AccessExplanation,
+  DeniedExplanations,
+  TokenExplanation,
+} from '../components/api/explanations.ts'
+import type { Client } from '../components/client/client.ts'
+import { createDiscovery } from '../components/client/server-resources.ts'
+import type { KubeObject } from '../components/machinery/object.ts'
+import { qualifiedName, type Resource } from '../components/machinery/resource.ts'
+import { ClusterError } from './cluster-error.ts'
+
+/** Who is asked about. */
+export interface Somebody {
+  readonly user: string
+  readonly groups: readonly string[]
+  readonly uid?: string
+}
+
+/** The spec of a SubjectAccessReview. */
+export type AccessSpec = Readonly<Record<string, unknown>>
+
+export type Explained =
+  | { readonly kind: 'access'; readonly explanation: AccessExplanation }
+  | { readonly kind: 'token'; readonly explanation: TokenExplanation }
+
+const serviceAccountForm = /^system:serviceaccount:([^:]+):[^:]+$/
+
+/** With the groups that everybody of that name has, as an impersonated user gets them. */
+export function withUsualGroups(somebody: Somebody): Somebody {
+  const { user, groups } = somebody
+  const [, namespace] = serviceAccountForm.exec(user) ?? []
+  const own =
+    namespace === undefined || groups.length > 0
+      ? []
+      : ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
+  const usual = user === 'system:anonymous' ? 'system:unauthenticated' : 'system:authenticated'
+  return { ...somebody, groups: [...new Set([...groups, ...own, usual])] }
+}
+
+function specOf(who: Somebody, attributes: AccessSpec): AccessSpec {
+  const { user, groups, uid } = who
+  return { user, groups, ...(uid === undefined ? {} : { uid }), ...attributes }
+}
+
+/** The resource of that plural, `plural.group`, singular or short name; undefined when the server has none. */
+async function resourceNamed(client: Client, name: string): Promise<Resource | undefined> {
+  const { preferred } = await createDiscovery(client)()
+  const matches = (one: Resource): boolean =>
+    [qualifiedName(one), one.plural, one.singular].includes(name) || one.shortNames.includes(name)
+  return preferred.find(matches)
+}
+
+/** The question behind `VERB RESOURCE[/NAME]` or `VERB /path`; `warn` is told of a resource the server does not have. */
+export async function accessSpec(
+  client: Client,
+  asked: {
+    readonly who: Somebody
+    readonly verb: string
+    readonly target: string
+    readonly subresource: string
+    /** '' for all of them. */
+    readonly namespace: string
+    readonly warn: (text: string) => void
+  },
+): Promise<AccessSpec> {
+  const { who, verb, target, subresource, namespace, warn } = asked
+  if (target.startsWith('/')) return specOf(who, { nonResourceAttributes: { path: target, verb } })
+  const [type = '', name = '', ...more] = target.split('/')
+  if (type === '' || more.length > 0) {
+    throw new ClusterError('usage', `"${target}" is neither RESOURCE[/NAME] nor a path`, {
+      hint: 'a sub-resource is given with --subresource',
+    })
+  }
+  const resource = type === '*' ? undefined : await resourceNamed(client, type)
+  if (resource === undefined && type !== '*') {
+    warn(`the server has no resource "${type}"; asking about it as it stands`)
+  }
+  const [plural = '', ...group] = type.split('.')
+  return specOf(who, {
+    resourceAttributes: {
+      verb,
+      group: resource?.group ?? (type === '*' ? '*' : group.join('.')),
+      version: resource?.version ?? '*',
+      resource: resource?.plural ?? plural,
+      ...(subresource === '' ? {} : { subresource }),
+      ...(resource?.namespaced === false || namespace === '' ? {} : { namespace }),
+      ...(name === '' ? {} : { name }),
+    },
+  })
+}
+
+const accessReviews = ['SubjectAccessReview', 'LocalSubjectAccessReview', 'SelfSubjectAccessReview']
+
+/** What a SubjectAccessReview asks; `group` is how v1beta1 spelled `groups`. */
+function reviewSpec(review: KubeObject, who: Somebody | undefined): AccessSpec {
+  const { group, ...spec } = (review['spec'] ?? {}) as Record<string, unknown>
+  if (review.kind === 'SelfSubjectAccessReview') return specOf(neededUser(who, review.kind), spec)
+  return group === undefined ? spec : { ...spec, groups: group }
+}
+
+function neededUser(who: Somebody | undefined, what: string): Somebody {
+  if (who !== undefined) return who
+  throw new ClusterError('usage', `${what}: who? Give --as USER`, { hint: 'see: skiff why --help' })
+}
+
+/** Whether the user may create the object. */
+async function creationSpec(
+  client: Client,
+  object: KubeObject,
+  by: { readonly who: Somebody; readonly namespace: string },
+): Promise<AccessSpec> {
+  const { all } = await createDiscovery(client)()
+  const { kind = '', apiVersion = '' } = object
+  const resource = all.find(
+    (one) =>
+      one.kind === kind &&
+      apiVersion === (one.group === '' ? one.version : `${one.group}/${one.version}`),
+  )
+  if (resource === undefined) {
+    throw new ClusterError('failed', `the server has no ${kind} in version ${apiVersion}`, {
+      hint: 'see: kubectl api-resources',
+    })
+  }
+  const { group, version, plural, namespaced } = resource
+  const namespace = object.metadata?.namespace ?? by.namespace
+  return specOf(by.who, {
+    resourceAttributes: {
+      verb: 'create',
+      group,
+      version,
+      resource: plural,
+      ...(namespaced ? { namespace } : {}),
+    },
+  })
+}
+
+export async function explainAccess(client: Client, spec: AccessSpec): Promise<Explained> {
+  const explanation = await client.rest.json({
+    method: 'POST',
+    path: '/explain/access',
+    body: { spec },
+  })
+  return { kind: 'access', explanation: explanation as AccessExplanation }
+}
+
+export async function explainToken(
+  client: Client,
+  spec: { readonly token: string; readonly audiences: readonly string[] },
+): Promise<Explained> {
+  const explanation = await client.rest.json({
+    method: 'POST',
+    path: '/explain/token',
+    body: { spec },
+  })
+  return { kind: 'token', explanation: explanation as TokenExplanation }
+}
+
+/** A review is asked as it stands; of any other object, whether the user may create it. */
+export async function explainManifest(
+  client: Client,
+  object: KubeObject,
+  by: { readonly who: Somebody | undefined; readonly namespace: string },
+): Promise<Explained> {
+  const { kind = '' } = object
+  if (accessReviews.includes(kind)) return await explainAccess(client, reviewSpec(object, by.who))
+  if (kind === 'TokenReview') {
+    const { token = '', audiences = [] } = (object['spec'] ?? {}) as {
+      token?: string
+      audiences?: string[]
+    }
+    return await explainToken(client, { token, audiences })
+  }
+  const who = neededUser(by.who, kind)
+  return await explainAccess(client, await creationSpec(client, object, { ...by, who }))
+}
+
+/** The last denied requests, newest first. */
+export async function explainDenied(client: Client, limit: number): Promise<DeniedExplanations> {
+  const path = `/explain/denied?limit=${limit}`
+  return (await client.rest.json({ method: 'GET', path })) as DeniedExplanations
+}

@@ -1,0 +1,55 @@
+/** Check: one rule about Pods, and the words in which violations are told. */
+import type { Container, ObjectMeta, PodSpec } from '../../../api/generated/types.ts'
+
+/** What is looked at: a Pod's, or a template's, metadata and spec. */
+export interface CheckedPod {
+  readonly metadata: Pick<ObjectMeta, 'annotations'>
+  readonly spec: PodSpec
+  /** Annotation keys before the container's name. */
+  readonly annotations: { readonly appArmor: string; readonly seccomp: string }
+}
+
+export interface Violation {
+  readonly reason: string
+  /** '' when the reason says it all. */
+  readonly detail: string
+}
+
+export interface Check {
+  readonly id: string
+  /** The first minor release that has it. */
+  readonly from: number
+  /** A check of the lower level that this one includes. */
+  readonly overrides?: string
+  readonly run: (pod: CheckedPod, minor: number) => Violation | undefined
+}
+
+/** All kinds of containers: those of initialization, the Pod's own, ephemeral ones. */
+export function containersOf(spec: PodSpec): readonly Container[] {
+  const ephemeral = (spec.ephemeralContainers ?? []) as unknown as Container[]
+  return [...(spec.initContainers ?? []), ...(spec.containers ?? []), ...ephemeral]
+}
+
+export function quoted(items: Iterable<string>): string {
+  return [...items].map((item) => `"${item}"`).join(', ')
+}
+
+/** Sorted, without repeats, quoted. */
+export function quotedSet(items: Iterable<string>): string {
+  return quoted([...new Set(items)].toSorted())
+}
+
+export function plural(word: string, count: number): string {
+  return count === 1 ? word : `${word}s`
+}
+
+/** `container "a"`, `containers "a", "b"`. */
+export function containerNames(containers: readonly Pick<Container, 'name'>[]): string {
+  const names = containers.map(({ name }) => name)
+  return `${plural('container', names.length)} ${quoted(names)}`
+}
+
+/** Who sets something: the Pod, containers, or both: `pod and container "a"`. */
+export function setters(isPod: boolean, containers: readonly Container[]): string[] {
+  return [...(isPod ? ['pod'] : []), ...(containers.length > 0 ? [containerNames(containers)] : [])]
+}

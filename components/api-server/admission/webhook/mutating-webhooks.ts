@@ -1,0 +1,191 @@
+/**
+ * MutatingAdmissionWebhook: services that may change a write, asked one after the other; those that want it are asked once
+ * more when something was changed after them (upstream: plugin/webhook/mutating).
+ */
+import { schemaOf } from '../../../api/schemas.ts'
+import { decode } from '../../../machinery/decode.ts'
+import { applyJsonPatch } from '../../../machinery/json-patch.ts'
+import { deepEqual, type KubeObject } from '../../../machinery/object.ts'
+import type { Resource } from '../../../machinery/resource.ts'
+import { toStorage } from '../../decode-body.ts'
+import { customVersionOf } from '../../custom-resources/custom-version.ts'
+import { ensureNamespace } from '../../registry/metadata.ts'
+import { strategyOf } from '../../registry/strategies.ts'
+import { applyScale } from '../../registry/strategies/scale.ts'
+import type { AdmissionPlugin, AdmissionRequest, Rounds } from '../admission.ts'
+import { isWhole, kindOf } from './reviewed-request.ts'
+import {
+  annotate,
+  createWebhookCaller,
+  type Answer,
+  type Call,
+  type WebhookDependencies,
+} from './webhook-caller.ts'
+import { webhookFault } from './webhook-fault.ts'
+import type { Webhook } from './webhook.ts'
+
+function parsePatch(answer: Answer): unknown[] {
+  const { patch } = answer.verdict
+  if (patch === '') return []
+  let operations: unknown
+  try {
+    operations = JSON.parse(Buffer.from(patch, 'base64').toString())
+  } catch (error) {
+    throw webhookFault((error as Error).message, error)
+  }
+  if (!Array.isArray(operations)) throw webhookFault('the patch is no list of operations')
+  return operations
+}
+
+/** The sent object with the patch applied, decoded as a body would be. Throws a WebhookFault. */
+function patchedObject(
+  matched: Resource,
+  request: AdmissionRequest,
+  of: { object: KubeObject; operations: unknown[] },
+): KubeObject {
+  let value: unknown
+  try {
+    value = applyJsonPatch(of.object, of.operations)
+  } catch (error) {
+    throw webhookFault((error as Error).message, error)
+  }
+  const { kind, apiVersion } = of.object
+  const part = kindOf(matched, request.subresource)
+  const packageName =
+    part.kind === matched.kind
+      ? matched.package
+      : `${part.group.split('.')[0] || 'core'}/${part.version}`
+  const { object, problems } =
+    part.kind === matched.kind && matched.custom !== undefined
+      ? matched.custom.decode(value, { report: false })
+      : decode(value, schemaOf(`${packageName}.${part.kind}`), { mode: 'ignore' })
+  if (problems.fatal !== undefined) throw webhookFault(problems.fatal)
+  object.metadata ??= {}
+  return {
+    ...object,
+    ...(kind === undefined ? {} : { kind }),
+    ...(apiVersion === undefined ? {} : { apiVersion }),
+  }
+}
+
+/** Makes `draft` equal to `object`; the registry holds on to the draft. */
+function replaceWith(draft: KubeObject, object: KubeObject): void {
+  for (const name of Object.keys(draft)) delete draft[name]
+  Object.assign(draft, object)
+}
+
+export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionPlugin {
+  const { reader, dialect, clock } = dependencies
+  const caller = createWebhookCaller('mutating', dependencies)
+
+  function setDefaults(request: AdmissionRequest, object: KubeObject): void {
+    const { resource, user, dryRun } = request
+    const context = {
+      dialect,
+      resource,
+      nowMs: clock.now(),
+      user,
+      reader,
+      dryRun,
+      random: () => clock.random(),
+    }
+    strategyOf(resource).applyDefaults?.(object, context)
+  }
+
+  /** What the server has given a new object stays, whatever webhooks make of it. */
+  function keepServerFields(
+    request: AdmissionRequest,
+    object: KubeObject,
+    draft: KubeObject,
+  ): void {
+    const { resource, namespace, operation, subresource } = request
+    if (operation !== 'CREATE' || subresource !== '') return
+    const { uid, creationTimestamp, generation, name } = draft.metadata
+    for (const [field, value] of Object.entries({ uid, creationTimestamp, generation })) {
+      if (value === undefined) Reflect.deleteProperty(object.metadata, field)
+      else Object.assign(object.metadata, { [field]: value })
+    }
+    if (request.isNameGenerated === true && name !== undefined) object.metadata.name ||= name
+    ensureNamespace(object, namespace, resource.namespaced)
+  }
+
+  /** Applies the webhook's patch to the draft. True when it changed something. */
+  async function rewrite(call: Call, request: AdmissionRequest, answer: Answer): Promise<boolean> {
+    const { name } = call.webhook
+    const operations = parsePatch(answer)
+    if (operations.length === 0) return false
+    const { object: draft } = request
+    const { object: sent } = answer
+    if (draft === undefined || sent === undefined) {
+      throw webhookFault(
+        `admission webhook "${name}" attempted to modify the object, which is not supported for this operation`,
+      )
+    }
+    const object = patchedObject(call.matched, request, { object: sent, operations })
+    if (deepEqual(object, sent)) return false
+    if (!isWhole(request)) {
+      if (request.subresource === 'scale' && draft.kind !== 'Scale') {
+        applyScale(draft, object, customVersionOf(request.resource)?.scale?.replicas)
+      } else replaceWith(draft, object)
+      return true
+    }
+    const { custom, version } = request.resource
+    const stored =
+      custom === undefined || call.matched.custom === undefined
+        ? toStorage(call.matched, object)
+        : await call.matched.custom.inVersion(object, version)
+    keepServerFields(request, stored, draft)
+    setDefaults(request, stored)
+    replaceWith(draft, stored)
+    return true
+  }
+
+  async function askOne(call: Call, request: AdmissionRequest, rounds: Rounds): Promise<void> {
+    const { webhook, index } = call
+    const { name, configuration } = webhook
+    const { round } = rounds
+    const answer = await caller.call(call, request, round)
+    if (answer === undefined) return
+    const mutated = await rewrite(call, request, answer)
+    annotate(
+      request,
+      `mutation.webhook.admission/round_${round}_index_${index}`,
+      JSON.stringify({ configuration, webhook: name, mutated }),
+    )
+    if (mutated) {
+      rounds.isRewritten = true
+      rounds.isAnotherAsked = true
+      for (const id of rounds.asked) rounds.again.add(id)
+    }
+    if (webhook.isReinvocable) rounds.asked.add(webhook.id)
+  }
+
+  async function askInTurn(webhooks: readonly Webhook[], request: AdmissionRequest): Promise<void> {
+    const rounds = (request.rounds ??= {
+      round: 0,
+      isAnotherAsked: false,
+      isRewritten: false,
+      asked: new Set(),
+      again: new Set(),
+      last: undefined,
+    })
+    const isAgain = rounds.round > 0
+    if (isAgain && !deepEqual(rounds.last, request.object)) {
+      for (const id of rounds.asked) rounds.again.add(id)
+    }
+    for (const [index, webhook] of webhooks.entries()) {
+      if (isAgain && !rounds.again.has(webhook.id)) continue
+      const call = await caller.callFor(webhook, request, index)
+      if (call !== undefined) await askOne(call, request, rounds)
+    }
+    if (!isAgain && rounds.isAnotherAsked) rounds.last = structuredClone(request.object)
+  }
+
+  return {
+    name: 'MutatingAdmissionWebhook',
+    mutate(request) {
+      const webhooks = caller.webhooks(request)
+      return webhooks.length === 0 ? undefined : askInTurn(webhooks, request)
+    },
+  }
+}

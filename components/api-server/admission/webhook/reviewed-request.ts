@@ -1,0 +1,88 @@
+/** ReviewedRequest: a write as webhooks see it: which kind and version it is of, and its objects in that version. */
+import { apiGroup, type Dialect } from '../../../api/dialect.ts'
+import { convertTo } from '../../../api/conversions/conversions.ts'
+import type { KubeObject } from '../../../machinery/object.ts'
+import { apiVersionOf, type Resource } from '../../../machinery/resource.ts'
+import { customVersionOf } from '../../custom-resources/custom-version.ts'
+import { scaleOf } from '../../registry/strategies/scale.ts'
+import type { AdmissionRequest } from '../admission.ts'
+
+export interface GroupVersionKind {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+}
+
+/** The kind that the resource's, or its sub-resource's, bodies have. */
+export function kindOf(resource: Resource, subresource: string): GroupVersionKind {
+  const { group, version, kind } = resource
+  const part = resource.subresources.find(({ name }) => name === subresource)
+  if (part === undefined) return { group, version, kind }
+  return { group: part.group ?? group, version: part.version ?? version, kind: part.kind }
+}
+
+/** True where the request's object has the form of the resource itself, which may have several versions. */
+export function isWhole(request: AdmissionRequest): boolean {
+  return kindOf(request.resource, request.subresource).kind === request.resource.kind
+}
+
+/** An object in the version of `resource`, as its clients see it. Rejects with a StatusError when a conversion fails. */
+export async function inVersionOf(
+  resource: Resource,
+  request: AdmissionRequest,
+  object: KubeObject | undefined,
+): Promise<KubeObject | undefined> {
+  if (object === undefined) return undefined
+  if (request.operation === 'CONNECT') {
+    const { metadata: _, ...options } = object
+    return options as KubeObject
+  }
+  if (!isWhole(request)) {
+    const isScale = request.subresource === 'scale' && object.kind !== 'Scale'
+    return isScale ? scaleOf(object, customVersionOf(request.resource)?.scale) : object
+  }
+  const { custom } = request.resource
+  if (custom !== undefined) return await custom.inVersion(object, resource.version)
+  const { package: stored } = resource.storageVersion
+  if (resource.package === stored) return object
+  const { package: wanted, kind } = resource
+  return convertTo(object, stored, { package: wanted, kind, apiVersion: apiVersionOf(resource) })
+}
+
+/** A new object as mutating plugins know it upstream: without what the server gives it afterwards. */
+export function withoutServerFields(object: KubeObject, isNameGenerated: boolean): KubeObject {
+  const { uid: _, creationTimestamp: __, generation: ___, ...metadata } = object.metadata
+  if (isNameGenerated) delete metadata.name
+  return { ...object, metadata: { ...metadata, creationTimestamp: null } }
+}
+
+/** Namespaces count as being in themselves. */
+export function namespaceOf({ resource, namespace, name }: AdmissionRequest): string {
+  return resource.group === '' && resource.plural === 'namespaces' ? name : namespace
+}
+
+const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' }
+
+/** The options of the operation that is performed, whatever verb asked for it. */
+export function optionsOf(request: AdmissionRequest, dialect: Dialect): unknown {
+  const { operation, context, deletion } = request
+  if (operation === 'CONNECT') return null
+  const { gracePeriodSeconds, preconditions, propagation } = deletion ?? {}
+  const { query } = context?.info ?? {}
+  const isDelete = operation === 'DELETE'
+  return {
+    kind: optionsKinds[operation],
+    apiVersion: `${apiGroup(dialect, 'meta')}/v1`,
+    ...(isDelete && gracePeriodSeconds !== undefined ? { gracePeriodSeconds } : {}),
+    ...(isDelete && Object.keys(preconditions ?? {}).length > 0 ? { preconditions } : {}),
+    ...(isDelete && propagation !== undefined ? { propagationPolicy: propagation } : {}),
+    ...(request.dryRun ? { dryRun: ['All'] } : {}),
+    ...(isDelete ? {} : textsOf(query, ['fieldManager', 'fieldValidation'])),
+  }
+}
+
+function textsOf(query: URLSearchParams | undefined, names: readonly string[]): object {
+  return Object.fromEntries(
+    names.map((name) => [name, query?.get(name)] as const).filter(([, value]) => value),
+  )
+}

@@ -1,0 +1,21 @@
+/** Which answers of an extension API server a client may have: never protobuf, which is for built-in kinds alone (PROTO-017). */
+import type { Dialect } from '../../api/dialect.ts'
+import { StatusError } from '../../machinery/status-error.ts'
+
+/** The Accept header without protobuf; undefined when there is none. Throws 406 when it accepts nothing else. */
+export function acceptedTypes(
+  accept: string | string[] | undefined,
+  { protobufMediaType }: Dialect,
+): string | undefined {
+  if (accept === undefined) return undefined
+  const clauses = [accept].flat().join(',').split(',')
+  const others = clauses.filter(
+    (clause) => clause.split(';', 1)[0]?.trim().toLowerCase() !== protobufMediaType,
+  )
+  if (others.length === clauses.length) return clauses.join(',')
+  if (others.some((clause) => clause.trim() !== '')) return others.join(',').trim()
+  throw new StatusError(
+    'NotAcceptable',
+    'only the following media types are accepted: application/json, application/yaml',
+  )
+}

@@ -1,0 +1,126 @@
+/**
+ * Aggregator: group versions that other servers serve in this one's stead (upstream: kube-aggregator). As long as there are
+ * none it is an empty table: what it needs otherwise is loaded with the first.
+ */
+import type { Resources } from '../../api/resources.ts'
+import type { Dialect } from '../../api/dialect.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import type { DiscoveryInput } from '../discovery.ts'
+import type { LocalClient } from '../local-client.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import type { ApiServerOptions } from '../options.ts'
+import type { Dial } from '../outgoing/egress-selector.ts'
+import type { Answer, RequestContext, RequestInfo } from '../request.ts'
+import {
+  createApiServiceTable,
+  type ApiServiceTable,
+  type RemoteApiService,
+} from './api-service-table.ts'
+import type { ProxyClient } from './extension-connections.ts'
+import type { ExtensionDocuments } from './extension-follower.ts'
+import type { Extensions } from './extensions.ts'
+import { keepApiServices } from './registration.ts'
+
+export type Forward = (context: RequestContext, remote: RemoteApiService) => Promise<Answer>
+
+export interface AggregatorOptions {
+  readonly reader: ObjectReader
+  readonly resources: Resources
+  /** What is built in and served. */
+  readonly served: readonly Resource[]
+  readonly dialect: Dialect
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Whether extension API servers are told users' uids. */
+  readonly withUid: boolean
+  /** Undefined: extension API servers do not learn who asks for others. */
+  readonly proxyClient: (() => ProxyClient) | undefined
+  readonly dial: Dial | undefined
+  /** Aborts when the server begins to shut down. */
+  readonly stopping: AbortSignal
+}
+
+type AggregationFlags = Pick<
+  ApiServerOptions,
+  'enable-aggregator-routing' | 'aggregator-reject-forwarding-redirect'
+>
+
+export interface Aggregator {
+  readonly table: ApiServiceTable
+  /** What discovery has to know; its values are the same as long as nothing changes. */
+  readonly discovered: Pick<DiscoveryInput, 'listed' | 'extensions'>
+  /** What is known of the group versions served elsewhere; the same value as long as nothing changes. */
+  readonly documents: ReadonlyMap<string, ExtensionDocuments>
+  /** Who answers a path that names no resource: discovery of a group version, or its OpenAPI document. */
+  remoteAt(path: string): RemoteApiService | undefined
+  /** Whether a resource's request is for another server. */
+  isElsewhere(this: void, info: RequestInfo): boolean
+  readonly forward: Forward
+  /** Keeps this server's own APIServices and follows extension API servers until `signal` aborts; `client` makes its writes. */
+  run(client: LocalClient, signal: AbortSignal): Promise<void>
+}
+
+const noDocuments: ReadonlyMap<string, ExtensionDocuments> = new Map()
+const documentPath = /^(?:\/openapi\/v3)?\/(?:apis\/([^/]+)|api)\/([^/]+)\/?$/
+
+/** Follows the APIServices from now on. */
+export function createAggregator(flags: AggregationFlags, options: AggregatorOptions): Aggregator {
+  const { reader, resources } = options
+  const table = createApiServiceTable({ reader, apiServices: resources.apiServices })
+  const settings = {
+    routesToEndpoints: flags['enable-aggregator-routing'],
+    rejectsRedirects: flags['aggregator-reject-forwarding-redirect'],
+  }
+  let loading: Promise<Extensions> | undefined
+  let loaded: Extensions | undefined
+
+  async function extensions(): Promise<Extensions> {
+    loading ??= import('./extensions.ts').then(({ createExtensions }) =>
+      createExtensions({ ...options, ...settings }, table),
+    )
+    loaded = await loading
+    return loaded
+  }
+
+  /** Until there is one, nothing is loaded. */
+  async function firstRemote(signal: AbortSignal): Promise<void> {
+    if (table.remotes.size > 0 || signal.aborted) return
+    await new Promise<void>((resolve) => {
+      const stop = table.onRemote(() => {
+        stop()
+        resolve()
+      })
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  const documents = () => loaded?.follower.documents ?? noDocuments
+  return {
+    table,
+    get discovered() {
+      return { listed: table.groups, extensions: documents() }
+    },
+    get documents() {
+      return documents()
+    },
+    remoteAt(path) {
+      if (table.remotes.size === 0) return undefined
+      const [, group = '', version = ''] = documentPath.exec(path) ?? []
+      return version === '' ? undefined : table.remotes.get(`${group}/${version}`)
+    },
+    isElsewhere: ({ isResourceRequest, group, version }) =>
+      isResourceRequest && table.remotes.has(`${group}/${version}`),
+    forward: async (context, remote) => await (await extensions()).forward(context, remote),
+    async run(client, signal) {
+      const kept = keepApiServices({ ...options, client }, signal)
+      const followed = firstRemote(signal).then(async () => {
+        if (!signal.aborted) await (await extensions()).follower.run(client, signal)
+      })
+      await Promise.all([kept, followed])
+    },
+  }
+}

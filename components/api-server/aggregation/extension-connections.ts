@@ -1,0 +1,157 @@
+/** Connections to extension API servers: TLS as each APIService says, this server's front-proxy certificate, kept open between requests. */
+import type { Agent } from 'node:https'
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:https'
+import type { Duplex } from 'node:stream'
+import type { Resource } from '../../machinery/resource.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import { agentThrough, type Dial } from '../outgoing/egress-selector.ts'
+import { networkFault } from '../outgoing/network-fault.ts'
+import { clusterAddress, serviceAddress } from '../outgoing/service-address.ts'
+import type { RemoteApiService } from './api-service-table.ts'
+
+/** PEM; what this server shows of itself. */
+export interface ProxyClient {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface ExtensionRequest {
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string | string[]>>
+  readonly body?: Buffer
+  /** Ends the request, and the answer while it comes. */
+  readonly signal: AbortSignal
+}
+
+/** The connection of an answer with status 101. */
+export interface Upgraded {
+  readonly socket: Duplex
+  /** What the server has sent already. */
+  readonly head: Buffer
+}
+
+export interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** No answer came; the message says why as upstream says it. */
+export class ExtensionUnreachableError extends Error {}
+
+export interface ExtensionConnections {
+  /** Where the Service is reached now, at random among its endpoints. Throws an Error that says why nowhere. */
+  placeOf(remote: RemoteApiService): Place
+  /**
+   * Resolves with the head of the answer; its body, or the connection it was upgraded to, is the caller's to read or destroy.
+   * `isTrusting` asks whatever the server's certificate says. Rejects with ExtensionUnreachableError.
+   */
+  send(
+    remote: RemoteApiService,
+    to: { place: Place; ask: ExtensionRequest; isTrusting?: boolean },
+  ): Promise<IncomingMessage & { readonly upgraded?: Upgraded }>
+  /** Closes what no APIService but these needs. */
+  keep(remotes: Iterable<RemoteApiService>): void
+}
+
+export interface ConnectionOptions {
+  readonly reader: ObjectReader
+  readonly services: Resource
+  readonly endpoints: Resource
+  readonly random: () => number
+  /** Undefined without the flags. */
+  readonly proxyClient: (() => ProxyClient) | undefined
+  /** Endpoints instead of the Services' own addresses. */
+  readonly routesToEndpoints: boolean
+  /** The way into the cluster; undefined: direct. */
+  readonly dial: Dial | undefined
+}
+
+/** As a URL and the header Host have it. */
+export function authorityOf({ host, port }: Place): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+export function createExtensionConnections(options: ConnectionOptions): ExtensionConnections {
+  const { proxyClient, routesToEndpoints, dial } = options
+  const agents = new Map<string, Agent>()
+
+  /** Everything that connections must differ in. */
+  const keyOf = (remote: RemoteApiService, isTrusting: boolean): string => {
+    const { service, ca, insecure } = remote
+    const trust = isTrusting || insecure ? 'any' : ca
+    return JSON.stringify([service.name, service.namespace, trust, proxyClient?.().cert])
+  }
+
+  function agentOf(remote: RemoteApiService, isTrusting: boolean): Agent {
+    const key = keyOf(remote, isTrusting)
+    let agent = agents.get(key)
+    if (agent === undefined) {
+      const { name, namespace } = remote.service
+      agent = agentThrough(dial, {
+        keepAlive: true,
+        minVersion: 'TLSv1.2',
+        servername: `${name}.${namespace}.svc`,
+        rejectUnauthorized: !isTrusting && !remote.insecure,
+        ...(remote.ca === undefined ? {} : { ca: remote.ca }),
+        ...proxyClient?.(),
+      })
+      agents.set(key, agent)
+    }
+    return agent
+  }
+
+  function attempt(
+    agent: Agent,
+    { host, port }: Place,
+    { method, path, headers, body, signal }: ExtensionRequest,
+  ): Promise<IncomingMessage & { readonly upgraded?: Upgraded }> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request({ host, port, path, method, headers, agent, signal })
+      outgoing.once('response', resolve)
+      outgoing.once('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
+        resolve(Object.assign(incoming, { upgraded: { socket, head } })),
+      )
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        const isClosedIdle = outgoing.reusedSocket && error.code === 'ECONNRESET'
+        reject(Object.assign(error, { isClosedIdle }))
+      })
+      outgoing.end(body)
+    })
+  }
+
+  return {
+    placeOf({ service }) {
+      if (!routesToEndpoints) return clusterAddress(service, options)
+      return serviceAddress(service, options)
+    },
+    async send(remote, { place, ask, isTrusting = false }) {
+      const agent = agentOf(remote, isTrusting)
+      try {
+        try {
+          return await attempt(agent, place, ask)
+        } catch (error) {
+          // The server closed a kept connection at the moment it was used again.
+          const { isClosedIdle } = error as { isClosedIdle?: boolean }
+          if (isClosedIdle !== true || !repeatable.has(ask.method)) throw error
+          return await attempt(agent, place, ask)
+        }
+      } catch (error) {
+        const why = networkFault(error) ?? (error as Error).message
+        throw new ExtensionUnreachableError(why, { cause: error })
+      }
+    },
+    keep(remotes) {
+      const used = new Set([...remotes].flatMap((one) => [keyOf(one, false), keyOf(one, true)]))
+      for (const [key, agent] of agents) {
+        if (used.has(key)) continue
+        agents.delete(key)
+        agent.destroy()
+      }
+    },
+  }
+}

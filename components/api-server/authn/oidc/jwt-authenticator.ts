@@ -1,0 +1,116 @@
+/** jwt-authenticator: identity tokens of one outside issuer (OpenID Connect; upstream: plugin/pkg/authenticator/token/oidc). */
+import type { Clock } from '../../../component-base/clock.ts'
+import type { JwtAuthenticatorConfig } from '../../configuration/authentication-configuration.ts'
+import type { UserInfo } from '../../request.ts'
+import type { AuthenticationResult, TokenAuthenticator } from '../authenticator.ts'
+import { unverifiedIssuer } from '../service-account-claims.ts'
+import { ClaimError, userOfClaims } from './claim-mapping.ts'
+import { createDistributedClaims, type KeysOfIssuer } from './distributed-claims.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+import { createTokenVerifier } from './verified-token.ts'
+
+/** What a configuration file's issuers may sign with (upstream: AllValidSigningAlgorithms). */
+export const signingAlgorithms = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+] as const
+
+/** Longer than any token that fits a header. */
+const maxTokenLength = 16_384
+const maxKnown = 4096
+/** A known token is looked at anew after this time at the latest, as upstream's cache of tokens does. */
+const knownForMs = 10_000
+
+interface KnownToken {
+  readonly user: UserInfo
+  readonly untilMs: number
+  readonly generation: number
+}
+
+const tooLong: AuthenticationResult = { kind: 'none', why: 'too long for a token' }
+const otherAudience: AuthenticationResult = {
+  kind: 'none',
+  why: 'asked for audiences that are not of this server',
+}
+
+function failed(why: string): AuthenticationResult {
+  return { kind: 'failed', why }
+}
+
+export function jwtAuthenticator(options: {
+  readonly config: JwtAuthenticatorConfig
+  readonly keys: IssuerKeys
+  readonly algorithms: readonly string[]
+  /** The server's own audiences: a review may ask for one of them. */
+  readonly apiAudiences: readonly string[]
+  /** The key of `extra` that says which token it was, for the audit log (upstream: user.CredentialIDKey). */
+  readonly credentialIdKey: string
+  /** The keys of the issuers that vouch for claims kept elsewhere. */
+  readonly keysOfOthers: KeysOfIssuer
+  readonly clock: Clock
+}): TokenAuthenticator {
+  const { config, keys, algorithms, apiAudiences, credentialIdKey, keysOfOthers, clock } = options
+  const known = new Map<string, KnownToken>()
+  const verify = createTokenVerifier({ algorithms, clock })
+  const distributed = createDistributedClaims({ config, verify, keysOf: keysOfOthers, clock })
+
+  async function check(token: string): Promise<KnownToken | string> {
+    const { generation } = keys
+    const verified = await verify(token, { ...config, keys })
+    if (typeof verified === 'string') return verified
+    const claims = await distributed.resolve(verified)
+    if (typeof claims === 'string') return claims
+    const nowMs = clock.now()
+    try {
+      const user = withCredentialId(userOfClaims(config, claims), claims['jti'], credentialIdKey)
+      const untilMs = Math.min(Number(claims['exp']) * 1000, nowMs + knownForMs)
+      return { user, untilMs, generation: Math.max(generation, keys.generation) }
+    } catch (error) {
+      if (!(error instanceof ClaimError)) throw error
+      return error.message
+    }
+  }
+
+  function remember(token: string, found: KnownToken): void {
+    if (known.size >= maxKnown) {
+      const oldest = known.keys().next()
+      if (oldest.done !== true) known.delete(oldest.value)
+    }
+    known.set(token, found)
+  }
+
+  return {
+    name: 'oidc',
+    authenticateToken(token, audiences) {
+      if (token.length > maxTokenLength) return tooLong
+      if (!known.has(token) && unverifiedIssuer(token) !== config.issuerUrl) return { kind: 'none' }
+      // The token's own audience is the issuer's client; what a review asks about is this server.
+      const wanted = audiences.length > 0 ? audiences : apiAudiences
+      const shared = wanted.filter((audience) => apiAudiences.includes(audience))
+      if (shared.length === 0 && wanted.length > 0) return otherAudience
+      const found = known.get(token)
+      if (found !== undefined) {
+        const holds = found.untilMs > clock.now() && found.generation === keys.generation
+        if (holds) return { kind: 'user', user: found.user, audiences: shared }
+        known.delete(token)
+      }
+      return check(token).then((checked) => {
+        if (typeof checked === 'string') return failed(checked)
+        remember(token, checked)
+        return { kind: 'user', user: checked.user, audiences: shared }
+      })
+    },
+  }
+}
+
+function withCredentialId(user: UserInfo, tokenId: unknown, key: string): UserInfo {
+  if (typeof tokenId !== 'string' || tokenId === '') return user
+  return { ...user, extra: { ...user.extra, [key]: [`JTI=${tokenId}`] } }
+}

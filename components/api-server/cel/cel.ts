@@ -1,0 +1,280 @@
+/**
+ * Expressions of configurations (CEL): compiled and type-checked once, evaluated often, bounded in cost. The one place
+ * that knows the evaluator (docs/decisions/0005-expressions.md).
+ */
+import {
+  CelScalar,
+  celEnv,
+  isCelError,
+  isCelList,
+  isCelMap,
+  isCelUint,
+  parse,
+  plan,
+  type CelInput,
+} from '@bufbuild/cel'
+import { strings } from '@bufbuild/cel/ext'
+import {
+  accessValue,
+  authorizerType,
+  resourceCheckType,
+  withAccess,
+  type AccessCheck,
+  type AnswerAccess,
+} from './cel-authorizer.ts'
+import { checkCel, CelTypeError } from './cel-checker.ts'
+import { costOf, sizeOf } from './cel-cost.ts'
+import { extensionFunctions } from './cel-extensions.ts'
+import { readAs } from './cel-literals.ts'
+import { applyOptionals, findOptionalMarks, OptionalSyntaxError } from './cel-optional-syntax.ts'
+import { optionalNone, optionalWith } from './cel-optional.ts'
+import { optionalIndex, optionalSelect } from './cel-optional-types.ts'
+import { partsOf, type Expr } from './cel-tree.ts'
+import { typeName, type CelType } from './cel-types.ts'
+
+/** Steps that one evaluation may cost (upstream: PerCallLimit). */
+const costLimit = 1_000_000
+/** Characters of an expression; upstream has no such bound, but parsers recurse. */
+const longest = 64 * 1024
+
+/** An expression that cannot be used; the message is upstream's, with the place in the expression. */
+export class CelCompileError extends Error {}
+
+/** An evaluation that failed. The message may name fields, never their values. */
+export class CelEvaluationError extends Error {}
+
+type Evaluate<Result> = (
+  variables: Readonly<Record<string, unknown>>,
+  /** Who answers the checks of `authorizer`. */
+  access?: AnswerAccess,
+) => Result
+
+export interface CelProgram {
+  readonly expression: string
+  readonly type: CelType
+  /** Whether the expression names this field of a variable: `usesField('claims', 'email')`. */
+  readonly usesField: (variable: string, field: string) => boolean
+  /** Whether the expression names the variable. */
+  readonly uses: (variable: string) => boolean
+  /** The steps that an evaluation with these values costs at most. */
+  readonly cost: (variables: Readonly<Record<string, unknown>>) => number
+  /** Its tree, checked. */
+  readonly tree: Expr
+  /** Evaluates with plain JSON values; the answer is plain JSON. Throws CelEvaluationError. */
+  readonly evaluate: Evaluate<unknown>
+  /** The same; the answer keeps its type, to be a variable of another expression. */
+  readonly evaluateTyped: Evaluate<CelTyped>
+}
+
+/** A value that JSON has no form of its own for: a whole number that is no integer, a time, a duration, bytes. */
+export class CelTyped {
+  readonly #value: CelInput
+
+  constructor(value: CelInput) {
+    this.#value = value
+  }
+
+  /** Not a field of its own: whoever measures values does not look into it. */
+  get value(): CelInput {
+    return this.#value
+  }
+}
+
+/** What a text or number of a JSON value stands for by its schema; the text itself when it cannot be read as that. */
+export function celTyped(
+  value: string | number,
+  type: 'double' | 'timestamp' | 'duration' | 'bytes',
+): CelTyped | string {
+  if (typeof value === 'number' || type === 'double') return new CelTyped(value)
+  if (type === 'bytes') return new CelTyped(new Uint8Array(Buffer.from(value, 'base64')))
+  const text = type === 'timestamp' && value.length === 10 ? `${value}T00:00:00Z` : value
+  const read = readAs(type, text)
+  return isCelError(read) ? value : new CelTyped(read as CelInput)
+}
+
+/** The values of `authorizer` and `authorizer.requestResource` for a request of this resource. */
+export function authorizerValues(requestResource: AccessCheck): Readonly<Record<string, CelTyped>> {
+  return {
+    authorizer: new CelTyped(accessValue(authorizerType, {})),
+    'authorizer.requestResource': new CelTyped(accessValue(resourceCheckType, requestResource)),
+  }
+}
+
+/** A value that may be absent, for a variable of an optional type. */
+export function celOptional(value: unknown): CelTyped {
+  const held = value === undefined ? optionalNone : optionalWith(toInput(value))
+  return new CelTyped(held as CelInput)
+}
+
+export interface CelOptions {
+  readonly variables: Readonly<Record<string, CelType>>
+  /** The expression must be of one of these types; unset: of any. */
+  readonly results?: readonly CelType[]
+}
+
+/** Compiles an expression. Throws CelCompileError. */
+export function compileCel(expression: string, options: CelOptions): CelProgram {
+  const { variables, results } = options
+  const parsed = parseCel(expression)
+  const type = checked(expression, parsed, variables)
+  if (
+    results !== undefined &&
+    type.kind !== 'dyn' &&
+    !results.some((one) => typeName(one) === typeName(type))
+  ) {
+    const wanted = results.map(typeName).map((name) => (name === 'null' ? 'null_type' : name))
+    throw new CelCompileError(
+      wanted.length === 1
+        ? `must evaluate to ${wanted.join('')}`
+        : `must evaluate to one of [${wanted.join(' ')}]`,
+    )
+  }
+  const cost = costOf(parsed.expr)
+  const env = celEnv({
+    variables: Object.fromEntries(Object.keys(variables).map((name) => [name, CelScalar.DYN])),
+    funcs: [...strings, ...extensionFunctions],
+  })
+  const run = plan(env, parsed)
+  const evaluate: Evaluate<CelInput> = (values, access) => {
+    if (cost(sizeOf(values)) > costLimit) {
+      throw new CelEvaluationError('operation cancelled: actual cost limit exceeded')
+    }
+    const bindings = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, toInput(value)]),
+    )
+    const result = attempt(() => withAccess(access, () => run(bindings)))
+    if (isCelError(result)) throw new CelEvaluationError(inOurWords(result.message))
+    return result as CelInput
+  }
+  return {
+    expression,
+    type,
+    usesField: (variable, field) => selects(parsed.expr, variable, field),
+    uses: (variable) => names(parsed.expr, variable),
+    cost: (values) => cost(sizeOf(values)),
+    tree: parsed.expr,
+    evaluate: (values, access) => fromResult(evaluate(values, access)),
+    evaluateTyped: (values, access) => new CelTyped(evaluate(values, access)),
+  }
+}
+
+function parseCel(expression: string): ReturnType<typeof parse> {
+  if (expression.length > longest) throw new CelCompileError('expression is too long')
+  const marks = findOptionalMarks(expression)
+  let parsed: ReturnType<typeof parse>
+  try {
+    parsed = parse(marks?.text ?? expression)
+  } catch (error) {
+    const { message } = error as Error
+    const place = /^<input>:(\d+):(\d+): /.exec(message)
+    const text = message.slice(place?.[0].length ?? 0)
+    const [line, column] = [Number(place?.[1] ?? 1), Number(place?.[2] ?? 1)]
+    throw new CelCompileError(
+      compileMessage(expression, { line, column, text: `Syntax error: ${text}` }),
+      { cause: error },
+    )
+  }
+  try {
+    applyOptionals(parsed.expr, marks, parsed.sourceInfo?.positions ?? {})
+  } catch (error) {
+    if (!(error instanceof OptionalSyntaxError)) throw error
+    const { offset, message } = error
+    throw new CelCompileError(messageAt(expression, offset, message), { cause: error })
+  }
+  return parsed
+}
+
+function messageAt(expression: string, offset: number, text: string): string {
+  // The parser places some operators before the blanks that precede them.
+  const blanks = /^[^\S\n]*/.exec(expression.slice(offset))?.[0].length ?? 0
+  const before = expression.slice(0, offset + blanks).split('\n')
+  const at = { line: before.length, column: (before.at(-1) ?? '').length + 1, text }
+  return compileMessage(expression, at)
+}
+
+function checked(
+  expression: string,
+  parsed: ReturnType<typeof parse>,
+  variables: Readonly<Record<string, CelType>>,
+): CelType {
+  try {
+    return checkCel(parsed.expr, new Map(Object.entries(variables)))
+  } catch (error) {
+    if (!(error instanceof CelTypeError)) throw error
+    const offset = parsed.sourceInfo?.positions[String(error.exprId)] ?? 0
+    throw new CelCompileError(messageAt(expression, offset, error.message), { cause: error })
+  }
+}
+
+function compileMessage(
+  expression: string,
+  at: { line: number; column: number; text: string },
+): string {
+  const { line, column, text } = at
+  const shown = expression.split('\n')[line - 1] ?? ''
+  return `compilation failed: ERROR: <input>:${line}:${column}: ${text}\n | ${shown}\n | ${'.'.repeat(column - 1)}^`
+}
+
+function attempt<T>(run: () => T): T {
+  try {
+    return run()
+  } catch (error) {
+    throw new CelEvaluationError(error instanceof Error ? error.message : String(error), {
+      cause: error,
+    })
+  }
+}
+
+function inOurWords(message: string): string {
+  return message.replace(/^field not found: /, 'no such key: ')
+}
+
+/** Numbers without a fraction are integers, as upstream reads JSON. */
+function toInput(value: unknown): CelInput {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
+  if (value instanceof CelTyped) return value.value
+  if (Array.isArray(value)) return value.map(toInput)
+  if (typeof value === 'object' && value !== null) {
+    return new Map(
+      Object.entries(value)
+        .filter(([, item]) => item !== undefined)
+        .map(([name, item]) => [name, toInput(item)]),
+    )
+  }
+  return value as CelInput
+}
+
+function keyText(key: bigint | string | boolean | { readonly value: bigint }): string {
+  return typeof key === 'object' ? String(key.value) : String(key)
+}
+
+function fromResult(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value)
+  if (isCelUint(value)) return Number(value.value)
+  if (isCelList(value)) return [...value].map(fromResult)
+  if (isCelMap(value)) {
+    return Object.fromEntries([...value].map(([key, item]) => [keyText(key), fromResult(item)]))
+  }
+  return value
+}
+
+const selections: ReadonlySet<string> = new Set(['_[_]', optionalIndex, optionalSelect])
+
+/** `variable.field`, `variable["field"]` or `has(variable.field)` anywhere in the expression. */
+function selects(expr: Expr, variable: string, field: string): boolean {
+  const isVariable = (one: Expr | undefined): boolean =>
+    one?.exprKind.case === 'identExpr' && one.exprKind.value.name === variable
+  const { case: kind, value } = expr.exprKind
+  if (kind === 'selectExpr' && value.field === field && isVariable(value.operand)) return true
+  if (kind === 'callExpr' && selections.has(value.function) && isVariable(value.args[0])) {
+    const key = value.args[1]?.exprKind
+    if (key?.case === 'constExpr' && key.value.constantKind.value === field) return true
+  }
+  return partsOf(expr).some((part) => selects(part, variable, field))
+}
+
+function names(expr: Expr, variable: string): boolean {
+  const { case: kind, value } = expr.exprKind
+  if (kind === 'identExpr' && value.name === variable) return true
+  return partsOf(expr).some((part) => names(part, variable))
+}

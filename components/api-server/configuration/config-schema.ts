@@ -1,0 +1,48 @@
+/** Schemas of configuration files, written by hand: they are no kinds that the API serves. Go's types and names, as messages show them. */
+import type { FieldSchema, ScalarKind, Schema, StructSchema } from '../../machinery/schema.ts'
+
+const goTypes: Partial<Record<ScalarKind, string>> = { double: 'float64' }
+
+const scalarOf = (kind: ScalarKind): Schema => ({ kind, goType: goTypes[kind] ?? kind })
+
+export const text = scalarOf('string')
+export const flag = scalarOf('bool')
+/** Upstream's durations are texts like `30s`; a number is refused with its message when the text is read. */
+export const durationText = scalarOf('string')
+
+export function list(items: Schema): Schema {
+  const goType = `[]${items.goType}`
+  return { kind: 'list', goType, items, wrapped: false, listType: 'atomic', mapKeys: [] }
+}
+
+/** A struct. Its fields are pointers, so that what was sent stays; an empty list is no list. */
+export function struct(goName: string, fields: Readonly<Record<string, Schema>>): StructSchema {
+  const own = Object.entries(fields).map(([name, schema]): FieldSchema => ({
+    name,
+    schema,
+    proto: 0,
+    pointer: schema.kind !== 'list',
+    required: false,
+    omitEmpty: true,
+    atomic: false,
+    patchStrategy: [],
+    patchMergeKey: undefined,
+    default: undefined,
+  }))
+  return {
+    kind: 'struct',
+    name: `config/${goName}`,
+    goName,
+    goType: `v1.${goName}`,
+    fields: new Map(own.map((field) => [field.name, field])),
+    own,
+    embedded: [],
+    atomic: false,
+    union: undefined,
+  }
+}
+
+/** The schema of a whole file. */
+export function document(goName: string, fields: Readonly<Record<string, Schema>>): StructSchema {
+  return struct(goName, { kind: text, apiVersion: text, ...fields })
+}

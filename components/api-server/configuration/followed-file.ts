@@ -1,0 +1,140 @@
+/** FollowedFiles: files whose content is in use, and is taken again when it changes and is sound; else the last stays. */
+import { watch } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+
+/** The files are looked at this often even when no event tells of a change (AUTHZ-036). */
+const lookEveryMs = 60_000
+/** Editors write in several steps, and a certificate comes before its key: events that come together are one change. */
+const settleMs = 50
+
+interface Following<Content> {
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+  /** Told of every attempt: for metrics. */
+  readonly onReload?: (outcome: 'success' | 'failure') => void
+  readonly take: (content: Content) => void | Promise<void>
+}
+
+interface Followed<Content> {
+  /** Why the newest content was not taken; for `/readyz`. */
+  readonly fault: string | undefined
+  /** Calls `take` with each new content until `signal` aborts. What it throws keeps the last in use. */
+  follow(options: Following<Content>): Promise<void>
+}
+
+/** Files that belong together, as a certificate and its key do: a change of one is a change of all. */
+export interface FollowedFiles extends Followed<readonly string[]> {
+  /** What was read at start, in the order of the paths. */
+  readonly initialTexts: readonly string[]
+}
+
+export interface FollowedFile extends Followed<string> {
+  readonly path: string
+  /** What was read at start. */
+  readonly initialText: string
+}
+
+const read = (paths: readonly string[]): Promise<string[]> =>
+  Promise.all(paths.map((path) => readFile(path, 'utf8')))
+
+/** Calls `wake` when something happens to one of the files, as far as the system tells. */
+function watchFiles(paths: readonly string[], wake: () => void): () => void {
+  const folders = new Set(paths.map((path) => dirname(path)))
+  const names = new Set(paths.map((path) => basename(path)))
+  const watchers = [...folders].map((folder) => {
+    // The folder, not the file: a new file is often moved over the old one.
+    const watcher = watch(folder, { persistent: false }, (_, name) => {
+      if (name === null || names.has(name) || name === '..data') wake()
+    })
+    watcher.on('error', () => {
+      // Then the regular look is all there is.
+    })
+    return watcher
+  })
+  return () => {
+    for (const watcher of watchers) watcher.close()
+  }
+}
+
+/** Reads the files; rejects when one cannot be read. */
+export async function openFollowedFiles(paths: readonly string[]): Promise<FollowedFiles> {
+  const initialTexts = await read(paths)
+  let fault: string | undefined
+  return {
+    initialTexts,
+    get fault() {
+      return fault
+    },
+    async follow({ clock, log, signal, onReload, take }) {
+      const path = paths.join()
+      let seen = initialTexts
+      let used = initialTexts
+      const areSame = (one: readonly string[], other: readonly string[]): boolean =>
+        one.every((text, at) => text === other[at])
+      const look = async (): Promise<void> => {
+        try {
+          const texts = await read(paths)
+          // What is in use again, or can be read again, has nothing wrong with it.
+          if (areSame(texts, used)) fault = undefined
+          if (areSame(texts, used) || areSame(texts, seen)) {
+            seen = texts
+            return
+          }
+          seen = texts
+          await take(texts)
+          used = texts
+          fault = undefined
+          onReload?.('success')
+          log.info('configuration reloaded', { path })
+        } catch (error) {
+          const why = (error as Error).message
+          if (why !== fault) {
+            log.error('configuration cannot be reloaded; the last one stays in use', { path, why })
+            onReload?.('failure')
+          }
+          fault = why
+        }
+      }
+      let changed = Promise.withResolvers<void>()
+      const unwatch = watchFiles(paths, () => changed.resolve())
+      try {
+        while (!signal.aborted) {
+          const waiting = new AbortController()
+          const ended = AbortSignal.any([signal, waiting.signal])
+          const slept = clock.sleep(lookEveryMs, ended).catch(() => {
+            // Ended by a change, or for good.
+          })
+          await Promise.race([changed.promise, slept])
+          waiting.abort()
+          if (signal.aborted) return
+          // What changes from here on may come too late for this look.
+          changed = Promise.withResolvers()
+          await clock.sleep(settleMs, signal).catch(() => {
+            // Stopped: the loop's condition says so.
+          })
+          if (!signal.aborted) await look()
+        }
+      } finally {
+        unwatch()
+      }
+    },
+  }
+}
+
+/** Reads the file; rejects when it cannot be read. */
+export async function openFollowedFile(path: string): Promise<FollowedFile> {
+  const files = await openFollowedFiles([path])
+  return {
+    path,
+    initialText: files.initialTexts[0] ?? '',
+    get fault() {
+      return files.fault
+    },
+    follow: ({ take, ...options }) =>
+      files.follow({ ...options, take: ([content = '']) => take(content) }),
+  }
+}

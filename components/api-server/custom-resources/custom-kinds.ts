@@ -1,0 +1,24 @@
+/** The kinds of custom resources as OpenAPI takes them. */
+import type { Resource } from '../../machinery/resource.ts'
+import type { JsonObject } from '../openapi/definitions.ts'
+import type { CustomKind } from '../openapi/group-version.ts'
+import { customVersionOf } from './custom-version.ts'
+import type { ServedDefinitions } from './served-definitions.ts'
+
+/** Gives the same value as long as the same definitions are established. */
+export function createCustomKinds(definitions: ServedDefinitions): () => readonly CustomKind[] {
+  let from: readonly Resource[] | undefined
+  let kinds: readonly CustomKind[] = []
+  return () => {
+    if (from !== definitions.established) {
+      from = definitions.established
+      kinds = from.flatMap((resource) => {
+        const version = customVersionOf(resource)
+        return version === undefined
+          ? []
+          : { resource, schema: version.openApi as unknown as JsonObject }
+      })
+    }
+    return kinds
+  }
+}

@@ -1,0 +1,102 @@
+/** The strategy of custom resources (upstream: apiextensions-apiserver pkg/registry/customresource/strategy.go). */
+import type { CustomResourceDefinitionVersion, JSONSchemaProps } from '../../api/generated/types.ts'
+import { invalidValue } from '../../machinery/field-errors.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import { StatusError, type FieldError } from '../../machinery/status-error.ts'
+import type { Strategy } from '../registry/strategy.ts'
+import { parseJsonPath, valuesAt } from './json-path.ts'
+import type { SchemaRules } from './cel-rules.ts'
+import { loadPatterns, mayHavePatterns } from './patterns.ts'
+import { hasRules, loadRules, rulesModule } from './rules.ts'
+import { embeddedFaults, listFaults, schemaFaults } from './schema-validation.ts'
+
+/** What an update through the status leaves alone: everything but the status, and of the metadata who owns what. */
+function restoreAllButStatus(object: KubeObject, old: KubeObject): void {
+  const { status } = object
+  const { managedFields } = object.metadata
+  for (const name of Object.keys(object)) delete object[name]
+  Object.assign(object, structuredClone(old))
+  if (managedFields === undefined) delete object.metadata.managedFields
+  else object.metadata.managedFields = managedFields
+  if (status === undefined) delete object['status']
+  else object['status'] = status
+}
+
+/** Replicas that no scale could show. */
+function scaleFaults(object: KubeObject, paths: readonly string[]): FieldError[] {
+  return paths.flatMap((path) => {
+    const [value] = valuesAt(object, parseJsonPath(path) ?? [])
+    if (typeof value !== 'number') return []
+    const field = path.replace(/^\./, '')
+    if (value < 0)
+      return [invalidValue(field, { value, detail: 'should be a non-negative integer' })]
+    const detail = 'should be less than or equal to 2147483647'
+    return value > 2_147_483_647 ? [invalidValue(field, { value, detail })] : []
+  })
+}
+
+/** After these a rule could stumble over what it takes for granted. */
+const blocking: ReadonlySet<string> = new Set([
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+])
+const notAllChecked = invalidValue('<nil>', {
+  value: null,
+  detail:
+    'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+})
+
+export function customStrategy(
+  version: CustomResourceDefinitionVersion,
+  of: { schema: JSONSchemaProps; isTerminating: () => boolean },
+): Strategy {
+  const { schema, isTerminating } = of
+  const { subresources } = version
+  const hasStatus = subresources?.status !== undefined && subresources.status !== null
+  const { scale } = subresources ?? {}
+  const replicaPaths = scale ? [scale.specReplicasPath, scale.statusReplicasPath] : []
+  const withRules = hasRules(schema)
+  const withPatterns = mayHavePatterns(schema)
+  const load = async (): Promise<void> => {
+    if (withRules) await loadRules()
+    if (withPatterns) await loadPatterns()
+  }
+  let rules: SchemaRules | undefined
+  const faults = (object: KubeObject, old?: KubeObject): FieldError[] => {
+    const errors = [
+      ...schemaFaults(object, schema, old),
+      ...scaleFaults(object, replicaPaths),
+      ...embeddedFaults(object, schema),
+      ...listFaults(object, schema),
+    ]
+    if (!withRules) return errors
+    if (errors.some(({ type }) => blocking.has(type))) return [...errors, notAllChecked]
+    rules ??= new (rulesModule().SchemaRules)(schema, { isWhole: true })
+    return [...errors, ...rules.faults(object, old)]
+  }
+  return {
+    hasGeneration: true,
+    statusCounts: !hasStatus,
+    allowUnconditionalUpdate: false,
+    prepareForCreate(object) {
+      if (isTerminating()) {
+        throw new StatusError(
+          'MethodNotAllowed',
+          'create not allowed while custom resource definition is terminating',
+        )
+      }
+      if (hasStatus) delete object['status']
+    },
+    ...((withRules || withPatterns) && { load }),
+    validate: (object) => faults(object),
+    validateUpdate: faults,
+    subresources: {
+      ...(hasStatus && {
+        status: { prepareForUpdate: restoreAllButStatus, validateUpdate: faults },
+      }),
+      ...(scale && { scale: { validateUpdate: faults } }),
+    },
+  }
+}

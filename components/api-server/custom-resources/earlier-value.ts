@@ -1,0 +1,28 @@
+/** Earlier values: what stood at the same place before an update (upstream: pkg/apiserver/schema/cel/model, correlatable paths). */
+import type { JSONSchemaProps } from '../../api/generated/types.ts'
+import { isRecord } from '../../machinery/apply-shape.ts'
+import { getOwn } from '../../machinery/json-copy.ts'
+import { deepEqual } from '../../machinery/object.ts'
+
+/** The element that was there before under the same keys; elements of other lists have no past. */
+export function elementBefore(item: unknown, before: unknown, schema: JSONSchemaProps): unknown {
+  const keys = schema['x-kubernetes-list-map-keys'] ?? []
+  if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(before)) return undefined
+  return before.find(
+    (other) =>
+      isRecord(other) &&
+      isRecord(item) &&
+      keys.every((key) => deepEqual(getOwn(other, key), getOwn(item, key))),
+  )
+}
+
+/** The field's value before; those of maps that count as one value have no past. */
+export function fieldBefore(name: string, before: unknown, schema: JSONSchemaProps): unknown {
+  if (schema['x-kubernetes-map-type'] === 'atomic') return undefined
+  return isRecord(before) ? getOwn(before, name) : undefined
+}
+
+/** True when an update leaves the value as it was: then what is wrong with it is no reason to refuse the update. */
+export function isAsBefore(value: unknown, before: unknown): boolean {
+  return before !== undefined && deepEqual(value, before)
+}

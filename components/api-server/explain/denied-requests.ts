@@ -1,0 +1,79 @@
+/** DeniedRequests: the last requests that were answered 401 or 403, or that admission refused, for people who ask why. Nothing in it is secret. */
+import type { AdmissionRefusal, DeniedRequest, Trial } from '../../api/explanations.ts'
+import { timestamp } from '../../component-base/clock.ts'
+import type { AuthorizationAttributes, RequestContext } from '../request.ts'
+
+const mostKept = 100
+/** What clients choose may be long; more of it says nothing new. */
+const longestText = 500
+
+/** As it is kept, with what was not allowed: with impersonation that may be acting as somebody. */
+interface KeptRequest extends DeniedRequest {
+  readonly attributes?: AuthorizationAttributes
+}
+
+export interface DeniedRequests {
+  /** Somebody unknown. */
+  unauthenticated(
+    context: RequestContext,
+    why: { readonly reason: string; readonly tried: readonly Trial[] },
+  ): void
+  /** Somebody who may not. */
+  forbidden(context: RequestContext, attributes: AuthorizationAttributes, reason: string): void
+  /** What a plugin of admission did not let pass. */
+  refused(
+    context: RequestContext,
+    by: AdmissionRefusal,
+    answer: { readonly code: number; readonly message: string },
+  ): void
+  /** Newest first. */
+  list(limit: number): KeptRequest[]
+}
+
+const shortened = (text: string): string =>
+  text.length <= longestText ? text : `${text.slice(0, longestText)}...`
+
+/** Requests that are alike in all but time count as one, so that a client that repeats itself hides nobody else. */
+export function createDeniedRequests(): DeniedRequests {
+  const kept = new Map<string, KeptRequest>()
+
+  function note(
+    { http, info, id, receivedAtMs }: RequestContext,
+    more: Pick<KeptRequest, 'status' | 'reason' | 'authenticators' | 'attributes' | 'admission'>,
+  ): void {
+    const what = {
+      ...more,
+      reason: shortened(more.reason),
+      method: http.method,
+      path: shortened(info.path),
+      remoteAddress: http.remoteAddress,
+    }
+    const key = JSON.stringify(what)
+    const count = (kept.get(key)?.count ?? 0) + 1
+    kept.delete(key)
+    kept.set(key, { ...what, time: timestamp(receivedAtMs), requestId: id, count })
+    if (kept.size <= mostKept) return
+    for (const oldest of kept.keys()) {
+      kept.delete(oldest)
+      break
+    }
+  }
+
+  return {
+    unauthenticated: (context, { reason, tried }) =>
+      note(context, { status: 401, reason, authenticators: tried }),
+    forbidden: (context, attributes, reason) =>
+      note(context, {
+        status: 403,
+        reason,
+        attributes: { ...attributes, path: shortened(attributes.path) },
+      }),
+    refused: (context, by, { code, message }) =>
+      note(context, {
+        status: code,
+        reason: message,
+        admission: { ...by, user: shortened(context.user.name) },
+      }),
+    list: (limit) => [...kept.values()].toReversed().slice(0, limit),
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * `/explain/access`, `/explain/token` and `/explain/denied`: why requests are allowed or not. Non-resource paths, so only those
+ * whom authorization lets see them, and an audit record never has their bodies.
+ */
+import type { Dialect } from '../../api/dialect.ts'
+import type { DeniedExplanations } from '../../api/explanations.ts'
+import type { SubjectAccessReviewSpec, TokenReviewSpec } from '../../api/generated/types.ts'
+import { resourcesOf } from '../../api/resources.ts'
+import { BodyTooLargeError, RequestAbortedError } from '../../component-base/http.ts'
+import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
+import { badRequest, methodNotAllowed } from '../../machinery/status-error.ts'
+import type { Authentication } from '../authentication.ts'
+import type { Authorization } from '../authorization.ts'
+import { decodeAs, parseJson } from '../decode-body.ts'
+import { attributesOfReview } from '../handlers/review-attributes.ts'
+import { refuseFaults, subjectFaults, subjectOf } from '../handlers/reviews.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import type { Answer, RequestContext } from '../request.ts'
+import { answerJson } from '../respond.ts'
+import type { DeniedRequests } from './denied-requests.ts'
+import { explainAccess } from './explain-access.ts'
+import { explainToken } from './explain-token.ts'
+
+/** More than any review needs, with a token in it. */
+const maxBodyBytes = 64 * 1024
+const usualDenied = 10
+const mostDenied = 100
+
+export interface ExplainParts {
+  readonly authentication: Pick<Authentication, 'explainToken'>
+  readonly authorization: Pick<Authorization, 'modules'>
+  readonly denied: DeniedRequests
+  readonly reader: ObjectReader
+  readonly dialect: Dialect
+}
+
+/** The spec of the review that was posted. A fault is a 400. */
+async function specOf<T>(context: RequestContext, resource: Resource): Promise<T> {
+  const body = await context.http.body(maxBodyBytes)
+  const { kind } = resource
+  const wanted = { kind, apiVersion: apiVersionOf(resource), schema: `${resource.package}.${kind}` }
+  const value = parseJson(body, `the body is no ${kind}`)
+  return (decodeAs(context, wanted, { value, fieldValidation: 'Strict' })['spec'] ?? {}) as T
+}
+
+async function explainedAccess(context: RequestContext, parts: ExplainParts): Promise<unknown> {
+  const { dialect, reader, authorization } = parts
+  const { subjectAccessReviews } = resourcesOf(dialect)
+  const spec = await specOf<SubjectAccessReviewSpec>(context, subjectAccessReviews)
+  refuseFaults(subjectFaults(spec), dialect)
+  const { attributes } = attributesOfReview(spec, subjectOf(spec))
+  return await explainAccess(attributes, { modules: authorization.modules, reader, dialect })
+}
+
+/** What is wrong with the body is not told: it would be repeated in the audit record. */
+async function tokenSpec(context: RequestContext, dialect: Dialect): Promise<TokenReviewSpec> {
+  try {
+    return await specOf<TokenReviewSpec>(context, resourcesOf(dialect).tokenReviews)
+  } catch (error) {
+    if (error instanceof BodyTooLargeError || error instanceof RequestAbortedError) throw error
+    throw badRequest('the body is no TokenReview')
+  }
+}
+
+async function explainedToken(
+  context: RequestContext,
+  { dialect, authentication }: ExplainParts,
+): Promise<unknown> {
+  const { token, audiences = [] } = await tokenSpec(context, dialect)
+  if (!token) throw badRequest('token is required')
+  return await explainToken({ token, audiences }, authentication.explainToken)
+}
+
+/** What each was asked for is explained as of now: rights may have come since. */
+async function deniedRequests(
+  context: RequestContext,
+  parts: ExplainParts,
+): Promise<DeniedExplanations> {
+  const { denied, authorization, reader, dialect } = parts
+  const limit = Number(context.info.query.get('limit') ?? usualDenied)
+  if (!Number.isInteger(limit) || limit < 1 || limit > mostDenied) {
+    throw badRequest(`limit must be a whole number from 1 to ${mostDenied}`)
+  }
+  const items: Promise<DeniedExplanations['items'][number]>[] = denied
+    .list(limit)
+    .map(async ({ attributes, ...request }) =>
+      attributes === undefined
+        ? request
+        : {
+            ...request,
+            explanation: await explainAccess(attributes, {
+              modules: authorization.modules,
+              reader,
+              dialect,
+            }),
+          },
+    )
+  return { items: await Promise.all(items) }
+}
+
+const endpoints: Readonly<
+  Record<
+    string,
+    {
+      readonly method: string
+      readonly answer: (context: RequestContext, parts: ExplainParts) => Promise<unknown>
+    }
+  >
+> = {
+  '/explain/access': { method: 'POST', answer: explainedAccess },
+  '/explain/token': { method: 'POST', answer: explainedToken },
+  '/explain/denied': { method: 'GET', answer: deniedRequests },
+}
+
+/** Answers a path below /explain/; undefined when there is none of that name. */
+export async function answerExplain(
+  context: RequestContext,
+  parts: ExplainParts,
+): Promise<Answer | undefined> {
+  const { path } = context.info
+  const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path] : undefined
+  if (endpoint === undefined) return undefined
+  if (context.http.method !== endpoint.method) throw methodNotAllowed()
+  return answerJson(200, await endpoint.answer(context, parts))
+}

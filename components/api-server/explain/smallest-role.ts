@@ -1,0 +1,87 @@
+/** The smallest role, and the binding of it, that would allow a request: objects ready to be applied. */
+import { apiGroup, type Dialect } from '../../api/dialect.ts'
+import type { PolicyRule, Subject } from '../../api/generated/types.ts'
+import { resourcesOf } from '../../api/resources.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import { apiVersionOf } from '../../machinery/resource.ts'
+import type { ObjectReader } from '../object-reader.ts'
+import type { AuthorizationAttributes, UserInfo } from '../request.ts'
+
+const longestName = 200
+
+/** The one rule that allows this and nothing else. */
+function ruleFor(asked: AuthorizationAttributes): PolicyRule {
+  const { verb, group, resource, subresource, name, path } = asked
+  if (!asked.isResourceRequest) return { nonResourceURLs: [path], verbs: [verb] }
+  return {
+    apiGroups: [group],
+    resources: [subresource === '' ? resource : `${resource}/${subresource}`],
+    verbs: [verb],
+    ...(name === '' ? {} : { resourceNames: [name] }),
+  }
+}
+
+/** Who is to be bound: the user, a service account as one, or the first group of somebody without a name. */
+function subjectOf({ name, groups }: UserInfo, dialect: Dialect): Subject {
+  const [, namespace, account] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name) ?? []
+  if (namespace !== undefined && account !== undefined) {
+    return { kind: 'ServiceAccount', name: account, namespace }
+  }
+  const group = apiGroup(dialect, 'rbac.authorization')
+  if (name !== '') return { apiGroup: group, kind: 'User', name }
+  return { apiGroup: group, kind: 'Group', name: groups[0] ?? '' }
+}
+
+function readableName({ user, ...asked }: AuthorizationAttributes): string {
+  const what = asked.isResourceRequest
+    ? [asked.resource, asked.subresource, asked.name]
+    : asked.path.split('/')
+  return [user.name || (user.groups[0] ?? ''), asked.verb, ...what]
+    .map((part) => part.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'))
+    .join('-')
+    .replaceAll(/-+/g, '-')
+    .slice(0, longestName)
+    .replaceAll(/^-|-$/g, '')
+}
+
+/**
+ * A Role with its binding for a request in a namespace, else a ClusterRole with its. Their names are not taken. Undefined when
+ * no role can allow the request.
+ */
+export function smallestRole(
+  asked: AuthorizationAttributes,
+  from: { readonly reader: ObjectReader; readonly dialect: Dialect },
+): KubeObject[] | undefined {
+  const { reader, dialect } = from
+  const { user, namespace } = asked
+  // A rule for a path that ends in a star would allow every path below.
+  const hasRule =
+    asked.verb !== '' &&
+    (asked.isResourceRequest
+      ? asked.resource !== ''
+      : asked.path.startsWith('/') && !asked.path.endsWith('*'))
+  if (!hasRule || (user.name === '' && user.groups.length === 0)) return undefined
+  const { roles, roleBindings, clusterRoles, clusterRoleBindings } = resourcesOf(dialect)
+  const isLocal = asked.isResourceRequest && namespace !== ''
+  const [role, binding] = isLocal ? [roles, roleBindings] : [clusterRoles, clusterRoleBindings]
+  const place = isLocal ? namespace : ''
+  const wanted = readableName(asked) || 'allowed'
+  let name = wanted
+  for (let at = 2; ; at += 1) {
+    const isFree = [role, binding].every((one) => reader.get(one, place, name) === undefined)
+    if (isFree) break
+    name = `${wanted}-${at}`
+  }
+  const metadata = isLocal ? { name, namespace } : { name }
+  const group = apiGroup(dialect, 'rbac.authorization')
+  return [
+    { apiVersion: apiVersionOf(role), kind: role.kind, metadata, rules: [ruleFor(asked)] },
+    {
+      apiVersion: apiVersionOf(binding),
+      kind: binding.kind,
+      metadata,
+      roleRef: { apiGroup: group, kind: role.kind, name },
+      subjects: [subjectOf(user, dialect)],
+    },
+  ]
+}

@@ -1,0 +1,61 @@
+/**
+ * recheck: a watch may last for an hour, but no longer than the credential it was opened with and the right to it. Both are
+ * asked for again now and then; when one has gone, the watch ends, and its client is told why when it comes back.
+ */
+import type { Clock } from '../../component-base/clock.ts'
+import type { AuthenticateRequest } from '../authn/union.ts'
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { Answer, Filter, Next, RequestContext } from '../request.ts'
+import { attributesOf } from './authorize.ts'
+
+const everyMs = 30_000
+
+/** What is asked here is no attempt of a client's: hand in what counts nothing. */
+export function recheck(
+  authenticateRequest: AuthenticateRequest,
+  authorizer: Authorizer,
+  clock: Clock,
+): Filter {
+  const isLost = async (context: RequestContext): Promise<boolean> => {
+    const { kind } = await authenticateRequest(context.http)
+    if (kind !== 'user') return true
+    const { decision } = await authorizer.authorize(attributesOf(context))
+    return decision !== 'allow'
+  }
+  const watched = async (context: RequestContext, next: Next): Promise<Answer> => {
+    const lost = new AbortController()
+    context.lost = lost.signal
+    const answer = await next(context)
+    const { body } = answer
+    if (typeof body !== 'function') return answer
+    return {
+      ...answer,
+      body: async (sink) => {
+        let cancel = (): void => {}
+        let hasEnded = false
+        const plan = (): void => {
+          // The watch may end while the question is asked.
+          if (hasEnded) return
+          cancel = clock.after(everyMs, () => {
+            isLost(context).then(
+              (isOver) => {
+                if (isOver) lost.abort()
+                else plan()
+              },
+              // Whoever cannot say so now is asked again.
+              plan,
+            )
+          })
+        }
+        plan()
+        try {
+          await body(sink)
+        } finally {
+          hasEnded = true
+          cancel()
+        }
+      },
+    }
+  }
+  return (context, next) => (context.info.verb === 'watch' ? watched(context, next) : next(context))
+}

@@ -1,0 +1,86 @@
+/** flow-matcher: which FlowSchema a request belongs to (upstream: apiserver pkg/util/flowcontrol/rule.go). */
+import type {
+  FlowSchema,
+  FlowcontrolSubject,
+  NonResourcePolicyRule,
+  PolicyRulesWithSubjects,
+  ResourcePolicyRule,
+} from '../../api/generated/types.ts'
+import type { RequestContext, RequestInfo, UserInfo } from '../request.ts'
+
+const every = '*'
+const accountPrefix = 'system:serviceaccount:'
+
+type Asked = Pick<RequestContext, 'user' | 'info'>
+type Matches = (asked: Asked) => boolean
+
+const holds = (list: readonly string[] | undefined, one: string): boolean =>
+  list !== undefined && (list.includes(one) || list.includes(every))
+
+function subjectMatches(
+  { group, user, serviceAccount }: FlowcontrolSubject,
+  who: UserInfo,
+): boolean {
+  if (user !== undefined) return user.name === every || user.name === who.name
+  if (group !== undefined) return group.name === every || who.groups.includes(group.name)
+  if (serviceAccount === undefined) return false
+  const { namespace, name } = serviceAccount
+  if (!who.name.startsWith(accountPrefix)) return false
+  const account = `${accountPrefix}${namespace}:`
+  return name === every ? who.name.startsWith(account) : who.name === account + name
+}
+
+function resourceMatches(rule: ResourcePolicyRule, info: RequestInfo): boolean {
+  const { plural, subresource, namespace } = info
+  const resource = subresource === '' ? plural : `${plural}/${subresource}`
+  return (
+    holds(rule.verbs, info.verb) &&
+    holds(rule.apiGroups, info.group) &&
+    holds(rule.resources, resource) &&
+    (namespace === '' ? rule.clusterScope === true : holds(rule.namespaces, namespace))
+  )
+}
+
+function pathMatches(rule: NonResourcePolicyRule, info: RequestInfo): boolean {
+  if (!holds(rule.verbs, info.verb)) return false
+  return (rule.nonResourceURLs ?? []).some(
+    (url) =>
+      url === every ||
+      url === info.path ||
+      (url.endsWith('/*') && info.path.startsWith(url.slice(0, -1))),
+  )
+}
+
+function ruleMatches(rule: PolicyRulesWithSubjects, { user, info }: Asked): boolean {
+  if (!rule.subjects?.some((subject) => subjectMatches(subject, user))) return false
+  return info.isResourceRequest
+    ? (rule.resourceRules?.some((one) => resourceMatches(one, info)) ?? false)
+    : (rule.nonResourceRules?.some((one) => pathMatches(one, info)) ?? false)
+}
+
+/** Whether requests belong to the schema. */
+export function matcherOf(schema: FlowSchema): Matches {
+  const rules = schema.spec?.rules ?? []
+  return (asked) => rules.some((rule) => ruleMatches(rule, asked))
+}
+
+/** Schemas in the order in which they are asked: the first that matches has the request. */
+export function inPrecedence(schemas: readonly FlowSchema[]): FlowSchema[] {
+  return schemas.toSorted((a, b) => {
+    const byNumber = (a.spec?.matchingPrecedence ?? 0) - (b.spec?.matchingPrecedence ?? 0)
+    if (byNumber !== 0) return byNumber
+    return (a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1
+  })
+}
+
+/** What tells the schema's flows apart, of one request. */
+export function distinguisherOf(schema: FlowSchema, { user, info }: Asked): string {
+  switch (schema.spec?.distinguisherMethod?.type) {
+    case 'ByUser':
+      return user.name
+    case 'ByNamespace':
+      return info.namespace
+    default:
+      return ''
+  }
+}

@@ -1,0 +1,116 @@
+/** form-for: the form in which a request wants a resource. Forms that depend on the resource alone are made once. */
+import { printerOf } from '../../api/printers.ts'
+import { findSchema } from '../../api/schemas.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import { StatusError } from '../../machinery/status-error.ts'
+import type { Form } from '../forms.ts'
+import { mediaTypeOf, negotiate, type Encoding, type Representation } from '../negotiate.ts'
+import type { RequestContext } from '../request.ts'
+import { customVersionOf } from '../custom-resources/custom-version.ts'
+import { customForm, jsonForm, prettyForm, storedForm } from './json-form.ts'
+import { protobufForm } from './protobuf-form.ts'
+import { objectView, partialView, tableView, type IncludeObject, type View } from './view.ts'
+import { yamlForm } from './yaml-form.ts'
+
+interface Known {
+  readonly encodings: readonly Encoding[]
+  /** By encoding, view and version. */
+  readonly forms: Map<string, Form>
+  readonly stored: Form | undefined
+}
+
+/** Of custom resources. */
+const metadataEncodings: readonly Encoding[] = ['protobuf']
+
+const knownByResource = new WeakMap<Resource, Known>()
+
+function knownOf(resource: Resource): Known {
+  let known = knownByResource.get(resource)
+  if (known === undefined) {
+    const isTyped = findSchema(`${resource.package}.${resource.kind}`) !== undefined
+    known = {
+      encodings: isTyped ? ['json', 'yaml', 'protobuf'] : ['json', 'yaml'],
+      forms: new Map(),
+      stored:
+        resource.package !== resource.storageVersion.package
+          ? undefined
+          : resource.custom === undefined
+            ? storedForm(resource)
+            : customForm(resource),
+    }
+    knownByResource.set(resource, known)
+  }
+  return known
+}
+
+function encoded(view: View, representation: Representation, context: RequestContext): Form {
+  const { encoding, pretty } = representation
+  const { dialect, cbor } = context
+  switch (encoding) {
+    case 'yaml':
+      return yamlForm(view)
+    case 'protobuf':
+      if (view.schema === undefined) throw new Error(`${view.kind} has no protobuf form`)
+      return protobufForm(view, view.schema, mediaTypeOf(encoding, dialect))
+    case 'cbor':
+      if (cbor === undefined) throw new Error('CBOR is off')
+      return cbor.form(view)
+    case 'json':
+      return pretty ? prettyForm(view) : jsonForm(view)
+  }
+}
+
+/** A list has no single metadata, and an object no list of them. */
+function checkShape(view: Representation['view'], isList: boolean, resource: Resource): void {
+  if (view === 'PartialObjectMetadata' && isList) {
+    throw new StatusError(
+      'NotAcceptable',
+      `you requested PartialObjectMetadata, but the requested object is a list (*${resource.package.split('/', 1)[0]}.${resource.listKind})`,
+    )
+  }
+  if (view === 'PartialObjectMetadataList' && !isList) {
+    throw new StatusError(
+      'NotAcceptable',
+      `you requested PartialObjectMetadataList, but the requested object is not a list (*${resource.package.split('/', 1)[0]}.${resource.kind})`,
+    )
+  }
+}
+
+/** The form this request wants its answer in. Throws 406. */
+export function formFor(
+  context: RequestContext,
+  resource: Resource,
+  options: { include: IncludeObject; now: () => number; subresource?: string },
+): Form {
+  const { dialect, info } = context
+  const { encodings, forms, stored } = knownOf(resource)
+  const isStream = info.verb === 'watch'
+  const representation = negotiate(context, {
+    encodings: context.cbor === undefined ? encodings : [...encodings, 'cbor'],
+    ...(resource.custom !== undefined && { metadataEncodings }),
+    hasViews: true,
+    isStream,
+  })
+  const { encoding, view, viewVersion, pretty } = representation
+  if (view === 'object' && encoding === 'json' && !pretty && stored !== undefined) return stored
+  const metaVersion = `meta.${dialect.apiDomain}/${viewVersion}`
+  if (view === 'Table') {
+    const printer = customVersionOf(resource)?.printer ?? printerOf(resource, options.subresource)
+    return encoded(
+      tableView(resource, printer, { apiVersion: metaVersion, ...options }),
+      representation,
+      context,
+    )
+  }
+  if (view !== 'object' && !isStream) {
+    checkShape(view, info.verb === 'list' || info.verb === 'deletecollection', resource)
+  }
+  const key = `${encoding} ${view} ${viewVersion} ${pretty}`
+  let form = forms.get(key)
+  if (form === undefined) {
+    const shown = view === 'object' ? objectView(resource) : partialView(metaVersion, resource)
+    form = encoded(shown, representation, context)
+    forms.set(key, form)
+  }
+  return form
+}

@@ -1,0 +1,236 @@
+/** apply: PATCH with an apply configuration: merged by ownership of fields; creates what is not there. */
+import { labelKey } from '../../api/dialect.ts'
+import { schemaOfResource } from '../../api/schemas.ts'
+import { isRecord } from '../../machinery/apply-shape.ts'
+import { decode } from '../../machinery/decode.ts'
+import { duplicateFields, hasDuplicateFields } from '../../machinery/duplicate-fields.ts'
+import { measureJson } from '../../machinery/json-measure.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import { badRequest, conflict, objectModified, StatusError } from '../../machinery/status-error.ts'
+import { decodeValue, maxBodyBytes, mediaTypeOf, toStorage } from '../decode-body.ts'
+import type { Cbor } from '../forms/cbor-form.ts'
+import { objectIn } from '../forms.ts'
+import { applyTo, checkConfig, type AppliedObject, type ApplyRequest } from '../registry/apply.ts'
+import { emptyCustomObject, setManagedFields } from '../registry/field-tracking.ts'
+import { withConversions } from '../registry/needed-conversions.ts'
+import type { RequestContext } from '../request.ts'
+import { answerForm } from '../respond.ts'
+import { patchOptionsOf, type FieldValidation, type WriteOptions } from '../write-options.ts'
+import { load, repeatedKey } from '../yaml.ts'
+import {
+  demandedVersion,
+  ensureMayCreate,
+  wantedForm,
+  writtenBytes,
+  type Parts,
+  type ResourceHandler,
+} from './parts.ts'
+
+/** The media types of apply configurations: YAML, of which JSON is a part, and CBOR where its feature gate is on. */
+const applyYamlType = 'application/apply-patch+yaml'
+const applyCborType = 'application/apply-patch+cbor'
+
+/** Whether the body is an apply configuration. */
+export function isApply(context: RequestContext): boolean {
+  const type = mediaTypeOf(context)
+  return type === applyYamlType || (type === applyCborType && context.cbor !== undefined)
+}
+
+/** Nesting that every later step can walk. */
+const deepest = 1000
+
+function undecodable(why: string, cause?: unknown, encoding = 'YAML'): StatusError {
+  return new StatusError('BadRequest', `error decoding ${encoding}: ${why}`, { cause })
+}
+
+interface Sent {
+  readonly config: Record<string, unknown>
+  /** What is wrong with the text, though it can be read: a key given twice. */
+  readonly fault: string | undefined
+}
+
+function parseCborConfig(cbor: Cbor, body: Buffer): Sent {
+  let value: unknown
+  try {
+    value = cbor.read(body)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw undecodable(why, error, 'CBOR')
+  }
+  if (!isRecord(value)) throw undecodable('the configuration is no map', undefined, 'CBOR')
+  return { config: value, fault: undefined }
+}
+
+/** The configuration in a body of YAML, of which JSON is a part that is quick to read. */
+function parseConfig(body: Buffer): Sent {
+  const { depth, fields } = measureJson(body)
+  if (depth > deepest) throw undecodable('exceeded max depth')
+  const text = body.toString()
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+    const [first] = hasDuplicateFields(fields, value) ? duplicateFields(body) : []
+    return { config: recordOf(value), fault: first === undefined ? undefined : repeated(1, first) }
+  } catch (error) {
+    // Not JSON, then, but YAML still.
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  try {
+    value = load(text, { isLenient: true })
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+    throw undecodable(`error converting YAML to JSON: yaml: ${why}`, error)
+  }
+  const key = repeatedKey(text)
+  return {
+    config: recordOf(value),
+    fault: key === undefined ? undefined : repeated(key.line, key.name),
+  }
+}
+
+function repeated(line: number, key: string): string {
+  return `error converting YAML to JSON: yaml: unmarshal errors:\n  line ${line}: key "${key}" already set in map`
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  if (value === null || value === undefined) return {}
+  if (isRecord(value)) return value
+  const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
+  throw undecodable(
+    `error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
+  )
+}
+
+function tellFault(
+  context: RequestContext,
+  fault: string | undefined,
+  fieldValidation: FieldValidation,
+): void {
+  if (fault === undefined || fieldValidation === 'Ignore') return
+  if (fieldValidation === 'Strict') throw badRequest(`error strict decoding YAML: ${fault}`)
+  context.warnings.push(fault)
+}
+
+/** The object without any field set, in the version of the request. */
+export function emptyObject(resource: Resource): KubeObject {
+  if (resource.custom !== undefined) return emptyCustomObject(resource)
+  const schema = schemaOfResource(resource)
+  return decode({}, schema, { mode: 'ignore' }).object
+}
+
+function checkName(info: RequestContext['info'], object: KubeObject): void {
+  const { name } = object.metadata
+  if (!name) {
+    throw badRequest(
+      `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`,
+    )
+  }
+  if (name !== info.name) {
+    throw badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${info.name})`,
+    )
+  }
+}
+
+export interface ReadApply {
+  readonly request: ApplyRequest
+  readonly options: WriteOptions
+  /** Call once the configuration has been applied: throws, or warns, of keys given twice. */
+  reportFault(): void
+}
+
+/** Reads an apply to a resource or, in the Scale of one, to a sub-resource; throws for options and bodies that are none. */
+export async function readApply(
+  context: RequestContext,
+  resource: Resource,
+  parts: Parts,
+): Promise<ReadApply> {
+  const { info } = context
+  const { dialect } = parts
+  const options = patchOptionsOf(info.query, { isApply: true, dialect })
+  const body = await context.http.body(maxBodyBytes)
+  const { config, fault } =
+    context.cbor !== undefined && mediaTypeOf(context) === applyCborType
+      ? parseCborConfig(context.cbor, body)
+      : parseConfig(body)
+  const request: ApplyRequest = {
+    resource,
+    subresource: info.subresource,
+    manager: options.fieldManager,
+    nowMs: parts.clock.now(),
+    force: options.force,
+    config,
+    lastAppliedKey: labelKey(dialect, 'kubectl', 'last-applied-configuration'),
+  }
+  checkConfig(request)
+  return {
+    request,
+    options,
+    reportFault: () => tellFault(context, fault, options.fieldValidation),
+  }
+}
+
+/** A PATCH with an apply configuration: 201 when it made the object, 409 when others own what it changes. */
+export const applyObject: ResourceHandler = async (context, resource, parts) => {
+  const { info, user, warnings } = context
+  const { registry } = parts
+  const form = wantedForm(context, resource, parts)
+  const { request, options, reportFault } = await readApply(context, resource, parts)
+  const version = demandedVersion(context)
+  const empty = emptyObject(resource)
+  const by = { tracking: registry.tracking, empty }
+
+  /** The draft that applying to `live` makes. */
+  const appliedTo = async (live: KubeObject, unchanged: () => KubeObject): Promise<KubeObject> => {
+    const apply = (): AppliedObject => applyTo(live, request, by)
+    const { object: value, managedFields } = await withConversions(resource, apply)
+    reportFault()
+    const draft =
+      value === undefined
+        ? unchanged()
+        : toStorage(resource, decodeValue(context, resource, { value, fieldValidation: 'Ignore' }))
+    checkName(info, draft)
+    setManagedFields(draft, managedFields)
+    return draft
+  }
+
+  const written = await registry.update({
+    resource,
+    namespace: info.namespace,
+    name: info.name,
+    subresource: info.subresource,
+    user,
+    dryRun: options.dryRun,
+    warnings,
+    context,
+    change: async (now, entry) => {
+      if (version !== undefined && version !== String(entry.revision)) {
+        throw conflict(resource, info.name, objectModified)
+      }
+      if (resource.custom !== undefined) return await appliedTo(now, () => structuredClone(now))
+      return await appliedTo(objectIn(resource, entry), () => entry.draft())
+    },
+    ...(info.subresource === '' && {
+      createInstead: async () => {
+        await ensureMayCreate(context, parts)
+        const draft = await appliedTo(empty, () => structuredClone(empty))
+        const { uid } = draft.metadata
+        if (uid) {
+          throw conflict(
+            resource,
+            info.name,
+            `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+          )
+        }
+        return draft
+      },
+    }),
+  })
+  const status = written.outcome === 'created' ? 201 : 200
+  return answerForm(
+    status,
+    form,
+    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
+  )
+}

@@ -1,0 +1,64 @@
+/** Metrics of the store, under the names that dashboards know from etcd (upstream: apiserver pkg/storage/etcd3/metrics). */
+import type { Clock } from '../../component-base/clock.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
+import type { Store } from '../../store/store.ts'
+
+/** Upper bounds in seconds, upstream's. */
+const buckets = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45,
+  60,
+]
+
+/** `/registry/apps/deployments/default/web` -> `/registry/apps/deployments`. */
+function typeOf(key: string): string {
+  const group = key.indexOf('/', 1)
+  const plural = key.indexOf('/', group + 1)
+  const name = key.indexOf('/', plural + 1)
+  return name < 0 ? key : key.slice(0, name)
+}
+
+/** The same store, its requests counted and timed. */
+export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
+  const durations = metrics.histogram({
+    name: 'etcd_request_duration_seconds',
+    help: 'Time that requests to the store took, by operation and type, in seconds.',
+    labels: ['operation', 'type'],
+    buckets,
+  })
+  const requests = metrics.counter({
+    name: 'etcd_requests_total',
+    help: 'Requests to the store by operation and type.',
+    labels: ['operation', 'type'],
+  })
+  const errors = metrics.counter({
+    name: 'etcd_request_errors_total',
+    help: 'Failed requests to the store by operation and type.',
+    labels: ['operation', 'type'],
+  })
+  const measured = async <T>(operation: string, key: string, run: () => Promise<T>): Promise<T> => {
+    const type = typeOf(key)
+    const startedMs = clock.now()
+    requests.with(operation, type).inc()
+    try {
+      return await run()
+    } catch (error) {
+      errors.with(operation, type).inc()
+      throw error
+    } finally {
+      durations.with(operation, type).observe((clock.now() - startedMs) / 1000)
+    }
+  }
+  return {
+    get: (key) => measured('get', key, () => store.get(key)),
+    range: (options) => measured('list', options.prefix, () => store.range(options)),
+    txn: (txn) => {
+      const operation =
+        txn.value === null ? 'delete' : txn.expectedRevision === 0 ? 'create' : 'update'
+      return measured(operation, txn.key, () => store.txn(txn))
+    },
+    revision: () => store.revision(),
+    watch: (options, sink) => store.watch(options, sink),
+    compact: (revision) => store.compact(revision),
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * https-call: one request to a server outside of the cluster: an issuer of tokens, a webhook. Bounded in time and size,
+ * follows no redirect and uses no proxy; its errors never show what was sent.
+ */
+import { request } from 'node:https'
+import type { Clock } from '../../component-base/clock.ts'
+import { agentThrough, type Dial } from './egress-selector.ts'
+
+export interface HttpsCallOptions {
+  readonly clock: Clock
+  /** PEM; undefined: the host's own authorities. */
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  /** Other than the URL's host. */
+  readonly serverName?: string | undefined
+  readonly insecure?: boolean
+  /** Undefined: connections are direct. */
+  readonly dial?: Dial | undefined
+  readonly timeoutMs: number
+  readonly maxBytes: number
+}
+
+export interface HttpsAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly body: Buffer
+}
+
+export interface HttpsCaller {
+  /** Rejects when no whole answer came: the message names the host and the cause. */
+  call(ask: {
+    readonly url: string
+    readonly method?: 'GET' | 'POST'
+    readonly headers?: Readonly<Record<string, string>>
+    readonly body?: string
+    readonly signal?: AbortSignal
+  }): Promise<HttpsAnswer>
+  /** Closes idle connections. */
+  close(): void
+}
+
+/** Calls over connections that are kept. */
+export function createHttpsCaller(options: HttpsCallOptions): HttpsCaller {
+  const { clock, ca, cert, key, serverName, insecure, timeoutMs, maxBytes } = options
+  const agent = agentThrough(options.dial, {
+    keepAlive: true,
+    maxSockets: 32,
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: insecure !== true,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  })
+  return {
+    call: async ({ url, method = 'GET', headers = {}, body, signal }) =>
+      await new Promise<HttpsAnswer>((resolve, reject) => {
+        const { host } = new URL(url)
+        const fail = (why: string, cause?: unknown): void => {
+          cancel()
+          outgoing.destroy()
+          reject(new Error(`${method} https://${host}: ${why}`, { cause }))
+        }
+        const outgoing = request(url, {
+          agent,
+          method,
+          headers: {
+            ...headers,
+            ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+          },
+          ...(signal === undefined ? {} : { signal }),
+        })
+        const cancel = clock.after(timeoutMs, () =>
+          fail(`no answer within ${timeoutMs / 1000} seconds`),
+        )
+        // What follows the semicolon is advice for people who start Node by hand.
+        outgoing.on('error', (error) => fail(error.message.split(';')[0] ?? '', error))
+        outgoing.on('response', (incoming) => {
+          const chunks: Buffer[] = []
+          let size = 0
+          incoming.on('data', (chunk: Buffer) => {
+            size += chunk.length
+            if (size > maxBytes) fail(`the answer is larger than ${maxBytes} bytes`)
+            else chunks.push(chunk)
+          })
+          incoming.on('error', (error) => fail(error.message, error))
+          incoming.on('aborted', () => fail('the answer was cut short'))
+          incoming.on('end', () => {
+            cancel()
+            resolve({
+              status: incoming.statusCode ?? 0,
+              headers: incoming.headers,
+              body: Buffer.concat(chunks),
+            })
+          })
+        })
+        outgoing.end(body)
+      }),
+    close: () => agent.destroy(),
+  }
+}

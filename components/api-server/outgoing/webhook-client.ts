@@ -1,0 +1,197 @@
+/**
+ * webhook-client: posts reviews to a remote service that a client configuration file names (spec: "Token webhook contract",
+ * "Webhook authorization contract"). Retries what may pass; what the remote must get right is checked here.
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { createBackoff } from '../../component-base/backoff.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from '../../client/kubeconfig.ts'
+import type { Dial } from './egress-selector.ts'
+import { createHttpsCaller, type HttpsAnswer } from './https-call.ts'
+
+/** Upstream's waits between attempts (webhook.DefaultRetryBackoff): half a second, then half as long again each time. */
+const retry = { initialMs: 500, maxMs: 60_000, factor: 1.5, jitter: 0.2 }
+const mostAttempts = 5
+const maxAnswerBytes = 1024 * 1024
+
+/** How a remote service is reached and who this server is to it. */
+export interface WebhookConnection {
+  readonly url: string
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+  readonly token?: string
+  readonly serverName?: string
+  readonly insecure?: boolean
+}
+
+/** A call that gave no usable answer; the message names the remote and the cause, never what was sent. */
+export class WebhookError extends Error {}
+
+export interface WebhookClient {
+  /** Posts a review and gives the remote's `status`. Rejects with WebhookError. */
+  review(review: {
+    readonly apiVersion: string
+    readonly kind: string
+    readonly spec: unknown
+  }): Promise<Readonly<Record<string, unknown>>>
+}
+
+function named<T extends { readonly name: string }>(
+  list: readonly T[],
+  name: string,
+  what: string,
+): T {
+  const found = list.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`${what} ${JSON.stringify(name)} does not exist`)
+  return found
+}
+
+function material(
+  data: string | undefined,
+  file: string | undefined,
+  folder: string,
+): string | undefined {
+  if (data !== undefined) return Buffer.from(data, 'base64').toString()
+  return file === undefined || file === '' ? undefined : readFileSync(resolve(folder, file), 'utf8')
+}
+
+function connectionOf(config: Kubeconfig, folder: string): WebhookConnection {
+  const contextName = config['current-context']
+  if (contextName === '') throw new Error('invalid configuration: no current-context')
+  const { context } = named(config.contexts, contextName, 'context')
+  const { cluster } = named(config.clusters, context.cluster, 'cluster')
+  const user: KubeconfigUser = context.user ? named(config.users, context.user, 'user').user : {}
+  const ca = material(
+    cluster['certificate-authority-data'],
+    cluster['certificate-authority'],
+    folder,
+  )
+  const cert = material(user['client-certificate-data'], user['client-certificate'], folder)
+  const key = material(user['client-key-data'], user['client-key'], folder)
+  const token = user.token ?? material(undefined, user.tokenFile, folder)?.trim()
+  const serverName = cluster['tls-server-name']
+  return {
+    url: checkedUrl(cluster.server),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(token === undefined ? {} : { token }),
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(cluster['insecure-skip-tls-verify'] === true ? { insecure: true } : {}),
+  }
+}
+
+function checkedUrl(server: unknown): string {
+  if (typeof server !== 'string' || !URL.canParse(server))
+    throw new Error('cluster.server is no URL')
+  const url = new URL(server)
+  if (url.protocol !== 'https:') throw new Error('cluster.server must be a https URL')
+  if (server.includes('?') || server.includes('#')) {
+    throw new Error('cluster.server must carry no parameters')
+  }
+  return server
+}
+
+/** Reads a client configuration file. Rejects with an Error that names the file and what is wrong. */
+export async function webhookConnectionOf(path: string): Promise<WebhookConnection> {
+  try {
+    return connectionOf(await parseKubeconfig(readFileSync(path, 'utf8')), dirname(path))
+  } catch (error) {
+    throw new Error(`${path}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** What the pod of a cluster knows of its cluster's API server. */
+export function inClusterConnection(
+  environment: Readonly<Record<string, string | undefined>>,
+): WebhookConnection {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
+  if (!host || !port) {
+    throw new Error(
+      'unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
+    )
+  }
+  const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
+  return {
+    url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    ca: readFileSync(`${folder}/ca.crt`, 'utf8'),
+    token: readFileSync(`${folder}/token`, 'utf8').trim(),
+  }
+}
+
+/** Statuses that say nothing of the review itself, so that another attempt may succeed (upstream: DefaultShouldRetry). */
+function isPassing(status: number): boolean {
+  return status === 429 || status === 500 || status >= 502
+}
+
+export function createWebhookClient(
+  connection: WebhookConnection,
+  options: { readonly clock: Clock; readonly timeoutMs: number; readonly dial?: Dial | undefined },
+): WebhookClient {
+  const { clock, timeoutMs, dial } = options
+  const { url, token, ...tls } = connection
+  const caller = createHttpsCaller({ clock, timeoutMs, maxBytes: maxAnswerBytes, dial, ...tls })
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  }
+
+  async function attempt(body: string): Promise<HttpsAnswer> {
+    const waits = createBackoff(retry, () => clock.random())
+    for (let at = 1; ; at += 1) {
+      let failure: unknown
+      try {
+        const answer = await caller.call({ url, method: 'POST', headers, body })
+        if (!isPassing(answer.status)) return answer
+        failure = new Error(`POST ${new URL(url).origin}: answered ${answer.status}`)
+      } catch (error) {
+        failure = error
+        // What took the whole time would take it again, and the client waits for all of it.
+        if (/no answer within/.test((error as Error).message)) throw error
+      }
+      if (at >= mostAttempts) throw failure
+      await clock.sleep(waits.next())
+    }
+  }
+
+  return {
+    async review(review) {
+      try {
+        const { status, body } = await attempt(JSON.stringify(review))
+        if (status !== 200 && status !== 201) {
+          throw new Error(`POST ${new URL(url).origin}: answered ${status}`)
+        }
+        return statusOf(body, review)
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        throw new WebhookError(`failed to make webhook call: ${message}`, { cause: error })
+      }
+    },
+  }
+}
+
+/** The remote answers in the form it was asked in (WEBHOOK-007, WEBHOOK-048). */
+function statusOf(
+  body: Buffer,
+  asked: { readonly apiVersion: string; readonly kind: string },
+): Readonly<Record<string, unknown>> {
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString())
+  } catch (error) {
+    throw new Error('the answer is no JSON', { cause: error })
+  }
+  const { apiVersion, kind, status } = (value ?? {}) as Record<string, unknown>
+  if (apiVersion !== asked.apiVersion || kind !== asked.kind) {
+    throw new Error(
+      `expected webhook response of ${asked.apiVersion}, Kind=${asked.kind}, got ${String(apiVersion)}, Kind=${String(kind)}`,
+    )
+  }
+  if (typeof status !== 'object' || status === null || Array.isArray(status)) {
+    throw new Error('the answer has no status')
+  }
+  return status as Record<string, unknown>
+}

@@ -1,0 +1,203 @@
+/**
+ * Field tracking: `metadata.managedFields` of everything that is written (upstream: apimachinery util/managedfields). Objects
+ * come and go in storage form; fields are owned as of the version of the request.
+ */
+import type { Resources } from '../../api/resources.ts'
+import { schemaOf, schemaOfResource } from '../../api/schemas.ts'
+import { timestamp } from '../../component-base/clock.ts'
+import { ownersAfterUpdate, type Asker, type Versions } from '../../machinery/apply-updater.ts'
+import { createdFields } from '../../machinery/created-fields.ts'
+import { decode } from '../../machinery/decode.ts'
+import {
+  capped,
+  creatorEntriesText,
+  entriesOf,
+  isReset,
+  ownersOf,
+  type Owners,
+} from '../../machinery/managed-fields.ts'
+import { deepEqual, type KubeObject, type ManagedFieldsEntry } from '../../machinery/object.ts'
+import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
+import { convertTo } from '../../api/conversions/conversions.ts'
+import { fieldVersionsOf, resetOnCreate } from './field-versions.ts'
+
+/** One write, as far as ownership of fields goes. */
+export interface TrackedWrite {
+  readonly resource: Resource
+  readonly subresource: string
+  /** Who owns what it changes. */
+  readonly manager: string
+  readonly nowMs: number
+}
+
+const noOwners: Owners = new Map()
+const longestManager = 128
+const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
+
+/** The manager of a request that names none: what its User-Agent says before the first slash. */
+export function managerOf(fieldManager: string, userAgent: string | undefined): string {
+  if (fieldManager !== '') return fieldManager
+  const product = (userAgent ?? '').split('/', 1)[0] ?? ''
+  let name = ''
+  let bytes = 0
+  for (const rune of product.replaceAll(unprintable, '')) {
+    bytes += Buffer.byteLength(rune)
+    if (bytes > longestManager) break
+    name += rune
+  }
+  return name
+}
+
+export class FieldTracking {
+  readonly #resources: Resources
+  readonly #versions = new WeakMap<Resource, Map<string, Versions>>()
+
+  constructor(resources: Resources) {
+    this.#resources = resources
+  }
+
+  /** The versions of a resource's kind, for requests to one of its sub-resources ('' for none). */
+  versions(resource: Resource, subresource: string): Versions {
+    const known = this.#versions.get(resource) ?? new Map<string, Versions>()
+    this.#versions.set(resource, known)
+    const found = known.get(subresource)
+    if (found !== undefined) return found
+    const versions = fieldVersionsOf(resource, subresource, this.#resources.all)
+    known.set(subresource, versions)
+    return versions
+  }
+
+  asker(write: TrackedWrite, operation: 'Apply' | 'Update'): Asker {
+    return {
+      manager: write.manager === '' ? 'unknown' : write.manager,
+      operation,
+      apiVersion: apiVersionOf(write.resource),
+      subresource: write.subresource,
+      time: timestamp(write.nowMs),
+    }
+  }
+
+  /**
+   * The owners of a new object, before hooks change it, as the JSON text of its managedFields; undefined for none. Owners
+   * that the object came with are put on it instead, with its creator among them.
+   */
+  created(object: KubeObject, write: TrackedWrite): string | undefined {
+    const { managedFields } = object.metadata
+    if (managedFields !== undefined) {
+      const owners = isReset(managedFields) ? undefined : ownersOf(managedFields)
+      if (owners !== undefined && owners.size > 0) {
+        const changed = withoutOwners(object)
+        const states = { live: emptyObject(write.resource), changed, owners }
+        setManagedFields(object, entriesOf(this.#after(states, write)))
+        return undefined
+      }
+      delete object.metadata.managedFields
+    }
+    const { resource } = write
+    if (resource.custom !== undefined) {
+      const states = { live: emptyObject(resource), changed: object, owners: noOwners }
+      setManagedFields(object, entriesOf(this.#after(states, write)))
+      return undefined
+    }
+    const schema = schemaOfResource(resource)
+    const fields = createdFields(schema, requestForm(resource, object), resetOnCreate(resource))
+    if (fields === undefined) return undefined
+    return creatorEntriesText(this.asker(write, 'Update'), fields)
+  }
+
+  /**
+   * Puts the owners on the draft of an update, before anything is restored from the old state. A draft without readable
+   * owners keeps the old ones; a draft that resets them, and an object that has none, stays without.
+   */
+  updated(object: KubeObject, old: KubeObject, write: TrackedWrite): void {
+    const before = old.metadata.managedFields ?? []
+    const sent = object.metadata.managedFields
+    const { owners, isSent } = this.#startingOwners(sent, before, write)
+    if (owners.size === 0) {
+      delete object.metadata.managedFields
+      return
+    }
+    const states = { live: withoutOwners(old), changed: withoutOwners(object), owners }
+    const after = this.#after(states, write)
+    const isAsBefore = after === owners && !isSent
+    setManagedFields(object, isAsBefore ? old.metadata.managedFields : entriesOf(after))
+  }
+
+  /** The owners to start with, and whether they are other than those of the old state. */
+  #startingOwners(
+    sent: ManagedFieldsEntry[] | undefined,
+    before: readonly ManagedFieldsEntry[],
+    { subresource }: TrackedWrite,
+  ): { owners: Owners; isSent: boolean } {
+    // What a client says of owners counts in plain writes only.
+    if (subresource === '' && sent !== undefined) {
+      if (isReset(sent)) return { owners: noOwners, isSent: true }
+      const owners = deepEqual(sent, before) ? undefined : ownersOf(sent)
+      if (owners !== undefined && owners.size > 0) return { owners, isSent: true }
+    }
+    return { owners: ownersOf(before, { isOurs: true }) ?? noOwners, isSent: false }
+  }
+
+  #after(
+    states: { live: KubeObject; changed: KubeObject; owners: Owners },
+    write: TrackedWrite,
+  ): Owners {
+    const { resource, subresource } = write
+    const live = requestForm(resource, states.live)
+    const changed = requestForm(resource, states.changed)
+    const after = ownersAfterUpdate(
+      { live, changed, owners: states.owners },
+      this.asker(write, 'Update'),
+      this.versions(resource, subresource),
+    )
+    return capped(after)
+  }
+}
+
+function withoutOwners(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
+}
+
+/** Sets the entries; an empty list is none. */
+export function setManagedFields(
+  object: KubeObject,
+  entries: ManagedFieldsEntry[] | undefined,
+): void {
+  if (entries !== undefined && entries.length > 0) object.metadata.managedFields = entries
+  else delete object.metadata.managedFields
+}
+
+/** True when both say the same of who owns what, whatever they say of when. */
+export function isSameOwners(
+  a: readonly ManagedFieldsEntry[] = [],
+  b: readonly ManagedFieldsEntry[] = [],
+): boolean {
+  if (a === b) return true
+  if (a.length !== b.length) return false
+  return a.every((entry, index) => deepEqual({ ...entry, time: b[index]?.time }, b[index]))
+}
+
+/** An object in storage form, in the request's version; custom kinds are in it. */
+function requestForm(resource: Resource, object: KubeObject): KubeObject {
+  const { package: packageName, kind, custom } = resource
+  if (packageName === resource.storageVersion.package || custom !== undefined) return object
+  const apiVersion = apiVersionOf(resource)
+  return convertTo({ ...object, kind }, resource.storageVersion.package, {
+    package: packageName,
+    kind,
+    apiVersion,
+  })
+}
+
+/** The object without any field set, in storage form: what creates are compared with. */
+export function emptyObject(resource: Resource): KubeObject {
+  if (resource.custom !== undefined) return emptyCustomObject(resource)
+  const schema = schemaOf(`${resource.storageVersion.package}.${resource.kind}`)
+  return decode({}, schema, { mode: 'ignore' }).object
+}
+
+/** As upstream makes it: of a custom kind nothing is there before it is set, defaults included. */
+export function emptyCustomObject(resource: Resource): KubeObject {
+  return { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata: {} }
+}

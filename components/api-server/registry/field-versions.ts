@@ -1,0 +1,110 @@
+/** Field versions: a kind as ownership of its fields sees it: its versions, and the fields that each kind of request resets. */
+import { remembered } from '../../machinery/remembered.ts'
+import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
+import { applyShapeOf, type StructShape } from '../../machinery/apply-shape.ts'
+import type { Version, Versions } from '../../machinery/apply-updater.ts'
+import { deepDifferenceOf, partOf, setOf, type FieldSet } from '../../machinery/field-set.ts'
+import type { KubeObject } from '../../machinery/object.ts'
+import { schemaOfResource } from '../../api/schemas.ts'
+import { convertTo } from '../../api/conversions/conversions.ts'
+import { convertedObject } from './needed-conversions.ts'
+
+interface KindVersion extends Version {
+  readonly package: string
+  readonly kind: string
+  readonly resource: Resource
+}
+
+/** What a request may own: all but some fields, or (by patterns of elements) nothing but some. */
+type Ownable = { readonly reset: FieldSet } | { readonly only: readonly (readonly string[])[] }
+
+function paths(...dotted: string[]): FieldSet {
+  return setOf(...dotted.map((path) => path.split('.').map((name) => `f:${name}`)))
+}
+
+const resizable = ['resources', 'resizePolicy'].flatMap((field) =>
+  ['containers', 'initContainers'].map((list) => ['f:spec', `f:${list}`, '*', `f:${field}`]),
+)
+
+/** Kind and sub-resource, where it is not just that a status is reset by plain writes and everything else by those of it. */
+const ownable: Readonly<Record<string, Ownable>> = {
+  'CertificateSigningRequest/': { reset: paths('spec', 'status') },
+  'CertificateSigningRequest/status': { reset: paths('spec', 'status.conditions') },
+  'CertificateSigningRequest/approval': { reset: paths('spec', 'status.certificate') },
+  'Deployment/status': { reset: paths('spec', 'metadata.labels') },
+  'Pod/status': { reset: paths('spec', 'metadata.deletionTimestamp', 'metadata.ownerReferences') },
+  'Pod/ephemeralcontainers': { only: [['f:spec', 'f:ephemeralContainers']] },
+  'Pod/resize': { only: resizable },
+  'APIService/status': { reset: paths('spec', 'metadata') },
+  'CustomResourceDefinition/status': { reset: paths('spec', 'metadata') },
+  'VolumeAttachment/status': { reset: paths('spec', 'metadata') },
+  'Scale/scale': { only: [['f:spec', 'f:replicas']] },
+  'Namespace/finalize': { reset: paths('status') },
+}
+
+const status = paths('status')
+const spec = paths('spec')
+const nothing = paths()
+
+function ownableBy(resource: Resource, subresource: string): Ownable {
+  const special = ownable[`${resource.kind}/${subresource}`]
+  if (special !== undefined && resource.custom === undefined) return special
+  if (subresource === 'status') return { reset: spec }
+  const hasStatus = resource.subresources.some(({ name }) => name === 'status')
+  return { reset: hasStatus ? status : nothing }
+}
+
+/** The top-level fields that creates of the resource reset; the same value each time. */
+export const resetOnCreate = remembered((resource: Resource): readonly string[] => {
+  const what = ownableBy(resource, '')
+  return 'reset' in what ? Object.keys(what.reset).map((element) => element.slice(2)) : []
+})
+
+function kindVersion(resource: Resource): KindVersion {
+  const { package: packageName, kind } = resource
+  let shape: StructShape | undefined
+  return {
+    apiVersion: apiVersionOf(resource),
+    package: packageName,
+    kind,
+    resource,
+    get shape() {
+      return (shape ??= applyShapeOf(schemaOfResource(resource)))
+    },
+  }
+}
+
+/** The resource's version of its kind, and the others that are stored in the same place; `all` is every resource there is. */
+export function fieldVersionsOf(
+  resource: Resource,
+  subresource: string,
+  all: readonly Resource[],
+): Versions {
+  const known = new Map<string, KindVersion>()
+  for (const other of resource.custom?.versions() ?? all) {
+    if (other.storagePrefix !== resource.storagePrefix || other.kind !== resource.kind) continue
+    const version = kindVersion(other)
+    known.set(version.apiVersion, version)
+  }
+  const own = known.get(apiVersionOf(resource)) ?? kindVersion(resource)
+  known.set(own.apiVersion, own)
+  const what = ownableBy(resource, subresource)
+  return {
+    apiVersion: own.apiVersion,
+    get shape() {
+      return own.shape
+    },
+    find: (apiVersion) => known.get(apiVersion),
+    convert: (object, from, to) => {
+      const source = known.get(from.apiVersion) ?? own
+      const target = known.get(to.apiVersion) ?? own
+      if (source.package === target.package) return object
+      if (resource.custom !== undefined) {
+        return convertedObject(object as KubeObject, source.resource, target.resource)
+      }
+      return convertTo({ ...(object as KubeObject), kind: source.kind }, source.package, target)
+    },
+    owned: (fields) =>
+      'only' in what ? partOf(fields, what.only) : deepDifferenceOf(fields, what.reset),
+  }
+}

@@ -1,0 +1,113 @@
+/** StoredObjects: how objects lie in the store, and what of it can be read: transformers, stale forms, corrupt objects. */
+import { notFound, type StatusError } from '../../machinery/status-error.ts'
+import type { Resource } from '../../machinery/resource.ts'
+import type { Store } from '../../store/store.ts'
+import type { StorageTransformers } from '../storage/transformer.ts'
+import type { Entry } from '../watch-cache/entry.ts'
+import { UndecodableError, type Unreadable } from '../watch-cache/unreadable.ts'
+import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
+import { corruptList, corruptObject, notReady } from './corrupt-objects.ts'
+
+export interface StoredObjectsOptions {
+  readonly store: Store
+  readonly cache: WatchCache
+  /** The cache's own; absent: objects are stored as they are. */
+  readonly transformers?: StorageTransformers | undefined
+  /** The gate AllowUnsafeMalformedObjectDeletion: errors name the keys of what cannot be read, and it may be deleted. */
+  readonly allowUnsafeDeletion?: boolean
+}
+
+export class StoredObjects {
+  readonly #options: StoredObjectsOptions
+
+  constructor(options: StoredObjectsOptions) {
+    this.#options = options
+  }
+
+  get allowsUnsafeDeletion(): boolean {
+    return this.#options.allowUnsafeDeletion === true
+  }
+
+  /** The newest committed state; undefined when there is none. Throws InternalError when what is stored cannot be read. */
+  find(resource: Resource, key: string): Entry | undefined {
+    const entry = this.#options.cache.find(resource, key)
+    if (entry !== undefined) return entry
+    const unreadable = this.unreadable(resource, key)
+    if (unreadable !== undefined) throw this.errorOf(unreadable)
+    return undefined
+  }
+
+  /** Like find, with `name` for the NotFound that it throws. */
+  get(resource: Resource, key: string, name: string): Entry {
+    const entry = this.find(resource, key)
+    if (entry === undefined) throw notFound(resource, name)
+    return entry
+  }
+
+  /** What is stored under a key and cannot be read. */
+  unreadable(resource: Resource, key: string): Unreadable | undefined {
+    return this.#options.cache.collection(resource).unreadable.get(key)
+  }
+
+  errorOf(unreadable: Unreadable): StatusError {
+    return corruptObject(unreadable, this.allowsUnsafeDeletion)
+  }
+
+  /** Throws the error of a list that would have to show what cannot be read: of keys that `isListed` takes. */
+  refuseUnreadable(resource: Resource, isListed: (key: string) => boolean): void {
+    const { unreadable } = this.#options.cache.collection(resource)
+    if (unreadable.size === 0) return
+    const listed = [...unreadable.values()]
+      .filter(({ key }) => isListed(key))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+    if (listed.length > 0) throw corruptList(resource, listed, this.allowsUnsafeDeletion)
+  }
+
+  /** Runs what looks into entries of a part of the resource; throws the error of a list when it meets one that cannot be read. */
+  looking<T>(resource: Resource, keyPrefix: string, look: () => T): T {
+    try {
+      return look()
+    } catch (error) {
+      if (!(error instanceof UndecodableError)) throw error
+      this.#options.cache.prove(resource)
+      this.refuseUnreadable(resource, (key) => key.startsWith(keyPrefix))
+      throw error
+    }
+  }
+
+  /** Throws the 429 of a watch when something of the resource cannot be read: nobody could say what the watch would miss. */
+  refuseUnreadableWatch(resource: Resource): void {
+    if (this.#options.cache.collection(resource).unreadable.size > 0) throw notReady()
+  }
+
+  /** Removes a key whatever it holds, if it still holds that; false when somebody was first. */
+  async remove(unreadable: Unreadable): Promise<boolean> {
+    const { store, cache } = this.#options
+    const { storeKey: key, revision } = unreadable
+    const result = await store.txn({ key, expectedRevision: revision, value: null })
+    const seen = result.ok
+      ? result.revision
+      : (result.current?.modRevision ?? (await store.revision()))
+    await cache.applied(seen)
+    return result.ok
+  }
+
+  /** What is to be stored for these bytes. */
+  toStorage(resource: Resource, keyText: string, bytes: Buffer): Buffer {
+    const transformer = this.#options.transformers?.of(resource.storagePrefix)
+    return transformer === undefined ? bytes : transformer.toStorage(bytes, keyText)
+  }
+
+  /** True when an update that changes nothing is to write all the same: what is stored would be written in another form today. */
+  async isStale(resource: Resource, entry: Entry): Promise<boolean> {
+    const { store, cache, transformers } = this.#options
+    if (cache.isOutdated(entry)) return true
+    const { key, revision } = entry
+    const transformer = transformers?.of(resource.storagePrefix)
+    if (transformer === undefined) return false
+    const stored = await store.get(storeKey(resource, key))
+    if (stored?.modRevision !== revision) return false
+    const read = transformer.fromStorage(stored.value, stored.key)
+    return read.ok && read.isStale
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * object-memory: where the bytes of objects lie. Node's own pool would put them beside whatever else is handled at the time, and
+ * one object that stays would keep all of that: here only objects share memory, few at a time.
+ */
+
+const sharedBytes = 16 * 1024
+/** Larger ones have memory of their own. */
+const mostShared = sharedBytes / 4
+
+let shared = Buffer.allocUnsafeSlow(sharedBytes)
+let used = 0
+
+/** Memory of that size, to be written whole. */
+export function objectMemory(length: number): Buffer {
+  if (length > mostShared) return Buffer.allocUnsafeSlow(length)
+  if (used + length > sharedBytes) {
+    shared = Buffer.allocUnsafeSlow(sharedBytes)
+    used = 0
+  }
+  const start = used
+  used += length
+  return shared.subarray(start, used)
+}
+
+/** The text as UTF-8. */
+export function objectBytes(text: string): Buffer {
+  const bytes = objectMemory(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
+}

@@ -1,0 +1,62 @@
+/** How many pods a budget's workloads want, all together (upstream: disruption.go getExpectedPodCount). Pure. */
+import type { Pod, PodDisruptionBudget } from '../../api/generated/types.ts'
+import type { OwnerReference } from '../../machinery/object.ts'
+import { controllerOf } from '../../machinery/object.ts'
+import { share } from '../deployment/replica-math.ts'
+
+/** A workload and the number of pods it wants; its uid keeps it from being counted twice. */
+export interface Scale {
+  readonly uid: string
+  readonly replicas: number
+}
+
+/**
+ * The scale of a pod's controller, of the Deployment above it where there is one. Undefined when the controller is gone.
+ * Throws for a kind that has no scale.
+ */
+export type FindScale = (controller: OwnerReference, namespace: string) => Scale | undefined
+
+export interface Expectation {
+  /** What the budget's percentages are of. */
+  readonly expectedPods: number
+  readonly desiredHealthy: number
+}
+
+/** Pods without a controller count for nothing here: nobody would replace them. */
+function wantedByControllers(pods: readonly Pod[], findScale: FindScale): number {
+  const scales = new Map<string, number>()
+  const seen = new Set<string>()
+  for (const pod of pods) {
+    const controller = controllerOf(pod)
+    if (controller === undefined || seen.has(controller.uid)) continue
+    seen.add(controller.uid)
+    const scale = findScale(controller, pod.metadata.namespace ?? '')
+    if (scale === undefined) {
+      throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
+    }
+    scales.set(scale.uid, scale.replicas)
+  }
+  return [...scales.values()].reduce((sum, replicas) => sum + replicas, 0)
+}
+
+/** Throws when a pod's controller cannot be counted. */
+export function expectedOf(
+  { spec }: PodDisruptionBudget,
+  pods: readonly Pod[],
+  findScale: FindScale,
+): Expectation {
+  const { maxUnavailable, minAvailable } = spec ?? {}
+  if (maxUnavailable !== undefined) {
+    const expectedPods = wantedByControllers(pods, findScale)
+    const unavailable = share(maxUnavailable, expectedPods, Math.ceil)
+    return { expectedPods, desiredHealthy: Math.max(0, expectedPods - unavailable) }
+  }
+  if (typeof minAvailable === 'number') {
+    return { expectedPods: pods.length, desiredHealthy: minAvailable }
+  }
+  if (minAvailable !== undefined) {
+    const expectedPods = wantedByControllers(pods, findScale)
+    return { expectedPods, desiredHealthy: share(minAvailable, expectedPods, Math.ceil) }
+  }
+  return { expectedPods: 0, desiredHealthy: 0 }
+}

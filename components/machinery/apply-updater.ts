@@ -1,0 +1,265 @@
+/**
+ * The updater: who owns what after an update or an apply, and which applies conflict (upstream: structured-merge-diff
+ * merge/update.go). Objects are in the version of the request; sets of other versions are compared in theirs.
+ */
+import { compareFields, type Comparison } from './apply-compare.ts'
+import { fieldsOf, mergeFields, removeFields, withNamedFields } from './apply-merge.ts'
+import type { StructShape } from './apply-shape.ts'
+import { showPath } from './field-elements.ts'
+import {
+  differenceOf,
+  emptySet,
+  intersectionOf,
+  isEmptySet,
+  leavesOf,
+  setOf,
+  unionOf,
+  type FieldSet,
+} from './field-set.ts'
+import { ownerId, type Owner, type Owners } from './managed-fields.ts'
+import { deepEqual } from './object.ts'
+import { goQuote } from './go-syntax.ts'
+import { StatusError, type StatusCause } from './status-error.ts'
+import { unownedMetadata } from './created-fields.ts'
+
+/** One version of a kind. */
+export interface Version {
+  readonly apiVersion: string
+  readonly shape: StructShape
+}
+
+/** What a request's version of the kind is, and how its objects look in others. */
+export interface Versions extends Version {
+  /** The version of that name; undefined for one that the kind does not have, whose owners are forgotten. */
+  find(apiVersion: string): Version | undefined
+  /** An object in another version. */
+  convert(object: unknown, from: Version, to: Version): unknown
+  /** A set without the fields that requests like this one reset, and so never own. The same set if there are none. */
+  owned(fields: FieldSet): FieldSet
+}
+
+/** Who asks. */
+export type Asker = Omit<Owner, 'fields'>
+
+const unowned = setOf(
+  ['f:apiVersion'],
+  ['f:kind'],
+  ['f:metadata'],
+  ...[...unownedMetadata].map((name) => ['f:metadata', `f:${name}`]),
+)
+
+/** Owners after `asker` changed `live` to `changed` by anything but an apply. The same map when ownership stays. */
+export function ownersAfterUpdate(
+  states: { live: unknown; changed: unknown; owners: Owners },
+  asker: Asker,
+  versions: Versions,
+): Owners {
+  const { live, changed } = states
+  const compare = comparisonsOf(versions, live, changed)
+  const owners = afterChange(withoutUnknown(states.owners, versions), compare)
+  const { added, modified } = compare(versions.apiVersion)
+  const taken = differenceOf(unionOf(added, modified), unowned)
+  if (isEmptySet(taken)) return owners
+  const id = ownerId(asker)
+  const fields = unionOf(owners.get(id)?.fields ?? emptySet, taken)
+  return new Map(owners).set(id, { ...asker, fields })
+}
+
+/** Conflicts of an apply: the owners, with the fields that they have and the configuration changes. */
+export type Conflicts = readonly Owner[]
+
+export type ApplyOutcome =
+  | {
+      readonly ok: true
+      /** The new state, as the live one and the configuration make it: not decoded, no defaults. */
+      readonly object: unknown
+      readonly owners: Owners
+      /** True when the configuration changes no value. */
+      readonly isSame: boolean
+    }
+  | { readonly ok: false; readonly conflicts: Conflicts }
+
+/** The state and the owners after an apply of `config`, which has been validated. */
+export function applyConfig(
+  states: { live: unknown; config: unknown; owners: Owners },
+  by: { asker: Asker; force: boolean },
+  versions: Versions,
+): ApplyOutcome {
+  const { live, config } = states
+  const { shape } = versions
+  const known = withoutUnknown(states.owners, versions)
+  const id = ownerId(by.asker)
+  const last = known.get(id)
+  const fields = versions.owned(fieldsOf(shape, config))
+  const owners = new Map(known).set(id, { ...by.asker, fields })
+  const merged = mergeFields(shape, live, config)
+  // Nothing goes unless the applier leaves out what it stated before.
+  const isDropping = last !== undefined && !isEmptySet(differenceOf(last.fields, fields))
+  const object = isDropping ? pruned(merged, { owners, last, versions }) : merged
+  const compare = comparisonsOf(versions, live, object)
+  const conflicts = by.force ? [] : conflictsOf(owners, { compare, except: id })
+  if (conflicts.length > 0) return { ok: false, conflicts }
+  const after = new Map(afterChange(owners, compare, id))
+  const owned = differenceOf(fields, unowned)
+  if (isEmptySet(owned)) after.delete(id)
+  else after.set(id, { ...by.asker, fields: owned })
+  const isSame = deepEqual(live, object)
+  return { ok: true, object, owners: after, isSame }
+}
+
+/** The comparison of two states in any version, made once per version. */
+type Comparisons = (apiVersion: string) => Comparison
+
+function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Comparisons {
+  const made = new Map<string, Comparison>()
+  return (apiVersion) => {
+    const known = made.get(apiVersion)
+    if (known !== undefined) return known
+    const version = versionOf(versions, apiVersion)
+    const all = compareFields(
+      version.shape,
+      versions.convert(live, versions, version),
+      versions.convert(changed, versions, version),
+    )
+    const comparison = {
+      added: versions.owned(all.added),
+      modified: versions.owned(all.modified),
+      removed: versions.owned(all.removed),
+    }
+    made.set(apiVersion, comparison)
+    return comparison
+  }
+}
+
+/** Only what the version still has, and only owners of versions that exist. */
+function withoutUnknown(owners: Owners, versions: Versions): Owners {
+  const known = [...owners].filter(([, { apiVersion }]) => versions.find(apiVersion) !== undefined)
+  return known.length === owners.size ? owners : new Map(known)
+}
+
+function versionOf(versions: Versions, apiVersion: string): Version {
+  if (apiVersion === versions.apiVersion) return versions
+  const version = versions.find(apiVersion)
+  if (version === undefined) throw new Error(`no version ${apiVersion}`)
+  return version
+}
+
+function conflictsOf(
+  owners: Owners,
+  { compare, except }: { compare: Comparisons; except: string },
+): Conflicts {
+  const conflicts: Owner[] = []
+  for (const [id, owner] of owners) {
+    if (id === except) continue
+    const { added, modified } = compare(owner.apiVersion)
+    const fields = intersectionOf(owner.fields, unionOf(modified, added))
+    if (!isEmptySet(fields)) conflicts.push({ ...owner, fields })
+  }
+  return conflicts
+}
+
+/** Takes what was changed, added or removed from every owner but one. Owners of nothing go. */
+function afterChange(owners: Owners, compare: Comparisons, except?: string): Owners {
+  let isChanged = false
+  const after = new Map<string, Owner>()
+  for (const [id, owner] of owners) {
+    if (id === except) {
+      after.set(id, owner)
+      continue
+    }
+    const { added, modified, removed } = compare(owner.apiVersion)
+    const left = differenceOf(differenceOf(owner.fields, modified), added)
+    const fields = differenceOf(left, removed)
+    if (fields !== owner.fields) isChanged = true
+    if (!isEmptySet(fields)) after.set(id, fields === owner.fields ? owner : { ...owner, fields })
+  }
+  return isChanged || after.size !== owners.size ? after : owners
+}
+
+interface Pruning {
+  readonly owners: Owners
+  /** The applier as it was. */
+  readonly last: Owner
+  readonly versions: Versions
+}
+
+/** The merged state without what the applier owned, states no longer, and nobody else owns. */
+function pruned(merged: unknown, { owners, last, versions }: Pruning): unknown {
+  const isOneVersion = [last, ...owners.values()].every(
+    ({ apiVersion }) => apiVersion === versions.apiVersion,
+  )
+  if (!isOneVersion) return prunedAcrossVersions(merged, { owners, last, versions })
+  const { shape } = versions
+  const owned = [...owners.values()].reduce((all, { fields }) => unionOf(all, fields), emptySet)
+  const dropped = differenceOf(withNamedFields(shape, last.fields), withNamedFields(shape, owned))
+  return removeFields(shape, merged, dropped) ?? {}
+}
+
+/**
+ * The same where sets of several versions must be told apart: everything that the applier owned goes, what others own comes
+ * back version by version, and what went without having been the applier's comes back last.
+ */
+function prunedAcrossVersions(merged: unknown, { owners, last, versions }: Pruning): unknown {
+  const lastVersion = versionOf(versions, last.apiVersion)
+  const named = ({ shape }: Version, set: FieldSet): FieldSet => withNamedFields(shape, set)
+  const allOf = (version: Version, object: unknown): FieldSet =>
+    named(version, fieldsOf(version.shape, object))
+  const whole = versions.convert(merged, versions, lastVersion)
+  const lastFields = named(lastVersion, last.fields)
+  let rest = removeFields(lastVersion.shape, whole, lastFields) ?? {}
+
+  const ownedBy = new Map<string, FieldSet>([[last.apiVersion, emptySet]])
+  for (const { apiVersion, fields } of owners.values()) {
+    ownedBy.set(apiVersion, unionOf(ownedBy.get(apiVersion) ?? emptySet, fields))
+  }
+  // Once per version, since what one owns can lie in what only a later one brings back.
+  for (const [apiVersion, owned] of [...ownedBy.keys()].flatMap(() => [...ownedBy])) {
+    const version = versionOf(versions, apiVersion)
+    const all = versions.convert(whole, lastVersion, version)
+    const kept = allOf(version, versions.convert(rest, lastVersion, version))
+    const gone = differenceOf(allOf(version, all), unionOf(kept, named(version, owned)))
+    const back = removeFields(version.shape, all, gone) ?? {}
+    rest = versions.convert(back, version, lastVersion) as object
+  }
+  const lost = differenceOf(allOf(lastVersion, whole), allOf(lastVersion, rest))
+  const dropped = intersectionOf(lost, lastFields)
+  const left = removeFields(lastVersion.shape, whole, dropped) ?? {}
+  return versions.convert(left, lastVersion, versions)
+}
+
+/** Conflicts without the fields of `allowed`; owners that are left without any go. */
+export function conflictsWithout(conflicts: Conflicts, allowed: FieldSet): Conflicts {
+  return conflicts
+    .map((owner) => ({ ...owner, fields: differenceOf(owner.fields, allowed) }))
+    .filter(({ fields }) => !isEmptySet(fields))
+}
+
+function shownOwner({ manager, operation, apiVersion, subresource }: Owner): string {
+  const name = goQuote(manager)
+  const place = subresource === '' ? '' : ` with subresource ${goQuote(subresource)}`
+  return `${name}${place}${operation === 'Update' ? ` using ${apiVersion}` : ''}`
+}
+
+/** The 409 that names every conflicting field and its owner, in upstream's words. */
+export function conflictError(conflicts: Conflicts): StatusError {
+  const found = [...conflicts]
+    .sort((a, b) => (ownerId(a) < ownerId(b) ? -1 : 1))
+    .map((owner) => ({ name: shownOwner(owner), paths: leavesOf(owner.fields).map(showPath) }))
+  const causes: StatusCause[] = found.flatMap(({ name, paths }) =>
+    paths.map((field) => ({
+      reason: 'FieldManagerConflict',
+      message: `conflict with ${name}`,
+      field,
+    })),
+  )
+  const [first] = found
+  const list =
+    causes.length === 1 && first !== undefined
+      ? `1 conflict: conflict with ${first.name}: ${first.paths[0] ?? ''}`
+      : `${causes.length} conflicts: ${found
+          .map(({ name, paths }) =>
+            [`conflicts with ${name}:`, ...paths.map((path) => `- ${path}`)].join('\n'),
+          )
+          .join('\n')}`
+  return new StatusError('Conflict', `Apply failed with ${list}`, { details: { causes } })
+}

@@ -1,0 +1,271 @@
+/**
+ * Field sets: which fields of an object somebody owns, as the tree that `fieldsV1` holds. A node without children is a
+ * member of the set; a node with children is one if it has the key `.`. Sets are never changed once made, and share parts.
+ */
+import { canonicalElement, compareElements, inElementOrder } from './field-elements.ts'
+
+export interface FieldSet {
+  readonly [element: string]: FieldSet
+}
+
+interface Draft {
+  [element: string]: Draft
+}
+
+const self = '.'
+const leaf: FieldSet = Object.freeze({})
+
+/** The set without members. At the root, no keys means no members. */
+export const emptySet: FieldSet = leaf
+
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false
+  return true
+}
+
+/** True when the path to this node, which is not the root, is in the set. */
+function isMember(node: FieldSet): boolean {
+  return node[self] !== undefined || isEmptySet(node)
+}
+
+/** The node of these parts, `.` first; undefined when it holds nothing. */
+function nodeOf(member: boolean, children: Draft, childCount: number): FieldSet | undefined {
+  if (childCount === 0) return member ? leaf : undefined
+  return member ? { [self]: leaf, ...children } : children
+}
+
+/** Both sets' members; `a` itself when `b` adds nothing. */
+export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(a)) return inOrder(b)
+  if (isEmptySet(b)) return a
+  return merged(a, b, false)
+}
+
+function unionNode(a: FieldSet, b: FieldSet): FieldSet {
+  return a === b ? a : merged(a, b, isMember(a) || isMember(b))
+}
+
+function merged(a: FieldSet, b: FieldSet, member: boolean): FieldSet {
+  let changes: Draft | undefined
+  for (const key in b) {
+    if (key === self) continue
+    const mine = a[key]
+    const theirs = b[key] as FieldSet
+    const both = mine === undefined ? inOrder(theirs) : unionNode(mine, theirs)
+    if (both === mine) continue
+    changes ??= {}
+    changes[key] = both as Draft
+  }
+  if (changes === undefined) {
+    return member && a[self] === undefined && !isEmptySet(a) ? { [self]: leaf, ...a } : a
+  }
+  const all: Draft = {}
+  if (member) all[self] = {}
+  return sortedNode(Object.assign(all, a, changes))
+}
+
+/** A node that was built in any order, as it is shown. */
+function inOrder(node: FieldSet): FieldSet {
+  const children: Draft = {}
+  let isSame = true
+  for (const key in node) {
+    const child = node[key] as FieldSet
+    const ordered = inOrder(child)
+    if (ordered !== child) isSame = false
+    children[key] = ordered as Draft
+  }
+  return sortedNode(isSame ? (node as Draft) : children)
+}
+
+function sortedNode(node: Draft): FieldSet {
+  let last: string | undefined
+  let isSorted = true
+  for (const key in node) {
+    if (last !== undefined && (key === self || (last !== self && compareElements(last, key) > 0))) {
+      isSorted = false
+      break
+    }
+    last = key
+  }
+  if (isSorted) return node
+  const keys = inElementOrder(Object.keys(node).filter((key) => key !== self))
+  const sorted: Draft = {}
+  if (node[self] !== undefined) sorted[self] = {}
+  for (const key of keys) sorted[key] = node[key] as Draft
+  return sorted
+}
+
+/** What is left of `a` without the members of `b`; what lies below a member of `b` stays. `a` itself if nothing goes. */
+export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
+  return without(a, b, { isRoot: true, isDeep: false }) ?? emptySet
+}
+
+/** The same, but everything below a member of `b` goes, too. */
+export function deepDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
+  return without(a, b, { isRoot: true, isDeep: true }) ?? emptySet
+}
+
+function without(
+  a: FieldSet,
+  b: FieldSet,
+  how: { isRoot: boolean; isDeep: boolean },
+): FieldSet | undefined {
+  const wasMember = !how.isRoot && isMember(a)
+  const isTaken = !how.isRoot && isMember(b)
+  if (how.isDeep && isTaken) return undefined
+  const below = { isRoot: false, isDeep: how.isDeep }
+  const children: Draft = {}
+  let count = 0
+  let isSame = !(wasMember && isTaken)
+  for (const key in a) {
+    if (key === self) continue
+    const mine = a[key] as FieldSet
+    const theirs = b[key]
+    const rest = theirs === undefined ? mine : without(mine, theirs, below)
+    if (rest !== mine) isSame = false
+    if (rest === undefined) continue
+    children[key] = rest as Draft
+    count += 1
+  }
+  return isSame ? a : nodeOf(wasMember && !isTaken, children, count)
+}
+
+/** The members of both. */
+export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
+  return common(a, b, true) ?? emptySet
+}
+
+function common(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | undefined {
+  const children: Draft = {}
+  let count = 0
+  for (const key in a) {
+    const theirs = key === self ? undefined : b[key]
+    const both = theirs === undefined ? undefined : common(a[key] as FieldSet, theirs, false)
+    if (both === undefined) continue
+    children[key] = both as Draft
+    count += 1
+  }
+  return nodeOf(!isRoot && isMember(a) && isMember(b), children, count)
+}
+
+/** What of the set lies at or below paths of these forms, in which `*` is any one element. */
+export function partOf(set: FieldSet, patterns: readonly (readonly string[])[]): FieldSet {
+  const part: Draft = {}
+  for (const key in set) {
+    const below = patterns.filter(([first]) => first === key || first === '*')
+    if (below.length === 0) continue
+    const child = set[key] as FieldSet
+    const isWhole = below.some((pattern) => pattern.length === 1)
+    const inner = isWhole
+      ? child
+      : partOf(
+          child,
+          below.map((pattern) => pattern.slice(1)),
+        )
+    if (isWhole || !isEmptySet(inner)) part[key] = inner as Draft
+  }
+  return part
+}
+
+/** True when the path is a member. */
+export function hasPath(set: FieldSet, path: readonly string[]): boolean {
+  let node: FieldSet | undefined = set
+  for (const element of path) node = node?.[element]
+  return node !== undefined && path.length > 0 && isMember(node)
+}
+
+/** True when the set has this very element as a member. */
+export function hasElement(set: FieldSet, element: string): boolean {
+  const node = set[element]
+  return node !== undefined && isMember(node)
+}
+
+/** The paths of members that have nothing below them, in order. */
+export function leavesOf(set: FieldSet): string[][] {
+  const paths: string[][] = []
+  const visit = (node: FieldSet, path: readonly string[]): void => {
+    for (const key in node) {
+      if (key === self) continue
+      const child = node[key] as FieldSet
+      if (isEmptySet(child)) paths.push([...path, key])
+      else visit(child, [...path, key])
+    }
+  }
+  visit(set, [])
+  return paths
+}
+
+/** A set of paths. */
+export function setOf(...paths: readonly (readonly string[])[]): FieldSet {
+  const builder = new FieldSetBuilder()
+  for (const path of paths) builder.insert(path, path.length)
+  return inOrder(builder.set)
+}
+
+/** A set that is being gathered, in any order; hand `set` on once it is complete. */
+export class FieldSetBuilder {
+  readonly #root: Draft = {}
+  /** Nodes without children: to look whether a large node has any costs as much as the node is large. */
+  readonly #leaves = new Set<Draft>()
+
+  get set(): FieldSet {
+    return this.#root
+  }
+
+  /** Adds the path of the first `length` elements; none is the object itself, which nobody owns. */
+  insert(path: readonly string[], length: number): void {
+    let node = this.#root
+    for (let depth = 0; depth < length; depth += 1) {
+      const element = path[depth] as string
+      const isLast = depth === length - 1
+      const next = node[element]
+      if (next === undefined) {
+        node = node[element] = {}
+        if (isLast) this.#leaves.add(node)
+        continue
+      }
+      node = next
+      if (isLast) {
+        if (!this.#leaves.has(node)) node[self] ??= {}
+      } else if (this.#leaves.delete(node)) node[self] = {}
+    }
+  }
+}
+
+/**
+ * A set that a client sent, in canonical form. Undefined when it is no field set. Unknown kinds of elements are left out.
+ */
+export function readFieldSet(value: unknown): FieldSet | undefined {
+  try {
+    const { [self]: _, ...set } = readNode(value) ?? emptySet
+    return set
+  } catch (error) {
+    // Elements that are no JSON, and nesting past the stack.
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+function readNode(value: unknown): FieldSet | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new SyntaxError('not an object')
+  }
+  const node: Draft = {}
+  let count = 0
+  let isLeaf = true
+  for (const [key, child] of Object.entries(value)) {
+    isLeaf = false
+    if (key === self) {
+      node[self] = {}
+      count += 1
+      continue
+    }
+    const element = canonicalElement(key)
+    const inner = element === undefined ? undefined : readNode(child)
+    if (element === undefined || inner === undefined) continue
+    node[element] = (node[element] === undefined ? inner : unionNode(node[element], inner)) as Draft
+    count += 1
+  }
+  if (isLeaf) return leaf
+  return count === 0 ? undefined : sortedNode(node)
+}

@@ -1,0 +1,39 @@
+/** How deep JSON text nests and how many fields it gives: what must be known before, and after, it is parsed. */
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+export interface JsonMeasure {
+  /** How many objects and lists are open at once, at most. */
+  readonly depth: number
+  /** The fields of all objects, repeats included. */
+  readonly fields: number
+}
+
+/** Looks at the bytes once; text that is not JSON gets figures that mean little, and never an error. */
+export function measureJson(text: Uint8Array): JsonMeasure {
+  const { length } = text
+  let depth = 0
+  let deepest = 0
+  let fields = 0
+  for (let at = 0; at < length; at += 1) {
+    const byte = text[at]
+    if (byte === QUOTE) {
+      for (at += 1; at < length; at += 1) {
+        const inside = text[at]
+        if (inside === QUOTE) break
+        if (inside === BACKSLASH) at += 1
+      }
+    } else if (byte === COLON) fields += 1
+    else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      depth += 1
+      if (depth > deepest) deepest = depth
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1
+  }
+  return { depth: deepest, fields }
+}

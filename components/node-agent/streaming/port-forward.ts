@@ -1,0 +1,123 @@
+/** Port forward: connections of a client to ports of a pod, over SPDY or as numbered channels of a WebSocket (upstream: portforward). */
+import { Duplex, PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { serveSpdy } from './spdy-connection.ts'
+import type { SpdyStream } from './spdy-connection.ts'
+import { serveWebSocket } from './websocket-connection.ts'
+
+/** Connects to a port of the pod; rejects when nothing listens there. */
+export type ConnectPort = (port: number) => Promise<Duplex>
+
+export const spdyPortForwardProtocol = 'portforward.k8s.io'
+/** SPDY inside the messages of a WebSocket. */
+export const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io'
+/** One pair of channels per port of the query. */
+export const channelProtocol = 'v4.channel.k8s.io'
+
+const mostPort = 65_535
+
+export function readPort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  return port >= 1 && port <= mostPort ? port : undefined
+}
+
+/** Copies both ways until both have ended. That nothing listens is said to `complain`, and the client's end is ended. */
+async function join(
+  port: number,
+  ends: { client: Duplex; connect: ConnectPort; complain: (text: string) => void },
+): Promise<void> {
+  const { client, connect, complain } = ends
+  let server: Duplex
+  try {
+    server = await connect(port)
+  } catch (error) {
+    complain(`error forwarding port ${port}: ${(error as Error).message}`)
+    client.resume()
+    client.end()
+    return
+  }
+  // How either direction ended is what the other end sees.
+  await Promise.allSettled([pipeline(client, server), pipeline(server, client)])
+  server.destroy()
+}
+
+/** Serves a SPDY connection until the client is gone. Each connection is two streams with one request id: `error` and `data`. */
+export async function forwardOverSpdy(transport: Duplex, connect: ConnectPort): Promise<void> {
+  const errors = new Map<string, SpdyStream>()
+  await serveSpdy(transport, (stream) => {
+    const { headers } = stream
+    const [kind, id] = [headers.get('streamtype'), headers.get('requestid') ?? '']
+    const port = readPort(headers.get('port') ?? '')
+    if (port === undefined) stream.reset()
+    else if (kind === 'error') {
+      errors.set(id, stream)
+      stream.resume()
+    } else if (kind === 'data') {
+      const error = errors.get(id)
+      errors.delete(id)
+      const complain = (text: string): void => void error?.write(text)
+      void join(port, { client: stream, connect, complain }).finally(() => error?.end())
+    } else stream.reset()
+  }).closed
+}
+
+/** Serves SPDY inside the messages of a WebSocket. */
+export async function forwardThroughTunnel(socket: Duplex, connect: ConnectPort): Promise<void> {
+  const inward = new PassThrough()
+  const connection = serveWebSocket(socket, async (message) => {
+    if (inward.destroyed || inward.write(message)) return
+    await new Promise<void>((resolve) => void inward.once('drain', resolve).once('close', resolve))
+  })
+  const transport = Duplex.from({
+    readable: inward,
+    writable: async (source: AsyncIterable<Buffer>) => {
+      for await (const chunk of source) await connection.send(chunk)
+      connection.close()
+    },
+  })
+  transport.on('error', () => {
+    // Seen as the end of what is read.
+  })
+  void connection.closed.then(() => inward.end())
+  await forwardOverSpdy(transport, connect)
+  connection.close()
+  await connection.closed
+}
+
+/** Serves ports as channels: 2n carries the data of the n-th port, 2n+1 its errors; each says the port first, in two bytes. */
+export async function forwardOverChannels(
+  socket: Duplex,
+  ports: readonly number[],
+  connect: ConnectPort,
+): Promise<void> {
+  const clients: PassThrough[] = ports.map(() => new PassThrough())
+  const connection = serveWebSocket(socket, async (message) => {
+    const number = message[0] ?? 0
+    const client = number % 2 === 0 ? clients[number / 2] : undefined
+    if (client === undefined || client.destroyed || client.write(message.subarray(1))) return
+    await new Promise<void>((resolve) => void client.once('drain', resolve).once('close', resolve))
+  })
+  const send = async (number: number, data: Buffer): Promise<void> => {
+    await connection.send(Buffer.concat([Buffer.from([number]), data]))
+  }
+  for (const [index, port] of ports.entries()) {
+    const name = Buffer.alloc(2)
+    name.writeUInt16LE(port)
+    await send(2 * index, name)
+    await send(2 * index + 1, name)
+    const inward = clients[index] ?? new PassThrough()
+    const client = Duplex.from({
+      readable: inward,
+      writable: async (source: AsyncIterable<Buffer>) => {
+        for await (const chunk of source) await send(2 * index, chunk)
+      },
+    })
+    client.on('error', () => {
+      // Told by the join.
+    })
+    const complain = (text: string): void => void send(2 * index + 1, Buffer.from(text))
+    void join(port, { client, connect, complain })
+  }
+  await connection.closed
+  for (const client of clients) client.end()
+}

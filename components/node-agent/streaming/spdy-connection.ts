@@ -1,0 +1,177 @@
+/**
+ * SpdyConnection: the server's end of SPDY/3.1 as kubectl speaks it (exec, attach, port-forward): the client opens streams, each a
+ * pipe of its own. Windows are not kept, as clients of this protocol do not keep them either.
+ */
+import { Duplex } from 'node:stream'
+import { callbackify } from 'node:util'
+import { createHeaderReader, createHeaderWriter } from './spdy-headers.ts'
+import type { SpdyHeaders } from './spdy-headers.ts'
+
+const version = 3
+const kinds = { synStream: 1, synReply: 2, rstStream: 3, ping: 6, goAway: 7, headers: 8 } as const
+const fin = 1
+const mostFrameBytes = 64 * 1024 * 1024 // what 24 bits of length hold is less
+/** What is read of a stream in advance; more waits on the wire. */
+const mostBufferedBytes = 1024 * 1024
+const dataBytes = 32 * 1024
+
+function controlFrame(kind: number, flags: number, payload: Buffer): Buffer {
+  const head = Buffer.alloc(8)
+  head.writeUInt16BE(0x80_00 | version)
+  head.writeUInt16BE(kind, 2)
+  head.writeUInt32BE(((flags << 24) | payload.length) >>> 0, 4)
+  return Buffer.concat([head, payload])
+}
+
+function dataFrame(id: number, flags: number, data: Buffer): Buffer {
+  const head = Buffer.alloc(8)
+  head.writeUInt32BE(id)
+  head.writeUInt32BE(((flags << 24) | data.length) >>> 0, 4)
+  return Buffer.concat([head, data])
+}
+
+function numbers(...values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(4 * values.length)
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, 4 * index)
+  return bytes
+}
+
+/** One stream: what the client sends is read, what is written goes to it; ending it leaves the other direction open. */
+export class SpdyStream extends Duplex {
+  readonly headers: SpdyHeaders
+  readonly #id: number
+  readonly #send: (frame: Buffer) => Promise<void>
+  #isRead = Promise.withResolvers<void>()
+
+  constructor(id: number, headers: SpdyHeaders, send: (frame: Buffer) => Promise<void>) {
+    super()
+    this.headers = headers
+    this.#id = id
+    this.#send = send
+    // Whoever uses it hears of its end by 'close'.
+    this.on('error', () => {})
+    this.once('close', () => this.#isRead.resolve())
+  }
+
+  /** Takes what the client sent; resolves when there is room for more. */
+  async receive(data: Buffer): Promise<void> {
+    if (this.destroyed || this.readableEnded) return
+    this.push(data)
+    while (this.readableLength > mostBufferedBytes && !this.destroyed) {
+      this.#isRead = Promise.withResolvers()
+      await this.#isRead.promise
+    }
+  }
+
+  override _read(): void {
+    this.#isRead.resolve()
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
+    const pieces: Buffer[] = []
+    for (let at = 0; at < chunk.length; at += dataBytes) {
+      pieces.push(dataFrame(this.#id, 0, chunk.subarray(at, at + dataBytes)))
+    }
+    callbackify(() => this.#send(Buffer.concat(pieces)))(done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    callbackify(() => this.#send(dataFrame(this.#id, fin, Buffer.alloc(0))))(done)
+  }
+
+  /** Refuses it, or cuts it off. */
+  reset(): void {
+    void this.#send(controlFrame(kinds.rstStream, 0, numbers(this.#id, 5))).catch(() => {})
+    this.destroy()
+  }
+}
+
+export interface SpdyConnection {
+  /** Resolves when the other end is gone, or has said what cannot be read. */
+  readonly closed: Promise<void>
+  /** Sends what is under way, then ends. */
+  end(): void
+}
+
+async function* framesOf(transport: Duplex): AsyncIterable<{ head: Buffer; payload: Buffer }> {
+  let rest: Buffer = Buffer.alloc(0)
+  for await (const chunk of transport as AsyncIterable<Buffer>) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    while (rest.length >= 8) {
+      const length = rest.readUIntBE(5, 3)
+      if (length > mostFrameBytes) throw new Error('a SPDY frame is too long')
+      if (rest.length < 8 + length) break
+      yield { head: rest.subarray(0, 8), payload: rest.subarray(8, 8 + length) }
+      rest = rest.subarray(8 + length)
+    }
+  }
+}
+
+/** Serves the connection on a transport of bytes. `onStream` hears of each new stream; what it throws ends the connection. */
+export function serveSpdy(
+  transport: Duplex,
+  onStream: (stream: SpdyStream) => void,
+): SpdyConnection {
+  const reader = createHeaderReader()
+  const writeHeaders = createHeaderWriter()
+  const streams = new Map<number, SpdyStream>()
+
+  const send = async (frame: Buffer): Promise<void> => {
+    if (!transport.writable) throw new Error('the connection has ended')
+    if (transport.write(frame)) return
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        transport.off('drain', go).off('close', go)
+        resolve()
+      }
+      transport.once('drain', go).once('close', go)
+    })
+  }
+
+  const onControl = async (kind: number, flags: number, payload: Buffer): Promise<void> => {
+    if (kind === kinds.synStream) {
+      const id = payload.readUInt32BE() & 0x7f_ff_ff_ff
+      const headers = await reader.read(payload.subarray(10))
+      const stream = new SpdyStream(id, headers, send)
+      streams.set(id, stream)
+      stream.once('close', () => streams.delete(id))
+      await send(
+        controlFrame(kinds.synReply, 0, Buffer.concat([numbers(id), writeHeaders(new Map())])),
+      )
+      if ((flags & fin) !== 0) stream.push(null)
+      onStream(stream)
+    } else if (kind === kinds.headers || kind === kinds.synReply) {
+      // Nothing of ours is in it, but the next block builds on it.
+      await reader.read(payload.subarray(4))
+    } else if (kind === kinds.rstStream) {
+      streams.get(payload.readUInt32BE() & 0x7f_ff_ff_ff)?.destroy()
+    } else if (kind === kinds.ping) await send(controlFrame(kinds.ping, 0, payload))
+  }
+
+  const read = async (): Promise<void> => {
+    try {
+      for await (const { head, payload } of framesOf(transport)) {
+        const flags = head.readUInt8(4)
+        if ((head.readUInt8() & 0x80) !== 0) {
+          const kind = head.readUInt16BE(2)
+          if (kind === kinds.goAway) continue
+          await onControl(kind, flags, payload)
+          continue
+        }
+        const stream = streams.get(head.readUInt32BE() & 0x7f_ff_ff_ff)
+        if (payload.length > 0) await stream?.receive(Buffer.from(payload))
+        if ((flags & fin) !== 0 && stream !== undefined && !stream.destroyed) stream.push(null)
+      }
+    } finally {
+      reader.close()
+      for (const stream of streams.values()) stream.destroy()
+      transport.destroy()
+    }
+  }
+  return {
+    closed: read().catch(() => {
+      // What cannot be read ends the connection; the client sees that.
+    }),
+    end: () => void transport.end(),
+  }
+}

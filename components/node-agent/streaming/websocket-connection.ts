@@ -1,0 +1,133 @@
+/** WebSocketConnection: the server's end of a WebSocket (RFC 6455) on a connection that was handed over. */
+import { createHash } from 'node:crypto'
+import type { Duplex } from 'node:stream'
+
+const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
+const mostMessageBytes = 4 * 1024 * 1024
+/** RFC 6455, 1.3. */
+const keySuffix = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+
+export interface WebSocketConnection {
+  /** Resolves when it has been handed over to the system, or when the peer is gone. */
+  send(data: Buffer, isText?: boolean): Promise<void>
+  /** Says goodbye and ends. */
+  close(code?: number): void
+  /** Resolves when the peer is gone, or has broken the protocol. */
+  readonly closed: Promise<void>
+}
+
+/** What the answer to the handshake has to say. */
+export function acceptHeader(key: string): string {
+  return createHash('sha1')
+    .update(key + keySuffix)
+    .digest('base64')
+}
+
+function frame(opcode: number, data: Buffer): Buffer {
+  const { length } = data
+  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10)
+  head.writeUInt8(0x80 | opcode)
+  if (head.length === 2) head.writeUInt8(length, 1)
+  else if (head.length === 4) {
+    head.writeUInt8(126, 1)
+    head.writeUInt16BE(length, 2)
+  } else {
+    head.writeUInt8(127, 1)
+    head.writeBigUInt64BE(BigInt(length), 2)
+  }
+  return Buffer.concat([head, data])
+}
+
+interface Frame {
+  readonly isLast: boolean
+  readonly opcode: number
+  readonly data: Buffer
+}
+
+/** The first whole frame of the bytes, and what comes after it; undefined while it is not all there. */
+function cutFrame(bytes: Buffer): { frame: Frame; rest: Buffer } | undefined {
+  if (bytes.length < 2) return undefined
+  const [first, second] = [bytes.readUInt8(), bytes.readUInt8(1)]
+  if ((first & 0x70) !== 0) throw new Error('an extension that was not agreed on')
+  if ((second & 0x80) === 0) throw new Error('a frame of a client without a mask')
+  const short = second & 0x7f
+  const head = short < 126 ? 2 : short === 126 ? 4 : 10
+  if (bytes.length < head + 4) return undefined
+  const length =
+    short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2))
+  if (length > mostMessageBytes) throw new Error('a frame that is too long')
+  const start = head + 4
+  if (bytes.length < start + length) return undefined
+  const mask = bytes.subarray(head, start)
+  const data = Buffer.from(bytes.subarray(start, start + length))
+  for (let index = 0; index < length; index += 1) {
+    data[index] = (data[index] ?? 0) ^ (mask[index & 3] ?? 0)
+  }
+  return {
+    frame: { isLast: (first & 0x80) !== 0, opcode: first & 0x0f, data },
+    rest: bytes.subarray(start + length),
+  }
+}
+
+/** Serves it; `onMessage` gets one whole message after the other, and the next only when it has resolved. */
+export function serveWebSocket(
+  socket: Duplex,
+  onMessage: (data: Buffer) => Promise<void> | void,
+): WebSocketConnection {
+  let isClosing = false
+  const send = async (opcode: number, data: Buffer): Promise<void> => {
+    if (isClosing || !socket.writable) return
+    if (socket.write(frame(opcode, data))) return
+    await new Promise<void>((resolve) => {
+      const go = (): void => {
+        socket.off('drain', go).off('close', go)
+        resolve()
+      }
+      socket.once('drain', go).once('close', go)
+    })
+  }
+  const close = (code = 1000): void => {
+    if (isClosing) return
+    const reason = Buffer.alloc(2)
+    reason.writeUInt16BE(code)
+    if (socket.writable) socket.end(frame(opcodes.close, reason))
+    isClosing = true
+  }
+
+  let parts: Buffer[] = []
+  const onFrame = async ({ isLast, opcode, data }: Frame): Promise<void> => {
+    if (opcode === opcodes.ping) await send(opcodes.pong, data)
+    else if (opcode === opcodes.close) close()
+    else if (opcode <= opcodes.binary) {
+      parts.push(data)
+      if (parts.reduce((sum, part) => sum + part.length, 0) > mostMessageBytes) {
+        throw new Error('a message that is too long')
+      }
+      if (!isLast) return
+      const whole = parts.length === 1 ? data : Buffer.concat(parts)
+      parts = []
+      await onMessage(whole)
+    }
+  }
+  const read = async (): Promise<void> => {
+    let bytes: Buffer = Buffer.alloc(0)
+    try {
+      for await (const chunk of socket as AsyncIterable<Buffer>) {
+        bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
+        for (let cut = cutFrame(bytes); cut !== undefined; cut = cutFrame(bytes)) {
+          bytes = cut.rest
+          await onFrame(cut.frame)
+        }
+      }
+    } catch {
+      close(1002) // broken by the peer, who is told so if it still listens
+    } finally {
+      socket.destroy()
+    }
+  }
+  return {
+    send: (data, isText = false) => send(isText ? opcodes.text : opcodes.binary, data),
+    close,
+    closed: read(),
+  }
+}

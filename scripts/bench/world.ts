@@ -1,0 +1,103 @@
+/** What the benches share: a folder with certificates, API servers on stores in it, a bare server, and a Pod as it is stored. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPki, issue } from '../../certs/pki.ts'
+import { clientProfile } from '../../certs/profiles.ts'
+import { writePki } from '../../certs/pki-files.ts'
+import { dialects } from '../../components/api/dialect.ts'
+import { answerOf, exchange, openSession, type Endpoint } from './load.ts'
+import { podManifest } from './pod.ts'
+import { serve, type Served } from './process.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+export interface Running {
+  readonly endpoint: Endpoint
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+export interface World {
+  readonly root: string
+  /** The bytes of a Pod as the API answers with it. */
+  readonly pod: Buffer
+  /** A path in the folder. */
+  file(name: string): string
+  /** A client certificate for that user, in no group; PEM. */
+  credentialFor(user: string): { readonly cert: string; readonly key: string }
+  /** A server on that store; an empty one if there is none of that name yet. Flags win over the usual ones. */
+  startServer(storeName: string, flags?: readonly string[]): Promise<Running>
+  startBare(): Promise<Running>
+  /** Stops everything and removes the folder. */
+  close(): Promise<void>
+}
+
+export const podsPath = '/api/v1/namespaces/default/pods'
+
+export async function createWorld(): Promise<World> {
+  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-'))
+  const file = (name: string): string => join(folder, name)
+  const running: Served[] = []
+  const pki = createPki({
+    nowMs: Date.now(),
+    apiServer: { serviceName: dialects.kubernetes.apiServerService },
+  })
+  await writePki(folder, pki)
+  const credentials = {
+    ca: readFileSync(file('ca.crt')),
+    cert: readFileSync(file('admin.crt')),
+    key: readFileSync(file('admin.key')),
+  }
+  const start = async (program: string, args: readonly string[]): Promise<Running> => {
+    const served = await serve(join(root, program), args)
+    running.push(served)
+    const endpoint = { origin: `https://127.0.0.1:${served.port}`, ...credentials }
+    return { endpoint, pid: served.child.pid ?? 0, stop: served.stop }
+  }
+  const startServer = (storeName: string, flags: readonly string[] = []): Promise<Running> =>
+    start('dist/api-server.js', [
+      '--secure-port=0',
+      `--store=sqlite:${file(storeName)}`,
+      `--tls-cert-file=${file('apiserver.crt')}`,
+      `--tls-private-key-file=${file('apiserver.key')}`,
+      `--client-ca-file=${file('ca.crt')}`,
+      `--service-account-key-file=${file('sa.pub')}`,
+      `--service-account-signing-key-file=${file('sa.key')}`,
+      '--authorization-mode=Node,RBAC',
+      '--disable-admission-plugins=ServiceAccount',
+      ...flags,
+    ])
+  const close = async (): Promise<void> => {
+    await Promise.all(running.map((one) => one.stop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const server = await startServer('first.db')
+    const session = openSession(server.endpoint)
+    const body = Buffer.from(JSON.stringify(podManifest('one')))
+    const { status } = await exchange(session, { method: 'POST', path: podsPath, body })
+    if (status !== 201) throw new Error(`create answered ${status}`)
+    const pod = await answerOf(session, `${podsPath}/one`)
+    session.close()
+    await server.stop()
+    writeFileSync(file('pod.json'), pod)
+    const bareArgs = [file('apiserver.crt'), file('apiserver.key'), file('pod.json')]
+    return {
+      root,
+      pod,
+      file,
+      credentialFor: (user) => {
+        const subject = { commonName: user, organizations: [] }
+        const made = issue(pki.authority, { profile: clientProfile(subject), nowMs: Date.now() })
+        return { cert: made.certificatePem, key: made.privateKeyPem }
+      },
+      startServer,
+      startBare: () => start('scripts/bench/bare-server.ts', bareArgs),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,139 @@
+/** Creates, strategic patches and applies per second, on one kind of object; and how all grow with the number of objects. */
+import { filledNamespace, filledPath, fillStore, nameOf } from './filled-store.ts'
+import { load, type Endpoint, type LoadResult, type Request } from './load.ts'
+import { podManifest } from './pod.ts'
+import { settled } from './process.ts'
+import { plainRow, rateRow, type Row } from './rows.ts'
+import type { World } from './world.ts'
+
+const shape = { connections: 8, streams: 8 }
+/** Patches go to so many objects in turn, so that few meet. */
+const patchedObjects = 500
+
+interface Operation {
+  readonly name: string
+  readonly status: number
+  readonly next: () => Request
+}
+
+function operations(): Operation[] {
+  let count = 0
+  const one = (): string => `${filledPath}/${nameOf(count % patchedObjects)}`
+  const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+  return [
+    {
+      name: 'get',
+      status: 200,
+      next: () => ({
+        method: 'GET',
+        path: `${filledPath}/${nameOf((count += 1) % patchedObjects)}`,
+      }),
+    },
+    {
+      name: 'create',
+      status: 201,
+      next: () => ({
+        method: 'POST',
+        path: filledPath,
+        body: body(podManifest(`new-${(count += 1)}`)),
+      }),
+    },
+    {
+      name: 'strategic patch',
+      status: 200,
+      next: () => {
+        count += 1
+        return {
+          method: 'PATCH',
+          path: one(),
+          contentType: 'application/strategic-merge-patch+json',
+          body: body({
+            metadata: { labels: { turn: String(count) } },
+            spec: { containers: [{ name: 'container-0', image: `registry.example/a:${count}` }] },
+          }),
+        }
+      },
+    },
+    {
+      name: 'apply',
+      status: 200,
+      next: () => {
+        count += 1
+        return {
+          method: 'PATCH',
+          path: `${one()}?fieldManager=bench&force=true`,
+          contentType: 'application/apply-patch+yaml',
+          body: body({
+            apiVersion: 'v1',
+            kind: 'Pod',
+            metadata: {
+              name: nameOf(count % patchedObjects),
+              namespace: filledNamespace,
+              labels: { turn: String(count) },
+            },
+            spec: { containers: [{ name: 'container-0', image: `registry.example/a:${count}` }] },
+          }),
+        }
+      },
+    },
+    {
+      name: 'page of 100',
+      status: 200,
+      next: () => ({ method: 'GET', path: `${filledPath}?limit=100` }),
+    },
+  ]
+}
+
+async function run(
+  endpoint: Endpoint,
+  operation: Operation,
+  durationMs: number,
+): Promise<LoadResult> {
+  const { status, next } = operation
+  await load(endpoint, { ...shape, durationMs: durationMs / 2, status, next })
+  return await load(endpoint, { ...shape, durationMs, status, next })
+}
+
+export async function measureWrites(world: World, durationMs: number): Promise<Row[]> {
+  const rows: Row[] = []
+  const results = new Map<string, LoadResult[]>()
+  const sizes = [1000, 100_000]
+  for (const size of sizes) {
+    const storeName = `writes-${size}.db`
+    await fillStore(world, storeName, size)
+    const server = await world.startServer(storeName)
+    await settled(server.pid)
+    for (const operation of operations()) {
+      const result = await run(server.endpoint, operation, durationMs)
+      results.set(operation.name, [...(results.get(operation.name) ?? []), result])
+    }
+    await server.stop()
+  }
+  const bare = await world.startBare()
+  const bareOf = async (operation: Operation): Promise<LoadResult> => {
+    const path = operation.name.startsWith('page') ? '/items/100' : '/one'
+    const status = operation.name === 'create' ? 201 : 200
+    const next = (): Request => ({ ...operation.next(), path })
+    return await run(bare.endpoint, { ...operation, status, next }, durationMs)
+  }
+  const creates = results.get('create')?.[0]?.perSecond ?? 1
+  for (const operation of operations()) {
+    const [small, large] = results.get(operation.name) ?? []
+    if (small === undefined || large === undefined) continue
+    const ofCreate = Math.round((small.perSecond / creates) * 100)
+    const isWrite = operation.name.includes('patch') || operation.name === 'apply'
+    const note = isWrite ? `${ofCreate} % of the creates` : ''
+    const name = `${operation.name} among ${sizes[0]} objects`
+    rows.push(rateRow(name, small, await bareOf(operation), note))
+    const cost = Math.round((small.perSecond / large.perSecond) * 100)
+    rows.push(
+      plainRow(
+        `${operation.name} among ${sizes[1]} objects`,
+        `${Math.round(large.perSecond)}/s`,
+        `costs ${cost} % of one among ${sizes[0]}`,
+      ),
+    )
+  }
+  await bare.stop()
+  return rows
+}

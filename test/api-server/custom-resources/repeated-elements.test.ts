@@ -1,0 +1,29 @@
+/** Sets and maps in lists of custom resources: which elements are the same. */
+import { expect, it } from 'vitest'
+import type { JSONSchemaProps } from '../../../components/api/generated/types.ts'
+import { listFaults } from '../../../components/api-server/custom-resources/schema-validation.ts'
+
+const places = (list: unknown[], schema: JSONSchemaProps): string[] =>
+  listFaults(list, schema, 'list').map(({ field = '' }) => field)
+const set: JSONSchemaProps = { type: 'array', 'x-kubernetes-list-type': 'set' }
+const map: JSONSchemaProps = {
+  type: 'array',
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['name', 'port'],
+}
+
+it('elements of a set are the same by value, whatever the order of their fields, and are told once', () => {
+  const list = [{ a: 1, b: { c: [1], d: 2 } }, 1, '1', { b: { d: 2, c: [1] }, a: 1 }, 1, 1]
+  expect(places(list, set)).toEqual(['list[3]', 'list[4]'])
+  expect(places([[1, 2], [2, 1], { a: null }, {}], set)).toEqual([])
+})
+
+it('elements of a map are the same by their keys alone', () => {
+  const list = [{ name: 'a', x: 1 }, { name: 'a', port: 1 }, { x: 2, name: 'a' }, { port: 1 }]
+  expect(places(list, map)).toEqual(['list[2]'])
+})
+
+it('a list as long as a body can be is compared in time that is linear', () => {
+  const list = Array.from({ length: 250_000 }, (_, index) => ({ name: `n${index}` }))
+  expect(places([...list, { name: 'n7' }], map)).toEqual(['list[250000]'])
+})

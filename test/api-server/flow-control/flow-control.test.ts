@@ -1,0 +1,354 @@
+/** Whose requests get a seat, who waits, and who is refused. */
+import { describe, expect, it } from 'vitest'
+import {
+  createFlowControl,
+  type Leave,
+} from '../../../components/api-server/flow-control/flow-control.ts'
+import type { ObjectChange, ObjectReader } from '../../../components/api-server/object-reader.ts'
+import type { RequestContext, RequestInfo } from '../../../components/api-server/request.ts'
+import {
+  mandatoryFlowControl,
+  suggestedFlowControl,
+} from '../../../components/api/bootstrap-policy/flow-control-objects.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import type { KubeObject } from '../../../components/machinery/object.ts'
+import { FakeClock, settle } from '../../support/fake-clock.ts'
+
+const dialect = dialects.kubernetes
+const resources = resourcesOf(dialect)
+const everything = {
+  resourceRules: [
+    { verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] },
+  ],
+}
+
+function level(name: string, limited: object): KubeObject {
+  return {
+    metadata: { name, uid: `uid of ${name}` },
+    spec: { type: 'Limited', limited },
+  } as unknown as KubeObject
+}
+
+const queue = (queues: number, handSize: number, queueLengthLimit: number) => ({
+  type: 'Queue',
+  queuing: { queues, handSize, queueLengthLimit },
+})
+
+function schema(name: string, more: Record<string, unknown>): KubeObject {
+  const { level: to = name, ...spec } = more
+  return {
+    metadata: { name, uid: `uid of ${name}` },
+    spec: {
+      priorityLevelConfiguration: { name: to },
+      matchingPrecedence: 500,
+      rules: [{ subjects: [{ kind: 'Group', group: { name: 'team' } }], ...everything }],
+      ...spec,
+    },
+  } as unknown as KubeObject
+}
+
+function control(
+  seats: number,
+  objects: { levels: readonly KubeObject[]; schemas: readonly KubeObject[] },
+) {
+  const clock = new FakeClock()
+  let { levels, schemas } = objects
+  const handlers: ((change: ObjectChange) => void)[] = []
+  const reader: ObjectReader = {
+    get: () => undefined,
+    list: (resource) => (resource === resources.flowSchemas ? schemas : levels),
+    onChange: (_resource, handler) => {
+      handlers.push(handler)
+      return () => {}
+    },
+  }
+  const flow = createFlowControl({
+    reader,
+    resources,
+    dialect,
+    clock,
+    seats,
+    longestWaitMs: 15_000,
+  })
+  return {
+    flow,
+    clock,
+    change: (to: { levels?: readonly KubeObject[]; schemas?: readonly KubeObject[] }) => {
+      levels = to.levels ?? levels
+      schemas = to.schemas ?? schemas
+      for (const handler of handlers)
+        handler({ type: 'MODIFIED', key: '', object: () => schemas[0]! })
+    },
+  }
+}
+
+const nothing: RequestInfo = {
+  isResourceRequest: true,
+  path: '/',
+  query: new URLSearchParams(),
+  verb: 'get',
+  group: '',
+  version: 'v1',
+  namespace: 'ns',
+  plural: 'pods',
+  name: 'p',
+  subresource: '',
+  rest: [],
+}
+
+function asked(
+  user: string,
+  groups: readonly string[],
+  info: Partial<RequestInfo> = {},
+  signal = new AbortController().signal,
+): RequestContext {
+  const who = { name: user, groups }
+  return { user: who, info: { ...nothing, ...info }, http: { signal } } as unknown as RequestContext
+}
+
+describe('classification', () => {
+  const all = [mandatoryFlowControl(dialect), suggestedFlowControl(dialect)]
+  const { flow } = control(600, {
+    levels: all.flatMap(({ levels }) => levels),
+    schemas: all.flatMap(({ schemas }) => schemas),
+  })
+  const authenticated = 'system:authenticated'
+  const account = (namespace: string) => `system:serviceaccount:${namespace}:a`
+  const lease = { group: 'coordination.k8s.io', plural: 'leases', verb: 'update' }
+
+  it.each([
+    ['an administrator', asked('admin', ['system:masters', authenticated]), 'exempt', 'exempt'],
+    [
+      'a probe',
+      asked('system:anonymous', ['system:unauthenticated'], {
+        isResourceRequest: false,
+        path: '/readyz',
+        plural: '',
+      }),
+      'probes',
+      'exempt',
+    ],
+    [
+      'a heartbeat',
+      asked('system:node:n', ['system:nodes', authenticated], lease),
+      'system-node-high',
+      'node-high',
+    ],
+    [
+      'a status of a node',
+      asked('system:node:n', ['system:nodes', authenticated], {
+        plural: 'nodes',
+        subresource: 'status',
+        namespace: '',
+      }),
+      'system-node-high',
+      'node-high',
+    ],
+    ['another of a node', asked('n', ['system:nodes', authenticated]), 'system-nodes', 'system'],
+    [
+      'a leader',
+      asked('system:kube-scheduler', [authenticated], lease),
+      'system-leader-election',
+      'leader-election',
+    ],
+    [
+      'another of the scheduler',
+      asked('system:kube-scheduler', [authenticated]),
+      'kube-scheduler',
+      'workload-high',
+    ],
+    [
+      'an account of the system',
+      asked(account('kube-system'), ['system:serviceaccounts', authenticated]),
+      'kube-system-service-accounts',
+      'workload-high',
+    ],
+    [
+      'any account',
+      asked(account('kube-system-2'), ['system:serviceaccounts', authenticated]),
+      'service-accounts',
+      'workload-low',
+    ],
+    ['a user', asked('jane', [authenticated]), 'global-default', 'global-default'],
+    ['somebody in no group', asked('nobody', []), 'catch-all', 'catch-all'],
+  ])('%s', (_who, request, name, of) => {
+    const found = flow.flowOf(request)
+    expect([found.name, found.level.name]).toEqual([name, of])
+  })
+
+  it('shares the seats out by the levels’ shares', () => {
+    const seats = flow.levels.map(({ name, nominal }) => [name, nominal])
+    expect(Object.fromEntries(seats)).toEqual({
+      exempt: 0,
+      'catch-all': 13,
+      system: 74,
+      'node-high': 98,
+      'leader-election': 25,
+      'workload-high': 98,
+      'workload-low': 245,
+      'global-default': 49,
+    })
+  })
+})
+
+describe('seats', () => {
+  /** The level `mine` has two seats of four; the catch-all has the others and lends none. */
+  const two = (limitResponse: object, more: object = {}) =>
+    control(4, {
+      levels: [level('mine', { nominalConcurrencyShares: 5, limitResponse, ...more })],
+      schemas: [schema('mine', { distinguisherMethod: { type: 'ByUser' } })],
+    })
+  type Control = ReturnType<typeof two>
+  const enter = ({ flow }: Control, user: string, signal?: AbortSignal) => {
+    const request = asked(user, ['team'], {}, signal)
+    return flow.enter(flow.flowOf(request), request)
+  }
+  const seated = (entered: ReturnType<typeof enter>): Leave => {
+    if (typeof entered !== 'function') throw new Error('it has no seat')
+    return entered
+  }
+
+  const countsOf = ({ flow }: Control) => flow.flows.find(({ name }) => name === 'mine')?.counts
+
+  it('that are all taken are refused, or waited for', async () => {
+    const rejecting = two({ type: 'Reject' })
+    const leave = seated(enter(rejecting, 'a'))
+    seated(enter(rejecting, 'a'))
+    await expect(enter(rejecting, 'a')).resolves.toBe('concurrency-limit')
+    leave()
+    seated(enter(rejecting, 'a'))
+
+    const queuing = two(queue(1, 1, 2))
+    const first = seated(enter(queuing, 'a'))
+    const second = seated(enter(queuing, 'a'))
+    const third = enter(queuing, 'a')
+    const fourth = enter(queuing, 'a')
+    await expect(enter(queuing, 'a')).resolves.toBe('queue-full')
+    first()
+    const thirdLeave = seated(await third)
+    second()
+    thirdLeave()
+    seated(await fourth)()
+    expect(countsOf(queuing)).toEqual({
+      executing: 0,
+      waiting: 0,
+      dispatched: 4,
+      refused: { 'concurrency-limit': 0, 'queue-full': 1, 'time-out': 0, cancelled: 0 },
+    })
+  })
+
+  it('are given to flows in turn, however much one of them asks', async () => {
+    const made = two(queue(64, 8, 50))
+    const leaves = [seated(enter(made, 'a')), seated(enter(made, 'a'))]
+    const order: string[] = []
+    const waiting: Promise<void>[] = []
+    const add = (user: string): void => {
+      const entered = Promise.resolve(enter(made, user))
+      waiting.push(entered.then((leave) => void (order.push(user), leaves.push(seated(leave)))))
+    }
+    for (let count = 0; count < 40; count += 1) add('greedy')
+    add('modest')
+    while (leaves.length > 0) {
+      leaves.shift()?.()
+      await settle(1)
+    }
+    await Promise.all(waiting)
+    expect(order).toHaveLength(41)
+    // The greedy one waits in eight queues at the most; the modest one is not behind all of it.
+    expect(order.indexOf('modest')).toBeLessThan(20)
+  })
+
+  it('are not waited for longer than a quarter of a request’s time, nor by who has gone', async () => {
+    const made = two(queue(4, 2, 10))
+    const leaves = [seated(enter(made, 'a')), seated(enter(made, 'a'))]
+    const late = enter(made, 'a')
+    await made.clock.step(14_999)
+    const gone = new AbortController()
+    const left = enter(made, 'b', gone.signal)
+    gone.abort()
+    await expect(left).resolves.toBe('cancelled')
+    await made.clock.step(1)
+    await expect(late).resolves.toBe('time-out')
+    for (const leave of leaves) leave()
+    seated(enter(made, 'a'))
+    expect(countsOf(made)).toMatchObject({ executing: 1, waiting: 0 })
+  })
+
+  it('that others lend are borrowed, up to the limit and only while they are not used', async () => {
+    const objects = {
+      levels: [
+        level('mine', { nominalConcurrencyShares: 10, limitResponse: queue(1, 1, 10) }),
+        level('rich', {
+          nominalConcurrencyShares: 25,
+          lendablePercent: 40,
+          limitResponse: { type: 'Reject' },
+        }),
+      ],
+      schemas: [
+        schema('mine', {}),
+        schema('rich', {
+          rules: [{ subjects: [{ kind: 'User', user: { name: 'r' } }], ...everything }],
+        }),
+      ],
+    }
+    // Of 40 seats: 10, 25, and 5 of the catch-all; the rich lend ten of theirs.
+    const made = control(40, objects)
+    const of = (user: string, groups: string[]) => {
+      const request = asked(user, groups)
+      return made.flow.enter(made.flow.flowOf(request), request)
+    }
+    const leaves = Array.from({ length: 20 }, () => seated(of('a', ['team'])))
+    const more = of('a', ['team'])
+    expect(typeof more).toBe('object')
+    leaves.pop()?.()
+    seated(await more)
+    // Its own seats are always there for who has them, and nobody else's are.
+    for (let count = 0; count < 25; count += 1) seated(of('r', []))
+    await expect(of('r', [])).resolves.toBe('concurrency-limit')
+    made.change({
+      levels: [
+        level('mine', {
+          nominalConcurrencyShares: 10,
+          borrowingLimitPercent: 0,
+          limitResponse: { type: 'Reject' },
+        }),
+        ...objects.levels.slice(1),
+      ],
+    })
+    await expect(of('a', ['team'])).resolves.toBe('concurrency-limit')
+  })
+
+  it('are those of the objects as they are now', async () => {
+    const made = two(queue(2, 1, 10))
+    const leave = seated(enter(made, 'a'))
+    seated(enter(made, 'a'))
+    const waiting = enter(made, 'a')
+    made.change({
+      levels: [level('mine', { nominalConcurrencyShares: 1, limitResponse: queue(8, 2, 10) })],
+    })
+    // One seat of four now: the two that are taken must both be left first.
+    const later = enter(made, 'b')
+    leave()
+    await settle()
+    expect(made.flow.levels.find(({ name }) => name === 'mine')).toMatchObject({
+      executing: 1,
+      waiting: 2,
+      nominal: 1,
+    })
+    made.change({ schemas: [], levels: [] })
+    expect(made.flow.flowOf(asked('a', ['team', 'system:authenticated'])).name).toBe('catch-all')
+    made.change({
+      levels: [level('mine', { nominalConcurrencyShares: 100, limitResponse: queue(8, 2, 10) })],
+      schemas: [schema('mine', {})],
+    })
+    // Nobody leaves, but there are more seats.
+    seated(await waiting)
+    seated(await later)
+  })
+
+  it('a schema whose level is missing matches nothing', () => {
+    const { flow } = control(4, { levels: [], schemas: [schema('mine', {})] })
+    expect(flow.flowOf(asked('a', ['team'])).name).toBe('catch-all')
+  })
+})

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createAuthority } from '../../../certs/authority.ts'
+import type { Pki } from '../../../certs/pki.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import { createProxyHandlers } from '../../../components/api-server/handlers/proxy.ts'
+import type { Parts } from '../../../components/api-server/handlers/parts.ts'
+import type { RequestContext } from '../../../components/api-server/request.ts'
+import type { Resource } from '../../../components/machinery/resource.ts'
+import { startFakeNodeAgent, type FakeNodeAgent } from '../../support/fake-node-agent.ts'
+
+const resources = resourcesOf(dialects.kubernetes)
+const handler = createProxyHandlers({ cert: undefined, key: undefined, ca: undefined })[
+  'services/proxy'
+]
+const signal = new AbortController().signal
+
+let listener: FakeNodeAgent
+beforeAll(async () => {
+  const authority = createAuthority({ commonName: 'ca', nowMs: Date.now() })
+  listener = await startFakeNodeAgent({ authority } as Pki)
+})
+afterAll(() => listener[Symbol.asyncDispose]())
+
+/** Asks the service s for /x, with these addresses behind it and the pod p at 127.0.0.1. */
+async function ask(addresses: readonly object[]): Promise<string> {
+  const ports = [{ name: 'web', port: listener.port }]
+  const objects = new Map<Resource, object>([
+    [resources.services, { spec: { ports: [{ name: 'web', port: 80 }] } }],
+    [resources.endpoints, { subsets: [{ addresses, ports }] }],
+    [resources.pods, { status: { podIP: '127.0.0.1' } }],
+  ])
+  const parts = {
+    resources,
+    registry: { admit: async () => {} },
+    cache: {
+      get: (resource: Resource, namespace: string, name: string) =>
+        namespace === 'a' && ['s', 'p'].includes(name) ? objects.get(resource) : undefined,
+    },
+  } as unknown as Parts
+  const info = { namespace: 'a', name: 'https:s:web', subresource: 'proxy', path: '', rest: ['x'] }
+  const http = { method: 'GET', url: '', headers: {}, signal, body: async () => Buffer.alloc(0) }
+  const context = { info, http } as unknown as RequestContext
+  const answer = await handler?.(context, resources.services, parts)
+  const chunks: Buffer[] = []
+  const write = (chunk: Buffer): boolean => chunks.push(chunk) > 0
+  if (answer !== undefined && !Buffer.isBuffer(answer.body)) {
+    await answer.body({ write, drained: async () => {}, buffered: 0, signal })
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+test('a service is reached at an address of a pod in its namespace', async () => {
+  const targetRef = { kind: 'Pod', name: 'p', namespace: 'a' }
+  expect(await ask([{ ip: '127.0.0.9' }, { ip: '127.0.0.1', targetRef }])).toBe('GET /x\n')
+})
+
+test.each([
+  ['names no pod', { ip: '127.0.0.1' }],
+  ["is not its pod's", { ip: '127.0.0.2', targetRef: { name: 'p', namespace: 'a' } }],
+  ['names a pod elsewhere', { ip: '127.0.0.1', targetRef: { name: 'p', namespace: 'b' } }],
+  ['names a pod that is gone', { ip: '127.0.0.1', targetRef: { name: 'q', namespace: 'a' } }],
+])('an address that %s is not used', async (_, address) => {
+  await expect(ask([address])).rejects.toThrow('no endpoints available for service "s"')
+})

@@ -1,0 +1,148 @@
+/** Reviews as clients see them: paths, versions, who may ask. */
+import { describe, expect, it } from 'vitest'
+import { apiGroup, dialects } from '../../components/api/dialect.ts'
+import { startApiServer, user } from '../support/api-server.ts'
+import { describeDialects } from '../support/shared-server.ts'
+
+const attributes = { namespace: 'default', verb: 'get', resource: 'pods' }
+
+/** Every kind with a body it answers, and whether it is of a namespace. */
+const reviews = [
+  ['authentication', 'tokenreviews', 'TokenReview', { token: 'x' }],
+  ['authentication', 'selfsubjectreviews', 'SelfSubjectReview', undefined],
+  [
+    'authorization',
+    'subjectaccessreviews',
+    'SubjectAccessReview',
+    { user: 'jane', resourceAttributes: attributes },
+  ],
+  [
+    'authorization',
+    'localsubjectaccessreviews',
+    'LocalSubjectAccessReview',
+    { user: 'jane', resourceAttributes: attributes },
+  ],
+  [
+    'authorization',
+    'selfsubjectaccessreviews',
+    'SelfSubjectAccessReview',
+    { resourceAttributes: attributes },
+  ],
+  ['authorization', 'selfsubjectrulesreviews', 'SelfSubjectRulesReview', { namespace: 'default' }],
+] as const
+
+describeDialects('reviews', (server) => {
+  const isLocal = (plural: string): boolean => plural.startsWith('local')
+  const pathOf = (stem: string, plural: string): string =>
+    `/apis/${server().group(stem)}/v1/${isLocal(plural) ? 'namespaces/default/' : ''}${plural}`
+
+  it.each(reviews)(
+    '[REVIEW-001][REVIEW-027] of %s: %s are posted at their path, answered, and never kept',
+    async (stem, plural, kind, spec) => {
+      const apiVersion = `${server().group(stem)}/v1`
+      const body = { apiVersion, kind, ...(spec === undefined ? {} : { spec }) }
+      const path = pathOf(stem, plural)
+      const { status, body: answer } = await server().request('POST', path, { body })
+      expect(status).toBe(201)
+      expect(answer).toMatchObject({ apiVersion, kind })
+      expect(Object.keys(answer.status as object).length).toBeGreaterThan(0)
+      for (const method of ['GET', 'DELETE']) {
+        expect((await server().request(method, path)).status).toBe(405)
+      }
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+        const { status: item } = await server().request(method, `${path}/x`, {
+          ...(method === 'GET' || method === 'DELETE' ? {} : { body }),
+        })
+        expect([method, item]).toEqual([method, 405])
+      }
+      // At the other level there is nothing.
+      const elsewhere = isLocal(plural)
+        ? `/apis/${apiVersion}/${plural}`
+        : `/apis/${apiVersion}/namespaces/default/${plural}`
+      expect([404, 405]).toContain((await server().request('POST', elsewhere, { body })).status)
+    },
+  )
+
+  it('[REVIEW-002] a token review has the status of its token', async () => {
+    const namespace = await server().namespace()
+    const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`
+    const { status } = await server().ok('POST', account, { body: { spec: {} } })
+    const apiVersion = `${server().group('authentication')}/v1`
+    const review = await server().ok('POST', pathOf('authentication', 'tokenreviews'), {
+      body: { apiVersion, kind: 'TokenReview', spec: { token: status.token as string } },
+    })
+    expect(review).toMatchObject({
+      apiVersion,
+      kind: 'TokenReview',
+      status: {
+        authenticated: true,
+        user: { username: `system:serviceaccount:${namespace}:default` },
+      },
+    })
+  })
+
+  it('[REVIEW-010] a self review needs no more than its kind', async () => {
+    const apiVersion = `${server().group('authentication')}/v1`
+    const path = pathOf('authentication', 'selfsubjectreviews')
+    const review = await server().ok('POST', path, {
+      as: user('jane', 'devs'),
+      body: { apiVersion, kind: 'SelfSubjectReview' },
+    })
+    expect(review).toMatchObject({
+      apiVersion,
+      kind: 'SelfSubjectReview',
+      status: { userInfo: { username: 'jane', groups: ['devs', 'system:authenticated'] } },
+    })
+  })
+
+  it('[REVIEW-013] every user may make one, the anonymous may not', async () => {
+    const path = pathOf('authentication', 'selfsubjectreviews')
+    const status = async (as: Parameters<ReturnType<typeof server>['request']>[2]) =>
+      (await server().request('POST', path, { ...as, body: {} })).status
+    expect(await status({ as: user('without-any-binding') })).toBe(201)
+    expect(await status({ as: 'anonymous' })).toBe(403)
+  })
+})
+
+describe.each(['kubernetes', 'svc'] as const)('self reviews, dialect %s', (dialect) => {
+  it('[REVIEW-014] are allowed by the role system:basic-user', async () => {
+    await using server = await startApiServer({ dialect })
+    const rbac = `/apis/${server.group('rbac.authorization')}/v1`
+    const role = await server.ok('GET', `${rbac}/clusterroles/system:basic-user`)
+    expect(role.rules).toContainEqual({
+      apiGroups: [server.group('authentication')],
+      resources: ['selfsubjectreviews'],
+      verbs: ['create'],
+    })
+    const path = `/apis/${server.group('authentication')}/v1/selfsubjectreviews`
+    const status = async () =>
+      (await server.request('POST', path, { as: user('jane'), body: {} })).status
+    expect(await status()).toBe(201)
+    await server.ok('DELETE', `${rbac}/clusterrolebindings/system:basic-user`)
+    expect(await status()).toBe(403)
+  })
+})
+
+describe.each(['kubernetes', 'svc'] as const)(
+  'reviews of older versions, dialect %s',
+  (dialect) => {
+    it('[REVIEW-028] are answered in the version they were asked in', async () => {
+      const group = (stem: string): string => apiGroup(dialects[dialect], stem)
+      const older = ['authentication', 'authorization'].map((stem) => `${group(stem)}/v1beta1=true`)
+      await using server = await startApiServer({
+        dialect,
+        flags: [`--runtime-config=${older.join()}`],
+      })
+      for (const [stem, plural, kind, spec] of reviews) {
+        for (const version of ['v1', 'v1beta1']) {
+          const apiVersion = `${group(stem)}/${version}`
+          const path = `/apis/${apiVersion}/${plural.startsWith('local') ? 'namespaces/default/' : ''}${plural}`
+          const { status, body } = await server.request('POST', path, {
+            body: { apiVersion, kind, ...(spec === undefined ? {} : { spec }) },
+          })
+          expect([path, status, body.apiVersion, body.kind]).toEqual([path, 201, apiVersion, kind])
+        }
+      }
+    })
+  },
+)

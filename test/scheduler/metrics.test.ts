@@ -1,0 +1,132 @@
+/** The scheduler's process and its metrics, one of which is hidden since this release. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { get } from 'node:https'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createKubeconfig, formatKubeconfig } from '../../cluster/kubeconfig.ts'
+import { admin, startApiServer, type TestApiServer } from '../support/api-server.ts'
+import { eventually } from '../support/eventually.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const folder = temporaryFolder('scheduler-metrics')
+const main = resolve('components/scheduler/main.ts')
+let server: TestApiServer
+let shared: string[]
+
+const file = (name: string, text: string): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text, { mode: 0o600 })
+  return path
+}
+
+/** A node that takes pods, and the first pod for it. */
+async function seed(): Promise<void> {
+  const capacity = { cpu: '4', memory: '8Gi', pods: '110' }
+  await server.ok('POST', '/api/v1/nodes', { body: { metadata: { name: 'n1' } } })
+  const conditions = [{ type: 'Ready', status: 'True' }]
+  const patch = async (path: string, body: unknown): Promise<void> => {
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    await server.ok('PATCH', path, { body, headers })
+  }
+  await patch('/api/v1/nodes/n1/status', {
+    status: { capacity, allocatable: capacity, conditions },
+  })
+  // A new node is not ready; the controller that would say otherwise does not run here.
+  await patch('/api/v1/nodes/n1', { spec: { taints: null } })
+  await server.namespace('pods')
+}
+
+async function addPod(name: string): Promise<void> {
+  const spec = { containers: [{ name: 'main', image: 'example.com/app:1' }] }
+  await server.ok('POST', '/api/v1/namespaces/pods/pods', { body: { metadata: { name }, spec } })
+}
+
+beforeAll(async () => {
+  server = await startApiServer()
+  await seed()
+  const { credentials, authority } = server.pki
+  const scheduler = server.credential(admin)
+  if (scheduler === undefined) throw new Error('the admin has a certificate')
+  const kubeconfig = createKubeconfig({
+    name: 'test',
+    server: `https://127.0.0.1:${server.port}`,
+    authority: { pem: authority.certificatePem },
+    credential: scheduler,
+  })
+  shared = [
+    main,
+    `--kubeconfig=${file('kubeconfig', formatKubeconfig(kubeconfig))}`,
+    `--tls-cert-file=${file('tls.crt', credentials.apiserver.certificatePem)}`,
+    `--tls-private-key-file=${file('tls.key', credentials.apiserver.privateKeyPem)}`,
+    `--client-ca-file=${file('ca.crt', authority.certificatePem)}`,
+    '--secure-port=0',
+    '--leader-elect=false',
+  ]
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+function start(...flags: string[]): ChildProcess {
+  return spawn(process.execPath, [...shared, ...flags], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function metricsAt(port: number): Promise<string> {
+  const { certificatePem: cert, privateKeyPem: key } = server.credential(admin) ?? {}
+  const ca = server.pki.authority.certificatePem
+  return await new Promise((done, fail) => {
+    get({ host: '127.0.0.1', port, path: '/metrics', cert, key, ca, agent: false }, (answer) => {
+      let text = ''
+      answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      answer.on('end', () => done(text))
+    }).on('error', fail)
+  })
+}
+
+/** The metrics of a scheduler with these flags, once it has scheduled the pod of that name. */
+async function metricsAfter(pod: string, ...flags: string[]): Promise<string> {
+  const child = start(...flags)
+  try {
+    let line = ''
+    child.stdio[3]?.on('data', (chunk: Buffer) => (line += chunk.toString()))
+    await eventually(() => expect(line).toContain('\n'))
+    const { port } = JSON.parse(line) as { port: number }
+    await addPod(pod)
+    return await eventually(async () => {
+      const text = await metricsAt(port)
+      expect(text).toMatch(/^scheduler_pod_scheduling_attempts_count 1$/m)
+      return text
+    })
+  } finally {
+    const closed = once(child, 'close')
+    child.kill('SIGTERM')
+    await closed
+  }
+}
+
+describe('metrics of the scheduler', () => {
+  it('[VER-051] --show-hidden-metrics-for-version registers what is hidden, for the previous release only', async () => {
+    const hidden = 'scheduler_pod_scheduling_duration_seconds'
+    const usual = await metricsAfter('usual')
+    expect(usual).not.toContain(hidden)
+    expect(usual).toMatch(/^hidden_metrics_total 1$/m)
+    const shown = await metricsAfter('shown', '--show-hidden-metrics-for-version=1.31')
+    expect(shown).toMatch(
+      new RegExp(`^# HELP ${hidden} \\(Deprecated from 1\\.29\\) \\[STABLE\\] `, 'm'),
+    )
+    expect(shown).toMatch(new RegExp(`^${hidden}_count\\{attempts="1"\\} 1$`, 'm'))
+    expect(shown).toMatch(/^hidden_metrics_total 0$/m)
+
+    for (const version of ['1.30', '1.32', '1.28', 'latest']) {
+      const refused = start(`--show-hidden-metrics-for-version=${version}`)
+      let text = ''
+      refused.stderr?.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      expect(await once(refused, 'close')).toEqual([2, null])
+      expect(text).toContain('Only the previous minor version is allowed')
+    }
+  })
+})

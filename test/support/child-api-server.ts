@@ -1,0 +1,105 @@
+/** An API server as a process of its own, on a store that outlives it: for tests that kill it without warning. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createPki } from '../../certs/pki.ts'
+import { writePki } from '../../certs/pki-files.ts'
+import { dialects, type Dialect } from '../../components/api/dialect.ts'
+import { createApiClient, type ApiClient } from './api-client.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+export interface ChildApiServer extends ApiClient, AsyncDisposable {
+  readonly dialect: Dialect
+  readonly port: number
+  readonly pid: number
+  readonly authorityPem: string
+  /** SIGKILL, and a new process on the same store; resolves when that one is ready. */
+  kill(): Promise<void>
+  /** Resident memory in MB. */
+  residentMb(): number
+  /** The last of what it wrote to standard error. */
+  readonly errors: string
+}
+
+const program = join(import.meta.dirname, '../../components/api-server/main.ts')
+
+/** Starts one; it writes to a temporary folder that goes when it is disposed of. */
+export async function startChildApiServer(
+  options: { dialect?: 'kubernetes' | 'svc'; flags?: readonly string[] } = {},
+): Promise<ChildApiServer> {
+  const dialect = dialects[options.dialect ?? 'kubernetes']
+  const pki = createPki({
+    apiServer: { serviceName: dialect.apiServerService },
+    nowMs: Date.now(),
+  })
+  const folder = temporaryFolder('child-api-server')
+  await writePki(folder, pki)
+  const file = (name: string): string => join(folder, name)
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    program,
+    '--secure-port=0',
+    '--log-level=error',
+    `--dialect=${dialect.name}`,
+    '--authorization-mode=Node,RBAC',
+    `--store=sqlite:${file('state.db')}`,
+    `--client-ca-file=${file('ca.crt')}`,
+    `--tls-cert-file=${file('apiserver.crt')}`,
+    `--tls-private-key-file=${file('apiserver.key')}`,
+    `--service-account-key-file=${file('sa.pub')}`,
+    `--service-account-signing-key-file=${file('sa.key')}`,
+    ...(options.flags ?? []),
+  ]
+  let child: ChildProcess
+  let port = 0
+  let errors = ''
+
+  const start = async (): Promise<void> => {
+    child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
+    child.stderr?.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-8000)))
+    port = await new Promise<number>((resolve, reject) => {
+      let text = ''
+      child.stdio[3]?.on('data', (chunk: Buffer) => {
+        text += chunk.toString()
+        const end = text.indexOf('\n')
+        if (end >= 0) resolve((JSON.parse(text.slice(0, end)) as { port: number }).port)
+      })
+      child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${errors}`)))
+    })
+  }
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await exited
+  }
+  await start()
+  const client = createApiClient({ pki, port: () => port })
+  return {
+    ...client,
+    dialect,
+    authorityPem: pki.authority.certificatePem,
+    get port() {
+      return port
+    },
+    get pid() {
+      return child.pid ?? 0
+    },
+    get errors() {
+      return errors
+    },
+    kill: async () => {
+      await end('SIGKILL')
+      await start()
+    },
+    residentMb: () => {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024
+    },
+    [Symbol.asyncDispose]: async () => {
+      client.close()
+      await end('SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

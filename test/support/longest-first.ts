@@ -1,0 +1,47 @@
+/** The order of test files: those that take long begin first, so that no worker is left with one at the end. */
+import { relative } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** Longest first, as measured; names of files below `test`. */
+const longest = [
+  'e2e/scenarios.test.ts',
+  'models/api-server.test.ts',
+  'e2e/custom-resources.test.ts',
+  'docs/console.test.ts',
+  'e2e/cluster.test.ts',
+  'e2e/api-server-killed.test.ts',
+  'e2e/damage.test.ts',
+  'e2e/kubectl-versions.test.ts',
+  'e2e/kubectl-nodes.test.ts',
+  'store/sqlite-store.test.ts',
+  'e2e/processes.test.ts',
+  'e2e/kubectl-workloads.test.ts',
+  'api-server/reloads.test.ts',
+  'node-agent/join.test.ts',
+  'e2e/interrupted.test.ts',
+  'e2e/kubectl-auth.test.ts',
+  'api-server/storage/encryption.test.ts',
+  'cluster/rewrite-storage.test.ts',
+  'e2e/kubectl-delete.test.ts',
+  'api-server/storage/corrupt-objects.test.ts',
+  'e2e/kubectl-writes.test.ts',
+  'models/escalation.test.ts',
+  'cluster/launch.test.ts',
+  'store/sqlite-failures.test.ts',
+  'api-server/round-trips.test.ts',
+  'models/node-secrets.test.ts',
+  'cluster/interrupted-start.test.ts',
+]
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification): number => {
+      const at = longest.indexOf(relative(`${project.config.root}/test`, moduleId))
+      return at < 0 ? longest.length : at
+    }
+    const rest = await super.sort(files.filter((file) => rank(file) === longest.length))
+    const first = files.filter((file) => rank(file) < longest.length)
+    // Files that share a worker come last, side by side.
+    return [...first.toSorted((a, b) => rank(a) - rank(b)), ...rest]
+  }
+}
