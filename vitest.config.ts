@@ -22,7 +22,7 @@ const sharing = [
 export default defineConfig({
   test: {
     globalSetup: ['test/support/run-folder.ts', 'test/e2e/shared-home.ts'],
-    setupFiles: ['test/support/clean-up.ts'],
+    setupFiles: ['test/support/set-up.ts'],
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new SummaryReporter()],
     // Of what hangs; what takes long on a busy machine is not to fail.

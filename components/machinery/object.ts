@@ -1,4 +1,5 @@
 /** API objects: frozen plain JSON. Types only describe; nothing here does I/O or knows a clock. */
+import { getOwn } from './json-copy.ts'
 
 /** Any JSON value. */
 export type Json =
@@ -74,9 +75,7 @@ export function splitKey(key: string): { namespace: string; name: string } {
     : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
-const inherited = Object.prototype as unknown as Readonly<Record<string, unknown>>
-
-/** Structural equality of JSON values; key order does not matter, undefined equals absent. */
+/** Structural equality of JSON values; key order does not matter, undefined equals absent, and what objects inherit does not count. */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
@@ -86,11 +85,9 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   }
   const left = a as Record<string, unknown>
   const right = b as Record<string, unknown>
-  for (const key in left) if (!deepEqual(left[key], right[key])) return false
+  for (const key in left) if (!deepEqual(left[key], getOwn(right, key))) return false
   for (const key in right) {
-    // A label may be called `toString`: what objects inherit does not count.
-    const isAbsent = left[key] === undefined || left[key] === inherited[key]
-    if (isAbsent && right[key] !== undefined) return false
+    if (right[key] !== undefined && getOwn(left, key) === undefined) return false
   }
   return true
 }
