@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { RequestOptions } from 'node:https'
 import { BlockList, isIP } from 'node:net'
+import type { Service } from '../../api/generated/types.ts'
 import { request as httpRequest } from '../../component-base/node-http.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
@@ -147,20 +148,29 @@ function isPodAddress(context: RequestContext, parts: Parts, address: EndpointAd
   return isOwn && isProxied(ip)
 }
 
+/** The name of the port that a request means: a number stands for the name of that port, and nothing for the port without a name. */
+function servicePortName({ metadata, spec }: Service, port: string): string {
+  if (!/^\d+$/.test(port)) return port
+  const found = spec?.ports?.find((one) => one.port === Number(port))
+  if (found !== undefined) return found.name ?? ''
+  throw new StatusError(
+    'ServiceUnavailable',
+    `no service port ${port} found for service "${metadata.name}"`,
+  )
+}
+
 function serviceTarget(context: RequestContext, resource: Resource, parts: Parts): Target {
   const { scheme, name, port } = splitTarget(context.info.name)
-  const service = parts.cache.get(resource, context.info.namespace, name)
+  const service = parts.cache.get(resource, context.info.namespace, name) as Service | undefined
   if (service === undefined) throw notFound(resource, name)
   const endpoints = parts.cache.get(parts.resources.endpoints, context.info.namespace, name)
-  const { ports = [] } = service['spec'] as { ports?: { name?: string; port: number }[] }
-  const wanted =
-    port === '' ? ports[0] : ports.find((one) => one.name === port || String(one.port) === port)
+  const wanted = servicePortName(service, port)
   for (const subset of (endpoints?.['subsets'] ?? []) as {
     addresses?: EndpointAddress[]
     ports?: { name?: string; port: number }[]
   }[]) {
     const address = subset.addresses?.find((one) => isPodAddress(context, parts, one))
-    const at = subset.ports?.find((one) => (one.name ?? '') === (wanted?.name ?? ''))
+    const at = subset.ports?.find((one) => (one.name ?? '') === wanted)
     if (address !== undefined && at !== undefined) {
       return { scheme, host: address.ip, port: at.port, path: restOf(context) }
     }

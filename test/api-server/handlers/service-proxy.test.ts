@@ -23,10 +23,15 @@ beforeAll(async () => {
 afterAll(() => listener[Symbol.asyncDispose]())
 
 /** Asks the service s for /x, with these addresses behind it and the pod p at 127.0.0.1. */
-async function ask(addresses: readonly object[]): Promise<string> {
-  const ports = [{ name: 'web', port: listener.port }]
+async function ask(
+  addresses: readonly object[],
+  port = 'web',
+  names: readonly string[] = ['web'],
+): Promise<string> {
+  const ports = names.map((name) => ({ name, port: listener.port }))
+  const spec = { ports: names.map((name, index) => ({ name, port: 80 + index })) }
   const objects = new Map<Resource, object>([
-    [resources.services, { spec: { ports: [{ name: 'web', port: 80 }] } }],
+    [resources.services, { metadata: { name: 's' }, spec }],
     [resources.endpoints, { subsets: [{ addresses, ports }] }],
     [resources.pods, { status: { podIP: '127.0.0.1' } }],
   ])
@@ -38,7 +43,13 @@ async function ask(addresses: readonly object[]): Promise<string> {
         namespace === 'a' && ['s', 'p'].includes(name) ? objects.get(resource) : undefined,
     },
   } as unknown as Parts
-  const info = { namespace: 'a', name: 'https:s:web', subresource: 'proxy', path: '', rest: ['x'] }
+  const info = {
+    namespace: 'a',
+    name: `https:s:${port}`,
+    subresource: 'proxy',
+    path: '',
+    rest: ['x'],
+  }
   const http = { method: 'GET', url: '', headers: {}, signal, body: async () => Buffer.alloc(0) }
   const context = { info, http } as unknown as RequestContext
   const answer = await handler?.(context, resources.services, parts)
@@ -50,9 +61,30 @@ async function ask(addresses: readonly object[]): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
+const ofPod = { ip: '127.0.0.1', targetRef: { kind: 'Pod', name: 'p', namespace: 'a' } }
+
 test('a service is reached at an address of a pod in its namespace', async () => {
-  const targetRef = { kind: 'Pod', name: 'p', namespace: 'a' }
-  expect(await ask([{ ip: '127.0.0.9' }, { ip: '127.0.0.1', targetRef }])).toBe('GET /x\n')
+  expect(await ask([{ ip: '127.0.0.9' }, ofPod])).toBe('GET /x\n')
+})
+
+test.each([
+  ['by its name', 'web', ['admin', 'web']],
+  ['by its number', '81', ['admin', 'web']],
+  ['without saying it when it has no name', '', ['']],
+])('a port of a service is reached %s', async (_, port, names) => {
+  expect(await ask([ofPod], port, names)).toBe('GET /x\n')
+})
+
+test.each([
+  ['that is not said is not guessed when ports have names', '', /^no endpoints available/],
+  ['of a name that the service has not is unavailable', 'other', /^no endpoints available/],
+  ['of a number that the service has not is unavailable', '82', /^no service port 82 found/],
+])('a port %s', async (_, port, message) => {
+  const refused = ask([ofPod], port, ['admin', 'web'])
+  await expect(refused).rejects.toMatchObject({
+    reason: 'ServiceUnavailable',
+    message: expect.stringMatching(message),
+  })
 })
 
 test.each([
