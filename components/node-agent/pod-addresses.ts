@@ -20,6 +20,13 @@ export function defaultPodRange(nodeName: string, maxPods: number): string {
   return `${toText(toNumber('10.128.0.0') + slot * 2 ** bits)}/${32 - bits}`
 }
 
+interface AddressRequest {
+  readonly podUid: string
+  /** The address it had before. */
+  readonly preferred?: string | undefined
+  readonly onAddress: (address: string) => void
+}
+
 export class PodAddresses {
   readonly range: string
   readonly #first: number
@@ -27,6 +34,8 @@ export class PodAddresses {
   readonly #block = new BlockList()
   readonly #byPod = new Map<string, string>()
   readonly #taken = new Set<string>()
+  /** Pods that found none free, in the order they asked. */
+  readonly #waiting = new Map<string, AddressRequest['onAddress']>()
   #next = 2
 
   /** Throws when `range` is no IPv4 range such as 10.244.1.0/24. */
@@ -42,32 +51,46 @@ export class PodAddresses {
     this.#block.addSubnet(base, prefix)
   }
 
-  /** The pod's address; the same one as long as it is not released. Undefined when all are taken. */
-  allocate(podUid: string, preferred?: string): string | undefined {
-    const known = this.#byPod.get(podUid)
-    if (known !== undefined) return known
+  /**
+   * Calls `onAddress` with the pod's address: the one it has, the preferred one, or any. It is called before this returns, or,
+   * when all are taken, as soon as one is released; whoever asked first is served first.
+   */
+  assign({ podUid, preferred, onAddress }: AddressRequest): void {
+    const address = this.#byPod.get(podUid) ?? this.#findFree(preferred)
+    if (address === undefined) this.#waiting.set(podUid, onAddress)
+    else this.#give(podUid, address, onAddress)
+  }
+
+  /** The pod needs no address any more. */
+  release(podUid: string): void {
+    this.#waiting.delete(podUid)
+    const address = this.#byPod.get(podUid)
+    if (address === undefined) return
+    this.#byPod.delete(podUid)
+    this.#taken.delete(address)
+    for (const [next, onAddress] of this.#waiting) {
+      this.#waiting.delete(next)
+      this.#give(next, address, onAddress)
+      return
+    }
+  }
+
+  #findFree(preferred: string | undefined): string | undefined {
     if (preferred !== undefined && isIPv4(preferred) && this.#block.check(preferred)) {
-      if (!this.#taken.has(preferred)) return this.#keep(podUid, preferred)
+      if (!this.#taken.has(preferred)) return preferred
     }
     // .0 names the range, .1 is its gateway, the last is broadcast.
     for (let tried = 0; tried < this.#size - 3; tried++) {
       const address = toText(this.#first + this.#next)
       this.#next = this.#next + 1 >= this.#size - 1 ? 2 : this.#next + 1
-      if (!this.#taken.has(address)) return this.#keep(podUid, address)
+      if (!this.#taken.has(address)) return address
     }
     return undefined
   }
 
-  release(podUid: string): void {
-    const address = this.#byPod.get(podUid)
-    if (address === undefined) return
-    this.#byPod.delete(podUid)
-    this.#taken.delete(address)
-  }
-
-  #keep(podUid: string, address: string): string {
+  #give(podUid: string, address: string, onAddress: AddressRequest['onAddress']): void {
     this.#byPod.set(podUid, address)
     this.#taken.add(address)
-    return address
+    onAddress(address)
   }
 }

@@ -82,11 +82,16 @@ export class PodWorker {
       isEnding: () => this.#isEnding,
       onChange: () => this.#queueSync(),
     })
-    if (!this.#wasOver) {
-      this.#podIp =
-        pod.spec?.hostNetwork === true
-          ? options.hostIp
-          : options.addresses.allocate(this.uid, pod.status?.podIP)
+    if (pod.spec?.hostNetwork === true) this.#podIp = options.hostIp
+    else if (!this.#wasOver) {
+      options.addresses.assign({
+        podUid: this.uid,
+        preferred: pod.status?.podIP,
+        onAddress: (address) => {
+          this.#podIp = address
+          this.#queueSync()
+        },
+      })
     }
     this.#queueSync()
   }

@@ -28,7 +28,7 @@ export function pod(
 /** One pod on one worker; `statuses` holds what was reported, `deletions` how often the object was removed. */
 export async function runPod(
   first: Pod,
-  more: { clock?: FakeClock; runtime?: ContainerRuntime } = {},
+  more: { clock?: FakeClock; runtime?: ContainerRuntime; addresses?: PodAddresses } = {},
 ) {
   const clock = more.clock ?? new FakeClock()
   const runtime =
@@ -40,7 +40,7 @@ export async function runPod(
   let deletions = 0
   const worker = new PodWorker(first, {
     runtime,
-    addresses: new PodAddresses('10.1.0.0/24'),
+    addresses: more.addresses ?? new PodAddresses('10.1.0.0/24'),
     hostIp: '127.0.0.1',
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),
     writeStatus: async (_pod, status) => {

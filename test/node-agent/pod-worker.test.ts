@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { StartRequest } from '../../components/node-agent/container-runtime.ts'
+import { PodAddresses } from '../../components/node-agent/pod-addresses.ts'
 import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
 import { podAnnotations } from '../../components/node-agent/simulation.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
@@ -73,6 +74,23 @@ describe('a plain pod', () => {
   test('on the host network has the address of the node', async () => {
     const run = await runPod(pod('host', { hostNetwork: true }))
     expect(run.last.podIP).toBe('127.0.0.1')
+  })
+
+  test('that found no free address gets the first that is released', async () => {
+    const addresses = new PodAddresses('10.1.0.0/30')
+    const first = await runPod(pod('first'), { addresses })
+    const gone = await runPod(pod('gone'), { addresses })
+    const second = await runPod(pod('second'), { addresses })
+    const third = await runPod(pod('third'), { addresses })
+    expect(second.last).not.toHaveProperty('podIP')
+    gone.worker.vanish()
+    await settle()
+    await first.delete(0)
+    expect(second.last.podIP).toBe(first.last.podIP)
+    expect(third.last).not.toHaveProperty('podIP')
+    second.worker.vanish()
+    await settle()
+    expect(third.last.podIP).toBe(first.last.podIP)
   })
 
   test('goes on through a restart of the agent, without a restart of its containers', async () => {

@@ -40,16 +40,25 @@ test.each([
   expect(() => settings('--node-name=n1', flag)).toThrow(message)
 })
 
-test('pod addresses are unique, kept per pod, and run out', () => {
+test('pod addresses are unique, kept per pod, and given again in the order of asking', () => {
   const addresses = new PodAddresses('10.1.2.0/29')
-  const given = ['a', 'b', 'c', 'd', 'e'].map((uid) => addresses.allocate(uid))
-  expect(given).toEqual(['10.1.2.2', '10.1.2.3', '10.1.2.4', '10.1.2.5', '10.1.2.6'])
-  expect(addresses.allocate('a')).toBe('10.1.2.2')
-  expect(addresses.allocate('f')).toBeUndefined()
+  const given: string[] = []
+  const assign = (podUid: string, preferred?: string): void =>
+    addresses.assign({ podUid, preferred, onAddress: (one) => given.push(`${podUid} ${one}`) })
+  for (const uid of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']) assign(uid)
+  const first = ['a 10.1.2.2', 'b 10.1.2.3', 'c 10.1.2.4', 'd 10.1.2.5', 'e 10.1.2.6']
+  expect(given.splice(0)).toEqual(first)
+  assign('a')
+  expect(given.splice(0)).toEqual(['a 10.1.2.2'])
+  addresses.release('g')
   addresses.release('c')
-  expect(addresses.allocate('f')).toBe('10.1.2.4')
+  addresses.release('c')
+  addresses.release('b')
+  expect(given.splice(0)).toEqual(['f 10.1.2.4', 'h 10.1.2.3'])
+  addresses.release('i')
   addresses.release('d')
-  expect(addresses.allocate('g', '10.1.2.5')).toBe('10.1.2.5')
+  assign('j', '10.1.2.5')
+  expect(given).toEqual(['j 10.1.2.5'])
   expect(() => new PodAddresses('10.1.2.0')).toThrow('is not an IPv4 range')
 })
 
