@@ -62,6 +62,22 @@ describe('a watch', () => {
     ).toBe(403)
   })
 
+  it('as somebody else ends when the caller may not be him any more, and not before', async () => {
+    const clock = new FakeClock(Date.now())
+    await using server = await startApiServer({ clock })
+    await grant(server, 'jane')
+    await grant(server, 'joe')
+    const watch = await server.watch(`${path}?watch=true`, {
+      as: { user: 'joe' },
+      headers: { 'impersonate-user': 'jane' },
+    })
+    await staysOpen(watch, clock)
+    const rbac = `/apis/${server.group('rbac.authorization')}/v1/clusterrolebindings`
+    await server.ok('DELETE', `${rbac}/joe`)
+    await ends(watch, clock)
+    expect((await server.request('GET', path, { as: { user: 'jane' } })).status).toBe(200)
+  })
+
   it('ends when the token it was opened with is good no more', async () => {
     const clock = new FakeClock(Date.now())
     await using server = await startApiServer({ clock })

@@ -73,7 +73,15 @@ function identityOf(asked: Asked): UserInfo {
   }
 }
 
-/** What the caller must be allowed to impersonate, one check each. */
+/** What the caller of a request must be allowed to impersonate, one check each; none when he acts as himself. */
+export function impersonationChecks(
+  { http, dialect }: RequestContext,
+  caller: UserInfo,
+): readonly AuthorizationAttributes[] {
+  const asked = askedOf(http)
+  return asked === undefined ? [] : checksFor(asked, caller, dialect)
+}
+
 function checksFor(asked: Asked, caller: UserInfo, dialect: Dialect): AuthorizationAttributes[] {
   const check = (
     resource: string,

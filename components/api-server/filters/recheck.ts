@@ -1,12 +1,14 @@
 /**
- * recheck: a watch may last for an hour, but no longer than the credential it was opened with and the right to it. Both are
- * asked for again now and then; when one has gone, the watch ends, and its client is told why when it comes back.
+ * recheck: a watch may last for an hour, but no longer than the credential it was opened with, the right to impersonate if it
+ * was opened so, and the right to it. All are asked for again now and then; when one has gone, the watch ends, and its client
+ * is told why when it comes back.
  */
 import type { Clock } from '../../component-base/clock.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { Answer, Filter, Next, RequestContext } from '../request.ts'
 import { attributesOf } from './authorize.ts'
+import { impersonationChecks } from './impersonate.ts'
 
 const everyMs = 30_000
 
@@ -17,10 +19,14 @@ export function recheck(
   clock: Clock,
 ): Filter {
   const isLost = async (context: RequestContext): Promise<boolean> => {
-    const { kind } = await authenticateRequest(context.http)
-    if (kind !== 'user') return true
-    const { decision } = await authorizer.authorize(attributesOf(context))
-    return decision !== 'allow'
+    const outcome = await authenticateRequest(context.http)
+    if (outcome.kind !== 'user') return true
+    const needed = [...impersonationChecks(context, outcome.user), attributesOf(context)]
+    for (const attributes of needed) {
+      const { decision } = await authorizer.authorize(attributes)
+      if (decision !== 'allow') return true
+    }
+    return false
   }
   const watched = async (context: RequestContext, next: Next): Promise<Answer> => {
     const lost = new AbortController()
