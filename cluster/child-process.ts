@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { execa } from 'execa'
 import type { Clock } from '../components/component-base/clock.ts'
 import { readLines } from './lines.ts'
+import { keepLogBounded } from './log-rotation.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 
 export interface ChildOptions {
@@ -14,7 +15,7 @@ export interface ChildOptions {
   /** Added to the parent's environment. */
   readonly environment?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Standard output and error are appended to it. */
+  /** Standard output and error are appended to it; when it is full it is set aside. */
   readonly logFile: string
   /** Undefined: it may take as long as it needs. */
   readonly readyTimeoutMs?: number | undefined
@@ -73,6 +74,7 @@ function describeExit({ code, signal }: ChildExit): string {
 /** Starts a process. Every way it can go wrong arrives by `ready` and `exited`; this function itself does not throw for it. */
 export function startChild(options: ChildOptions, clock: Clock): Child {
   const { name } = options
+  const leaveLog = keepLogBounded(options.logFile, clock)
   const log = openSync(options.logFile, 'a', 0o600)
   const logStart = fstatSync(log).size
   // execa's types know only the standard descriptors; the system takes any.
@@ -91,6 +93,7 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
 
   let spawnError: Error | undefined
   const exited = subprocess.then((result): ChildExit => {
+    leaveLog()
     if (result.exitCode === undefined && result.signal === undefined) {
       spawnError = new Error(result.originalMessage ?? 'unknown reason', { cause: result.cause })
     }

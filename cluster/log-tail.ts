@@ -3,8 +3,8 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 const windowBytes = 64 * 1024
 
-/** Up to `count` last lines that began at or after byte `from`; none when the file is not there. */
-export function lastLines(path: string, count: number, from = 0): string[] {
+/** Up to `count` last lines that began at or after byte `from`, or all of a log that was emptied since; none when the file is not there. */
+export function lastLines(path: string, count: number, earliest = 0): string[] {
   let file: number
   try {
     file = openSync(path, 'r')
@@ -13,9 +13,10 @@ export function lastLines(path: string, count: number, from = 0): string[] {
   }
   try {
     const end = fstatSync(file).size
+    const from = earliest > end ? 0 : earliest
     if (count <= 0) return []
     for (let window = windowBytes; ; window *= 4) {
-      const start = Math.max(Math.min(from, end), end - window)
+      const start = Math.max(from, end - window)
       const buffer = Buffer.alloc(end - start)
       const read = readSync(file, buffer, 0, buffer.length, start)
       const lines = buffer.toString('utf8', 0, read).split('\n')

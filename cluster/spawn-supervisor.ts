@@ -1,7 +1,6 @@
 /** Starting a supervisor: a detached process that takes over the cluster's lock from us. */
 import { spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { environment } from '../components/component-base/environment.ts'
 import { ClusterError } from './cluster-error.ts'
@@ -9,7 +8,7 @@ import { readLines } from './lines.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { clusterMarker, identify } from './process-identity.ts'
 import type { Programs } from './programs.ts'
-import { handOverLock } from './state-dir.ts'
+import { handOverLock, logOf } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface SupervisorProcess {
@@ -32,7 +31,7 @@ export interface SpawnSupervisorOptions {
 export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProcess {
   const { paths, lifetime } = options
   const { compileCache } = options.programs
-  const logFile = join(paths.logs, 'supervisor.log')
+  const logFile = logOf(paths, 'supervisor')
   const log = openSync(logFile, 'a', 0o600)
   const logStart = fstatSync(log).size
   const child = spawn(

@@ -77,6 +77,11 @@ export function pathsIn(dir: string): StatePaths {
   }
 }
 
+/** Where a component, or the supervisor, logs. */
+export function logOf({ logs }: Pick<StatePaths, 'logs'>, component: string): string {
+  return join(logs, `${component}.log`)
+}
+
 /** Runs a file operation; missing rights, a full disk and the like become an error that names the directory and a remedy. */
 export function withClearErrors<T>(path: string, operation: () => T): T {
   try {

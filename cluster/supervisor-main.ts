@@ -5,7 +5,8 @@ import { defineFlags, flag } from '../components/component-base/flags.ts'
 import { readClusterConfig } from './cluster-config.ts'
 import { serveControl } from './control-server.ts'
 import { watchFolder } from './folder-watch.ts'
-import { pathsIn, removeStateDir } from './state-dir.ts'
+import { keepLogBounded } from './log-rotation.ts'
+import { logOf, pathsIn, removeStateDir } from './state-dir.ts'
 import { createSupervisor } from './supervisor.ts'
 
 const flags = defineFlags({
@@ -40,6 +41,7 @@ await runComponent({
     const paths = pathsIn(dir)
     process.chdir(dir)
     const folder = watchFolder(dir, clock)
+    keepLogBounded(logOf(paths, 'supervisor'), clock)
     const config = readClusterConfig(paths)
     if (config === undefined) throw new StartError(`${paths.config} is missing`)
     const supervisor = createSupervisor({

@@ -15,7 +15,7 @@ import { planCluster, planNode, startOrder } from './plan.ts'
 import type { ComponentSpec } from './plan.ts'
 import { clusterMarker, identify } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
-import { writePrivateFile } from './state-dir.ts'
+import { logOf, writePrivateFile } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 /** One line of processes.json: what `down` ends when there is no supervisor to ask. */
@@ -80,7 +80,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         args: [...spec.nodeOptions, options.scriptOf(spec.program), ...spec.args],
         environment: { [clusterMarker]: config.id },
         cwd: paths.dir,
-        logFile: join(paths.logs, `${spec.name}.log`),
+        logFile: logOf(paths, spec.name),
         // A node is ready once it has joined, and that may wait for somebody's approval.
         readyTimeoutMs: spec.program === 'node-agent' ? undefined : options.readyTimeoutMs,
         stopTimeoutMs: options.stopTimeoutMs,

@@ -1,5 +1,4 @@
 /** Waiting until nodes are Ready, by watching them. */
-import { join } from 'node:path'
 import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
 import type { KubeObject } from '../components/machinery/object.ts'
@@ -8,6 +7,7 @@ import type { NodeConfig } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { observe } from './observe.ts'
+import { logOf } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 interface Condition {
@@ -120,7 +120,7 @@ function lateNodes(
   if (reasons.length > shown.length) shown.push(`and ${reasons.length - shown.length} more`)
   const [first = ''] = missing.keys()
   const culprit = nodes.find((node) => nodeNames(node).includes(first))
-  const log = culprit === undefined ? [] : lastLines(join(paths.logs, `${culprit.name}.log`), 10)
+  const log = culprit === undefined ? [] : lastLines(logOf(paths, culprit.name), 10)
   return new ClusterError('timeout', `not all nodes were Ready after ${waitMs / 1000} s`, {
     details: [...shown, ...log.map((line) => readableLine(line))],
     hint: 'give it longer with --wait',

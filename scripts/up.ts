@@ -20,7 +20,7 @@ import { choosePort } from '../cluster/ports.ts'
 import { apiServerNames, prepareCluster } from '../cluster/prepare.ts'
 import { clusterMarker, identify } from '../cluster/process-identity.ts'
 import { builtPrograms } from '../cluster/programs.ts'
-import { createStateDir, pathsIn, writePrivateFile } from '../cluster/state-dir.ts'
+import { createStateDir, logOf, pathsIn, writePrivateFile } from '../cluster/state-dir.ts'
 import type { RecordedProcess } from '../cluster/supervisor.ts'
 import { waitForNodes } from '../cluster/wait-for-nodes.ts'
 import { resourcesOf } from '../components/api/resources.ts'
@@ -73,7 +73,7 @@ async function start(spec: ComponentSpec): Promise<void> {
       args,
       environment: { [clusterMarker]: config.id },
       cwd: paths.dir,
-      logFile: join(paths.logs, `${spec.name}.log`),
+      logFile: logOf(paths, spec.name),
       readyTimeoutMs: 30_000,
       stopTimeoutMs: 5000,
     },

@@ -1,10 +1,10 @@
 /** `skiff logs`: what the components wrote. Reads the files themselves, so it works when nothing runs. */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, watch } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, watch } from 'node:fs'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { olderLog } from '../log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
-import { checkClusterName, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
+import { checkClusterName, logOf, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { styled } from './terminal.ts'
@@ -19,16 +19,14 @@ const flags = defineFlags({
   }),
 })
 
-/** Hands over what was appended to a file since it was last asked. */
+/** Hands over what was appended to a log since it was last asked, also when it was set aside meanwhile. */
 function createFollower(path: string, onLine: (line: string) => void): () => void {
-  let position = existsSync(path) ? sizeOf(path) : 0
+  let position = sizeOf(path)
   let rest = ''
-  return () => {
-    if (!existsSync(path)) return
-    const size = sizeOf(path)
-    if (size < position) position = 0
-    if (size === position) return
-    const file = openSync(path, 'r')
+  const readOn = (from: string): void => {
+    const size = sizeOf(from)
+    if (size <= position) return
+    const file = openSync(from, 'r')
     const buffer = Buffer.alloc(size - position)
     const read = readSync(file, buffer, 0, buffer.length, position)
     closeSync(file)
@@ -37,15 +35,24 @@ function createFollower(path: string, onLine: (line: string) => void): () => voi
     rest = lines.pop() ?? ''
     for (const line of lines) onLine(line)
   }
+  return () => {
+    if (sizeOf(path) < position) {
+      readOn(olderLog(path))
+      position = 0
+    }
+    readOn(path)
+  }
 }
 
+/** 0 for a file that is not there. */
 function sizeOf(path: string): number {
-  const file = openSync(path, 'r')
-  try {
-    return fstatSync(file).size
-  } finally {
-    closeSync(file)
-  }
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** The last lines of a log; those before it was set aside count too. */
+function tailOf(path: string, count: number): string[] {
+  const lines = lastLines(path, count)
+  return [...lastLines(olderLog(path), count - lines.length), ...lines]
 }
 
 /** A line that is no JSON is the message of one that is. */
@@ -98,9 +105,9 @@ export const logs = defineCommand({
       terminal.out(names.length > 1 ? `${label} ${text}\n` : `${text}\n`)
     }
     const followers = names.map((name) => {
-      const path = join(folder, `${name}.log`)
+      const path = logOf(paths, name)
       const follow = createFollower(path, (line) => print(name, line))
-      for (const line of lastLines(path, given.tail)) print(name, line)
+      for (const line of tailOf(path, given.tail)) print(name, line)
       return follow
     })
     if (!given.follow) return exitCodes.ok

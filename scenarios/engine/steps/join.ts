@@ -8,6 +8,7 @@ import { planNode } from '../../../cluster/plan.ts'
 import { writeTokenFile } from '../../../cluster/prepare.ts'
 import { clusterMarker } from '../../../cluster/process-identity.ts'
 import { builtPrograms } from '../../../cluster/programs.ts'
+import { logOf } from '../../../cluster/state-dir.ts'
 import { duration, object, optional, regularExpression, string } from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
@@ -42,7 +43,7 @@ async function startAgent(
   const args = spec.args.map((arg) =>
     params.server !== undefined && arg.startsWith('--server=') ? `--server=${params.server}` : arg,
   )
-  const logFile = joinPath(paths.logs, `${params.node}.log`)
+  const logFile = logOf(paths, params.node)
   const child = startChild(
     {
       name: params.node,
