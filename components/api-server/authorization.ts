@@ -18,9 +18,9 @@ import type {
   AuthorizerConfig,
   WebhookConfig,
 } from './configuration/authorization-configuration.ts'
-import { openFollowedFile, type FollowedFile } from './configuration/followed-file.ts'
+import { readFlagFile } from '../component-base/flag-file.ts'
+import { openFollowedFile, type FollowedFile } from '../component-base/followed-file.ts'
 import { createReloadMetrics, showConfigurationHash } from './configuration/reload-metrics.ts'
-import { readFlagFile } from './flag-files.ts'
 import { countDecisions } from './metrics/access-metrics.ts'
 import type { ObjectReader } from './object-reader.ts'
 import type { Dial } from './outgoing/egress-selector.ts'

@@ -1,6 +1,6 @@
 /** flag-files: the files that flags name, read once at start. */
-import { readFileSync } from 'node:fs'
 import { StartError } from '../component-base/component.ts'
+import { readFlagFile } from '../component-base/flag-file.ts'
 import type { Dialect } from '../api/dialect.ts'
 import type { Log } from '../component-base/log.ts'
 import type { PodSecurityRules } from './admission/pod-security/policy.ts'
@@ -8,15 +8,6 @@ import type { Resource } from '../machinery/resource.ts'
 import type { ApiServerOptions } from './options.ts'
 import type { EgressSelector } from './outgoing/egress-selector.ts'
 import { openEncryptionFile, type EncryptionFile } from './storage/encryption-file.ts'
-
-/** Reads a file that a flag names; the error says which flag. */
-export function readFlagFile(name: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    throw new StartError(`--${name}: cannot read ${path}: ${(error as Error).message}`, error)
-  }
-}
 
 /** Encryption at rest as --encryption-provider-config says; undefined without it. */
 export async function encryptionOf(

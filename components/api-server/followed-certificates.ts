@@ -1,13 +1,12 @@
 /** followed-certificates: the serving certificate and the authorities of clients and proxies, from files that are followed. */
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { openCertificatePair, type CertificatePair } from '../component-base/certificate-pair.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { StartError } from '../component-base/component.ts'
+import { openFollowedValue, type FollowedValue } from '../component-base/followed-value.ts'
 import type { HttpsServerOptions } from '../component-base/https-server.ts'
 import type { Log } from '../component-base/log.ts'
 import { parseAuthorities, type TrustedAuthorities } from './authn/certificate-chain.ts'
 import type { AuthenticationInfo } from './bootstrap-objects.ts'
-import { openFollowedFiles } from './configuration/followed-file.ts'
-import { readFlagFile } from './flag-files.ts'
 import type { ApiServerOptions } from './options.ts'
 
 interface Authorities {
@@ -26,7 +25,7 @@ export interface FollowedCertificates {
   /** Who signs those of authenticating proxies. */
   readonly proxies: (() => TrustedAuthorities) | undefined
   /** What is shown to extension API servers, PEM; undefined without the flags. */
-  readonly proxyClient: (() => { readonly cert: string; readonly key: string }) | undefined
+  readonly proxyClient: (() => CertificatePair) | undefined
   /** What extension API servers need to know to authenticate as this one does. */
   readonly info: AuthenticationInfo
   /** Why the newest content of a file is not in use. */
@@ -41,99 +40,12 @@ export interface FollowedCertificates {
   }): Promise<void>
 }
 
-interface FollowedValue<T> {
-  readonly flag: string
-  readonly current: T
-  readonly fault: string | undefined
-  follow(
-    options: { clock: Clock; log: Log; signal: AbortSignal },
-    use: (next: T) => void | Promise<void>,
-  ): Promise<void>
-}
-
-/** `files` are pairs of flag and path; the first flag is the one to blame. Rejects with StartError. */
-async function openValue<T>(
-  files: readonly (readonly [flag: string, path: string])[],
-  parse: (texts: readonly string[]) => T,
-): Promise<FollowedValue<T>> {
-  for (const [flag, path] of files) readFlagFile(flag, path)
-  const flag = files[0]?.[0] ?? ''
-  const file = await openFollowedFiles(files.map(([, path]) => path))
-  let current: T
-  try {
-    current = parse(file.initialTexts)
-  } catch (error) {
-    throw new StartError(`--${flag}: ${(error as Error).message}`, error)
-  }
-  return {
-    flag,
-    get current() {
-      return current
-    },
-    get fault() {
-      return file.fault
-    },
-    follow: (options, use) =>
-      file.follow({
-        ...options,
-        take: async (texts) => {
-          const before = current
-          current = parse(texts)
-          try {
-            await use(current)
-          } catch (error) {
-            current = before
-            throw error
-          }
-        },
-      }),
-  }
-}
-
-function parsed<T>(parse: () => T, otherwise: string): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw new Error(otherwise, { cause: error })
-  }
-}
-
-type Pair = FollowedValue<{ cert: string; key: string }>
-
-async function openPair(
-  options: ApiServerOptions,
-  ...flags: [
-    'tls-cert-file' | 'proxy-client-cert-file',
-    'tls-private-key-file' | 'proxy-client-key-file',
-  ]
-): Promise<Pair | undefined> {
-  const [certFlag, keyFlag] = flags
-  const certFile = options[certFlag]
-  const keyFile = options[keyFlag]
-  if (certFile === undefined && keyFile === undefined) return undefined
-  if (certFile === undefined || keyFile === undefined) {
-    throw new StartError(`--${certFlag} and --${keyFlag} go together`)
-  }
-  return await openValue(
-    [
-      [certFlag, certFile],
-      [keyFlag, keyFile],
-    ],
-    ([cert = '', key = '']) => {
-      const leaf = parsed(() => new X509Certificate(cert), `${certFile} holds no certificate`)
-      const secret = parsed(() => createPrivateKey(key), `${keyFile} holds no private key`)
-      if (!leaf.checkPrivateKey(secret)) throw new Error(`${keyFile} is not the key of ${certFile}`)
-      return { cert, key }
-    },
-  )
-}
-
 async function openAuthorities(
   flag: string,
   path: string | undefined,
 ): Promise<FollowedValue<Authorities> | undefined> {
   if (path === undefined || path === '') return undefined
-  return await openValue([[flag, path]], ([pem = '']) => {
+  return await openFollowedValue([[flag, path]], ([pem = '']) => {
     try {
       return { pem, trusted: parseAuthorities(pem) }
     } catch (error) {
@@ -144,18 +56,22 @@ async function openAuthorities(
 
 /** Reads the files. Rejects with StartError for what the operator has to mend. */
 export async function openCertificates(options: ApiServerOptions): Promise<FollowedCertificates> {
-  const serving = await openPair(options, 'tls-cert-file', 'tls-private-key-file')
+  const serving = await openCertificatePair(options, 'tls-cert-file', 'tls-private-key-file')
   if (serving === undefined) {
     throw new StartError('--tls-cert-file and --tls-private-key-file are required')
   }
-  const proxyClient = await openPair(options, 'proxy-client-cert-file', 'proxy-client-key-file')
+  const proxyClient = await openCertificatePair(
+    options,
+    'proxy-client-cert-file',
+    'proxy-client-key-file',
+  )
   const clients = await openAuthorities('client-ca-file', options['client-ca-file'])
   const proxies = await openAuthorities(
     'requestheader-client-ca-file',
     options['requestheader-client-ca-file'],
   )
   const authorities = [clients, proxies].filter((value) => value !== undefined)
-  const tlsOf = (pair: { cert: string; key: string }): Tls => {
+  const tlsOf = (pair: CertificatePair): Tls => {
     const clientCa = authorities.map(({ current }) => current.pem).join('\n')
     return { ...pair, ...(clientCa === '' ? {} : { clientCa }) }
   }

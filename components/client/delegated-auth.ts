@@ -104,20 +104,32 @@ function createPeerMemory(authorities: readonly X509Certificate[], clock: Clock)
   }
 }
 
-/** `clientCa` is a PEM text with the authorities of client certificates; without it none is accepted. */
+/** The certificates in a PEM text. Throws when one of them cannot be read. */
+export function parseClientCa(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END [^-]+-----/g) ?? []
+  return blocks.map((block) => new X509Certificate(block))
+}
+
+/** `clientCa` is a PEM text with the authorities of client certificates, asked for each time; without it none is accepted. */
 export function createDelegatedAuth(options: {
   readonly client: Client
-  readonly clientCa?: string
+  readonly clientCa: () => string | undefined
   readonly clock: Clock
 }): DelegatedAuth {
   const { client, clock } = options
   const resources = resourcesOf(client.dialect)
   const tokenReviews = client.resource<TokenReview>(resources.tokenReviews)
   const accessReviews = client.resource<SubjectAccessReview>(resources.subjectAccessReviews)
-  const authorities = (
-    options.clientCa?.match(/-----BEGIN CERTIFICATE-----[^-]+-----END [^-]+-----/g) ?? []
-  ).map((pem) => new X509Certificate(pem))
-  const byCertificate = createPeerMemory(authorities, clock)
+  const peersOf = (pem: string | undefined) => ({
+    pem,
+    userOf: createPeerMemory(parseClientCa(pem ?? ''), clock),
+  })
+  let peers = peersOf(options.clientCa())
+  const byCertificate = (peer: PeerCertificate): DelegatedUser | undefined => {
+    const pem = options.clientCa()
+    if (pem !== peers.pem) peers = peersOf(pem)
+    return peers.userOf(peer)
+  }
   const tokens = createMemory<DelegatedUser>(clock)
   const decisions = createMemory<{ isAllowed: boolean; reason: string }>(clock)
 

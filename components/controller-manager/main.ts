@@ -2,20 +2,15 @@
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { createClient } from '../client/client.ts'
-import { createDelegatedAuth } from '../client/delegated-auth.ts'
-import { createHealthListener } from '../client/health-listener.ts'
+import { openComponentListener } from '../client/component-listener.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { createRestClient } from '../client/rest-client.ts'
 import { createQueueObservers } from '../client/work-queue-metrics.ts'
 import { createWorkQueue } from '../client/work-queue.ts'
-import type { Client } from '../client/client.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
-import { createHttpsServer } from '../component-base/https-server.ts'
-import type { Metrics } from '../component-base/metrics.ts'
 import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
-import { loadTlsFiles } from '../component-base/tls-files.ts'
 import { runControllerManager } from './controller-manager.ts'
 import { controllers } from './controllers.ts'
 import { controllerManagerFlags } from './options.ts'
@@ -35,32 +30,6 @@ async function connect({ options, clock, log }: Context) {
   if (!options['use-service-account-credentials']) return { client, clientOf: undefined }
   const bare = createRestClient({ ...connection, credentials: {}, userAgent })
   return { client, clientOf: createServiceAccountClients(client, bare), bare }
-}
-
-/** Health and metrics; undefined when no certificate or no port is given. */
-async function openListener({ options, clock, log }: Context, client: Client, metrics: Metrics) {
-  const { 'tls-cert-file': certFile, 'tls-private-key-file': keyFile } = options
-  const caFile = options['client-ca-file']
-  if (options['secure-port'] < 0 || certFile === undefined || keyFile === undefined)
-    return undefined
-  const paths = { certFile, keyFile, ...(caFile === undefined ? {} : { caFile }) }
-  const files = await loadTlsFiles({ paths, clock, log })
-  const { cert = '', key = '', ca } = files.current
-  const auth = createDelegatedAuth({ client, clock, ...(ca === undefined ? {} : { clientCa: ca }) })
-  const server = createHttpsServer({
-    host: options['bind-address'],
-    port: options['secure-port'],
-    tls: { cert, key, ...(ca === undefined ? {} : { clientCa: ca }) },
-    handler: createHealthListener({
-      auth,
-      notReady: () => undefined,
-      metrics: () => metrics.text(),
-      log,
-    }),
-    log,
-  })
-  files.onChange((next) => server.setCertificate({ cert: next.cert ?? '', key: next.key ?? '' }))
-  return { server, files }
 }
 
 async function run(context: Context): Promise<void> {
@@ -85,7 +54,14 @@ async function run(context: Context): Promise<void> {
       labels: ['name'],
     })
     .with(options['leader-elect-resource-name'])
-  const listener = await openListener(context, client, metrics)
+  const listener = await openComponentListener({
+    flags: options,
+    client,
+    notReady: () => undefined,
+    metrics: () => metrics.text(),
+    clock,
+    log,
+  })
 
   // Whatever ends first ends the rest: a manager without its lease or its listener must not go on.
   const stop = new AbortController()
@@ -101,11 +77,11 @@ async function run(context: Context): Promise<void> {
     onLeading: (leads: boolean) => isLeading.set(leads ? 1 : 0),
   }
   const parts = [runControllerManager(deps, whole)]
-  if (listener !== undefined) parts.push(listener.server.run(whole), listener.files.run(whole))
+  if (listener !== undefined) parts.push(listener.run(whole))
   try {
     const ending = parts.map((part) => part.finally(() => stop.abort(new Error('stopping'))))
     const ended = Promise.all(ending)
-    const at = await Promise.race([listener?.server.ready, ended.then(() => undefined)])
+    const at = await Promise.race([listener?.ready, ended.then(() => undefined)])
     if (!whole.aborted) context.ready(at === undefined ? {} : { port: at.port })
     await ended
   } finally {

@@ -140,7 +140,7 @@ export function createNode(
   const auth = createDelegatedAuth({
     client,
     clock,
-    clientCa: environment.clientCa ?? identity.ca,
+    clientCa: () => environment.clientCa ?? identity.ca,
   })
   const informers = createInformerFactory(client, clock, log)
   const ownNode = informers.informer<NodeObject>(resources.nodes, {

@@ -1,5 +1,4 @@
 /** The scheduler's process: flags, informers, listener, leadership, and the scheduling loop. */
-import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import type { Namespace, Node, Pod } from '../api/generated/types.ts'
@@ -7,17 +6,14 @@ import { servedRelease } from '../api/lifecycle.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import { createClient } from '../client/client.ts'
-import { createDelegatedAuth } from '../client/delegated-auth.ts'
+import { openComponentListener } from '../client/component-listener.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
-import { createHealthListener } from '../client/health-listener.ts'
 import { createInformerFactory } from '../client/informer.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { runLeaderElection } from '../client/leader-elector.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
-import type { HttpsServer } from '../component-base/https-server.ts'
-import { createHttpsServer } from '../component-base/https-server.ts'
 import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
 import { createClusterEvents } from './cluster-events.ts'
 import { schedulerFlags } from './options.ts'
@@ -39,35 +35,6 @@ async function connect({ options, clock, log }: Context): Promise<Client> {
     dialect: dialectNamed(options.dialect) ?? dialects.kubernetes,
     userAgent: 'kube-scheduler',
     clock,
-    log,
-  })
-}
-
-async function listenerOf(
-  { options, clock, log }: Context,
-  client: Client,
-  state: { notReady: () => string | undefined; metrics: () => string },
-): Promise<HttpsServer | undefined> {
-  const { 'tls-cert-file': certFile, 'tls-private-key-file': keyFile } = options
-  if (options['secure-port'] < 0 || certFile === undefined || keyFile === undefined) {
-    return undefined
-  }
-  const caFile = options['client-ca-file']
-  const clientCa = caFile === undefined ? undefined : await readFile(caFile, 'utf8')
-  const auth = createDelegatedAuth({
-    client,
-    clock,
-    ...(clientCa === undefined ? {} : { clientCa }),
-  })
-  return createHttpsServer({
-    host: options['bind-address'],
-    port: options['secure-port'],
-    tls: {
-      cert: await readFile(certFile),
-      key: await readFile(keyFile),
-      ...(clientCa === undefined ? {} : { clientCa }),
-    },
-    handler: createHealthListener({ auth, ...state, log }),
     log,
   })
 }
@@ -164,9 +131,13 @@ async function run(context: Context): Promise<void> {
   }
 
   let isSynced = false
-  const server = await listenerOf(context, client, {
+  const server = await openComponentListener({
+    flags: options,
+    client,
     notReady: () => (isSynced ? undefined : 'waiting for the first list of pods and nodes'),
     metrics: () => metrics.text(),
+    clock,
+    log,
   })
   // Whatever ends first ends the rest: a scheduler without its informers or its lease must not go on.
   const stop = new AbortController()

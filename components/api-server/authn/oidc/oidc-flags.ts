@@ -1,5 +1,5 @@
 /** The `--oidc-*` flags as the configuration of one issuer (spec: "OIDC flags"). */
-import { readFlagFile } from '../../flag-files.ts'
+import { readFlagFile } from '../../../component-base/flag-file.ts'
 import { StartError } from '../../../component-base/component.ts'
 import type { JwtAuthenticatorConfig } from '../../configuration/authentication-configuration.ts'
 import { authorityFault } from '../../configuration/authority-fault.ts'

@@ -2,8 +2,8 @@
 import { watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import type { Clock } from '../../component-base/clock.ts'
-import type { Log } from '../../component-base/log.ts'
+import type { Clock } from './clock.ts'
+import type { Log } from './log.ts'
 
 /** The files are looked at this often even when no event tells of a change (AUTHZ-036). */
 const lookEveryMs = 60_000
