@@ -16,6 +16,7 @@ const longest = [
   'store/sqlite-store.test.ts',
   'e2e/processes.test.ts',
   'e2e/kubectl-workloads.test.ts',
+  'e2e/helm.test.ts',
   'api-server/reloads.test.ts',
   'node-agent/join.test.ts',
   'e2e/interrupted.test.ts',
