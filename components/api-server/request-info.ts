@@ -69,6 +69,9 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
   if (parts.at(-1) === '') parts.pop()
   if (parts.length === 0 || parts.includes('')) return nonResource
   const names = parts.map(decodeSegment)
+  // Deprecated, but served and used: `/api/v1/watch/namespaces/x/pods` is a watch, whatever the query says.
+  const isWatchPath = names[0] === 'watch' && names.length > 1
+  if (isWatchPath) names.shift()
 
   let namespace = ''
   let rest = names
@@ -77,7 +80,7 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
     if (names.length > 2 && !namespaceSubresources.has(names[2] ?? '')) rest = names.slice(2)
   }
   const [plural = '', name = '', subresource = '', ...more] = rest
-  let verb = getOwn(methodVerbs, method) ?? method.toLowerCase()
+  let verb = isWatchPath ? 'watch' : (getOwn(methodVerbs, method) ?? method.toLowerCase())
   if (verb === 'get' && subresource === '') {
     if (method === 'GET' && queryFlag(query, 'watch')) verb = 'watch'
     else if (name === '') verb = 'list'

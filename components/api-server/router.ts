@@ -74,6 +74,7 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
     return subresourceHandler(context, resource, { subresource, routes })
   }
   if (!isVerb(info.verb) || !resource.verbs.includes(info.verb)) throw methodNotAllowed()
+  if (info.verb === 'watch' && context.http.method !== 'GET') throw methodNotAllowed()
   if (itemVerbs.has(info.verb) !== (info.name !== '') && info.verb !== 'watch') {
     throw methodNotAllowed()
   }

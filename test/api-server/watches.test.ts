@@ -55,6 +55,29 @@ describe('a watch', () => {
     watch.close()
   })
 
+  it('has deprecated paths of its own, of a kind, a namespace or an object, for GET alone', async () => {
+    const at = await collection(server(), 'one', 'other')
+    const old = at.replace('/v1/', '/v1/watch/')
+    for (const [path, names] of [
+      [old, ['one', 'other']],
+      [`${old}?watch=false&fieldSelector=metadata.name%3Dother`, ['other']],
+      [`${old}/one`, ['one']],
+      [`/api/v1/watch/configmaps?fieldSelector=metadata.name%3Done`, ['one']],
+    ] as const) {
+      const watch = await server().watch(path)
+      for (const name of names) expect(shown([await watch.next()]), path).toEqual([`ADDED ${name}`])
+      watch.close()
+    }
+    const namespace = at.split('/')[4] ?? ''
+    const watch = await server().watch(`/api/v1/watch/namespaces/${namespace}`)
+    expect((await watch.next()).object).toMatchObject({ kind: 'Namespace' })
+    watch.close()
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
+      expect((await server().request(method, `${old}/one`)).status, method).toBe(405)
+    }
+    expect((await server().request('GET', `${at}/one`)).status).toBe(200)
+  })
+
   it('[WATCH-007] is sent in chunks over HTTP/1.1', async () => {
     const at = await collection(server())
     const { certificatePem, privateKeyPem } = server().credential(admin)!
