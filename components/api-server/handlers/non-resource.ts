@@ -99,10 +99,25 @@ function answerOpenApi(
   return { status: 200, headers, body, isFormed: true }
 }
 
+/** The same for everyone, and good for an hour (upstream: routes/openidmetadata.go). */
+function answerIssuerDocument(path: string, document: unknown): FormedAnswer {
+  const contentType = path.endsWith('/jwks') ? 'application/jwk-set+json' : 'application/json'
+  return {
+    status: 200,
+    headers: { 'content-type': contentType, 'cache-control': 'public, max-age=3600' },
+    body: Buffer.from(JSON.stringify(document)),
+    isFormed: true,
+  }
+}
+
 function allPaths(from: NonResourceParts): string[] {
   const groups = from.discovery().groupPaths
   return [...fixedPaths, '/api/v1', ...groups, ...healthPaths(from.checks)].sort()
 }
+
+/** Only paths that the default roles name either way: what is authorized must be what is served. */
+const withOptionalSlash =
+  /^\/(apis?(\/.*)?|version|\.well-known\/openid-configuration|openid\/v1\/jwks)\/$/
 
 /** Answers a non-resource request; undefined is a 404. Only GET (and HEAD) is served. */
 export async function answerNonResource(
@@ -121,8 +136,7 @@ async function documentAt(
 ): Promise<Answer | undefined> {
   const { path } = context.info
   const accept = String(context.http.headers['accept'] ?? '')
-  // Only paths that every rule for them covers either way: what is authorized must be what is served.
-  const trimmed = /^\/(apis?|version)(\/.*)?\/$/.test(path) ? path.slice(0, -1) : path
+  const trimmed = withOptionalSlash.test(path) ? path.slice(0, -1) : path
   const health = answerHealth(context.info, from.checks, from.healthMetrics.observe)
   if (health !== undefined) return health
   if (trimmed === '/api' || trimmed === '/apis' || /^\/apis?\//.test(trimmed)) {
@@ -153,7 +167,7 @@ async function documentAt(
     case '/.well-known/openid-configuration':
     case '/openid/v1/jwks': {
       const document = from.issuerDocument(trimmed)
-      return document === undefined ? undefined : answerJson(200, document)
+      return document === undefined ? undefined : answerIssuerDocument(trimmed, document)
     }
     default: {
       if (!/^\/(healthz|livez|readyz)\//.test(trimmed)) return undefined

@@ -172,7 +172,7 @@ export const clusterRoles: RoleTable = {
   ],
   'system:public-info-viewer': ['get /healthz,/livez,/readyz,/version,/version/'],
   'system:service-account-issuer-discovery': [
-    'get /.well-known/openid-configuration,/openid/v1/jwks',
+    'get /.well-known/openid-configuration,/.well-known/openid-configuration/,/openid/v1/jwks,/openid/v1/jwks/',
   ],
   'system:volume-scheduler': [
     'get,list,patch,update,watch core persistentvolumes',
