@@ -191,6 +191,8 @@ export function createNodeServer(
       case 'healthz':
         return health(route)
       case 'metrics':
+        // Upstream has others below it, of containers and probes: these would be counted twice in their place.
+        if (parts.length > 1) return notFound
         return (
           allow('GET') ??
           answer(200, options.metrics(node), 'text/plain; version=0.0.4; charset=utf-8')

@@ -241,6 +241,7 @@ describe('the other endpoints', () => {
       'main started (attempt 0)\n',
     )
     expect((await call('GET', '/unknown')).status).toBe(404)
+    expect((await call('GET', '/metrics/cadvisor')).status).toBe(404)
     expect((await call('GET', '/nodes/other/pods')).status).toBe(404)
     expect((await call('GET', '//')).status).toBe(400)
   })
