@@ -307,8 +307,25 @@ describe('port-forward', () => {
     expect(channels[0]?.slice(0, 2)).toBe('P\0')
     expect(channels[1]).toBe('P\0')
     expect(channels[3]).toMatch(/^Q\0error forwarding port 81: /)
-    ws.close()
-    await ended
+    // The other connection has ended too, and with it the WebSocket.
+    expect(await ended).toBe(1000)
+  })
+
+  test('each frame comes in a TLS record of its own', async () => {
+    const { socket } = await upgrade('GET', '/portForward/default/web?ports=80,81', {
+      upgrade: 'websocket',
+      'sec-websocket-key': randomBytes(16).toString('base64'),
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': 'v4.channel.k8s.io',
+    })
+    const channelOf: (number | undefined)[] = []
+    socket?.on('data', (record: Buffer) => {
+      expect(record.length).toBe(2 + (record[1] ?? 0))
+      channelOf.push(record[2])
+    })
+    while (channelOf.length < 5) await once(socket as Duplex, 'data')
+    expect(channelOf).toEqual([0, 1, 2, 3, 3])
+    socket?.destroy()
   })
 })
 

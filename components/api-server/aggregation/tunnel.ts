@@ -36,7 +36,13 @@ export function join(
     [client.socket, server.socket],
     [server.socket, client.socket],
   ] as const) {
-    from.pipe(to)
+    // One piece at a time, so that what came in a TLS record of its own leaves in one (see websocket-connection.ts).
+    from.on('data', (chunk: Buffer) => {
+      from.pause()
+      to.write(chunk, () => from.resume())
+    })
+    from.once('end', () => to.end())
+    from.resume()
     from.once('error', () => {
       // Told by 'close'.
     })

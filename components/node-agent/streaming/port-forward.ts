@@ -84,7 +84,10 @@ export async function forwardThroughTunnel(socket: Duplex, connect: ConnectPort)
   await connection.closed
 }
 
-/** Serves ports as channels: 2n carries the data of the n-th port, 2n+1 its errors; each says the port first, in two bytes. */
+/**
+ * Serves ports as channels: 2n carries the data of the n-th port, 2n+1 its errors; each says the port first, in two bytes. Ends
+ * when the connections to all of them have.
+ */
 export async function forwardOverChannels(
   socket: Duplex,
   ports: readonly number[],
@@ -94,12 +97,13 @@ export async function forwardOverChannels(
   const connection = serveWebSocket(socket, async (message) => {
     const number = message[0] ?? 0
     const client = number % 2 === 0 ? clients[number / 2] : undefined
-    if (client === undefined || client.destroyed || client.write(message.subarray(1))) return
+    if (client?.writable !== true || client.write(message.subarray(1))) return
     await new Promise<void>((resolve) => void client.once('drain', resolve).once('close', resolve))
   })
   const send = async (number: number, data: Buffer): Promise<void> => {
     await connection.send(Buffer.concat([Buffer.from([number]), data]))
   }
+  const joined: Promise<void>[] = []
   for (const [index, port] of ports.entries()) {
     const name = Buffer.alloc(2)
     name.writeUInt16LE(port)
@@ -110,14 +114,17 @@ export async function forwardOverChannels(
       readable: inward,
       writable: async (source: AsyncIterable<Buffer>) => {
         for await (const chunk of source) await send(2 * index, chunk)
+        // A channel has no half that could stay open.
+        inward.end()
       },
     })
     client.on('error', () => {
       // Told by the join.
     })
     const complain = (text: string): void => void send(2 * index + 1, Buffer.from(text))
-    void join(port, { client, connect, complain })
+    joined.push(join(port, { client, connect, complain }))
   }
+  void Promise.all(joined).then(() => connection.close())
   await connection.closed
   for (const client of clients) client.end()
 }

@@ -75,23 +75,22 @@ export function serveWebSocket(
   onMessage: (data: Buffer) => Promise<void> | void,
 ): WebSocketConnection {
   let isClosing = false
-  const send = async (opcode: number, data: Buffer): Promise<void> => {
-    if (isClosing || !socket.writable) return
-    if (socket.write(frame(opcode, data))) return
-    await new Promise<void>((resolve) => {
-      const go = (): void => {
-        socket.off('drain', go).off('close', go)
-        resolve()
-      }
-      socket.once('drain', go).once('close', go)
-    })
+  // Each frame goes alone, and so in a TLS record of its own: there are clients (Python's) that read one frame each time their
+  // socket becomes readable, and would not see the next one of the same record.
+  let sent: Promise<void> = Promise.resolve()
+  const send = (opcode: number, data: Buffer): Promise<void> => {
+    if (isClosing || !socket.writable) return sent
+    sent = sent.then(
+      () => new Promise((resolve) => void socket.write(frame(opcode, data), () => resolve())),
+    )
+    return sent
   }
   const close = (code = 1000): void => {
     if (isClosing) return
+    isClosing = true
     const reason = Buffer.alloc(2)
     reason.writeUInt16BE(code)
-    if (socket.writable) socket.end(frame(opcodes.close, reason))
-    isClosing = true
+    void sent.then(() => socket.writable && socket.end(frame(opcodes.close, reason)))
   }
 
   let parts: Buffer[] = []
