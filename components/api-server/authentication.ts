@@ -7,7 +7,11 @@ import { StartError } from '../component-base/component.ts'
 import type { Log } from '../component-base/log.ts'
 import type { Metrics } from '../component-base/metrics.ts'
 import type { AnonymousAccess } from './authn/anonymous.ts'
-import { authenticateToken, bearerTokenAuthenticator } from './authn/bearer-token.ts'
+import {
+  authenticateToken,
+  bearerTokenAuthenticator,
+  forOwnAudiences,
+} from './authn/bearer-token.ts'
 import {
   trialsOf,
   type AuthenticationResult,
@@ -132,16 +136,16 @@ async function openConfiguration(
 /** Outside issuers, when a file or flags name any; what they need is loaded only then. */
 async function openIssuers(
   options: ApiServerOptions,
-  parts: AuthenticationParts & { apiAudiences: readonly string[] },
+  parts: AuthenticationParts,
   configuration: AuthenticationConfiguration | undefined,
 ): Promise<Issuers | undefined> {
   const { oidcFromFlags } = await import('./authn/oidc/oidc-flags.ts')
   const flags = oidcFromFlags(options)
   if (flags === undefined && configuration === undefined) return undefined
   const { createIssuers } = await import('./authn/oidc/issuers.ts')
-  const { clock, log, apiAudiences, dialect } = parts
+  const { clock, log, dialect } = parts
   const credentialIdKey = labelKey(dialect, 'authentication', 'credential-id')
-  const issuers = createIssuers({ apiAudiences, credentialIdKey, clock, log })
+  const issuers = createIssuers({ credentialIdKey, clock, log })
   if (flags === undefined) issuers.set(configuration?.jwt ?? [])
   else issuers.set([flags.config], flags.algorithms)
   return issuers
@@ -220,7 +224,8 @@ export async function createAuthentication(
   const tokens: TokenAuthenticator[] = []
   const tokenFile = options['token-auth-file'] ?? ''
   if (tokenFile !== '') {
-    tokens.push(staticTokenAuthenticator(parsed('token-auth-file', tokenFile, parseStaticTokens)))
+    const known = parsed('token-auth-file', tokenFile, parseStaticTokens)
+    tokens.push(forOwnAudiences(staticTokenAuthenticator(known), apiAudiences))
   }
   const keys = options['service-account-key-file'].flatMap((path) =>
     parsed('service-account-key-file', path, parseVerificationKeys),
@@ -245,9 +250,12 @@ export async function createAuthentication(
       }),
     )
   }
-  if (options['enable-bootstrap-token-auth']) tokens.push(bootstrapTokenAuthenticator(parts))
-  const issuers = await openIssuers(options, { ...parts, apiAudiences }, configuration?.initial)
-  if (issuers !== undefined) tokens.push(issuers)
+  if (options['enable-bootstrap-token-auth']) {
+    tokens.push(forOwnAudiences(bootstrapTokenAuthenticator(parts), apiAudiences))
+  }
+  const issuers = await openIssuers(options, parts, configuration?.initial)
+  // An identity token's own audience is the issuer's client; what a review asks about is this server.
+  if (issuers !== undefined) tokens.push(forOwnAudiences(issuers, apiAudiences))
   const webhook = await openTokenWebhook(options, parts)
   if (webhook !== undefined) tokens.push(webhook)
   const byRequest = requestAuthenticators(options, parts)

@@ -71,6 +71,33 @@ export function authenticateToken(
   return refusedBy(authenticators, passed)
 }
 
+const otherAudience: AuthenticationResult = {
+  kind: 'none',
+  why: 'asked for audiences that are not of this server',
+}
+
+/**
+ * Tokens that name no audiences of this server's are good for all of its own, and for nobody else's: a review that asks
+ * for others must not learn that such a token is meant for them.
+ */
+export function forOwnAudiences(
+  authenticator: TokenAuthenticator,
+  own: readonly string[],
+): TokenAuthenticator {
+  return {
+    name: authenticator.name,
+    authenticateToken(token, audiences) {
+      if (audiences.length === 0) return authenticator.authenticateToken(token, audiences)
+      const shared = audiences.filter((audience) => own.includes(audience))
+      if (shared.length === 0) return otherAudience
+      const narrowed = (result: AuthenticationResult): AuthenticationResult =>
+        result.kind === 'user' ? { ...result, audiences: shared } : result
+      const result = authenticator.authenticateToken(token, [])
+      return result instanceof Promise ? result.then(narrowed) : narrowed(result)
+    },
+  }
+}
+
 /** A token that nobody knows is a failure, never anonymous. */
 export function bearerTokenAuthenticator(
   authenticators: readonly TokenAuthenticator[],

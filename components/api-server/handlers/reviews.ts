@@ -161,14 +161,12 @@ export function createReviews(options: ReviewOptions): Reviews {
         const error = result.kind === 'failed' ? result.why : 'invalid bearer token'
         return withStatus(review, { user: {}, error })
       }
-      const wanted = spec.audiences?.length ? spec.audiences : apiAudiences
       const { user } = result
       const groups = [...new Set([...user.groups, authenticatedGroup])]
       return withStatus(review, {
         authenticated: true,
         user: userStatus({ ...user, groups }),
-        // A token without audiences of its own is good for whichever were asked for.
-        audiences: result.audiences ?? wanted,
+        audiences: result.audiences ?? apiAudiences,
       })
     },
   }

@@ -49,6 +49,28 @@ describe('the file of --token-auth-file', () => {
     }
   })
 
+  it('[REVIEW-005] its tokens are for this server, so a review for others alone does not know them', async () => {
+    const path = fileOf('t1,jane,1')
+    await using server = await startApiServer({
+      flags: [`--token-auth-file=${path}`, '--api-audiences=here,there'],
+    })
+    const review = async (audiences?: string[]) => {
+      const { status } = await server.ok(
+        'POST',
+        `/apis/${server.group('authentication')}/v1/tokenreviews`,
+        { body: { spec: { token: 't1', audiences } } },
+      )
+      const { authenticated = false, audiences: shared } = status as {
+        authenticated?: boolean
+        audiences?: string[]
+      }
+      return { authenticated, shared }
+    }
+    expect(await review()).toEqual({ authenticated: true, shared: ['here', 'there'] })
+    expect(await review(['vault', 'there'])).toEqual({ authenticated: true, shared: ['there'] })
+    expect(await review(['vault'])).toEqual({ authenticated: false, shared: undefined })
+  })
+
   it('[AUTHN-013] has three columns at least', async () => {
     await using server = await startApiServer({
       flags: [`--token-auth-file=${fileOf('t1,jane,1')}`],

@@ -33,7 +33,6 @@ const otherIssuer: AuthenticationResult = {
 }
 
 export function createIssuers(options: {
-  readonly apiAudiences: readonly string[]
   readonly credentialIdKey: string
   readonly clock: Clock
   readonly log: Log

@@ -35,10 +35,6 @@ interface KnownToken {
 }
 
 const tooLong: AuthenticationResult = { kind: 'none', why: 'too long for a token' }
-const otherAudience: AuthenticationResult = {
-  kind: 'none',
-  why: 'asked for audiences that are not of this server',
-}
 
 function failed(why: string): AuthenticationResult {
   return { kind: 'failed', why }
@@ -48,15 +44,13 @@ export function jwtAuthenticator(options: {
   readonly config: JwtAuthenticatorConfig
   readonly keys: IssuerKeys
   readonly algorithms: readonly string[]
-  /** The server's own audiences: a review may ask for one of them. */
-  readonly apiAudiences: readonly string[]
   /** The key of `extra` that says which token it was, for the audit log (upstream: user.CredentialIDKey). */
   readonly credentialIdKey: string
   /** The keys of the issuers that vouch for claims kept elsewhere. */
   readonly keysOfOthers: KeysOfIssuer
   readonly clock: Clock
 }): TokenAuthenticator {
-  const { config, keys, algorithms, apiAudiences, credentialIdKey, keysOfOthers, clock } = options
+  const { config, keys, algorithms, credentialIdKey, keysOfOthers, clock } = options
   const known = new Map<string, KnownToken>()
   const verify = createTokenVerifier({ algorithms, clock })
   const distributed = createDistributedClaims({ config, verify, keysOf: keysOfOthers, clock })
@@ -88,23 +82,19 @@ export function jwtAuthenticator(options: {
 
   return {
     name: 'oidc',
-    authenticateToken(token, audiences) {
+    authenticateToken(token) {
       if (token.length > maxTokenLength) return tooLong
       if (!known.has(token) && unverifiedIssuer(token) !== config.issuerUrl) return { kind: 'none' }
-      // The token's own audience is the issuer's client; what a review asks about is this server.
-      const wanted = audiences.length > 0 ? audiences : apiAudiences
-      const shared = wanted.filter((audience) => apiAudiences.includes(audience))
-      if (shared.length === 0 && wanted.length > 0) return otherAudience
       const found = known.get(token)
       if (found !== undefined) {
         const holds = found.untilMs > clock.now() && found.generation === keys.generation
-        if (holds) return { kind: 'user', user: found.user, audiences: shared }
+        if (holds) return { kind: 'user', user: found.user }
         known.delete(token)
       }
       return check(token).then((checked) => {
         if (typeof checked === 'string') return failed(checked)
         remember(token, checked)
-        return { kind: 'user', user: checked.user, audiences: shared }
+        return { kind: 'user', user: checked.user }
       })
     },
   }
