@@ -206,6 +206,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
     if (credentialSource !== undefined) use(await credentialSource.current())
     const token =
       typeof credentials.token === 'function' ? await credentials.token() : credentials.token
+    // Whoever stopped asking while the credential was looked for is not heard again.
+    signal?.throwIfAborted()
     const payload =
       body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
     const session = open()

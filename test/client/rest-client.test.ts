@@ -167,6 +167,23 @@ describe('rest client', () => {
     await expect.poll(() => gone.toSorted()).toEqual(['/aborted', '/slow'])
   })
 
+  it('does not send what was aborted while its token was looked for', async () => {
+    const seen: string[] = []
+    const { port } = await serve(async (request) => {
+      seen.push(request.url)
+      return json({})
+    })
+    const stop = new AbortController()
+    const token = (): string => {
+      stop.abort(new Error('enough'))
+      return 'late'
+    }
+    const client = rest(port, { credentials: { token } })
+    const aborted = failure(client.json({ method: 'GET', path: '/aborted', signal: stop.signal }))
+    expect((await aborted).message).toBe('enough')
+    expect(seen).toEqual([])
+  })
+
   it('finds the server again after it was restarted on the same port', async () => {
     const first = await serve(async () => json('first'))
     const client = rest(first.port)
