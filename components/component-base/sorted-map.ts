@@ -87,21 +87,24 @@ export class SortedMap<K, V> {
   }
 }
 
-/**
- * The bytewise order of the strings' UTF-8 forms, which is the order of etcd and of lists. It differs from `<` only
- * where a character outside the basic plane meets one above the surrogates (U+E000 to U+FFFF).
- */
-export function compareUtf8(a: string, b: string): number {
-  const shared = Math.min(a.length, b.length)
-  for (let i = 0; i < shared; i++) {
-    const x = a.charCodeAt(i)
-    const y = b.charCodeAt(i)
-    if (x !== y) return codePointRank(x) - codePointRank(y)
-  }
-  return a.length - b.length
+/** The language's own order of texts, which is by UTF-16 units. */
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** Lifts surrogates, which stand for code points above U+FFFF, over all other units. */
-function codePointRank(unit: number): number {
-  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit
+const fromSurrogates = /[\ud800-\uffff]/
+const allFromSurrogates = /[\ud800-\uffff]/g
+
+/**
+ * A text that `<` orders as the UTF-8 bytes of `key` are ordered, which is the order of etcd and of lists; that of a prefix is a
+ * prefix. It is the key itself unless there is a unit from U+D800 on: surrogates, which stand for what is above U+FFFF, then
+ * change places with the units above them. To look for such a unit once is cheaper than to compare any other way.
+ */
+export function sortKey(key: string): string {
+  return fromSurrogates.test(key) ? key.replaceAll(allFromSurrogates, changedPlace) : key
+}
+
+function changedPlace(unit: string): string {
+  const code = unit.charCodeAt(0)
+  return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800)
 }

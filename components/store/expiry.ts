@@ -1,7 +1,7 @@
 /** Expiry: deletes keys whose time has come, on any Store (model: kine pkg/ttl). Kubernetes Events live for an hour. */
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
-import { compareUtf8, SortedMap } from '../component-base/sorted-map.ts'
+import { compareTexts, SortedMap } from '../component-base/sorted-map.ts'
 import { StoreError, type Store } from './store.ts'
 
 const tickMs = 1000
@@ -29,7 +29,7 @@ export class Expiry {
   readonly #log: Log
   readonly #byKey = new Map<string, Deadline>()
   readonly #inOrder = new SortedMap<Deadline, true>(
-    (a, b) => a.expiresAtMs - b.expiresAtMs || compareUtf8(a.key, b.key),
+    (a, b) => a.expiresAtMs - b.expiresAtMs || compareTexts(a.key, b.key),
   )
 
   constructor({ store, clock, log = silentLog }: ExpiryOptions) {

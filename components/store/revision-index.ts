@@ -2,7 +2,7 @@
  * RevisionIndex: which key held which revision when, in memory. Each key's versions form a chain from the newest back to
  * the last compaction; the log lists the commits since then (model: etcd's treeIndex over a store keyed by revision).
  */
-import { compareUtf8, SortedMap } from '../component-base/sorted-map.ts'
+import { compareTexts, SortedMap, sortKey } from '../component-base/sorted-map.ts'
 import { StoreError, type KeyValue, type StoreEvent } from './store.ts'
 
 /** What one commit made of one key. */
@@ -30,8 +30,8 @@ export interface ScanOptions {
 
 export class RevisionIndex {
   readonly #byKey = new Map<string, KeyHistory>()
-  /** The same histories in key order. It changes only when a key comes or goes. */
-  #inOrder = new SortedMap<string, KeyHistory>(compareUtf8)
+  /** The same histories in key order, by `sortKey`. It changes only when a key comes or goes. */
+  #inOrder = new SortedMap<string, KeyHistory>(compareTexts)
   /** Commits after `#compacted`, one for each revision. */
   #log: Version[] = []
   #committed = 0
@@ -88,7 +88,7 @@ export class RevisionIndex {
     if (history === undefined) {
       const added: KeyHistory = { newest: version }
       this.#byKey.set(version.key, added)
-      this.#inOrder.set(version.key, added)
+      this.#inOrder.set(sortKey(version.key), added)
     } else {
       history.newest = version
     }
@@ -97,7 +97,7 @@ export class RevisionIndex {
 
   #remove(key: string): void {
     this.#byKey.delete(key)
-    this.#inOrder.delete(key)
+    this.#inOrder.delete(sortKey(key))
   }
 
   /** Makes the oldest pending version the newest committed one. */
@@ -146,9 +146,11 @@ export class RevisionIndex {
 
   /** Everything that is stored has been restored. */
   restored(): void {
-    const keys = [...this.#byKey.keys()].sort(compareUtf8)
-    const histories = keys.map((key) => this.#byKey.get(key) as KeyHistory)
-    this.#inOrder = SortedMap.ofSorted(compareUtf8, keys, histories)
+    const histories = new Map<string, KeyHistory>()
+    for (const [key, history] of this.#byKey) histories.set(sortKey(key), history)
+    const keys = [...histories.keys()].sort()
+    const inOrder = keys.map((key) => histories.get(key) as KeyHistory)
+    this.#inOrder = SortedMap.ofSorted(compareTexts, keys, inOrder)
   }
 
   /** Drops history before `revision` and returns the revisions whose bytes nobody can ask for any more. */
@@ -177,8 +179,10 @@ export class RevisionIndex {
 
   /** The keys that exist at a revision, in key order. The caller checks the revision; later changes do not show. */
   *scan(options: ScanOptions): Generator<Version> {
-    const { prefix, from, atRevision } = options
-    const start = from !== undefined && compareUtf8(from, prefix) > 0 ? from : prefix
+    const { atRevision } = options
+    const prefix = sortKey(options.prefix)
+    const from = sortKey(options.from ?? '')
+    const start = from < prefix ? prefix : from
     for (const [key, history] of this.#inOrder.snapshot().entries(start)) {
       if (!key.startsWith(prefix)) return
       const version = versionAt(history.newest, atRevision)

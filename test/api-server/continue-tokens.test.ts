@@ -132,6 +132,34 @@ describe('pages', () => {
   })
 })
 
+describe('names beyond ASCII', () => {
+  it('are in the order of their UTF-8 bytes, in lists, in pages, and after a restart', async () => {
+    await using server = await startApiServer({ store: 'sqlite' })
+    const at = `/apis/${server.group('rbac.authorization')}/v1/namespaces/${await server.namespace()}/roles`
+    const wanted = ['a', 'a\u{1F600}', 'z', 'é', '\uD7FF', '\uE000', '\uFFFD', '\u{1F600}']
+    for (const name of wanted.toReversed()) {
+      await server.ok('POST', at, { body: { metadata: { name }, rules: [] } })
+    }
+    const inPages = async (): Promise<string[]> => {
+      const found: string[] = []
+      let next = ''
+      do {
+        const page: List = await server.ok('GET', `${at}?limit=2${next}`)
+        found.push(...names(page))
+        const left = wanted.length - found.length
+        expect(page.metadata.remainingItemCount ?? 0).toBe(left)
+        next = left === 0 ? '' : `&${go(page.metadata.continue)}`
+      } while (next !== '')
+      return found
+    }
+    expect(names(await server.ok('GET', at))).toEqual(wanted)
+    expect(await inPages()).toEqual(wanted)
+    await server.restart()
+    expect(names(await server.ok('GET', at))).toEqual(wanted)
+    expect(await inPages()).toEqual(wanted)
+  })
+})
+
 describe('time', () => {
   it('a token outlives a restart of the server', async () => {
     await using server = await startApiServer({ store: 'sqlite' })

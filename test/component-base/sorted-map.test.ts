@@ -1,11 +1,11 @@
 /** SortedMap and the order of keys. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareUtf8, SortedMap } from '../../components/component-base/sorted-map.ts'
+import { compareTexts, SortedMap, sortKey } from '../../components/component-base/sorted-map.ts'
 
 describe('SortedMap', () => {
   it('iterates in key order from any key, whether it is there or not', () => {
-    const map = new SortedMap<string, number>(compareUtf8)
+    const map = new SortedMap<string, number>(compareTexts)
     for (const [i, key] of ['c', 'a', 'e'].entries()) map.set(key, i)
     expect([...map.entries()]).toEqual([
       ['a', 1],
@@ -45,15 +45,25 @@ describe('SortedMap', () => {
   })
 })
 
-describe('compareUtf8', () => {
+describe('sortKey', () => {
   it('orders any two strings as their UTF-8 bytes are ordered', () => {
     const text = fc.string({ unit: 'binary', maxLength: 6 })
     fc.assert(
       fc.property(text, text, (a, b) => {
         const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))
-        expect(Math.sign(compareUtf8(a, b))).toBe(expected)
+        expect(Math.sign(compareTexts(sortKey(a), sortKey(b)))).toBe(expected)
+        expect(sortKey(a + b).startsWith(sortKey(a))).toBe(true)
       }),
     )
-    expect(compareUtf8('\u{1F600}', '\uFFFD')).toBeGreaterThan(0)
+    expect(sortKey('\u{1F600}') > sortKey('\uFFFD')).toBe(true)
+  })
+
+  it('is the key itself in the basic plane up to the surrogates', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary-ascii' }), (key) => {
+        expect(sortKey(key)).toBe(key)
+      }),
+    )
+    expect(sortKey('é\u0fff\ud7ff')).toBe('é\u0fff\ud7ff')
   })
 })

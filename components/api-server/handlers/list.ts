@@ -1,4 +1,5 @@
 /** list: a collection at one revision, streamed as a concatenation of encoded items. */
+import { sortKey } from '../../component-base/sorted-map.ts'
 import { expired } from '../../machinery/status-error.ts'
 import type { Copied, CopiedList, Form, ListMeta, Shown } from '../forms.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../list-options.ts'
@@ -196,8 +197,8 @@ export const listObjects: ResourceHandler = async (context, resource, parts) => 
     resource,
     (key) =>
       key.startsWith(prefix) &&
-      key >= start &&
-      (page.next === undefined || key < page.next) &&
+      sortKey(key) >= sortKey(start) &&
+      (page.next === undefined || sortKey(key) < sortKey(page.next)) &&
       (name === undefined || key.slice(key.indexOf('/') + 1) === name),
   )
   await readyToShow(resource, page.entries)

@@ -1,15 +1,11 @@
 /** Collection: the live index, the recent history and the watchers of one stored resource. All reads are views of it. */
-import { SortedMap } from '../../component-base/sorted-map.ts'
+import { compareTexts, SortedMap, sortKey } from '../../component-base/sorted-map.ts'
 import type { CacheEvent, Entry } from './entry.ts'
 import type { Unreadable } from './unreadable.ts'
 import type { Watcher } from './watcher.ts'
 
+/** By `sortKey`. */
 type Index = SortedMap<string, Entry>
-
-/** Keys are ASCII (names are validated), so the language's own order is the bytewise one. */
-function compareKeys(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0
-}
 
 /** A consistent view of a collection at one revision. Cheap to hold: it shares its pages with the live index. */
 export interface Snapshot {
@@ -28,7 +24,7 @@ const keptCounts = 256
 
 export class Collection {
   readonly #byKey = new Map<string, Entry>()
-  #index: Index = new SortedMap<string, Entry>(compareKeys)
+  #index: Index = new SortedMap<string, Entry>(compareTexts)
   #history: CacheEvent[] = []
   #head = 0
   /** Watches and snapshots from revisions below this are gone. */
@@ -51,8 +47,8 @@ export class Collection {
 
   /** Puts all that the store already held, in key order, before any event. */
   load(entries: readonly Entry[]): void {
-    const keys = entries.map(({ key }) => key)
-    this.#index = SortedMap.ofSorted(compareKeys, keys, entries)
+    const keys = entries.map(({ key }) => sortKey(key))
+    this.#index = SortedMap.ofSorted(compareTexts, keys, entries)
     for (const entry of entries) {
       this.#byKey.set(entry.key, entry)
       this.#countKey(entry.key, 1)
@@ -63,13 +59,13 @@ export class Collection {
     const { key } = entry
     const before = this.#byKey.size
     this.#byKey.set(key, entry)
-    this.#index.set(key, entry)
+    this.#index.set(sortKey(key), entry)
     if (this.#byKey.size !== before) this.#countKey(key, 1)
   }
 
   #remove(key: string): void {
     if (!this.#byKey.delete(key)) return
-    this.#index.delete(key)
+    this.#index.delete(sortKey(key))
     this.#countKey(key, -1)
   }
 
@@ -204,8 +200,9 @@ export class Collection {
     for (let at = this.#history.length - 1; at >= position; at -= 1) {
       const event = this.#history[at]
       if (event === undefined) continue
-      if (event.previous === undefined) index.delete(event.key)
-      else index.set(event.key, event.previous)
+      const key = sortKey(event.key)
+      if (event.previous === undefined) index.delete(key)
+      else index.set(key, event.previous)
     }
     const snapshot = this.#snapshotOf({ index, revision, isNewest: () => false })
     this.#snapshots.set(revision, snapshot)
@@ -223,12 +220,12 @@ export class Collection {
       if (prefix === '' && from === '') return index.size
       const isNamespace = from <= prefix && prefix.endsWith('/')
       if (isNamespace && isNewest()) return this.#namespaceSizes.get(prefix) ?? 0
-      return countFrom(index, prefix, from)
+      return countFrom(index, sortKey(prefix), sortKey(from))
     }
     const nameOf = (prefix: string, from: string): string => `${revision} ${prefix} ${from}`
     return {
       revision,
-      entries: (prefix, from = '') => withPrefix(index, prefix, from),
+      entries: (prefix, from = '') => withPrefix(index, sortKey(prefix), sortKey(from)),
       count: (prefix, from = '') => this.#counts.get(nameOf(prefix, from)) ?? countOf(prefix, from),
       noteCount: (prefix, from, count) => {
         this.#counts.set(nameOf(prefix, from), count)
