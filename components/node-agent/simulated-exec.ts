@@ -7,7 +7,7 @@ import { runSimulated } from './simulated-shell.ts'
 import { lineInput, withCarriageReturns } from './simulated-terminal.ts'
 
 /** What a container's command finds in its environment: what its Pod says as plain values. */
-function environmentOf(pod: Pod, containerName: string): Record<string, string> {
+export function environmentOf(pod: Pod, containerName: string): Record<string, string> {
   const { containers = [], initContainers = [] } = pod.spec ?? {}
   const container = [...containers, ...initContainers].find(({ name }) => name === containerName)
   return {
@@ -22,7 +22,8 @@ function environmentOf(pod: Pod, containerName: string): Record<string, string> 
   }
 }
 
-function hostnameOf(pod: Pod): string {
+/** What `hostname` says in the pod. */
+export function hostnameOf(pod: Pod): string {
   return pod.spec?.hostname ?? pod.metadata.name ?? ''
 }
 

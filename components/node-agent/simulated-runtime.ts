@@ -1,6 +1,8 @@
 /**
- * SimulatedRuntime: containers that exist only as records. They start at once, run until told otherwise, and misbehave as
- * the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was restarted.
+ * SimulatedRuntime: containers that exist only as records. They start at once and run until told otherwise, init containers
+ * until they are started; they do what their command says when it is one that can be foreseen (simulated-command.ts), and
+ * misbehave as the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was
+ * restarted.
  */
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
@@ -16,9 +18,12 @@ import type {
   StartRequest,
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
+import { courseOfCommand } from './simulated-command.ts'
+import type { Course } from './simulated-command.ts'
 import { drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
-import { logLength, logLines } from './simulated-log.ts'
+import { lineDueMs, logLength, logLines } from './simulated-log.ts'
+import type { Writing } from './simulated-log.ts'
 import {
   podAnnotations,
   simulated,
@@ -30,6 +35,8 @@ import {
 interface Simulated {
   readonly podUid: string
   container: RuntimeContainer
+  /** Undefined: it runs until it is stopped. */
+  course: Course | undefined
   /** Cancels its planned end. */
   cancelExit: () => void
   /** Those who wait for its next line; aborting one wakes it. */
@@ -120,7 +127,8 @@ export class SimulatedRuntime implements ContainerRuntime {
       if (container === undefined) continue
       this.#images.add(status.image)
       restored.push(container)
-      this.#keep(pod, container)
+      const record = this.#keep(pod, container)
+      void this.#courseOf(pod, container.name).then((course) => this.#take(record, course))
     }
     return restored
   }
@@ -155,7 +163,8 @@ export class SimulatedRuntime implements ContainerRuntime {
       imageId: imageIdOf(container.image ?? ''),
       state: { kind: 'running', startedMs: this.#clock.now() },
     }
-    this.#keep(pod, started)
+    const course = await this.#courseOf(pod, container.name)
+    this.#take(this.#keep(pod, started), course)
     return started
   }
 
@@ -218,13 +227,13 @@ export class SimulatedRuntime implements ContainerRuntime {
   logs(id: string): readonly LogLine[] {
     const known = this.#byId.get(id)
     if (known === undefined) return []
-    return logLines(known.container, { ...this.#pace(known), nowMs: this.#clock.now(), from: 0 })
+    return logLines(known.container, this.#writing(known), { from: 0, nowMs: this.#clock.now() })
   }
 
   followLogs(id: string, signal: AbortSignal): AsyncIterable<readonly LogLine[]> {
     const known = this.#byId.get(id)
     if (known === undefined) return nothing()
-    const from = logLength(known.container, { ...this.#pace(known), nowMs: this.#clock.now() })
+    const from = logLength(known.container, this.#writing(known), this.#clock.now())
     return this.#follow(known, from, signal)
   }
 
@@ -288,10 +297,10 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#byId.get(id)?.previous?.container.id
   }
 
-  /** How often the container writes a line. */
-  #pace(known: Simulated): { everyMs: number | undefined } {
-    const pod = this.#pods.get(known.podUid)?.pod
-    return { everyMs: pod && simulatedTime(this.#wish(pod, 'logEvery', known.container.name)) }
+  #writing({ podUid, container, course }: Simulated): Writing {
+    const pod = this.#pods.get(podUid)?.pod
+    const everyMs = pod && simulatedTime(this.#wish(pod, 'logEvery', container.name))
+    return { everyMs, output: everyMs === undefined ? course?.output : undefined }
   }
 
   async *#follow(
@@ -302,16 +311,16 @@ export class SimulatedRuntime implements ContainerRuntime {
     const clock = this.#clock
     let from = start
     for (;;) {
-      const { everyMs } = this.#pace(known)
-      const nowMs = clock.now()
-      const lines = logLines(known.container, { everyMs, nowMs, from })
+      const writing = this.#writing(known)
+      const lines = logLines(known.container, writing, { from, nowMs: clock.now() })
       from += lines.length
       if (lines.length > 0) yield lines
       const { state } = known.container
       const isGone = this.#byId.get(known.container.id) !== known
       if (signal.aborted || isGone || state.kind === 'exited') return
       // The next line is due when as much time has passed; the container's end wakes us earlier.
-      const dueMs = everyMs ? state.startedMs + from * everyMs - clock.now() : longestWaitMs
+      const afterMs = lineDueMs(writing, from)
+      const dueMs = afterMs === undefined ? longestWaitMs : state.startedMs + afterMs - clock.now()
       const waking = new AbortController()
       known.watchers.add(waking)
       try {
@@ -330,11 +339,11 @@ export class SimulatedRuntime implements ContainerRuntime {
     return simulated(metadata, podAnnotations[wish], container)
   }
 
-  #keep(pod: Pod, container: RuntimeContainer): void {
+  /** Undefined when the pod was removed while the container was starting: nothing is left to keep. */
+  #keep(pod: Pod, container: RuntimeContainer): Simulated | undefined {
     const podUid = pod.metadata.uid ?? ''
     const home = this.#pods.get(podUid)
-    // Removed while it was starting: nothing is left to keep.
-    if (home === undefined) return
+    if (home === undefined) return undefined
     const earlier = home.containers.get(container.name)
     // The log of the last try can still be read; that of the one before it goes.
     if (earlier?.previous !== undefined) this.#byId.delete(earlier.previous.container.id)
@@ -343,17 +352,40 @@ export class SimulatedRuntime implements ContainerRuntime {
     const record: Simulated = {
       podUid,
       container,
+      course: undefined,
       cancelExit: () => {},
       watchers: new Set(),
       previous,
     }
     home.containers.set(container.name, record)
     this.#byId.set(container.id, record)
-    const after = simulatedTime(this.#wish(pod, 'exitAfter', container.name))
-    if (after === undefined || container.state.kind === 'exited') return
-    const remaining = Math.max(0, container.state.startedMs + after - this.#clock.now())
-    record.cancelExit = this.#clock.after(remaining, () => {
-      const code = Number(this.#wish(pod, 'exitCode', container.name) ?? 0)
+    return record
+  }
+
+  /** What annotations ask for comes before what the command says. */
+  async #courseOf(pod: Pod, name: string): Promise<Course | undefined> {
+    const exitAfter = simulatedTime(this.#wish(pod, 'exitAfter', name))
+    if (exitAfter !== undefined) return { output: undefined, endsAfterMs: exitAfter, exitCode: 0 }
+    const { containers = [], initContainers = [] } = pod.spec ?? {}
+    const init = initContainers.find((one) => one.name === name)
+    const spec = init ?? containers.find((one) => one.name === name)
+    const foreseen = spec && (await courseOfCommand(pod, spec))
+    if (foreseen !== undefined) return foreseen
+    // The pod waits for what an init container does; it has nothing to do.
+    const isAwaited = init !== undefined && init.restartPolicy !== 'Always'
+    return isAwaited ? { output: undefined, endsAfterMs: 0, exitCode: 0 } : undefined
+  }
+
+  #take(record: Simulated | undefined, course: Course | undefined): void {
+    if (record === undefined || course === undefined) return
+    record.course = course
+    const { container, podUid } = record
+    if (container.state.kind === 'exited' || this.#byId.get(container.id) !== record) return
+    const remaining = container.state.startedMs + course.endsAfterMs - this.#clock.now()
+    record.cancelExit = this.#clock.after(Math.max(0, remaining), () => {
+      const pod = this.#pods.get(podUid)?.pod
+      const wish = pod && this.#wish(pod, 'exitCode', container.name)
+      const code = wish === undefined ? course.exitCode : Number(wish)
       this.#exit(record, { exitCode: Number.isInteger(code) ? code : 1 })
     })
   }

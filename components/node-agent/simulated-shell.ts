@@ -15,7 +15,7 @@ export interface ShellContext {
   readonly err: (text: string) => Promise<void>
   /** Shows a prompt, and reads line by line. */
   readonly isTerminal: boolean
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'sleep'>
   /** Aborts when the client is gone or the container ends. */
   readonly signal: AbortSignal
 }

@@ -15,6 +15,7 @@ const docs = [
   'docs/access.md',
   'docs/join-lab.md',
   'docs/scenarios.md',
+  'docs/simulation.md',
   'CONTRIBUTING.md',
 ] as const
 const commandTimeoutMs = 20_000

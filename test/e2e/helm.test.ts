@@ -80,7 +80,7 @@ describe('helm', () => {
 
     const tested = await ok('test', 'shop', '--logs')
     expect(tested).toMatch(/Phase:\s+Succeeded/)
-    expect(tested).toContain('POD LOGS: shop-test')
+    expect(tested).toMatch(/POD LOGS: shop-test\ntested\n/)
 
     await ok('uninstall', 'shop', '--wait')
     expect(await ok('list', '--all', '--short')).toBe('')

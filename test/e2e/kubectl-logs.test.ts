@@ -108,4 +108,17 @@ describe('kubectl logs', () => {
     const unread = await kubectl.fails`get --raw ${`${raw}?tailLines=x`}`
     expect(unread.stderr).toContain('strconv.ParseInt: parsing "x": invalid syntax')
   })
+
+  test('run shows what a command writes, and ends with its code', async () => {
+    const said = await kubectl.ok`run hello --image=busybox --restart=Never --rm -i -- echo hello`
+    expect(said).toContain('hello\n')
+    expect(said).toContain('pod "hello" deleted')
+    const failed =
+      await kubectl.fails`run fails --image=busybox --restart=Never --rm -i --command -- sh -c ${'sleep 1; exit 4'}`
+    expect(failed.code).toBe(4)
+    expect(failed.stderr).toContain('pod logs/fails terminated (Error)')
+    await kubectl.ok`run once --image=busybox --restart=Never -- sh -c ${'echo first; sleep 1; echo last'}`
+    await kubectl.ok`wait pod/once --for=jsonpath={.status.phase}=Succeeded --timeout=60s`
+    expect(await kubectl.ok`logs once`).toBe('first\nlast')
+  })
 })

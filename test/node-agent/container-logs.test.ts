@@ -7,12 +7,12 @@ import { podAnnotations } from '../../components/node-agent/simulation.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { pod } from './build.ts'
 
-async function lab(annotations: Record<string, string> = {}) {
+async function lab(annotations: Record<string, string> = {}, command: string[] = []) {
   const clock = new FakeClock()
   const runtime = new SimulatedRuntime({ clock, version: 'test', writeCheckpoint: async () => {} })
-  const object = pod('web', {}, annotations)
+  const container = { name: 'main', image: 'example.com/app:1', command }
+  const object = pod('web', { containers: [container] }, annotations)
   runtime.admitPod(object, () => {})
-  const container = { name: 'main', image: 'example.com/app:1' }
   const start = async (attempt: number): Promise<string> =>
     (await runtime.startContainer({ pod: object, container, attempt, seccompProfile: undefined }))
       .id
@@ -53,6 +53,23 @@ test('a container writes when it starts, at its pace, and when it ends', async (
   await runtime.stopContainer(id, 0)
   await clock.step(5000)
   expect(read()).toBe('main started (attempt 0)\nmain line 1\nmain line 2\nmain exited with 0\n')
+})
+
+test('a container whose command is known writes what that says, when it says it, and nothing else', async () => {
+  const { clock, read, follow } = await lab({}, [
+    'sh',
+    '-c',
+    'echo one; sleep 2; echo two; sleep 1',
+  ])
+  expect(read()).toBe('one\n')
+  const following = follow()
+  await clock.step(1999)
+  expect(following.said()).toBe('one\n')
+  await clock.step(1)
+  expect(following.said()).toBe('one\ntwo\n')
+  await clock.step(1001)
+  await following.done
+  expect(read()).toBe('one\ntwo\n')
 })
 
 test('tail, since, timestamps and a limit choose what is shown', async () => {

@@ -143,6 +143,18 @@ describe('init containers', () => {
     expect(run.last.initContainerStatuses?.map(({ ready }) => ready)).toEqual([true, true, true])
   })
 
+  test('have nothing to do unless told: they end at once, and the pod is ready', async () => {
+    const run = await runPod(pod('init', spec))
+    await run.clock.step(100)
+    expect(run.last.phase).toBe('Running')
+    expect(conditionOf(run.last, 'Ready')).toBe('True')
+    expect(run.last.initContainerStatuses?.map(({ state }) => state?.terminated?.reason)).toEqual([
+      'Completed',
+      undefined,
+      'Completed',
+    ])
+  })
+
   test('that fail are retried, or fail the pod when it is never to be restarted', async () => {
     const failing = {
       [`${podAnnotations.exitAfter}.one`]: '1s',
@@ -157,6 +169,54 @@ describe('init containers', () => {
     expect(failed.last.phase).toBe('Failed')
     expect(failed.last.initContainerStatuses?.[0]?.state?.terminated?.exitCode).toBe(3)
     expect(failed.last.containerStatuses?.[0]?.state?.waiting).toBeDefined()
+  })
+})
+
+describe('containers whose command is known', () => {
+  const script = (text: string) => ({
+    restartPolicy: 'Never',
+    containers: [{ name: 'main', image: 'busybox', command: ['sh', '-c', text] }],
+  })
+
+  test('do what it says', async () => {
+    const run = await runPod(pod('job', script('sleep 5; exit 3')))
+    await run.clock.step(4000)
+    expect(run.last.phase).toBe('Running')
+    await run.clock.step(1500)
+    expect(run.last.phase).toBe('Failed')
+    expect(run.last.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+      exitCode: 3,
+      reason: 'Error',
+    })
+  })
+
+  test('go on with it through a restart of the agent', async () => {
+    const first = await runPod(pod('job', script('sleep 60')))
+    await first.clock.step(20_000)
+    first.worker.abandon()
+    await first.clock.step(20_000)
+    const status = first.last
+    const again = await runPod(
+      { ...pod('job', script('sleep 60')), status },
+      { clock: first.clock },
+    )
+    await again.clock.step(15_000)
+    expect(again.statuses.map(({ phase }) => phase)).not.toContain('Succeeded')
+    await again.clock.step(6000)
+    expect(again.last.phase).toBe('Succeeded')
+  })
+
+  test('do what annotations say instead', async () => {
+    const run = await runPod(
+      pod('job', script('exit 3'), {
+        [podAnnotations.exitAfter]: '10s',
+        [podAnnotations.exitCode]: '4',
+      }),
+    )
+    await run.clock.step(9000)
+    expect(run.last.phase).toBe('Running')
+    await run.clock.step(2000)
+    expect(run.last.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(4)
   })
 })
 

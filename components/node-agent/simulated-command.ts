@@ -1,0 +1,75 @@
+/**
+ * Simulated command: what a container's own command would write, and when and how it would end, worked out before it starts.
+ * So a container whose command is made of the few that the simulated shell knows does what it says, and nothing of it needs
+ * to be kept: the same is worked out again after the agent was restarted.
+ */
+import type { Container, Pod } from '../api/generated/types.ts'
+import { environmentOf, hostnameOf } from './simulated-exec.ts'
+import { runSimulated } from './simulated-shell.ts'
+
+/** A line, and how long after the start it is written. */
+export interface Written {
+  readonly afterMs: number
+  readonly text: string
+}
+
+/** How a container's life goes if nobody interferes. */
+export interface Course {
+  /** In the order in which they are written; undefined: as containers write that nothing is known of. */
+  readonly output: readonly Written[] | undefined
+  readonly endsAfterMs: number
+  readonly exitCode: number
+}
+
+/** Nobody can say what the command would do. */
+class Unforeseen extends Error {}
+
+/** Longer commands are taken for ones that nobody can foresee. */
+const mostCharacters = 16_384
+
+/**
+ * The course that the container's command takes; undefined when it has none, or one that the simulated shell does not know
+ * in full: then the container just runs. Arguments without a command count as one, as in images that have none of their own.
+ */
+export async function courseOfCommand(pod: Pod, container: Container): Promise<Course | undefined> {
+  const words = [...(container.command ?? []), ...(container.args ?? [])]
+  const length = words.reduce((sum, word) => sum + word.length, 0)
+  // `$(NAME)` is the node's to fill in, which it does not.
+  if (words.length === 0 || length > mostCharacters || words.some((word) => word.includes('$('))) {
+    return undefined
+  }
+  const output: Written[] = []
+  let nowMs = 0
+  let line = ''
+  const context = {
+    environment: environmentOf(pod, container.name),
+    hostname: hostnameOf(pod),
+    get stdin() {
+      if (container.stdin === true) throw new Unforeseen('somebody may type')
+      return undefined
+    },
+    out: async (text: string | Buffer) => {
+      const lines = (line + text.toString()).split('\n')
+      line = lines.pop() ?? ''
+      for (const each of lines) output.push({ afterMs: nowMs, text: each })
+    },
+    err: async (text: string) => {
+      throw new Unforeseen(text)
+    },
+    isTerminal: false,
+    clock: {
+      sleep: async (ms: number) => {
+        nowMs += ms
+      },
+    },
+    signal: new AbortController().signal,
+  }
+  try {
+    const exitCode = await runSimulated(words, context)
+    if (line !== '') output.push({ afterMs: nowMs, text: line })
+    return { output, endsAfterMs: nowMs, exitCode }
+  } catch (error) {
+    if (error instanceof Unforeseen) return undefined
+    throw error
+  }
+}

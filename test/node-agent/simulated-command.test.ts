@@ -1,0 +1,56 @@
+/** Simulated command: what is known of a container's command before it runs. */
+import { expect, test } from 'vitest'
+import type { Container } from '../../components/api/generated/types.ts'
+import { courseOfCommand } from '../../components/node-agent/simulated-command.ts'
+import { pod } from './build.ts'
+
+const courseOf = (more: Partial<Container>) => {
+  const container = { name: 'main', image: 'busybox', ...more }
+  return courseOfCommand(pod('web', { containers: [container] }), container)
+}
+
+test.each([
+  [['echo', 'hello'], [[0, 'hello']], 0, 0],
+  [['true'], [], 0, 0],
+  [['/bin/false'], [], 0, 1],
+  [['sleep', '2'], [], 2000, 0],
+  [
+    ['sh', '-c', 'echo -n a; echo b; sleep 1.5; echo $COLOUR; exit 3'],
+    [
+      [0, 'ab'],
+      [1500, 'blue'],
+    ],
+    1500,
+    3,
+  ],
+  [['sh', '-c', 'false && sleep 60 || echo -n "no newline"'], [[0, 'no newline']], 0, 0],
+  [['sh', '-c', 'hostname'], [[0, 'web']], 0, 0],
+])('%j is foreseen', async (command, output, endsAfterMs, exitCode) => {
+  expect(await courseOf({ command, env: [{ name: 'COLOUR', value: 'blue' }] })).toEqual({
+    output: output.map(([afterMs, text]) => ({ afterMs, text })),
+    endsAfterMs,
+    exitCode,
+  })
+})
+
+test('arguments go after the command, and count as one when there is none', async () => {
+  const hello = { output: [{ afterMs: 0, text: 'hello' }], endsAfterMs: 0, exitCode: 0 }
+  expect(await courseOf({ args: ['echo', 'hello'] })).toEqual(hello)
+  expect(await courseOf({ command: ['sh', '-c'], args: ['echo hello'] })).toEqual(hello)
+})
+
+test.each([
+  ['nothing', {}],
+  ['an unknown program', { command: ['nginx', '-g', 'daemon off;'] }],
+  ['flags for the image', { args: ['--port=80'] }],
+  ['an unknown program in a script', { command: ['sh', '-c', 'echo a; wget web'] }],
+  ['a loop', { command: ['sh', '-c', 'while true; do sleep 1; done'] }],
+  ['a pipe', { command: ['sh', '-c', 'echo a | cat'] }],
+  ['a file', { command: ['cat', '/etc/passwd'] }],
+  ['a time without end', { command: ['sleep', 'infinity'] }],
+  ['a reference', { command: ['echo', '$(NAME)'] }],
+  ['something that somebody may type', { command: ['sh'], stdin: true }],
+  ['a very long script', { command: ['sh', '-c', 'true;'.repeat(4000)] }],
+])('of %s nothing is foreseen', async (_, container) => {
+  expect(await courseOf(container)).toBeUndefined()
+})
