@@ -133,8 +133,6 @@ export async function runEndpointSlices(
     for (const pod of endpoints) {
       if (podAddresses(pod, addressType).length === 0) continue
       const ports = portsOf(service, pod)
-      // A pod that has none of the Service's ports serves nothing, but a headless Service may have none itself.
-      if (ports.length === 0 && (service.spec?.ports ?? []).length > 0) continue
       const key = portsKey(ports)
       const group = groups.get(key) ?? { ports, endpoints: [] }
       groups.set(key, group)
@@ -169,8 +167,8 @@ export async function runEndpointSlices(
       reference: controllerReference(service, resources.services),
       labels: sliceLabels(service, keys, manager),
     }
-    const existing = inNamespace(slices, namespace).filter((slice) =>
-      serviceOf(slice).includes(key),
+    const existing = inNamespace(slices, namespace).filter(
+      (slice) => serviceOf(slice).includes(key) && slice.metadata.deletionTimestamp === undefined,
     )
     const families = familiesOf(service)
     try {

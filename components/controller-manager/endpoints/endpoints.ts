@@ -14,6 +14,7 @@ import { deepEqual, keyOf, splitKey } from '../../machinery/object.ts'
 import { isStatusError } from '../../machinery/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { isReady } from '../pod-state.ts'
+import { untilReady } from '../until-ready.ts'
 import {
   familiesOf,
   hostnameOf,
@@ -24,6 +25,7 @@ import {
   targetPort,
 } from './pod-endpoint.ts'
 import { followServices } from './service-queue.ts'
+import { leaderRecordKey } from './slice-keys.ts'
 
 /** More addresses are cut off, and an annotation says so. */
 const maxAddresses = 1000
@@ -125,6 +127,7 @@ export async function runEndpoints(context: ControllerContext, signal: AbortSign
   const { selectedPods } = followServices({ services, pods, queue, batchMs })
   const headlessKey = labelKey(dialect, 'service', 'headless')
   const capacityKey = labelKey(dialect, 'endpoints', 'over-capacity')
+  const leaderKey = leaderRecordKey(dialect)
 
   const remove = async (key: string): Promise<void> => {
     if (endpoints.get(key) === undefined) return
@@ -183,7 +186,14 @@ export async function runEndpoints(context: ControllerContext, signal: AbortSign
     }
   }
 
-  await runController(
+  /** Those whose Service went while nobody looked; whatever is made without one later is somebody's own. */
+  const findLeftovers = async (): Promise<void> => {
+    if (!(await untilReady([services, endpoints], signal))) return
+    for (const object of endpoints.list())
+      if (object.metadata.annotations?.[leaderKey] === undefined) queue.add(keyOf(object))
+  }
+
+  const controlling = runController(
     {
       queues,
       name: 'endpoints-controller',
@@ -200,6 +210,7 @@ export async function runEndpoints(context: ControllerContext, signal: AbortSign
     },
     signal,
   )
+  await Promise.all([controlling, findLeftovers()])
 }
 
 export const endpointsController: ControllerEntry = {

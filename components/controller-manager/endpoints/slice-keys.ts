@@ -1,4 +1,4 @@
-/** Labels of EndpointSlices, in the dialect's names. */
+/** Labels of EndpointSlices and annotations of Endpoints, in the dialect's names. */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiKey, labelKey } from '../../api/dialect.ts'
 
@@ -25,4 +25,9 @@ export function sliceKeys(dialect: Dialect): SliceKeys {
       mirroring: manager('endpointslicemirroring-controller'),
     },
   }
+}
+
+/** The annotation of Endpoints that old clients elect leaders with. */
+export function leaderRecordKey(dialect: Dialect): string {
+  return labelKey(dialect, 'control-plane.alpha', 'leader')
 }

@@ -17,7 +17,7 @@ import { createOwnWrites } from '../own-writes.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
 import type { AddressType } from './pod-endpoint.ts'
 import { familyOf } from './pod-endpoint.ts'
-import { sliceKeys } from './slice-keys.ts'
+import { leaderRecordKey, sliceKeys } from './slice-keys.ts'
 import type { EndpointGroup } from './slice-plan.ts'
 import { portsKey } from './slice-plan.ts'
 import { createSliceWriter } from './slice-writer.ts'
@@ -25,8 +25,6 @@ import { createSliceWriter } from './slice-writer.ts'
 /** As upstream by default: addresses of one subset beyond it are not mirrored. */
 const maxPerSubset = 1000
 const families: readonly AddressType[] = ['IPv4', 'IPv6']
-/** Marks the Endpoints that old clients elect leaders with. */
-const leaderAnnotation = 'control-plane.alpha'
 
 function mirrored(
   { ip, hostname, nodeName, targetRef }: EndpointAddress,
@@ -77,7 +75,7 @@ export async function runSliceMirroring(
   })
   const keys = sliceKeys(dialect)
   const manager = keys.managers.mirroring
-  const leaderKey = labelKey(dialect, leaderAnnotation, 'leader')
+  const leaderKey = leaderRecordKey(dialect)
   const appliedKey = labelKey(dialect, 'kubectl', 'last-applied-configuration')
 
   const isMirrored = (service: Service | undefined, object: Endpoints | undefined): boolean => {

@@ -157,6 +157,28 @@ describe('endpointslice-controller', () => {
     expect(slice).toMatchObject({ ports: [], endpoints: [{ hostname: 'first' }] })
   })
 
+  it('shows a pod that has none of the Service’s ports, without ports', async () => {
+    await start(
+      service({ ports: [{ name: 'http', port: 80, targetPort: 'other', protocol: 'TCP' }] }),
+      pod('a', '10.0.0.1'),
+    )
+    expect(slices()).toMatchObject([{ ports: [], endpoints: [{ addresses: ['10.0.0.1'] }] }])
+    expect(endpoints()?.subsets ?? []).toEqual([])
+  })
+
+  it('puts nothing into a slice that is being deleted', async () => {
+    await start(service(), pod('a', '10.0.0.1'))
+    const { cluster, resources } = harness
+    const key = `default/${slices()[0]?.metadata.name}`
+    cluster.change(resources.endpointSlices, key, (slice) => {
+      slice.metadata.finalizers = ['example.com/held']
+    })
+    cluster.remove(resources.endpointSlices, key)
+    await harness.step()
+    const kept = slices().filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    expect(kept).toMatchObject([{ endpoints: [{ addresses: ['10.0.0.1'] }] }])
+  })
+
   it('leaves out a pod whose node does not exist, until it does', async () => {
     const lost = pod('a', '10.0.0.1')
     await start(service(), { ...lost, spec: { ...lost.spec, containers: [], nodeName: 'late' } })
@@ -226,6 +248,26 @@ describe('endpoints-controller', () => {
     harness.cluster.remove(harness.resources.services, 'default/web')
     await harness.step()
     expect(endpoints()).toBeUndefined()
+  })
+
+  it('removes at its start what a Service that went meanwhile has left, but no leader’s record', async () => {
+    harness = createReconcilerHarness()
+    const { cluster, resources } = harness
+    cluster.seed(resources.endpoints, { metadata: { name: 'gone', namespace: 'default' } })
+    cluster.seed(resources.endpoints, {
+      metadata: {
+        name: 'leader',
+        namespace: 'default',
+        annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' },
+      },
+    })
+    await harness.start(endpointsController)
+    await harness.step()
+    // What somebody writes by hand later is theirs.
+    cluster.seed(resources.endpoints, { metadata: { name: 'later', namespace: 'default' } })
+    await harness.step()
+    const left = cluster.all(resources.endpoints).map(({ metadata }) => metadata.name)
+    expect(left).toEqual(['leader', 'later'])
   })
 
   it('leaves the Endpoints of a Service without a selector to whoever writes them', async () => {
