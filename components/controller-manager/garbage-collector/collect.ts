@@ -144,8 +144,13 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const judge = async (vertex: Vertex): Promise<Result | void> => {
     const live = await readLive(vertex)
-    const references = live?.metadata.ownerReferences ?? []
-    if (live === undefined || references.length === 0) return
+    if (live === undefined) {
+      // Its watch may have ended before it could tell; nobody is to wait for what is not there.
+      graph.forget(vertex.uid)
+      return
+    }
+    const references = live.metadata.ownerReferences ?? []
+    if (references.length === 0) return
     const by = new Map<Standing, OwnerReference[]>()
     for (const reference of references) {
       const standing = await standingOf(reference, vertex)

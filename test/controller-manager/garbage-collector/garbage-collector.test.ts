@@ -136,6 +136,22 @@ describe('garbage-collector-controller', () => {
     expect(names(deployments)).toEqual([])
   })
 
+  it('foreground does not wait for a dependent whose end no watch told of', async () => {
+    setUp()
+    const { replicaSets, pods } = harness.resources
+    const set = put(replicaSets, 'web')
+    put(pods, 'a', [ownedBy(set, { blockOwnerDeletion: true })])
+    await start()
+    harness.cluster.react('delete', 'pods', () => {
+      throw new StatusError('NotFound', 'gone before it was told of')
+    })
+    harness.cluster.react('get', 'pods', () => {
+      throw new StatusError('NotFound', 'gone before it was told of')
+    })
+    await remove(replicaSets, 'web', 'Foreground')
+    expect(names(replicaSets)).toEqual([])
+  })
+
   it('foreground does not wait for dependents that do not block', async () => {
     setUp()
     const { replicaSets, pods } = harness.resources
