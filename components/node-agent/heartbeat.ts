@@ -62,9 +62,12 @@ export function renewedLease(
   }
 }
 
-async function currentLease(options: HeartbeatOptions): Promise<Lease | undefined> {
+async function currentLease(
+  { leases, namespace, nodeName }: HeartbeatOptions,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
   try {
-    return await options.leases.get({ namespace: options.namespace, name: options.nodeName })
+    return await leases.get({ namespace, name: nodeName }, { signal })
   } catch (error) {
     if (isStatusError(error, 'NotFound')) return undefined
     throw error
@@ -84,8 +87,9 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
     const cancel = clock.after(renewIntervalMs, () =>
       limit.abort(new Error('the server did not answer the renewal in time')),
     )
+    const either = AbortSignal.any([signal, limit.signal])
     try {
-      const old = known ?? (await currentLease(options))
+      const old = known ?? (await currentLease(options, either))
       const next = renewedLease(old, {
         namespace,
         nodeName,
@@ -94,7 +98,7 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
         nowMs: clock.now(),
         leaseDurationSeconds: options.leaseDurationSeconds,
       })
-      const write = { signal: AbortSignal.any([signal, limit.signal]) }
+      const write = { signal: either }
       known = await (old === undefined ? leases.create(next, write) : leases.update(next, write))
     } finally {
       cancel()
@@ -118,7 +122,8 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
         await clock.sleep(delay, signal)
       }
     }
-    const rest = renewIntervalMs - (clock.now() - startedMs)
-    await clock.sleep(Math.max(0, rest), signal)
+    // A clock that was set back meanwhile must not make the wait longer.
+    const tookMs = Math.max(0, clock.now() - startedMs)
+    await clock.sleep(Math.max(0, renewIntervalMs - tookMs), signal)
   }
 }

@@ -18,9 +18,10 @@ function start(firstDelayMs = 0) {
   const resources = resourcesOf(server.dialect)
   const stop = new AbortController()
   stops.push(stop)
+  const leases = { ...server.client().resource<Lease>(resources.leases) }
   const running = runHeartbeat(
     {
-      leases: server.client().resource<Lease>(resources.leases),
+      leases,
       namespace: 'kube-node-lease',
       nodeName: 'n1',
       owner: () => ({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1' }),
@@ -32,7 +33,7 @@ function start(firstDelayMs = 0) {
   )
   running.catch(() => {})
   const lease = () => server.peek<Lease>(resources.leases, 'kube-node-lease/n1')
-  return { clock, server, resources, lease, stop, running }
+  return { clock, server, resources, leases, lease, stop, running }
 }
 
 test('[NODE-015] each node has one Lease, named like it and owned by it', async () => {
@@ -108,6 +109,41 @@ test('a lease that somebody else changed is read and renewed', async () => {
   await clock.step(11_000)
   expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:10.200000Z')
   expect(lease()?.metadata.labels).toEqual({ seen: 'yes' })
+})
+
+test('a server that does not answer the look at a lease costs one beat, not more', async () => {
+  const { clock, server, leases, lease } = start()
+  await settle()
+  const patient = leases.get
+  let looks = 0
+  leases.get = (_, options) => {
+    looks += 1
+    return new Promise((_resolve, reject) => {
+      options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error))
+    })
+  }
+  const mend = server.react('update', 'leases', () => {
+    throw new ConnectionError('refused', 'nobody listens')
+  })
+  await clock.step(10_000 + 200)
+  expect(looks).toBe(1)
+  leases.get = patient
+  mend()
+  await clock.step(10_000 + 400)
+  expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:20.600000Z')
+})
+
+test('a clock that is set back delays no beat', async () => {
+  const { clock, server } = start()
+  await settle()
+  let isBack = false
+  const now = clock.now.bind(clock)
+  clock.now = () => now() - (isBack ? 3_600_000 : 0)
+  server.react('update', 'leases', () => {
+    isBack = true
+  })
+  await clock.step(30_000)
+  expect(server.writes.filter((write) => write.startsWith('update'))).toHaveLength(3)
 })
 
 test('a lease that was deleted is made again', async () => {
