@@ -63,6 +63,7 @@ export function takeOver(record: ContainerRecord, container: RuntimeContainer): 
   record.imageId = container.imageId
   record.restarts = container.attempt
   record.state = container.state
+  record.last = container.last ?? record.last
 }
 
 /** Restart back-off: the first restart is at once, then 10 s, doubling up to 5 minutes. */

@@ -9,6 +9,8 @@ export interface ContainerRunning {
 
 export interface ContainerExited {
   readonly kind: 'exited'
+  /** Of the container that ended. */
+  readonly id: string
   readonly startedMs: number
   readonly finishedMs: number
   readonly exitCode: number
@@ -27,6 +29,8 @@ export interface RuntimeContainer {
   readonly attempt: number
   readonly imageId: string
   readonly state: ContainerRunning | ContainerExited
+  /** How the try before it ended; known of one that is taken up. */
+  readonly last?: ContainerExited | undefined
 }
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness'

@@ -147,6 +147,7 @@ export class PodContainers {
     if (record.state.kind !== 'running') return
     noteExit(record, {
       kind: 'exited',
+      id,
       startedMs: record.state.startedMs,
       finishedMs: clock.now(),
       exitCode: 137,

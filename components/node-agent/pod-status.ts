@@ -36,7 +36,7 @@ const maxBackoffText = (ms: number): string => {
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 
-function terminated(state: ContainerExited, id: string): ContainerState {
+function terminated(state: ContainerExited, runtimeName: string): ContainerState {
   return {
     terminated: {
       exitCode: state.exitCode,
@@ -45,7 +45,7 @@ function terminated(state: ContainerExited, id: string): ContainerState {
       ...(state.message === undefined ? {} : { message: state.message }),
       startedAt: timestamp(state.startedMs),
       finishedAt: timestamp(state.finishedMs),
-      ...(id === '' ? {} : { containerID: id }),
+      containerID: `${runtimeName}://${state.id}`,
     },
   }
 }
@@ -64,8 +64,7 @@ function statesOf(
 ): Pick<ContainerStatus, 'state' | 'lastState'> {
   const { pod, nowMs, runtimeName } = input
   const { state, last } = record
-  const id = record.id === undefined ? '' : `${runtimeName}://${record.id}`
-  const lastState = last === undefined ? {} : terminated(last, id)
+  const lastState = last === undefined ? {} : terminated(last, runtimeName)
   if (state.kind === 'running') return { state: running(state), lastState }
   if (state.kind === 'exited') {
     const isWaiting =
@@ -74,7 +73,7 @@ function statesOf(
       pod.metadata.deletionTimestamp === undefined &&
       wantsRestart(pod, record, state) &&
       record.retryAtMs > nowMs
-    if (!isWaiting) return { state: terminated(state, id), lastState }
+    if (!isWaiting) return { state: terminated(state, runtimeName), lastState }
     const { namespace = '', name = '', uid = '' } = pod.metadata
     const delay = maxBackoffText(record.retryAtMs - state.finishedMs)
     const message =
@@ -82,7 +81,7 @@ function statesOf(
       `pod=${name}_${namespace}(${uid})`
     return {
       state: waiting({ kind: 'waiting', reason: 'CrashLoopBackOff', message }),
-      lastState: terminated(state, id),
+      lastState: terminated(state, runtimeName),
     }
   }
   return { state: waiting(waitingState(input, record, state)), lastState }

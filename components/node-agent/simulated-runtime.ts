@@ -6,11 +6,17 @@
  */
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import type { Container, ContainerStatus, Pod } from '../api/generated/types.ts'
+import type {
+  Container,
+  ContainerStateTerminated,
+  ContainerStatus,
+  Pod,
+} from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type {
   CheckpointRequest,
   CommandStreams,
+  ContainerExited,
   ContainerRuntime,
   LogLine,
   ProbeKind,
@@ -59,26 +65,40 @@ function imageIdOf(image: string): string {
   return `${repository}@sha256:${createHash('sha256').update(image).digest('hex')}`
 }
 
-function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
-  const id = status.containerID?.replace(/^[^:]*:\/\//, '')
-  const { running, terminated } = status.state ?? {}
-  if (id === undefined || id === '') return undefined
-  const known = { id, name: status.name, attempt: status.restartCount, imageId: status.imageID }
-  if (running !== undefined) {
-    return { ...known, state: { kind: 'running', startedMs: Date.parse(running.startedAt ?? '') } }
-  }
-  const ended = terminated ?? status.lastState?.terminated
+const bareId = (id: string | undefined): string => (id ?? '').replace(/^[^:]*:\/\//, '')
+
+function exitedFrom(
+  ended: ContainerStateTerminated | undefined,
+  fallbackId: string,
+): ContainerExited | undefined {
   if (ended === undefined) return undefined
+  const { exitCode, signal, message } = ended
   return {
-    ...known,
-    state: {
-      kind: 'exited',
-      startedMs: Date.parse(ended.startedAt ?? ''),
-      finishedMs: Date.parse(ended.finishedAt ?? ''),
-      exitCode: ended.exitCode,
-      reason: ended.reason ?? 'Completed',
-    },
+    kind: 'exited',
+    id: bareId(ended.containerID) || fallbackId,
+    startedMs: Date.parse(ended.startedAt ?? ''),
+    finishedMs: Date.parse(ended.finishedAt ?? ''),
+    exitCode,
+    reason: ended.reason ?? 'Completed',
+    ...(signal === undefined ? {} : { signal }),
+    ...(message === undefined ? {} : { message }),
   }
+}
+
+/** The container as its pod's status last told of it; undefined for one that never ran. */
+function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
+  const id = bareId(status.containerID)
+  const { running, terminated } = status.state ?? {}
+  if (id === '') return undefined
+  const known = { id, name: status.name, attempt: status.restartCount, imageId: status.imageID }
+  const last = exitedFrom(status.lastState?.terminated, id)
+  if (running !== undefined) {
+    const startedMs = Date.parse(running.startedAt ?? '')
+    return { ...known, state: { kind: 'running', startedMs }, last }
+  }
+  const ended = exitedFrom(terminated, id)
+  if (ended !== undefined) return { ...known, state: ended, last }
+  return last && { ...known, state: last }
 }
 
 const longestWaitMs = 60 * 60 * 1000
@@ -127,6 +147,9 @@ export class SimulatedRuntime implements ContainerRuntime {
       if (container === undefined) continue
       this.#images.add(status.image)
       restored.push(container)
+      const { last, attempt } = container
+      if (last !== undefined)
+        this.#keep(pod, { ...container, id: last.id, attempt: attempt - 1, state: last })
       const record = this.#keep(pod, container)
       void this.#courseOf(pod, container.name).then((course) => this.#take(record, course))
     }
@@ -398,6 +421,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       ...record.container,
       state: {
         kind: 'exited',
+        id: record.container.id,
         startedMs: state.startedMs,
         finishedMs: this.#clock.now(),
         reason: how.exitCode === 0 ? 'Completed' : 'Error',

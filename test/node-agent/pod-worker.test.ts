@@ -106,6 +106,31 @@ describe('a plain pod', () => {
   })
 })
 
+describe('a container that was restarted', () => {
+  test('names its former self, also when the agent itself was restarted', async () => {
+    const failing = pod(
+      'web',
+      {},
+      { [podAnnotations.exitAfter]: '5s', [podAnnotations.exitCode]: '3' },
+    )
+    const first = await runPod(failing)
+    const [{ containerID: former = '' } = { containerID: '' }] = first.last.containerStatuses ?? []
+    await first.clock.step(6000)
+    const [status] = first.last.containerStatuses ?? []
+    expect(status).toMatchObject({
+      restartCount: 1,
+      state: { running: {} },
+      lastState: { terminated: { exitCode: 3, containerID: former } },
+    })
+    expect(status?.containerID).not.toBe(former)
+    first.worker.abandon()
+    const again = await runPod({ ...failing, status: first.last }, { clock: first.clock })
+    expect(again.last.containerStatuses).toEqual(first.last.containerStatuses)
+    const { id = '' } = again.worker.container('main')
+    expect(again.runtime.previous(id)).toBe(former.replace('simulated://', ''))
+  })
+})
+
 describe('init containers', () => {
   const spec = {
     initContainers: [
