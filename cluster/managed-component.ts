@@ -147,8 +147,7 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
     }
   }
 
-  const start = async (): Promise<void> => {
-    if (wanted !== undefined) return
+  const begin = async (): Promise<void> => {
     const current = new AbortController()
     wanted = current
     crashes = 0
@@ -171,7 +170,7 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
     }
   }
 
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     wanted?.abort(new Error('stopped'))
     wanted = undefined
     const run = child
@@ -183,6 +182,19 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
     info = undefined
     if (state !== 'stopped') enter('stopped')
   }
+
+  /** Whoever asks for the same meanwhile waits for the same: two runs never overlap. */
+  let starting: Promise<void> | undefined
+  let stopping: Promise<void> | undefined
+  const start = async (): Promise<void> => {
+    while (stopping !== undefined) await stopping
+    if (wanted === undefined) starting = begin()
+    await starting
+  }
+  const stop = (): Promise<void> =>
+    (stopping ??= end().finally(() => {
+      stopping = undefined
+    }))
 
   const running = (): Child => {
     if (child !== undefined) return child

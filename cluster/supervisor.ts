@@ -68,11 +68,16 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
   }
 
+  const refuseWhenClosing = (): void => {
+    if (closing !== undefined) throw new ClusterError('not-running', 'the cluster is going down')
+  }
   const spawn = (
     spec: ComponentSpec,
     onReport: (report: Readonly<Record<string, unknown>>) => void,
-  ): Child =>
-    startChild(
+  ): Child => {
+    // Also one that was asked for before, and had to wait: nobody would end it.
+    refuseWhenClosing()
+    return startChild(
       {
         onReport,
         name: spec.name,
@@ -87,6 +92,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       },
       clock,
     )
+  }
 
   const add = (spec: ComponentSpec): ManagedComponent => {
     for (const folder of spec.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -117,9 +123,6 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   /** Its key and certificate are of no use to anybody else; a node of the same name joins anew. */
   const forgetNode = (name: string): void => {
     rmSync(join(paths.nodes, name), { recursive: true, force: true })
-  }
-  const refuseWhenClosing = (): void => {
-    if (closing !== undefined) throw new ClusterError('not-running', 'the cluster is going down')
   }
   /** Sends the caller every change while `work` goes on. */
   const reporting = async (

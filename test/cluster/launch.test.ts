@@ -51,6 +51,15 @@ async function untilState(
   }
 }
 
+/** Any process of the cluster but its supervisor, which may still be about to end. */
+function isComponent(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('supervisor-main')
+  } catch {
+    return false // it has ended
+  }
+}
+
 test('a launched cluster runs the plan: the API server first, then the others; after down nothing is left', async () => {
   const root = temporaryStateRoot()
   const cluster = await launchCluster(fixtureLaunch(root))
@@ -161,6 +170,18 @@ test('a component that is killed comes back at once, again and again', async () 
     const after = await untilState(cluster, { name: 'scheduler', state: 'ready', restarts: round })
     expect(after.pid).not.toBe(before.pid)
   }
+})
+
+test('a restart that a shutdown overtakes starts nothing any more', async () => {
+  const root = temporaryStateRoot()
+  const cluster = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+  await cluster.control.call('start', {})
+  const restarted = cluster.control.call('restart', { name: 'scheduler' })
+  const down = cluster.control.call('shutdown', {})
+  expect((await failure(restarted)).message).toContain('the cluster is going down')
+  await down
+  await cluster.control.closed
+  expect(processesMarked(cluster.config.id).filter(({ pid }) => isComponent(pid))).toEqual([])
 })
 
 test('after kill -9 of the supervisor its components run on, and down finds and ends them', async () => {
