@@ -46,13 +46,12 @@ export function healthChecks(state: {
         { name, endpoints: ['livez'], check: () => (state.isInGrace() ? undefined : check()) },
       ]
     }),
-    ...[...(state.configurations ?? [])].map(([name, fault]): HealthCheck => {
-      const note = (): string | undefined => {
-        const why = fault()
-        return why === undefined ? undefined : `the last one stays in use: ${why}`
-      }
-      return { name, endpoints: ['readyz'], check: healthy, note }
-    }),
+    ...[...(state.configurations ?? [])].map(([name, fault]): HealthCheck => ({
+      name,
+      endpoints: ['readyz'],
+      check: healthy,
+      fault,
+    })),
     {
       name: 'shutdown',
       endpoints: ['readyz'],

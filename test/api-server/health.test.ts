@@ -139,7 +139,10 @@ describe('a server whose start hooks have not finished', () => {
     })
     const [target = '', query = ''] = path.split('?')
     const answer = answerHealth(
-      { path: target, query: new URLSearchParams(query) },
+      {
+        info: { path: target, query: new URLSearchParams(query) },
+        user: { name: 'prober', groups: [] },
+      },
       checks,
       () => {},
     )

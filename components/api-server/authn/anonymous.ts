@@ -1,9 +1,11 @@
 /** Anonymous access: the user a request without credentials acts as. */
 import type { UserInfo } from '../request.ts'
 
+export const unauthenticatedGroup = 'system:unauthenticated'
+
 export const anonymousUser: UserInfo = {
   name: 'system:anonymous',
-  groups: ['system:unauthenticated'],
+  groups: [unauthenticatedGroup],
 }
 
 export interface AnonymousAccess {

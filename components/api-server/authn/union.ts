@@ -2,7 +2,7 @@
 import type { Trial } from '../../api/explanations.ts'
 import type { HttpRequest, UserInfo } from '../request.ts'
 import type { AnonymousAccess } from './anonymous.ts'
-import { anonymousUser, mayBeAnonymous } from './anonymous.ts'
+import { anonymousUser, mayBeAnonymous, unauthenticatedGroup } from './anonymous.ts'
 import { trialsOf } from './authenticator.ts'
 import type { AuthenticationResult, Authenticator } from './authenticator.ts'
 
@@ -30,7 +30,7 @@ export function authenticateBy(
     let outcome = outcomes.get(user)
     if (outcome === undefined) {
       const isGrouped =
-        user.groups.includes(authenticatedGroup) || user.groups.includes('system:unauthenticated')
+        user.groups.includes(authenticatedGroup) || user.groups.includes(unauthenticatedGroup)
       outcome = {
         kind: 'user',
         user: isGrouped ? user : { ...user, groups: [...user.groups, authenticatedGroup] },

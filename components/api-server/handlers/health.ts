@@ -1,8 +1,9 @@
 /** health: /healthz, /livez and /readyz, whole or one check, `verbose` and `exclude` (spec: "Health endpoints"). */
 import { internalError } from '../../machinery/status-error.ts'
+import { unauthenticatedGroup } from '../authn/anonymous.ts'
 import type { HealthMetrics } from '../metrics/health-metrics.ts'
 import { answerText } from '../respond.ts'
-import type { Answer, RequestInfo } from '../request.ts'
+import type { Answer, RequestInfo, UserInfo } from '../request.ts'
 
 export interface HealthCheck {
   readonly name: string
@@ -10,9 +11,11 @@ export interface HealthCheck {
   readonly endpoints: readonly ('healthz' | 'livez' | 'readyz')[]
   /** Undefined when healthy, else why not: shown to nobody but the log. */
   check(): string | undefined
-  /** What a passed check has to say in the verbose text: no fault of the server, but of its operator's. */
-  note?(): string | undefined
+  /** Why the newest configuration is not in use: no fault of the server, but of its operator's. Told to who is authenticated. */
+  fault?(): string | undefined
 }
+
+const withheld = 'reason withheld'
 
 const endpoints = ['healthz', 'livez', 'readyz'] as const
 type Endpoint = (typeof endpoints)[number]
@@ -30,11 +33,11 @@ function targetOf(path: string): { endpoint: Endpoint; check: string } | undefin
 
 /** Answers a health path, or undefined when the path is none. Each check that is made is told to `observe`. */
 export function answerHealth(
-  asked: Pick<RequestInfo, 'path' | 'query'>,
+  { info, user }: { info: Pick<RequestInfo, 'path' | 'query'>; user: UserInfo },
   checks: readonly HealthCheck[],
   observe: HealthMetrics['observe'],
 ): Answer | undefined {
-  const target = targetOf(asked.path)
+  const target = targetOf(info.path)
   if (target === undefined) return undefined
   const { endpoint, check: wanted } = target
   const mine = checks.filter((check) => check.endpoints.includes(endpoint))
@@ -43,6 +46,13 @@ export function answerHealth(
     observe(endpoint, check.name, why === undefined)
     return why
   }
+  const noteOf = ({ fault }: HealthCheck): string => {
+    const why = fault?.()
+    if (why === undefined) return ''
+    // It names files; who may be anybody is told what upstream tells.
+    const told = user.groups.includes(unauthenticatedGroup) ? withheld : why
+    return `: the last one stays in use: ${told}`
+  }
   if (wanted !== '') {
     const one = mine.find(({ name }) => name === wanted)
     if (one === undefined) return undefined
@@ -50,7 +60,7 @@ export function answerHealth(
     if (why === undefined) return answerText(200, 'ok')
     return answerText(500, `${internalError(why).message}\n`)
   }
-  const { query } = asked
+  const { query } = info
   const excluded = new Set(query.getAll('exclude'))
   const lines: string[] = []
   let isHealthy = true
@@ -58,11 +68,10 @@ export function answerHealth(
     if (excluded.delete(check.name)) {
       lines.push(`[+]${check.name} excluded: ok`)
     } else if (resultOf(check) === undefined) {
-      const note = check.note?.()
-      lines.push(`[+]${check.name} ok${note === undefined ? '' : `: ${note}`}`)
+      lines.push(`[+]${check.name} ok${noteOf(check)}`)
     } else {
       isHealthy = false
-      lines.push(`[-]${check.name} failed: reason withheld`)
+      lines.push(`[-]${check.name} failed: ${withheld}`)
     }
   }
   if (excluded.size > 0) {

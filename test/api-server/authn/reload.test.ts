@@ -100,6 +100,11 @@ describe('the file of --client-ca-file', () => {
         `[+]certificate-files ok: the last one stays in use: --client-ca-file: ${file.path}: data does not contain any valid RSA or ECDSA certificates`,
       )
     })
+    // Who may be anybody is not told which files there are.
+    const { status, text } = await server.request('GET', '/readyz?verbose', { as: 'anonymous' })
+    expect(status).toBe(200)
+    expect(text).toContain('[+]certificate-files ok: the last one stays in use: reason withheld\n')
+    expect(text).not.toContain(file.path)
     expect(await nameOf(three)).toBe('jane')
     file.write(bundle(one))
     await eventually(async () => {
