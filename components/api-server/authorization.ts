@@ -219,8 +219,13 @@ export async function createAuthorization(
   let usesRbac = false
   let modules: readonly AuthorizationModule[] = []
   let current: Authorizer
+  const closeAll = (): void => {
+    for (const { authorizer } of modules) authorizer.close?.()
+  }
   const use = async (configs: readonly ModuleConfig[]): Promise<void> => {
-    modules = await build(configs)
+    const next = await build(configs)
+    closeAll()
+    modules = next
     current = authorizeInOrder(modules.map(({ authorizer, type }) => counted(authorizer, type)))
     usesRbac = configs.some(({ type }) => type === 'RBAC')
   }
@@ -273,6 +278,7 @@ export async function createAuthorization(
       })
       await Promise.all([following, stopped])
       local.stop()
+      closeAll()
     },
   }
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { createAuthority } from '../../certs/authority.ts'
 import { issue } from '../../certs/pki.ts'
 import { clientProfile, servingProfile } from '../../certs/profiles.ts'
@@ -27,6 +28,8 @@ export interface ReviewRemote extends AsyncDisposable {
   readonly asked: readonly AskedReview[]
   /** Common name of each caller's certificate, '' without one. */
   readonly callers: readonly string[]
+  /** How many are open; it closes none by itself. */
+  connections(): Promise<number>
   /** How the next reviews are answered. */
   answer: (review: AskedReview, path: string) => RemoteAnswer
   /** Writes a client configuration for it into the folder; gives its path. */
@@ -84,6 +87,7 @@ export async function startReviewRemote(): Promise<ReviewRemote> {
       })
     },
   )
+  server.keepAliveTimeout = 0
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/review`
   const stop = async (): Promise<void> => {
@@ -95,6 +99,7 @@ export async function startReviewRemote(): Promise<ReviewRemote> {
     caBundle: Buffer.from(authority.certificatePem).toString('base64'),
     asked,
     callers,
+    connections: promisify(server.getConnections.bind(server)),
     answer: () => ({ status: {} }),
     kubeconfig(folder, more = {}) {
       written += 1

@@ -34,6 +34,8 @@ export interface Authorizer {
   authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>
   /** The same opinion, explained; without it the opinion says all there is. Not measured: nobody waits for it. */
   explain?(attributes: AuthorizationAttributes): ExplainedDecision | Promise<ExplainedDecision>
+  /** Nobody new asks it any more: lets go of what it holds open, once those who did ask are answered. */
+  close?(): void
   /** For SelfSubjectRulesReview: the rules that hold for the user in the namespace; `incomplete` when it cannot list them. */
   rulesFor?(
     user: AuthorizationAttributes['user'],

@@ -225,6 +225,7 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
       const isFailed = decision.evaluationError !== undefined
       return { decision, detail: { call: isFailed ? 'asked, in vain' : 'asked' } }
     },
+    close: () => client.close(),
   }
 }
 

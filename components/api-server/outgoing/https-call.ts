@@ -36,7 +36,7 @@ export interface HttpsCaller {
     readonly body?: string
     readonly signal?: AbortSignal
   }): Promise<HttpsAnswer>
-  /** Closes idle connections. */
+  /** It is not needed any more: its connections are closed as soon as the calls under way have ended. */
   close(): void
 }
 
@@ -53,9 +53,11 @@ export function createHttpsCaller(options: HttpsCallOptions): HttpsCaller {
     ...(key === undefined ? {} : { key }),
     ...(serverName === undefined ? {} : { servername: serverName }),
   })
+  let calls = 0
+  let isClosed = false
   return {
-    call: async ({ url, method = 'GET', headers = {}, body, signal }) =>
-      await new Promise<HttpsAnswer>((resolve, reject) => {
+    call: async ({ url, method = 'GET', headers = {}, body, signal }) => {
+      const answer = new Promise<HttpsAnswer>((resolve, reject) => {
         const { host } = new URL(url)
         const fail = (why: string, cause?: unknown): void => {
           cancel()
@@ -96,7 +98,18 @@ export function createHttpsCaller(options: HttpsCallOptions): HttpsCaller {
           })
         })
         outgoing.end(body)
-      }),
-    close: () => agent.destroy(),
+      })
+      calls += 1
+      try {
+        return await answer
+      } finally {
+        calls -= 1
+        if (isClosed && calls === 0) agent.destroy()
+      }
+    },
+    close() {
+      isClosed = true
+      if (calls === 0) agent.destroy()
+    },
   }
 }

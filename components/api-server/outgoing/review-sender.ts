@@ -79,12 +79,6 @@ export interface WebhookEgress {
   readonly controlplane: Dial | undefined
 }
 
-interface KeptCaller {
-  readonly caller: HttpsCaller
-  calls: number
-  isStale: boolean
-}
-
 export interface ReviewSenderOptions {
   readonly reader: ObjectReader
   readonly services: Resource
@@ -97,7 +91,7 @@ export interface ReviewSenderOptions {
 
 export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
   const { clock, egress, maxAnswerBytes } = options
-  const callers = new Map<string, KeptCaller>()
+  const callers = new Map<string, HttpsCaller>()
 
   function targetOf({ url, service }: ReviewTarget): Target {
     if (service === undefined) {
@@ -123,37 +117,30 @@ export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
     return JSON.stringify([webhook.ca, targetOf(webhook).serverName, webhook.timeoutMs])
   }
 
-  function callerOf(webhook: ReviewTarget, serverName: string | undefined): KeptCaller {
+  function callerOf(webhook: ReviewTarget, serverName: string | undefined): HttpsCaller {
     const key = keyOf(webhook)
-    let kept = callers.get(key)
-    if (kept === undefined) {
+    let caller = callers.get(key)
+    if (caller === undefined) {
       const { ca, timeoutMs } = webhook
       const dial = serverName === undefined ? egress.controlplane : egress.cluster
       const more = { ca, serverName, timeoutMs, maxBytes: maxAnswerBytes ?? mostAnswerBytes, dial }
-      kept = { caller: createHttpsCaller({ clock, ...more }), calls: 0, isStale: false }
-      callers.set(key, kept)
+      caller = createHttpsCaller({ clock, ...more })
+      callers.set(key, caller)
     }
-    return kept
+    return caller
   }
 
   async function post(webhook: ReviewTarget, target: Target, body: string): Promise<HttpsAnswer> {
-    const kept = callerOf(webhook, target.serverName)
-    kept.calls += 1
-    try {
-      return await kept.caller.call({
-        url: `${target.address()}${target.path}?timeout=${webhook.timeoutMs / 1000}s`,
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json',
-          host: new URL(target.url).host,
-        },
-        body,
-      })
-    } finally {
-      kept.calls -= 1
-      if (kept.isStale && kept.calls === 0) kept.caller.close()
-    }
+    return await callerOf(webhook, target.serverName).call({
+      url: `${target.address()}${target.path}?timeout=${webhook.timeoutMs / 1000}s`,
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        host: new URL(target.url).host,
+      },
+      body,
+    })
   }
 
   return {
@@ -180,11 +167,10 @@ export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
     },
     keep(webhooks) {
       const used = new Set(webhooks.map(keyOf))
-      for (const [key, kept] of callers) {
+      for (const [key, caller] of callers) {
         if (used.has(key)) continue
         callers.delete(key)
-        kept.isStale = true
-        if (kept.calls === 0) kept.caller.close()
+        caller.close()
       }
     },
   }

@@ -36,6 +36,8 @@ export interface WebhookClient {
     readonly kind: string
     readonly spec: unknown
   }): Promise<Readonly<Record<string, unknown>>>
+  /** It is not needed any more: connections are closed as soon as the calls under way have ended. */
+  close(): void
 }
 
 function named<T extends { readonly name: string }>(
@@ -170,6 +172,7 @@ export function createWebhookClient(
         throw new WebhookError(`failed to make webhook call: ${message}`, { cause: error })
       }
     },
+    close: () => caller.close(),
   }
 }
 

@@ -255,6 +255,7 @@ describe('the file of --authorization-config', () => {
     expect(await hash(twin)).toBe(before)
     remote.answer = () => allow
     expect([await decide(server), await decide(twin)]).toEqual([200, 200])
+    expect(await remote.connections()).toBeGreaterThan(0)
     second.answer = () => deny
     writeFileSync(`${path}.new`, whole([entry('after', {}, second)]))
     renameSync(`${path}.new`, path)
@@ -263,6 +264,7 @@ describe('the file of --authorization-config', () => {
     })
     expect(await hash(server)).not.toBe(before)
     expect(await hash(twin)).toBe(await hash(server))
+    await eventually(async () => expect(await remote.connections()).toBe(0))
   })
 
   it('a file that cannot be used keeps the last, and says so', async () => {
