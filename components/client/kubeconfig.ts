@@ -1,7 +1,7 @@
 /** Kubeconfig: the client configuration file all clients share: read, written, merged, and turned into a connection. */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, resolve, sep } from 'node:path'
 import { systemClock } from '../component-base/clock.ts'
 import { parseFailure } from '../component-base/parse-failure.ts'
 import type { Credentials, CredentialSource, RestClientOptions } from './rest-client.ts'
@@ -80,6 +80,12 @@ export async function parseKubeconfig(text: string): Promise<Kubeconfig> {
   }
 }
 
+/** A plugin that is named by a path lies beside the file; a name alone is looked for in PATH. */
+function locatedPlugin(exec: KubeconfigExec, folder: string): KubeconfigExec {
+  const { command } = exec
+  return command.includes(sep) ? { ...exec, command: resolve(folder, command) } : exec
+}
+
 /** Reads a file; paths in it are made absolute, relative to the file's folder. */
 export async function readKubeconfig(path: string): Promise<Kubeconfig> {
   let text: string
@@ -104,10 +110,11 @@ export async function readKubeconfig(path: string): Promise<Kubeconfig> {
       name,
       cluster: absolute(cluster, ['certificate-authority']),
     })),
-    users: config.users.map(({ name, user }) => ({
-      name,
-      user: absolute(user ?? {}, ['client-certificate', 'client-key', 'tokenFile']),
-    })),
+    users: config.users.map(({ name, user }) => {
+      const found = absolute(user ?? {}, ['client-certificate', 'client-key', 'tokenFile'])
+      const exec = found.exec && locatedPlugin(found.exec, dirname(path))
+      return { name, user: { ...found, ...(exec === undefined ? {} : { exec }) } }
+    }),
   }
 }
 
@@ -191,7 +198,7 @@ export function createKubeconfig(options: {
   }
 }
 
-/** Makes credentials that come from a plugin; see exec-credential.ts. */
+/** Makes credentials that come from a plugin; see exec-credential.ts. The cluster's authorities are embedded, as plugins get them. */
 export type PluginStarter = (exec: KubeconfigExec, cluster: KubeconfigCluster) => CredentialSource
 
 export type KubeconfigConnection = Pick<
@@ -211,14 +218,22 @@ async function pem(
   return file === undefined || file === '' ? undefined : readFile(file)
 }
 
-/** A token that is read again from its file each minute, since such tokens are renewed in place. */
+/** How long the token of a file is used before the file is read again. */
+const tokenFileAgeMs = 60_000
+
+/** A token that is read again from its file each minute, since such tokens are renewed in place; while it cannot be, the last one is used. */
 function tokenFrom(file: string): () => Promise<string> {
-  let token = ''
-  let readAtMs = Number.NEGATIVE_INFINITY
+  let token: string | undefined
+  let readAtMs = 0
   return async () => {
-    if (systemClock.now() - readAtMs > 60_000) {
+    const ageMs = systemClock.now() - readAtMs
+    // A clock that was set back says nothing of the token's age.
+    if (token !== undefined && ageMs >= 0 && ageMs <= tokenFileAgeMs) return token
+    try {
       token = (await readFile(file, 'utf8')).trim()
       readAtMs = systemClock.now()
+    } catch (error) {
+      if (token === undefined) throw error
     }
     return token
   }
@@ -267,7 +282,12 @@ export async function connectionFrom(
     credentials,
     ...(user.exec === undefined || isStatic || options.plugin === undefined
       ? {}
-      : { credentialSource: options.plugin(user.exec, cluster) }),
+      : {
+          credentialSource: options.plugin(user.exec, {
+            ...cluster,
+            ...(ca === undefined ? {} : { 'certificate-authority-data': ca.toString('base64') }),
+          }),
+        }),
     namespace: context.namespace || 'default',
   }
 }

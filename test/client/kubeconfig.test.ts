@@ -1,7 +1,7 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   connectionFrom,
   createKubeconfig,
@@ -9,6 +9,7 @@ import {
   parseKubeconfig,
   readKubeconfig,
   writeKubeconfig,
+  type PluginStarter,
 } from '../../components/client/kubeconfig.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -65,6 +66,64 @@ users: [{name: u, user: {tokenFile: token}}]
     })
     const { token } = connection.credentials ?? {}
     expect(typeof token === 'function' ? await token() : token).toBe('abc')
+  })
+
+  it('a token file is read again each minute, and when the clock was set back; while it is gone its last token holds', async () => {
+    const file = join(folder, 'renewed-token')
+    writeFileSync(file, 'first')
+    const cluster = { name: 'c', cluster: { server: 'https://h:1' } }
+    const { credentials } = await connectionFrom({
+      clusters: [cluster],
+      users: [{ name: 'u', user: { tokenFile: file } }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    })
+    const { token } = credentials ?? {}
+    const current = async () => (typeof token === 'function' ? await token() : token)
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      expect(await current()).toBe('first')
+      writeFileSync(file, 'second')
+      expect(await current()).toBe('first')
+      vi.setSystemTime(Date.now() + 61_000)
+      expect(await current()).toBe('second')
+      writeFileSync(file, 'third')
+      vi.setSystemTime(Date.now() - 3_600_000)
+      expect(await current()).toBe('third')
+      rmSync(file)
+      vi.setSystemTime(Date.now() + 61_000)
+      expect(await current()).toBe('third')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('a credential plugin is found beside the file when it is named by a path, and is told the authorities', async () => {
+    const path = join(folder, 'with-plugins')
+    writeFileSync(join(folder, 'ca.crt'), 'CA')
+    const entry = (name: string, command: string): string =>
+      `{name: ${name}, user: {exec: {apiVersion: v1, command: ${command}}}}`
+    writeFileSync(
+      path,
+      `current-context: beside
+contexts: [{name: beside, context: {cluster: c, user: beside}}, {name: named, context: {cluster: c, user: named}}]
+clusters: [{name: c, cluster: {server: "https://h:1", certificate-authority: ca.crt}}]
+users: [${entry('beside', './bin/login')}, ${entry('named', 'login')}]
+`,
+    )
+    const config = await readKubeconfig(path)
+    const started = async (context: string) => {
+      let got: unknown
+      const plugin: PluginStarter = ({ command }, cluster) => {
+        got = [command, cluster['certificate-authority-data']]
+        return { current: async () => ({}), refused: () => {} }
+      }
+      await connectionFrom(config, { context, plugin })
+      return got
+    }
+    const authorities = Buffer.from('CA').toString('base64')
+    expect(await started('beside')).toEqual([join(folder, 'bin/login'), authorities])
+    expect(await started('named')).toEqual(['login', authorities])
   })
 
   it('of entries with one name the first file wins', async () => {
