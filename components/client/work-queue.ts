@@ -73,7 +73,9 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   /** Takes one token of the shared bucket; gives how long to wait for it. */
   const reserve = (): number => {
     const now = clock.now()
-    tokens = Math.min(burst, tokens + ((now - refilledAt) / 1000) * ratePerSecond)
+    // A clock that was set back took no time away.
+    const sinceMs = Math.max(0, now - refilledAt)
+    tokens = Math.min(burst, tokens + (sinceMs / 1000) * ratePerSecond)
     refilledAt = now
     tokens -= 1
     return tokens >= 0 ? 0 : (-tokens / ratePerSecond) * 1000

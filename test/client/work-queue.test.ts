@@ -96,6 +96,15 @@ describe('work queue', () => {
     expect(queue.size).toBe(4)
   })
 
+  it('does not hold retries back because the clock was set back', async () => {
+    const { clock, queue } = queueWith()
+    queue.addRateLimited('a')
+    clock.setBack(3_600_000)
+    queue.addRateLimited('b')
+    await clock.step(5)
+    expect(queue.size).toBe(2)
+  })
+
   it('shutting down ends all waiting and drops what waits', async () => {
     const { clock, queue } = queueWith()
     const waiting = queue.next()

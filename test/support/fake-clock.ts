@@ -66,7 +66,7 @@ export class FakeClock implements Clock {
     const timer: Timer = { at: this.#now + Math.max(0, ms), order: this.#order, fire: callback }
     this.#timers.push(timer)
     return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer)
+      this.#timers = this.#timers.filter(({ order }) => order !== timer.order)
     }
   }
 
@@ -110,6 +110,12 @@ export class FakeClock implements Clock {
       await settle()
     }
     this.#now = end
+  }
+
+  /** Somebody corrects the wall clock: what waits goes on waiting as long as before. */
+  setBack(ms: number): void {
+    this.#now -= ms
+    this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }))
   }
 
   #next(): Timer | undefined {
