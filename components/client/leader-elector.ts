@@ -160,19 +160,25 @@ export async function runLeaderElection(
   const heldUntil = (sentAtMs: number): number =>
     Math.min(clock.now() + renewDeadlineMs, sentAtMs + leaseDurationMs)
   const release = async (): Promise<void> => {
-    if (leader !== identity || lease === undefined) return
-    const now = microTimestamp(clock.now())
-    const spec = {
-      ...(lease['spec'] as LeaseRecord),
-      holderIdentity: '',
-      leaseDurationSeconds: 1,
-      renewTime: now,
-      acquireTime: now,
-    }
-    const given = { ...lease, spec }
+    if (leader !== identity) return
     try {
-      await inTime(renewDeadlineMs, (deadline) => leases.update(given, { signal: deadline }))
-      log.info('lease given back')
+      await inTime(renewDeadlineMs, async (deadline) => {
+        const options = { signal: deadline }
+        // A renewal that was cut off may have been written or not.
+        const found = lease ?? (await leases.get({ namespace, name }, options))
+        const record = found['spec'] as LeaseRecord | undefined
+        if (record?.holderIdentity !== identity) return
+        const now = microTimestamp(clock.now())
+        const spec = {
+          ...record,
+          holderIdentity: '',
+          leaseDurationSeconds: 1,
+          renewTime: now,
+          acquireTime: now,
+        }
+        await leases.update({ ...found, spec }, options)
+        log.info('lease given back')
+      })
     } catch (error) {
       log.info('lease not given back; it will run out', { why: messageOf(error) })
     }

@@ -146,6 +146,18 @@ describe('leader election', () => {
     expect(journal).toEqual(['one leads', 'one stops', 'one returned'])
   })
 
+  it('a leader that is told to stop while it renews gives the lease back', async () => {
+    const { clock, network, start, holder } = candidates()
+    const one = start('one')
+    await clock.step(5000)
+    network.hangs = true
+    await clock.step(3000)
+    network.hangs = false
+    one.stop.abort()
+    await one.done
+    expect(holder()).toBe('')
+  })
+
   it('a lease taken by another ends leadership', async () => {
     const { clock, cluster, journal, start } = candidates()
     const one = start('one')
