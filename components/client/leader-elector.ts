@@ -90,7 +90,8 @@ export async function runLeaderElection(
   const observe = (found: KubeObject): void => {
     lease = found
     const record = JSON.stringify(found['spec'] ?? {})
-    if (record !== seen) {
+    // A clock that was set back must not make the record look new for that long.
+    if (record !== seen || clock.now() < observedAtMs) {
       seen = record
       observedAtMs = clock.now()
     }
@@ -203,6 +204,8 @@ export async function runLeaderElection(
     while (!leading.aborted) {
       await clock.sleep(retryPeriodMs, leading)
       sentAtMs = clock.now()
+      // A clock that was set back prolongs nothing.
+      leadsUntilMs = Math.min(leadsUntilMs, sentAtMs + renewDeadlineMs)
       const leftMs = leadsUntilMs - sentAtMs
       if (leftMs > 0 && (await attempt(leftMs))) leadsUntilMs = heldUntil(sentAtMs)
       else if (leader !== identity || clock.now() >= leadsUntilMs)

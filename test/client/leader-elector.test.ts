@@ -158,6 +158,27 @@ describe('leader election', () => {
     expect(holder()).toBe('')
   })
 
+  it('a clock that is set back prolongs neither leadership nor the wait for it', async () => {
+    const { clock, cluster, journal, start } = candidates()
+    const one = start('one')
+    await clock.step(5000)
+    const failing = cluster.react('*', 'leases', () => {
+      throw new ConnectionError('refused', 'down')
+    })
+    clock.setBack(3_600_000)
+    await clock.step(13_000)
+    await one.done
+    expect(journal).toEqual(['one leads', 'one stops', 'one failed: LeadershipLostError'])
+    failing()
+    const two = start('two')
+    await clock.step(5000)
+    clock.setBack(3_600_000)
+    await clock.step(21_000)
+    expect(journal.at(-1)).toBe('two leads')
+    two.stop.abort()
+    await two.done
+  })
+
   it('a lease taken by another ends leadership', async () => {
     const { clock, cluster, journal, start } = candidates()
     const one = start('one')
