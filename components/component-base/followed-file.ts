@@ -45,15 +45,20 @@ const read = (paths: readonly string[]): Promise<string[]> =>
 function watchFiles(paths: readonly string[], wake: () => void): () => void {
   const folders = new Set(paths.map((path) => dirname(path)))
   const names = new Set(paths.map((path) => basename(path)))
-  const watchers = [...folders].map((folder) => {
-    // The folder, not the file: a new file is often moved over the old one.
-    const watcher = watch(folder, { persistent: false }, (_, name) => {
-      if (name === null || names.has(name) || name === '..data') wake()
-    })
-    watcher.on('error', () => {
-      // Then the regular look is all there is.
-    })
-    return watcher
+  const watchers = [...folders].flatMap((folder) => {
+    try {
+      // The folder, not the file: a new file is often moved over the old one.
+      const watcher = watch(folder, { persistent: false }, (_, name) => {
+        if (name === null || names.has(name) || name === '..data') wake()
+      })
+      watcher.on('error', () => {
+        // Then the regular look is all there is.
+      })
+      return [watcher]
+    } catch {
+      // The system has no more watches to give, or the folder is away: the regular look is all there is, too.
+      return []
+    }
   })
   return () => {
     for (const watcher of watchers) watcher.close()
