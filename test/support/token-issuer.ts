@@ -29,8 +29,8 @@ export interface TestIssuer {
   sign(claims: Readonly<Record<string, unknown>>, options?: SignOptions): string
   /** A good token: `iss`, `aud` `client`, an hour to live, and these claims. */
   token(claims?: Readonly<Record<string, unknown>>, options?: SignOptions): string
-  /** A new key; the old one is no longer published. */
-  rotate(): void
+  /** A new key, of a new name unless it is told to keep that; the old one is no longer published. */
+  rotate(options?: { readonly keepsId: boolean }): void
   /** What the discovery document says; undefined: 404. */
   document: Record<string, unknown> | undefined
 }
@@ -183,8 +183,9 @@ export async function startIssuerHost(): Promise<IssuerHost> {
             },
             options,
           ),
-        rotate: () => {
-          keys = newKeys()
+        rotate: ({ keepsId } = { keepsId: false }) => {
+          const { id } = keys
+          keys = keepsId ? { ...newKeys(), id } : newKeys()
         },
       }
       issuers.set(path, { issuer, keys: () => keys })

@@ -186,6 +186,23 @@ describe('OpenID Connect by flags', () => {
     expect((await whoami(server, old)).status).toBe(401)
   })
 
+  it('a new key under the name of the old one is found, and forged tokens do not ask for it over and over', async () => {
+    await using server = await start('/renamed')
+    const issuer = host.at('/renamed')
+    await ready(server, issuer.token())
+    const old = issuer.token({ sub: 'old' })
+    issuer.rotate({ keepsId: true })
+    await ready(server, issuer.token())
+    expect((await whoami(server, old)).status).toBe(401)
+    const asked = () => host.requests.filter((path) => path === '/renamed/jwks').length
+    const [before, startedAt] = [asked(), performance.now()]
+    for (let at = 0; at < 20; at += 1) {
+      const forged = issuer.token({ sub: `forged-${at}` }, { withForeignKey: true })
+      expect((await whoami(server, forged)).status).toBe(401)
+    }
+    expect(asked() - before).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 1000)
+  })
+
   it('[OIDC-014] the claim email gets no prefix of its own, and must be verified', async () => {
     await using server = await start('/email', ['--oidc-username-claim=email'])
     const issuer = host.at('/email')

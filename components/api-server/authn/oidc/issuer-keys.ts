@@ -1,6 +1,7 @@
 /** IssuerKeys: the keys that an issuer signs with, found by discovery and fetched again when a token names another. */
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
+import { deepEqual } from '../../../machinery/object.ts'
 import type { JWK } from 'jose'
 import { createHttpsCaller, type HttpsCaller } from '../../outgoing/https-call.ts'
 
@@ -14,9 +15,11 @@ const maxBytes = 1024 * 1024
 export interface IssuerKeys {
   /** Undefined until discovery has succeeded; then the keys, fetched anew when none has `keyId`. */
   find(keyId: string | undefined): Promise<readonly JWK[] | undefined>
+  /** The keys fetched anew, for a signature that none of these made; the same array when there are no others, or none may be asked for yet. */
+  findOthers(than: readonly JWK[]): Promise<readonly JWK[]>
   /** Resolves when keys have been found. */
   readonly found: Promise<void>
-  /** Changes with every fetch: what was found with other keys may not hold any more. */
+  /** Changes with the keys: what was found with other keys may not hold any more. */
   readonly generation: number
   /** Discovers, and tries again every 10 seconds until it has succeeded or `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -78,13 +81,18 @@ export function createIssuerKeys(options: {
     fetchedAtMs = clock.now()
     const found = (await get(keysUrl))['keys']
     if (!Array.isArray(found)) throw new Error(`${keysUrl}: keys must be a list`)
-    keys = found.filter(
+    const usable = found.filter(
       (one): one is JWK => typeof one === 'object' && one !== null && (one as JWK).use !== 'enc',
     )
+    if (deepEqual(usable, keys)) return
+    keys = usable
     generation += 1
   }
 
   async function refetch(from: Discovered): Promise<void> {
+    // A clock that was set back counts as well.
+    const isDue = Math.abs(clock.now() - fetchedAtMs) >= refetchAfterMs
+    if (fetching === undefined && !isDue) return
     fetching ??= fetchKeys(from)
       .catch((error: unknown) => {
         log.warn('keys of a token issuer cannot be fetched', { issuerUrl, error })
@@ -104,8 +112,11 @@ export function createIssuerKeys(options: {
       if (discovered === undefined) return undefined
       const isKnown = (): boolean =>
         keys.length > 0 && (keyId === undefined || keys.some(({ kid }) => kid === keyId))
-      const isDue = clock.now() - fetchedAtMs >= refetchAfterMs
-      if (!isKnown() && (isDue || fetching !== undefined)) await refetch(discovered)
+      if (!isKnown()) await refetch(discovered)
+      return keys
+    },
+    async findOthers(than) {
+      if (discovered !== undefined && keys === than) await refetch(discovered)
       return keys
     },
     async run(signal) {

@@ -32,17 +32,14 @@ export function createTokenVerifier(options: {
     return imported.get(jwk)
   }
 
-  async function signedClaims(token: string, keys: IssuerKeys): Promise<Claims | string> {
-    const { compactVerify, decodeProtectedHeader } = await import('jose')
-    let keyId: string | undefined
-    try {
-      keyId = decodeProtectedHeader(token).kid
-    } catch {
-      return 'oidc: malformed jwt'
-    }
-    const found = await keys.find(keyId)
-    if (found === undefined) return 'oidc: authenticator not initialized'
-    for (const jwk of found) {
+  /** Undefined when none of the keys made the signature. */
+  async function claimsBy(
+    keys: readonly JWK[],
+    token: string,
+    keyId: string | undefined,
+  ): Promise<Claims | string | undefined> {
+    const { compactVerify } = await import('jose')
+    for (const jwk of keys) {
       if (keyId !== undefined && jwk.kid !== undefined && jwk.kid !== keyId) continue
       const key = keyOf(jwk)
       if (key === undefined) continue
@@ -56,7 +53,25 @@ export function createTokenVerifier(options: {
         // Another key may fit.
       }
     }
-    return 'oidc: verify token: failed to verify signature'
+    return undefined
+  }
+
+  async function signedClaims(token: string, keys: IssuerKeys): Promise<Claims | string> {
+    const { decodeProtectedHeader } = await import('jose')
+    let keyId: string | undefined
+    try {
+      keyId = decodeProtectedHeader(token).kid
+    } catch {
+      return 'oidc: malformed jwt'
+    }
+    const found = await keys.find(keyId)
+    if (found === undefined) return 'oidc: authenticator not initialized'
+    const claims = await claimsBy(found, token, keyId)
+    if (claims !== undefined) return claims
+    // An issuer may have a new key under the old name, or name none.
+    const others = await keys.findOthers(found)
+    const renewed = others === found ? undefined : await claimsBy(others, token, keyId)
+    return renewed ?? 'oidc: verify token: failed to verify signature'
   }
 
   return async (token, from) => {
