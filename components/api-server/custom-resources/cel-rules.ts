@@ -33,7 +33,7 @@ import {
   timestamp,
   type CelType,
 } from '../cel/cel-types.ts'
-import { elementBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
+import { elementsBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
 import { estimateCel } from '../cel/cel-estimate.ts'
 import { mostTimes, sizedOf } from './sized-schema.ts'
 import { escapedName } from './escaped-name.ts'
@@ -242,8 +242,9 @@ export class SchemaRules {
     if (Array.isArray(now)) {
       const items = itemsOf(schema)
       if (items === undefined) return errors
+      const earlier = elementsBefore(before, schema)
       for (const [index, item] of now.entries()) {
-        into({ now: item, before: elementBefore(item, before, schema) }, items, `${path}[${index}]`)
+        into({ now: item, before: earlier(item) }, items, `${path}[${index}]`)
       }
     } else if (isRecord(now)) {
       const additional = additionalOf(schema)

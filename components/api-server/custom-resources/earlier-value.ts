@@ -4,16 +4,25 @@ import { isRecord } from '../../machinery/apply-shape.ts'
 import { getOwn } from '../../machinery/json-copy.ts'
 import { deepEqual } from '../../machinery/object.ts'
 
-/** The element that was there before under the same keys; elements of other lists have no past. */
-export function elementBefore(item: unknown, before: unknown, schema: JSONSchemaProps): unknown {
+/**
+ * The way from an element to the one that was there before under the same keys; elements of other lists have no past. The list
+ * before is looked through once, however many are asked for.
+ */
+export function elementsBefore(
+  before: unknown,
+  schema: JSONSchemaProps,
+): (item: unknown) => unknown {
   const keys = schema['x-kubernetes-list-map-keys'] ?? []
-  if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(before)) return undefined
-  return before.find(
-    (other) =>
-      isRecord(other) &&
-      isRecord(item) &&
-      keys.every((key) => deepEqual(getOwn(other, key), getOwn(item, key))),
-  )
+  if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(before)) return () => undefined
+  const keyOf = (item: Record<string, unknown>): string =>
+    JSON.stringify(keys.map((key) => (Object.hasOwn(item, key) ? [item[key]] : [])))
+  const byKey = new Map<string, unknown>()
+  for (const item of before) {
+    if (!isRecord(item)) continue
+    const key = keyOf(item)
+    if (!byKey.has(key)) byKey.set(key, item)
+  }
+  return (item) => (isRecord(item) ? byKey.get(keyOf(item)) : undefined)
 }
 
 /** The field's value before; those of maps that count as one value have no past. */

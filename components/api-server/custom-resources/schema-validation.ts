@@ -6,7 +6,7 @@ import { getOwn } from '../../machinery/json-copy.ts'
 import type { FieldError } from '../../machinery/status-error.ts'
 import { goJson } from '../registry/strategies/field-rules.ts'
 import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
-import { elementBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
+import { elementsBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
 import { shownValue, valueFaults } from './value-rules.ts'
 
 interface Result {
@@ -43,8 +43,9 @@ function check(value: unknown, schema: JSONSchemaProps, path: string, before?: u
   if (Array.isArray(value)) {
     const items = itemsOf(schema)
     if (items !== undefined) {
+      const earlier = elementsBefore(before, schema)
       for (const [index, item] of value.entries()) {
-        const inner = { now: item, before: elementBefore(item, before, schema) }
+        const inner = { now: item, before: earlier(item) }
         into(inner, items, `${path}[${index}]`)
       }
     }

@@ -1,7 +1,10 @@
 /** Sets and maps in lists of custom resources: which elements are the same. */
 import { expect, it } from 'vitest'
 import type { JSONSchemaProps } from '../../../components/api/generated/types.ts'
-import { listFaults } from '../../../components/api-server/custom-resources/schema-validation.ts'
+import {
+  listFaults,
+  schemaFaults,
+} from '../../../components/api-server/custom-resources/schema-validation.ts'
 
 const places = (list: unknown[], schema: JSONSchemaProps): string[] =>
   listFaults(list, schema, 'list').map(({ field = '' }) => field)
@@ -26,4 +29,18 @@ it('elements of a map are the same by their keys alone', () => {
 it('a list as long as a body can be is compared in time that is linear', () => {
   const list = Array.from({ length: 250_000 }, (_, index) => ({ name: `n${index}` }))
   expect(places([...list, { name: 'n7' }], map)).toEqual(['list[250000]'])
+})
+
+it('elements of a long map find what they were before in time that is linear, too', () => {
+  const item: JSONSchemaProps = {
+    type: 'object',
+    properties: { name: { type: 'string' }, x: { type: 'integer', maximum: 2 } },
+  }
+  const list: JSONSchemaProps = { ...map, 'x-kubernetes-list-map-keys': ['name'], items: item }
+  const schema: JSONSchemaProps = { type: 'object', properties: { list } }
+  const of = (x: number) => Array.from({ length: 250_000 }, (_, i) => ({ name: `n${i}`, x }))
+  const before = { list: [...of(1), { name: 'bad', x: 3 }, { x: 4 }] }
+  const now = { list: [{ x: 4 }, { name: 'bad', x: 3 }, ...of(2), { name: 'new', x: 5 }] }
+  const found = schemaFaults(now, schema, before).map(({ field }) => field)
+  expect(found).toEqual(['list[250002].x'])
 })
