@@ -1,6 +1,7 @@
 /**
  * What an expression costs at most, in steps, for input of a given size: known before it runs, so that none runs for
- * long (upstream bounds the same by counting while it runs: apiserver/pkg/cel, PerCallLimit).
+ * long (upstream bounds the same by counting while it runs: apiserver/pkg/cel, PerCallLimit). Lists that functions make are
+ * not part of the input: cel-meter.ts counts what is done with them.
  */
 import type { Expr } from './cel-tree.ts'
 
@@ -48,10 +49,29 @@ const scanning = new Set([
 const pairing = new Set(['contains', 'equivalent', 'intersects'])
 /** A character is cheaper than a step (upstream: StringTraversalCostFactor). */
 const stepsPerCharacter = 0.1
+/** Those of them that the platform does at once. What one turn of a loop looks at is mostly far shorter than the longest text. */
+const comparing = new Set([
+  'contains',
+  'startsWith',
+  'endsWith',
+  'indexOf',
+  'lastIndexOf',
+  '@in',
+  '_+_',
+  '_==_',
+  '_!=_',
+])
+const stepsPerComparedCharacter = 0.001
 
-/** Measures once; the answer is asked for every evaluation. */
-export function costOf(expr: Expr): Cost {
+/** Measures once; the answer is asked for every evaluation. Without turns, loops cost what they do before the first one. */
+export function costOf(expr: Expr, { countsTurns = true } = {}): Cost {
   const { case: kind, value } = expr.exprKind
+  const sum = (own: number, parts: readonly (Expr | undefined)[]): Cost => {
+    const costs = parts
+      .filter((part) => part !== undefined)
+      .map((part) => costOf(part, { countsTurns }))
+    return (size) => costs.reduce((total, cost) => total + cost(size), own)
+  }
   switch (kind) {
     case 'selectExpr':
       return sum(1, [value.operand])
@@ -73,13 +93,16 @@ export function costOf(expr: Expr): Cost {
         target?.exprKind.case === 'identExpr' &&
         target.exprKind.value.name === 'sets'
       if (!scanning.has(name) && !pairs) return parts
+      const perCharacter =
+        countsTurns || !comparing.has(name) ? stepsPerCharacter : stepsPerComparedCharacter
       return (size) =>
         parts(size) +
-        size.characters * stepsPerCharacter +
+        size.characters * perCharacter +
         (pairs ? size.items * size.items : size.items)
     }
     case 'comprehensionExpr': {
       const once = sum(1, [value.iterRange, value.accuInit, value.result])
+      if (!countsTurns) return once
       const each = sum(1, [value.loopCondition, value.loopStep])
       const written =
         value.iterRange?.exprKind.case === 'listExpr'
@@ -90,11 +113,6 @@ export function costOf(expr: Expr): Cost {
     default:
       return () => 1
   }
-}
-
-function sum(own: number, parts: readonly (Expr | undefined)[]): Cost {
-  const costs = parts.filter((part) => part !== undefined).map(costOf)
-  return (size) => costs.reduce((total, cost) => total + cost(size), own)
 }
 
 const measured = new WeakMap<object, InputSize>()
@@ -121,6 +139,5 @@ function sizeOfParts(value: unknown): InputSize {
     }
   }
   visit(value)
-  // A text can be split into as many items as it has characters.
   return { items, characters }
 }

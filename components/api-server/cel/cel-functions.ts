@@ -22,6 +22,7 @@ import {
 } from '../../machinery/quantity.ts'
 import { linearPattern } from '../linear-pattern.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
+import { charge } from './cel-meter.ts'
 import { bool, double, dyn, int, listOf, mapOf, opaque, string } from './cel-types.ts'
 
 const url = opaque('kubernetes.URL')
@@ -80,12 +81,45 @@ method('lastIndexOf', [listOf(dyn), [dyn], int], (list: CelList, value: unknown)
 )
 
 const lists = [listOf(dyn), listOf(dyn)] as const
-const hasAll = (of: CelList, wanted: CelList): boolean =>
-  [...wanted].every((value) => includes(of, value))
+const pairs = (a: CelList, b: CelList): void => charge(a.size * b.size)
+const hasAll = (of: CelList, wanted: CelList): boolean => {
+  pairs(of, wanted)
+  return [...wanted].every((value) => includes(of, value))
+}
 define('sets.contains', [lists, bool], hasAll)
 define('sets.equivalent', [lists, bool], (a: CelList, b: CelList) => hasAll(a, b) && hasAll(b, a))
-define('sets.intersects', [lists, bool], (a: CelList, b: CelList) =>
-  [...a].some((value) => includes(b, value)))
+define('sets.intersects', [lists, bool], (a: CelList, b: CelList) => {
+  pairs(a, b)
+  return [...a].some((value) => includes(b, value))
+})
+
+function replaced(text: string, old: string, by: string, most = -1n): string {
+  const limit = most < 0n ? Number.POSITIVE_INFINITY : Number(most)
+  let made = ''
+  let from = 0
+  // An empty text stands before every character and at the end.
+  for (let count = 0; count < limit; count += 1) {
+    const at =
+      old === '' ? from + (count === 0 ? 0 : lengthAt(text, from)) : text.indexOf(old, from)
+    if (at < 0 || at > text.length || (old === '' && count > 0 && at === from)) break
+    made += text.slice(from, at) + by
+    from = at + old.length
+  }
+  made += text.slice(from)
+  // What it makes may be longer than all that came in (upstream: StringTraversalCostFactor).
+  charge(made.length / 10)
+  return made
+}
+
+/** UTF-16 units of the character there; 0 at the end. */
+function lengthAt(text: string, at: number): number {
+  return at >= text.length ? 0 : String.fromCodePoint(text.codePointAt(at) ?? 0).length
+}
+
+method('replace', [string, [string, string], string], (text: string, old: string, by: string) =>
+  replaced(text, old, by),
+)
+method('replace', [string, [string, string, int], string], replaced)
 
 // Regular expressions: RE2's, whose time is linear in the text.
 

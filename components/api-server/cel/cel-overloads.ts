@@ -1,7 +1,6 @@
 /** The overloads of every function, for the checker. */
 import { celEnv, type CelType as RuntimeType } from '@bufbuild/cel'
-import { strings } from '@bufbuild/cel/ext'
-import { extensionOverloads } from './cel-extensions.ts'
+import { extensionOverloads, stringFunctions } from './cel-extensions.ts'
 import type { Overload } from './cel-library.ts'
 import {
   bool,
@@ -51,7 +50,7 @@ export function overloadsOf(name: string): readonly Overload[] | undefined {
       if (list === undefined) all.set(overload.name, [overload])
       else list.push(overload)
     }
-    for (const func of celEnv({ funcs: strings }).funcs) {
+    for (const func of celEnv({ funcs: [...stringFunctions] }).funcs) {
       add({
         name: func.name,
         target: func.target && fromRuntime(func.target),

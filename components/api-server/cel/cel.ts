@@ -13,7 +13,6 @@ import {
   plan,
   type CelInput,
 } from '@bufbuild/cel'
-import { strings } from '@bufbuild/cel/ext'
 import {
   accessValue,
   authorizerType,
@@ -24,8 +23,9 @@ import {
 } from './cel-authorizer.ts'
 import { checkCel, CelTypeError } from './cel-checker.ts'
 import { costOf, sizeOf } from './cel-cost.ts'
-import { extensionFunctions } from './cel-extensions.ts'
+import { extensionFunctions, stringFunctions } from './cel-extensions.ts'
 import { readAs } from './cel-literals.ts'
+import { limitExceeded, metered, meterFunctions, withMeter } from './cel-meter.ts'
 import { applyOptionals, findOptionalMarks, OptionalSyntaxError } from './cel-optional-syntax.ts'
 import { optionalNone, optionalWith } from './cel-optional.ts'
 import { optionalIndex, optionalSelect } from './cel-optional-types.ts'
@@ -47,6 +47,8 @@ type Evaluate<Result> = (
   variables: Readonly<Record<string, unknown>>,
   /** Who answers the checks of `authorizer`. */
   access?: AnswerAccess,
+  /** Told of steps that are counted only while it runs; `cost` does not know them. */
+  spend?: (steps: number) => void,
 ) => Result
 
 export interface CelProgram {
@@ -132,17 +134,23 @@ export function compileCel(expression: string, options: CelOptions): CelProgram 
   const cost = costOf(parsed.expr)
   const env = celEnv({
     variables: Object.fromEntries(Object.keys(variables).map((name) => [name, CelScalar.DYN])),
-    funcs: [...strings, ...extensionFunctions],
+    funcs: [...stringFunctions, ...extensionFunctions, ...meterFunctions],
   })
-  const run = plan(env, parsed)
-  const evaluate: Evaluate<CelInput> = (values, access) => {
-    if (cost(sizeOf(values)) > costLimit) {
-      throw new CelEvaluationError('operation cancelled: actual cost limit exceeded')
-    }
+  const { tree, turns } = withMeter(parsed.expr)
+  const run = plan(env, { ...parsed, expr: tree })
+  const evaluate: Evaluate<CelInput> = (values, access, spend) => {
+    const size = sizeOf(values)
+    if (cost(size) > costLimit) throw new CelEvaluationError(limitExceeded)
     const bindings = Object.fromEntries(
       Object.entries(values).map(([name, value]) => [name, toInput(value)]),
     )
-    const result = attempt(() => withAccess(access, () => run(bindings)))
+    const { result, spent } = metered(
+      () => attempt(() => withAccess(access, () => run(bindings))),
+      { limit: costLimit, turns, size },
+    )
+    spend?.(spent)
+    // An error counts for nothing beside what decides without it; this one ends everything.
+    if (spent > costLimit) throw new CelEvaluationError(limitExceeded)
     if (isCelError(result)) throw new CelEvaluationError(inOurWords(result.message))
     return result as CelInput
   }
@@ -153,8 +161,8 @@ export function compileCel(expression: string, options: CelOptions): CelProgram 
     uses: (variable) => names(parsed.expr, variable),
     cost: (values) => cost(sizeOf(values)),
     tree: parsed.expr,
-    evaluate: (values, access) => fromResult(evaluate(values, access)),
-    evaluateTyped: (values, access) => new CelTyped(evaluate(values, access)),
+    evaluate: (...of) => fromResult(evaluate(...of)),
+    evaluateTyped: (...of) => new CelTyped(evaluate(...of)),
   }
 }
 

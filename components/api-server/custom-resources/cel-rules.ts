@@ -326,12 +326,16 @@ function ruleFault(
   const { schema, path, budget } = at
   const field = path === '' ? '<nil>' : path
   const value = schema.type ?? ''
-  const outcome = evaluated(() => program.evaluate(variables), spec)
+  let spent = program.cost(variables)
+  const outcome = evaluated(
+    () => program.evaluate(variables, undefined, (steps) => (spent = Math.max(spent, steps))),
+    spec,
+  )
   if ('why' in outcome) {
     if (outcome.why.includes('cost limit exceeded')) budget.left = -1
     return invalidValue(field, { value, detail: outcome.why })
   }
-  budget.left -= program.cost(variables)
+  budget.left -= spent
   if (budget.left < 0) return invalidValue(field, { value, detail: outOfBudget })
   if (outcome.value === true) return undefined
   const detail =

@@ -205,6 +205,43 @@ describe('the cost of expressions', () => {
     )
   })
 
+  it('is bounded for lists that functions make, too, whatever decides without them', () => {
+    const text = (length: number) => Array.from({ length }, (_, at) => `w${at}`).join(',')
+    const crossed = 'claims.a.split(",").all(a, claims.a.split(",").exists(b, a == b))'
+    const claims = (length: number) => ({ claims: { a: text(length) } })
+    expect(evaluate(crossed, claims(100))).toBe(true)
+    for (const expression of [
+      crossed,
+      `${crossed} || true`,
+      'sets.equivalent(claims.a.split(","), claims.a.split(","))',
+    ]) {
+      expect(() => evaluate(expression, claims(20_000))).toThrow(
+        'operation cancelled: actual cost limit exceeded',
+      )
+    }
+  })
+
+  it('a text of many replacements is made in time that is linear, and cannot grow without end', () => {
+    const claims = { x: 'a'.repeat(1_000_000) }
+    expect(evaluate('claims.x.replace("a", "bb").size()', { claims })).toBe(2_000_000)
+    const growing = `claims.x${'.replace("a", "aaaaaaaaaa")'.repeat(7)}.size()`
+    expect(() => evaluate(growing, { claims: { x: 'a'.repeat(100) } })).toThrow(
+      'operation cancelled: actual cost limit exceeded',
+    )
+  })
+
+  it.each([
+    ['"hello".replace("l", "")', 'heo'],
+    ['"hello".replace("l", "L", 1)', 'heLlo'],
+    ['"hello".replace("l", "L", 0)', 'hello'],
+    ['"hello".replace("l", "L", -1)', 'heLLo'],
+    ['"é😀".replace("", "-")', '-é-😀-'],
+    ['"".replace("", "-")', '-'],
+    ['"ab".replace("", "-", 2)', '-a-b'],
+  ])('%s is %s', (expression, wanted) => {
+    expect(evaluate(expression)).toBe(wanted)
+  })
+
   it('a pattern made to explode takes linear time', () => {
     const text = `${'a'.repeat(5000)}b`
     expect(evaluate('claims.x.matches("^(a+)+$")', { claims: { x: text } })).toBe(false)
