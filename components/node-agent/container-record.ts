@@ -2,8 +2,11 @@
 import type { Container, Pod } from '../api/generated/types.ts'
 import type { ContainerExited, ContainerRunning, RuntimeContainer } from './container-runtime.ts'
 
-/** `sidecar` is an init container with restartPolicy Always: it runs beside the main ones. */
-export type ContainerRole = 'init' | 'sidecar' | 'main'
+/**
+ * `sidecar` is an init container with restartPolicy Always: it runs beside the main ones. `ephemeral` ones come to a pod that
+ * is there, to look into it: they run once, and the pod's state is none of theirs.
+ */
+export type ContainerRole = 'init' | 'sidecar' | 'main' | 'ephemeral'
 
 /** Not running: it never did (`reason` says what it waits for), or it cannot be started. */
 export interface ContainerWaiting {
@@ -33,9 +36,8 @@ export interface ContainerRecord {
   retryAtMs: number
 }
 
-/** Records of all containers of a pod, in the order in which they start. */
-export function newRecords(pod: Pod): ContainerRecord[] {
-  const record = (spec: Container, role: ContainerRole): ContainerRecord => ({
+function newRecord(spec: Container, role: ContainerRole): ContainerRecord {
+  return {
     spec,
     role,
     id: undefined,
@@ -48,13 +50,25 @@ export function newRecords(pod: Pod): ContainerRecord[] {
     isBusy: false,
     failures: 0,
     retryAtMs: 0,
-  })
+  }
+}
+
+/** Records of all containers of a pod, in the order in which they start. */
+export function newRecords(pod: Pod): ContainerRecord[] {
   return [
     ...(pod.spec?.initContainers ?? []).map((spec) =>
-      record(spec, spec.restartPolicy === 'Always' ? 'sidecar' : 'init'),
+      newRecord(spec, spec.restartPolicy === 'Always' ? 'sidecar' : 'init'),
     ),
-    ...(pod.spec?.containers ?? []).map((spec) => record(spec, 'main')),
+    ...(pod.spec?.containers ?? []).map((spec) => newRecord(spec, 'main')),
+    ...newEphemeral(pod, []),
   ]
+}
+
+/** Records of the pod's ephemeral containers that have none yet. */
+export function newEphemeral(pod: Pod, known: readonly ContainerRecord[]): ContainerRecord[] {
+  return (pod.spec?.ephemeralContainers ?? [])
+    .filter(({ name }) => !known.some(({ spec }) => spec.name === name))
+    .map((spec) => newRecord(spec, 'ephemeral'))
 }
 
 /** Takes over what the runtime says of the container. */
@@ -103,6 +117,7 @@ export function noteStartFailure(
 /** Whether the pod's policy wants the container again after this end. */
 export function wantsRestart(pod: Pod, record: ContainerRecord, exited: ContainerExited): boolean {
   if (record.role === 'sidecar') return true
+  if (record.role === 'ephemeral') return false
   const policy = pod.spec?.restartPolicy ?? 'Always'
   // An init container that has done its work is never run again.
   if (record.role === 'init') return policy !== 'Never' && exited.exitCode !== 0

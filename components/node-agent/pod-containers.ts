@@ -3,7 +3,13 @@ import type { Pod, Probe } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ContainerRecord } from './container-record.ts'
-import { newRecords, noteExit, noteStartFailure, takeOver } from './container-record.ts'
+import {
+  newEphemeral,
+  newRecords,
+  noteExit,
+  noteStartFailure,
+  takeOver,
+} from './container-record.ts'
 import type { ContainerRuntime, ProbeKind, RuntimeContainer } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
 import type { PodAction } from './pod-plan.ts'
@@ -29,8 +35,7 @@ export interface PodContainersOptions {
 }
 
 export class PodContainers {
-  /** In the order in which they start. Others only read them. */
-  readonly records: readonly ContainerRecord[]
+  readonly #records: ContainerRecord[]
   readonly #options: PodContainersOptions
   readonly #log: Log
   readonly #probing = new Map<ContainerRecord, AbortController>()
@@ -38,9 +43,19 @@ export class PodContainers {
   constructor(options: PodContainersOptions) {
     this.#options = options
     this.#log = options.log
-    this.records = newRecords(options.pod())
+    this.#records = newRecords(options.pod())
     const known = options.runtime.admitPod(options.pod(), (container) => this.#onExit(container))
     for (const container of known) this.#restore(container)
+  }
+
+  /** In the order in which they start. Others only read them. */
+  get records(): readonly ContainerRecord[] {
+    return this.#records
+  }
+
+  /** The pod's object changed: it may have more ephemeral containers. */
+  update(): void {
+    this.#records.push(...newEphemeral(this.#options.pod(), this.#records))
   }
 
   /** Ends all probing; the containers go on. */

@@ -48,7 +48,7 @@ export function hasInitFailed(pod: Pod, records: readonly ContainerRecord[]): bo
 /** All init containers have done their work (sidecars: have started). */
 export function isInitialized(records: readonly ContainerRecord[]): boolean {
   return records.every(({ role, state, isStarted, restarts }) => {
-    if (role === 'main') return true
+    if (role === 'main' || role === 'ephemeral') return true
     if (role === 'init') return state.kind === 'exited' && state.exitCode === 0
     // Once past its start, a sidecar that fails later does not take initialization back.
     return isStarted || restarts > 0
@@ -98,9 +98,12 @@ export function planPod(view: PodView): PodPlan {
   if (isEnding) return stopAll(records, 'Stopping container')
   if (isWorkDone(pod, records)) return stopAll(records, 'Stopping container')
   let plan = idle
+  for (const record of records) {
+    if (record.role === 'ephemeral') plan = both(plan, start(view, record))
+  }
   const hasRunMain = records.some(({ role, state }) => role === 'main' && state.kind !== 'waiting')
   for (const record of records) {
-    if (record.role === 'main') continue
+    if (record.role === 'main' || record.role === 'ephemeral') continue
     if (record.role === 'sidecar') {
       plan = both(plan, start(view, record))
       if (!record.isStarted && !hasRunMain) return plan

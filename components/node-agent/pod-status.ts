@@ -7,7 +7,7 @@ import type {
   PodStatus,
 } from '../api/generated/types.ts'
 import { timestamp } from '../component-base/clock.ts'
-import type { ContainerRecord, ContainerWaiting } from './container-record.ts'
+import type { ContainerRecord, ContainerRole, ContainerWaiting } from './container-record.ts'
 import { wantsRestart } from './container-record.ts'
 import type { ContainerExited, ContainerRunning } from './container-runtime.ts'
 import { hasInitFailed, isInitialized, isWorkDone } from './pod-plan.ts'
@@ -112,7 +112,7 @@ function containerStatus(input: PodStatusInput, record: ContainerRecord): Contai
   const isReady =
     role === 'init'
       ? state.kind === 'exited' && state.exitCode === 0
-      : isUp && record.isReady && input.failure === undefined
+      : role !== 'ephemeral' && isUp && record.isReady && input.failure === undefined
   return {
     name: spec.name,
     ...statesOf(input, record),
@@ -151,7 +151,7 @@ function unready(words: string, records: readonly ContainerRecord[]): string {
 
 function initialized(input: PodStatusInput, phase: string): Verdict & { reason?: string } {
   const { records } = input
-  const pending = records.filter((record) => record.role !== 'main' && !isInitialized([record]))
+  const pending = records.filter((record) => !isInitialized([record]))
   if (phase === 'Succeeded') return { status: 'True', reason: 'PodCompleted' }
   if (pending.length === 0) return { status: 'True' }
   return {
@@ -165,7 +165,9 @@ function containersReady(input: PodStatusInput, phase: string): Verdict {
   if (phase === 'Succeeded') return { status: 'False', reason: 'PodCompleted' }
   if (phase === 'Failed') return { status: 'False', reason: 'PodFailed' }
   const down = input.records.filter(
-    (record) => record.role !== 'init' && !containerStatus(input, record).ready,
+    (record) =>
+      (record.role === 'main' || record.role === 'sidecar') &&
+      !containerStatus(input, record).ready,
   )
   if (down.length === 0) return { status: 'True' }
   return { status: 'False', reason: 'ContainersNotReady', message: unready('unready', down) }
@@ -216,11 +218,12 @@ export function podStatusOf(input: PodStatusInput): PodStatus {
   const phase = phaseOf(input)
   const containers = containersReady(input, phase)
   const isNetworkUp = podIp !== undefined && phase !== 'Succeeded' && phase !== 'Failed'
-  const statuses = (role: 'main' | 'init'): ContainerStatus[] =>
+  const statuses = (...roles: ContainerRole[]): ContainerStatus[] =>
     records
-      .filter((record) => (record.role === 'main') === (role === 'main'))
+      .filter(({ role }) => roles.includes(role))
       .map((record) => containerStatus(input, record))
-  const initStatuses = statuses('init')
+  const initStatuses = statuses('init', 'sidecar')
+  const ephemeralStatuses = statuses('ephemeral')
   return {
     phase,
     ...(failure === undefined ? {} : { reason: failure.reason, message: failure.message }),
@@ -237,5 +240,6 @@ export function podStatusOf(input: PodStatusInput): PodStatus {
     startTime: pod.status?.startTime ?? timestamp(input.startedMs),
     ...(initStatuses.length === 0 ? {} : { initContainerStatuses: initStatuses }),
     containerStatuses: statuses('main'),
+    ...(ephemeralStatuses.length === 0 ? {} : { ephemeralContainerStatuses: ephemeralStatuses }),
   }
 }

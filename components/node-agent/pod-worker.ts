@@ -115,6 +115,7 @@ export class PodWorker {
     this.#pod = pod
     if (!this.#isWriting && contradicts(pod.status, this.#published)) this.#isOverruled = true
     this.#options.runtime.updatePod(pod)
+    this.#containers.update()
     this.#queueSync()
   }
 

@@ -28,6 +28,17 @@ class Unforeseen extends Error {}
 const mostCharacters = 16_384
 
 /**
+ * The shell that a container with open input runs for whoever attaches to it; undefined when it runs something else. What
+ * an image runs by itself is taken for a shell: it waits for input.
+ */
+export function shellOf({ command = [], args = [], stdin }: Container): string[] | undefined {
+  const words = [...command, ...args]
+  if (stdin !== true) return undefined
+  const [name = 'sh'] = words
+  return /^(\/bin\/)?(ba)?sh$/.test(name) && words.length <= 1 ? ['sh'] : undefined
+}
+
+/**
  * The course that the container's command takes; undefined when it has none, or one that the simulated shell does not know
  * in full: then the container just runs. Arguments without a command count as one, as in images that have none of their own.
  */

@@ -1,15 +1,20 @@
 /** Simulated exec: a command in a container that exists only as a record, between its streams and the simulated shell. */
 import type { Writable } from 'node:stream'
-import type { Pod } from '../api/generated/types.ts'
+import type { Container, Pod } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { CommandStreams } from './container-runtime.ts'
 import { runSimulated } from './simulated-shell.ts'
 import { lineInput, withCarriageReturns } from './simulated-terminal.ts'
 
+/** The pod's container of that name, whichever of its lists it is in. */
+export function containerSpecOf(pod: Pod, name: string): Container | undefined {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {}
+  return [...containers, ...initContainers, ...ephemeralContainers].find((one) => one.name === name)
+}
+
 /** What a container's command finds in its environment: what its Pod says as plain values. */
 export function environmentOf(pod: Pod, containerName: string): Record<string, string> {
-  const { containers = [], initContainers = [] } = pod.spec ?? {}
-  const container = [...containers, ...initContainers].find(({ name }) => name === containerName)
+  const container = containerSpecOf(pod, containerName)
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     HOSTNAME: hostnameOf(pod),

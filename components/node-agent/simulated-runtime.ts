@@ -24,9 +24,9 @@ import type {
   StartRequest,
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
-import { courseOfCommand } from './simulated-command.ts'
+import { courseOfCommand, shellOf } from './simulated-command.ts'
 import type { Course } from './simulated-command.ts'
-import { drained, execSimulated } from './simulated-exec.ts'
+import { containerSpecOf, drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
 import { lineDueMs, logLength, logLines } from './simulated-log.ts'
 import type { Writing } from './simulated-log.ts'
@@ -140,6 +140,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const statuses = [
       ...(pod.status?.initContainerStatuses ?? []),
       ...(pod.status?.containerStatuses ?? []),
+      ...(pod.status?.ephemeralContainerStatuses ?? []),
     ]
     const restored: RuntimeContainer[] = []
     for (const status of statuses) {
@@ -262,6 +263,36 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   async exec(id: string, command: readonly string[], streams: CommandStreams): Promise<number> {
     const { known, pod } = this.#running(id)
+    return await this.#execute(known, pod, command, streams)
+  }
+
+  async attach(id: string, streams: CommandStreams): Promise<void> {
+    const { known, pod } = this.#running(id)
+    const spec = containerSpecOf(pod, known.container.name)
+    const shell = spec && known.course === undefined ? shellOf(spec) : undefined
+    if (shell !== undefined && streams.stdin !== undefined) {
+      const exitCode = await this.#execute(known, pod, shell, streams)
+      // Whose input ends with its first client ends with it; any other goes on until it is told to end.
+      if (!streams.signal.aborted) this.#exit(known, { exitCode })
+      else if (spec?.stdinOnce === true) this.#exit(known, { exitCode: 0 })
+      return
+    }
+    const { stdin, stdout, isTerminal, signal } = streams
+    stdin?.resume() // nobody in there reads
+    const end = isTerminal ? '\r\n' : '\n'
+    for await (const lines of this.followLogs(id, signal)) {
+      if (stdout === undefined || stdout.destroyed) continue
+      const isTaken = stdout.write(lines.map(({ text }) => text + end).join(''))
+      if (!isTaken) await drained(stdout)
+    }
+  }
+
+  async #execute(
+    known: Simulated,
+    pod: Pod,
+    command: readonly string[],
+    streams: CommandStreams,
+  ): Promise<number> {
     const ending = new AbortController()
     known.watchers.add(ending)
     try {
@@ -274,18 +305,6 @@ export class SimulatedRuntime implements ContainerRuntime {
       })
     } finally {
       known.watchers.delete(ending)
-    }
-  }
-
-  async attach(id: string, streams: CommandStreams): Promise<void> {
-    this.#running(id)
-    const { stdin, stdout, isTerminal, signal } = streams
-    stdin?.resume() // nobody in there reads
-    const end = isTerminal ? '\r\n' : '\n'
-    for await (const lines of this.followLogs(id, signal)) {
-      if (stdout === undefined || stdout.destroyed) continue
-      const isTaken = stdout.write(lines.map(({ text }) => text + end).join(''))
-      if (!isTaken) await drained(stdout)
     }
   }
 
@@ -389,12 +408,11 @@ export class SimulatedRuntime implements ContainerRuntime {
   async #courseOf(pod: Pod, name: string): Promise<Course | undefined> {
     const exitAfter = simulatedTime(this.#wish(pod, 'exitAfter', name))
     if (exitAfter !== undefined) return { output: undefined, endsAfterMs: exitAfter, exitCode: 0 }
-    const { containers = [], initContainers = [] } = pod.spec ?? {}
-    const init = initContainers.find((one) => one.name === name)
-    const spec = init ?? containers.find((one) => one.name === name)
+    const spec = containerSpecOf(pod, name)
     const foreseen = spec && (await courseOfCommand(pod, spec))
     if (foreseen !== undefined) return foreseen
     // The pod waits for what an init container does; it has nothing to do.
+    const init = pod.spec?.initContainers?.find((one) => one.name === name)
     const isAwaited = init !== undefined && init.restartPolicy !== 'Always'
     return isAwaited ? { output: undefined, endsAfterMs: 0, exitCode: 0 } : undefined
   }

@@ -25,7 +25,10 @@ describeDialects('streams of pods', (server) => {
         name: one,
         image: 'i',
       }))
-      await server().ok('POST', at, { body: { metadata: { name }, spec: { containers } } })
+      // One that is over is no choice to be made among the main ones.
+      const initContainers = [{ name: 'first', image: 'i' }]
+      const spec = { containers, initContainers }
+      await server().ok('POST', at, { body: { metadata: { name }, spec } })
       if (name === 'loose') continue
       await server().ok('POST', `${at}/${name}/binding`, {
         body: { metadata: { name }, target: { kind: 'Node', name: 'streaming' } },
@@ -149,7 +152,11 @@ describeDialects('streams of pods', (server) => {
   it.each([
     ['nope/exec?command=a&stdout=true', 404, 'not found'],
     ['loose/exec?command=a&stdout=true', 400, 'pod loose does not have a host assigned'],
-    ['pair/exec?command=a&stdout=true', 400, 'a container name must be specified for pod pair'],
+    [
+      'pair/exec?command=a&stdout=true',
+      400,
+      'a container name must be specified for pod pair, choose one of: [first a b]',
+    ],
     ['p/exec?command=a&stdout=true&container=x', 400, 'container x is not valid for pod p'],
   ])('%s is answered %i', async (path, code, words) => {
     const { answer, text } = await upgrade('POST', `${at}/${path}`)

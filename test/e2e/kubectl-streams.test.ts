@@ -109,4 +109,18 @@ describe.runIf(kubectls.length > 0)('kubectl', () => {
       },
     )
   })
+
+  test('run -i without a command, and debug, give a shell; the pod ends with it', async () => {
+    const words = ['run', 'shell', '--image=busybox', '--restart=Never', '--rm', '-i']
+    const shell = await run(first, 'echo $HOSTNAME\nexit 3\n', ...words)
+    expect(shell.said).toContain('shell\n')
+    expect(shell.said).toContain('pod "shell" deleted')
+    expect(shell.code).toBe(3)
+    const into = ['debug', 'web', '-i', '-c', 'look', '--image=busybox', '--profile=general']
+    const looked = await run(first, 'echo looked\n', ...into)
+    expect(looked.said).toContain('looked\n')
+    const ended = '{.status.ephemeralContainerStatuses[0].state.terminated.exitCode}'
+    await kubectl.ok`wait pod/web --for=jsonpath=${ended}=0 --timeout=60s`
+    expect(await kubectl.ok`get pod web -o jsonpath={.status.phase}`).toBe('Running')
+  })
 })

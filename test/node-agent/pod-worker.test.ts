@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Pod } from '../../components/api/generated/types.ts'
 import type { StartRequest } from '../../components/node-agent/container-runtime.ts'
 import { PodAddresses } from '../../components/node-agent/pod-addresses.ts'
 import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
@@ -242,6 +243,43 @@ describe('containers whose command is known', () => {
     expect(run.last.phase).toBe('Running')
     await run.clock.step(2000)
     expect(run.last.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(4)
+  })
+})
+
+describe('ephemeral containers', () => {
+  const withLooker = (command: string[]) => (changed: Pod) => {
+    const looker = { name: 'look', image: 'busybox', command }
+    changed.spec = { ...changed.spec, containers: changed.spec?.containers ?? [] }
+    changed.spec.ephemeralContainers = [looker]
+  }
+
+  test('start in a pod that runs, run once, and leave it as it was', async () => {
+    const run = await runPod(pod('web'))
+    await run.change(withLooker(['sh', '-c', 'sleep 5; exit 3']))
+    await settle()
+    expect(run.last.ephemeralContainerStatuses).toMatchObject([
+      { name: 'look', ready: false, restartCount: 0, state: { running: {} } },
+    ])
+    await run.clock.step(60_000)
+    expect(run.last.ephemeralContainerStatuses).toMatchObject([
+      { name: 'look', restartCount: 0, state: { terminated: { exitCode: 3 } } },
+    ])
+    expect(run.last.phase).toBe('Running')
+    expect(conditionOf(run.last, 'Ready')).toBe('True')
+    expect(run.last.containerStatuses).toHaveLength(1)
+  })
+
+  test('start while init containers run, and end with the pod', async () => {
+    const initContainers = [{ name: 'one', image: 'i:1', command: ['sleep', '60'] }]
+    const run = await runPod(pod('web', { initContainers, restartPolicy: 'Never' }))
+    await run.change(withLooker(['sleep', '1h']))
+    await run.clock.step(1000)
+    expect(run.last.phase).toBe('Pending')
+    expect(run.last.ephemeralContainerStatuses?.[0]?.state?.running).toBeDefined()
+    await run.delete(0)
+    await run.clock.step(1000)
+    expect(run.last.ephemeralContainerStatuses?.[0]?.state?.terminated).toBeDefined()
+    expect(run.deletions).toBe(1)
   })
 })
 

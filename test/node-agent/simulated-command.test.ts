@@ -1,7 +1,7 @@
 /** Simulated command: what is known of a container's command before it runs. */
 import { expect, test } from 'vitest'
 import type { Container } from '../../components/api/generated/types.ts'
-import { courseOfCommand } from '../../components/node-agent/simulated-command.ts'
+import { courseOfCommand, shellOf } from '../../components/node-agent/simulated-command.ts'
 import { pod } from './build.ts'
 
 const courseOf = (more: Partial<Container>) => {
@@ -53,4 +53,14 @@ test.each([
   ['a very long script', { command: ['sh', '-c', 'true;'.repeat(4000)] }],
 ])('of %s nothing is foreseen', async (_, container) => {
   expect(await courseOf(container)).toBeUndefined()
+})
+
+test('open input means a shell unless the command is something else', () => {
+  const container = { name: 'main', image: 'busybox', stdin: true }
+  expect(shellOf(container)).toEqual(['sh'])
+  expect(shellOf({ ...container, command: ['/bin/bash'] })).toEqual(['sh'])
+  expect(shellOf({ ...container, args: ['sh'] })).toEqual(['sh'])
+  expect(shellOf({ ...container, command: ['python3'] })).toBeUndefined()
+  expect(shellOf({ ...container, command: ['sh', 'script.sh'] })).toBeUndefined()
+  expect(shellOf({ ...container, stdin: false })).toBeUndefined()
 })

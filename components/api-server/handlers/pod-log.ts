@@ -13,6 +13,7 @@ export interface PodSpec {
   readonly nodeName?: string
   readonly containers?: readonly Named[]
   readonly initContainers?: readonly Named[]
+  readonly ephemeralContainers?: readonly Named[]
 }
 
 /** An integer of the query as Go reads it; undefined when it is not given. */
@@ -48,23 +49,20 @@ function checkOptions({ info }: RequestContext): void {
   if (root.errors.length > 0) throw invalid({ group: '', kind: 'PodLogOptions' }, name, root.errors)
 }
 
-/** The container that is asked for, or the only one. */
+/** The container that is asked for, or the only main one (upstream: validateContainer). */
 export function containerOf(context: RequestContext, spec: PodSpec): string {
   const { query, name: pod } = context.info
-  const { containers = [], initContainers = [] } = spec
-  const names = (list: readonly Named[]): string => list.map(({ name }) => name).join(' ')
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = spec
+  const all = [...initContainers, ...containers, ...ephemeralContainers].map(({ name }) => name)
   const asked = query.get('container') ?? ''
   if (asked === '') {
     const [only, ...others] = containers
-    if (only !== undefined && others.length + initContainers.length === 0) return only.name
-    const choice = `choose one of: [${names(containers)}]`
-    const more =
-      initContainers.length === 0
-        ? ''
-        : ` or one of the init containers: [${names(initContainers)}]`
-    throw badRequest(`a container name must be specified for pod ${pod}, ${choice}${more}`)
+    if (only !== undefined && others.length === 0) return only.name
+    throw badRequest(
+      `a container name must be specified for pod ${pod}, choose one of: [${all.join(' ')}]`,
+    )
   }
-  if ([...containers, ...initContainers].some(({ name }) => name === asked)) return asked
+  if (all.includes(asked)) return asked
   throw badRequest(`container ${asked} is not valid for pod ${pod}`)
 }
 
