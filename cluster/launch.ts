@@ -23,7 +23,6 @@ import { spawnSupervisor } from './spawn-supervisor.ts'
 import { lockForStart } from './start-lock.ts'
 import type { StartLock } from './start-lock.ts'
 import {
-  checkClusterName,
   createStateDir,
   removeStateDir,
   stateDirExists,
@@ -170,7 +169,6 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
  */
 export async function launchCluster(options: LaunchOptions): Promise<LaunchedCluster> {
   const { clock, programs, lifetime } = options
-  checkClusterName(options.name)
   const paths = statePaths(options.stateRoot, options.name)
   const wasThere = stateDirExists(paths)
   let startLock: StartLock

@@ -49,15 +49,16 @@ export function stateRoot(environment: Readonly<Record<string, string | undefine
   return join(base, 'skiff')
 }
 
-/** A cluster's name becomes a folder, a node name's part and a kubeconfig context, so it is a DNS label. */
-export function checkClusterName(name: string): void {
-  if (/^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$/.test(name)) return
-  throw new ClusterError('usage', `"${name}" is not a name for a cluster`, {
-    hint: 'use at most 50 lower case letters, digits and dashes, with a letter or digit at both ends',
-  })
-}
+/** It becomes a folder, a node name's part and a kubeconfig context, so it is a DNS label. */
+const clusterName = /^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$/
 
+/** Where the cluster of that name is, or would be. Throws for what can be no cluster's name. */
 export function statePaths(root: string, name: string): StatePaths {
+  if (!clusterName.test(name)) {
+    throw new ClusterError('usage', `"${name}" is not a name for a cluster`, {
+      hint: 'use at most 50 lower case letters, digits and dashes, with a letter or digit at both ends',
+    })
+  }
   return pathsIn(join(root, clustersFolder, name))
 }
 
@@ -265,7 +266,8 @@ export function clearStateDir(paths: StatePaths): void {
 /** Names of the clusters that have a state directory, sorted. */
 export function listClusters(root: string): string[] {
   try {
-    return readdirSync(join(root, clustersFolder)).toSorted()
+    const folders = readdirSync(join(root, clustersFolder))
+    return folders.filter((name) => clusterName.test(name)).toSorted()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     return withClearErrors(root, () => {

@@ -15,13 +15,7 @@ import { connectControl } from '../control-client.ts'
 import { planCluster } from '../plan.ts'
 import { explained } from '../system-error.ts'
 import { renewCertificates } from '../renew-certificates.ts'
-import {
-  checkClusterName,
-  lockHolder,
-  noSuchCluster,
-  stateDirExists,
-  statePaths,
-} from '../state-dir.ts'
+import { lockHolder, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import type { StatePaths } from '../state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
@@ -43,7 +37,6 @@ function found(
   context: CommandContext,
   name: string,
 ): { paths: StatePaths; config: ClusterConfig } {
-  checkClusterName(name)
   const paths = statePaths(context.stateRoot, name)
   const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
   if (config !== undefined) return { paths, config }

@@ -1,7 +1,7 @@
 /** `skiff down`: stops a cluster and removes all it has, whatever state it is in. */
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
-import { checkClusterName, listClusters, stateDirExists, statePaths } from '../state-dir.ts'
+import { listClusters, stateDirExists, statePaths } from '../state-dir.ts'
 import { removeCluster, stopCluster } from '../take-down.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
@@ -15,7 +15,6 @@ const flags = defineFlags({
 
 async function takeDown(context: CommandContext, name: string, keepData: boolean): Promise<void> {
   const { clock, stateRoot, terminal } = context
-  checkClusterName(name)
   const paths = statePaths(stateRoot, name)
   if (!stateDirExists(paths)) {
     const others = listClusters(stateRoot)

@@ -1,7 +1,6 @@
 /** Finding the cluster that a command is about. */
 import { openCluster } from '../cluster.ts'
 import type { Cluster } from '../cluster.ts'
-import { checkClusterName } from '../state-dir.ts'
 import type { CommandContext } from './command.ts'
 
 /** Attaches to the running cluster of that name, hands it to `work`, and lets go of it afterwards. */
@@ -10,7 +9,6 @@ export async function withCluster<T>(
   name: string,
   work: (cluster: Cluster) => Promise<T>,
 ): Promise<T> {
-  checkClusterName(name)
   const { clock, stateRoot } = context
   const cluster = await openCluster({ name, stateRoot, clock })
   try {

@@ -5,7 +5,7 @@ import { readAdminKubeconfig } from '../check-pki.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { contextName } from '../kubeconfig.ts'
 import { mergeKubeconfig, userKubeconfig } from '../merge-kubeconfig.ts'
-import { checkClusterName, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
+import { noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import { parseYaml } from '../yaml.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -31,7 +31,6 @@ export const kubeconfig = defineCommand({
     ['skiff kubeconfig > lab.yaml', "A copy to give away: it holds the administrator's key"],
   ],
   run: async ({ terminal, stateRoot, environment }, { flags: given }) => {
-    checkClusterName(given.name)
     const paths = statePaths(stateRoot, given.name)
     if (!stateDirExists(paths)) throw noSuchCluster(given.name)
     if (given.path && given.merge) {

@@ -4,7 +4,7 @@ import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { olderLog } from '../log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
-import { checkClusterName, logOf, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
+import { logOf, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { styled } from './terminal.ts'
@@ -76,7 +76,6 @@ export const logs = defineCommand({
     ['skiff logs -o json | jq .message', 'JSON lines, each with the name of its process'],
   ],
   run: async ({ terminal, stateRoot, signal }, { flags: given, args }) => {
-    checkClusterName(given.name)
     const paths = statePaths(stateRoot, given.name)
     const { logs: folder } = paths
     if (!stateDirExists(paths)) throw noSuchCluster(given.name)

@@ -232,6 +232,22 @@ describe('without a cluster', () => {
     expect(stderr).toMatch(/^error: there is no cluster "default"\n/)
     expect(code).toBe(exitCodes['not-found'])
   })
+  test.each([
+    'up --name',
+    'down --name',
+    'status --name',
+    'node list --name',
+    'restart api-server --name',
+    'kubeconfig --name',
+    'certs check --name',
+    'logs --name',
+    'fault kill scheduler --name',
+    'scenario run scenarios/token-join.yaml --cluster',
+  ])('%s takes no path for a name', async (words) => {
+    const { code, stderr } = await skiff(`${words} ../x`, temporaryStateRoot())
+    expect(stderr).toMatch(/^error: "\.\.\/x" is not a name for a cluster\nhint: /)
+    expect(code).toBe(exitCodes.usage)
+  })
   test('status --all and down --all find nothing, and that is fine', async () => {
     const root = temporaryStateRoot()
     expect(await skiff('status --all', root)).toMatchObject({

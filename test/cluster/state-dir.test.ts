@@ -6,7 +6,6 @@ import { ClusterError } from '../../cluster/cluster-error.ts'
 import { identify, isAlive, signalProcess } from '../../cluster/process-identity.ts'
 import {
   acquireLock,
-  checkClusterName,
   createStateDir,
   handOverLock,
   listClusters,
@@ -47,12 +46,13 @@ describe('where it is', () => {
     expect(createStateDir(paths)).toBe(true)
     expect(createStateDir(paths)).toBe(false)
     expect(statSync(paths.dir).mode & 0o777).toBe(0o700)
+    mkdirSync(join(root, 'clusters', '.old'))
     expect(listClusters(root)).toEqual(['lab'])
   })
   test.each(['', 'Lab', 'a/b', '..', 'a_b', '-a', 'a-', 'x'.repeat(51)])(
     '"%s" is no name',
     (name) => {
-      expect(failure(() => checkClusterName(name)).kind).toBe('usage')
+      expect(failure(() => statePaths('/x/skiff', name)).kind).toBe('usage')
     },
   )
 })
