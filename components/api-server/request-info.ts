@@ -28,10 +28,10 @@ function decodeSegment(segment: string): string {
 
 const noQuery = new URLSearchParams()
 
-/** A flag in the query: present and not false or 0 (upstream's conversion of query booleans). */
+/** A flag in the query: present and not 0 or false, in any case: clients in Python send False. */
 export function queryFlag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name)
-  return value !== null && value !== 'false' && value !== '0'
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false'
 }
 
 /** Parses the target. Throws a 400 StatusError on broken percent-encoding; an unknown path is a non-resource request. */

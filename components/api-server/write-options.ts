@@ -64,15 +64,13 @@ export function patchOptionsOf(
     const message = 'Required value: is required for apply patch'
     errors.push({ field: 'fieldManager', type: 'FieldValueRequired', message })
   }
-  const force = query.get('force')
-  if (!isApply && force !== null) {
+  if (!isApply && query.has('force')) {
     const message = 'Forbidden: may not be specified for non-apply patch'
     errors.push({ field: 'force', type: 'FieldValueForbidden', message })
   }
   return {
     ...checkedOptions(query, errors, { kind: 'PatchOptions', dialect }),
-    // As upstream reads booleans: whatever is not false is true.
-    force: force !== null && force !== '0' && force.toLowerCase() !== 'false',
+    force: queryFlag(query, 'force'),
   }
 }
 
@@ -146,9 +144,7 @@ export function deleteOptionsOf(
       ? query.getAll('dryRun')
       : ((body['dryRun'] ?? query.getAll('dryRun')) as string[])
   const policy = given['propagationPolicy'] as string | undefined
-  const orphan = given['orphanDependents']
-  const orphanDependents =
-    orphan === undefined || orphan === null ? undefined : orphan === true || orphan === 'true'
+  const orphanDependents = orphanDependentsOf(query, body)
   const preconditions = (body?.['preconditions'] ?? {}) as Record<string, string>
   const gracePeriodSeconds = seconds(given['gracePeriodSeconds'], 'gracePeriodSeconds')
   const ignoreReadErrors =
@@ -191,6 +187,14 @@ export function deleteOptionsOf(
     },
     propagation: known ?? orphanPolicy(orphanDependents),
   }
+}
+
+function orphanDependentsOf(
+  query: URLSearchParams,
+  body: Record<string, unknown> | undefined,
+): boolean | undefined {
+  if (body !== undefined) return (body['orphanDependents'] ?? undefined) as boolean | undefined
+  return query.has('orphanDependents') ? queryFlag(query, 'orphanDependents') : undefined
 }
 
 function orphanPolicy(orphanDependents: boolean | undefined): DeleteRequest['propagation'] {

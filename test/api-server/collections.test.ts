@@ -70,6 +70,12 @@ describe('listing', () => {
     expect((await server().auditOf(answer)).verb).toBe('list')
   })
 
+  it.each(['False', 'FALSE', '0'])('with watch=%s is no watch, whoever wrote it so', async (no) => {
+    const at = await collection(server(), 'a')
+    const answer = await server().request('GET', `${at}?watch=${no}&allowWatchBookmarks=${no}`)
+    expect(answer.body.kind).toBe('ConfigMapList')
+  })
+
   it('[COLL-009] HEAD on a collection is the verb list too', async () => {
     const at = await collection(server(), ...Array.from({ length: 100 }, (_, i) => `n${i}`))
     const ns = at.split('/')[4] ?? ''

@@ -47,6 +47,12 @@ describe('deletion', () => {
     expect([404, 422]).toContain(negative.status)
   })
 
+  it.each(['true', 'True', '1'])('with orphanDependents=%s in the query lets go', async (yes) => {
+    const { item } = await made()
+    const answer = await server().ok('DELETE', `${item}?orphanDependents=${yes}`)
+    expect(answer.metadata?.finalizers).toEqual(['orphan'])
+  })
+
   it('[DEL-006] preconditions that do not hold keep the object', async () => {
     const { item, object } = await made()
     const { uid, resourceVersion } = object.metadata

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream'
 import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
 import { join, type TunnelAnswer } from '../aggregation/tunnel.ts'
 import { bearerProtocolPrefix } from '../authn/bearer-token.ts'
+import { queryFlag } from '../request-info.ts'
 import type { Answer, RequestContext } from '../request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { containerOf } from './pod-log.ts'
@@ -16,10 +17,6 @@ import { admitConnection, connectionTo, nodeTarget } from './proxy.ts'
 import type { NodeAgentCredentials } from './proxy.ts'
 
 const flags = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const
-
-function isTrue(query: URLSearchParams, name: string): boolean {
-  return ['1', 'true'].includes((query.get(name) ?? '').toLowerCase())
-}
 
 /** What the agent is asked for, and what admission sees of it. */
 interface Wish {
@@ -30,7 +27,7 @@ interface Wish {
 function commandWish(context: RequestContext, spec: PodSpec): Wish {
   const { query, namespace, name, subresource } = context.info
   const container = containerOf(context, spec)
-  const asked = Object.entries(flags).filter(([flag]) => isTrue(query, flag))
+  const asked = Object.entries(flags).filter(([flag]) => queryFlag(query, flag))
   const command = subresource === 'exec' ? query.getAll('command') : []
   const words = new URLSearchParams([
     ...asked.map(([, theirs]): [string, string] => [theirs, '1']),
