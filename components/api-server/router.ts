@@ -78,8 +78,8 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
   if (itemVerbs.has(info.verb) !== (info.name !== '') && info.verb !== 'watch') {
     throw methodNotAllowed()
   }
-  const needsNamespace = info.verb === 'create' || info.name !== ''
-  if (resource.namespaced && needsNamespace && info.namespace === '') throw methodNotAllowed()
+  const spansNamespaces = info.name === '' && (info.verb === 'list' || info.verb === 'watch')
+  if (resource.namespaced && !spansNamespaces && info.namespace === '') throw methodNotAllowed()
   if (resource.virtual) {
     const special = routes.virtual[resource.plural]
     if (special === undefined) throw methodNotAllowed()

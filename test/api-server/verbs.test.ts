@@ -115,6 +115,18 @@ describe('verbs', () => {
   })
 })
 
+describe('all namespaces at once', () => {
+  const server = sharedServer()
+
+  it('are never emptied: DELETE is for the collection of one namespace', async () => {
+    const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
+    await server().ok('POST', at, { body: { metadata: { name: 'x' } } })
+    const answer = await server().request('DELETE', '/api/v1/configmaps')
+    expect(answer.status).toBe(405)
+    expect(names(await server().ok('GET', at))).toEqual(['x'])
+  })
+})
+
 describeDialects('answers', (server) => {
   /** More items than an answer in one piece has. */
   const many = async (): Promise<string> => {
