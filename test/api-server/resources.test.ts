@@ -172,6 +172,22 @@ describeDialects('types and names', (server) => {
       404,
     )
   })
+
+  it('a namespace on a cluster-scoped object is dropped, however it is written', async () => {
+    const apiVersion = `${server().group('rbac.authorization')}/v1`
+    const at = `/apis/${apiVersion}/clusterroles`
+    const role = { metadata: { name: 'of-a-chart', namespace: 'charts' }, rules: [] }
+    const made = await server().ok('POST', at, { body: role })
+    expect(made.metadata).not.toHaveProperty('namespace')
+    const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+    const put = await server().ok('PUT', `${at}/of-a-chart`, { body: { ...role, rules } })
+    expect(put.metadata).not.toHaveProperty('namespace')
+    const applied = await server().ok('PATCH', `${at}/of-a-chart?fieldManager=chart&force=true`, {
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: { apiVersion, kind: 'ClusterRole', ...role },
+    })
+    expect(applied.metadata).not.toHaveProperty('namespace')
+  })
 })
 
 describe('state', () => {

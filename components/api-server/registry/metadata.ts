@@ -20,13 +20,10 @@ export function generateName(base: string, random: () => number): string {
   return base.slice(0, longestGenerateName) + suffix
 }
 
-/** Puts the request's namespace on the object; refuses another one in the body. */
+/** Puts the request's namespace on the object and refuses another one in the body; takes any off a cluster-scoped one. */
 export function ensureNamespace(object: KubeObject, namespace: string, namespaced: boolean): void {
   const { metadata } = object
   if (!namespaced) {
-    if (metadata.namespace) {
-      throw badRequest('namespace may not be set on a cluster-scoped object')
-    }
     delete metadata.namespace
     return
   }
