@@ -146,20 +146,13 @@ export function deleteOptionsOf(
   const policy = given['propagationPolicy'] as string | undefined
   const orphanDependents = orphanDependentsOf(query, body)
   const preconditions = (body?.['preconditions'] ?? {}) as Record<string, string>
-  const gracePeriodSeconds = seconds(given['gracePeriodSeconds'], 'gracePeriodSeconds')
+  const grace = seconds(given['gracePeriodSeconds'], 'gracePeriodSeconds')
   const ignoreReadErrors =
     at.allowUnsafe &&
     (body === undefined
       ? queryFlag(query, ignoreReadErrorsField)
       : body[ignoreReadErrorsField] === true)
   const errors: FieldError[] = []
-  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) {
-    errors.push({
-      field: 'gracePeriodSeconds',
-      type: 'FieldValueInvalid',
-      message: `Invalid value: ${gracePeriodSeconds}: must be greater than or equal to 0`,
-    })
-  }
   const known = policies.find((name) => name === policy)
   if (policy !== undefined && policy !== '' && known === undefined) {
     errors.push(notSupported('propagationPolicy', `"${policy}"`, [...policies, 'nil']))
@@ -176,7 +169,8 @@ export function deleteOptionsOf(
   refuse(at.dialect, 'DeleteOptions', errors)
   return {
     dryRun: dryRuns.includes('All'),
-    gracePeriodSeconds,
+    // As upstream: less than nothing is the shortest grace that is one.
+    gracePeriodSeconds: grace !== undefined && grace < 0 ? 1 : grace,
     orphanDependents,
     ignoreReadErrors,
     preconditions: {

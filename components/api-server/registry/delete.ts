@@ -49,6 +49,18 @@ function propagationFinalizers(
   return strategy.orphansByDefault === true ? [...others, orphanFinalizer] : others
 }
 
+/** Seconds of grace of this request: what terminates already goes on as it does, unless the request asks for less. */
+function graceOf(
+  strategy: Strategy,
+  old: KubeObject,
+  { gracePeriodSeconds }: DeleteRequest,
+): number {
+  if (strategy.planDelete === undefined) return 0
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = old.metadata
+  if (deletionTimestamp !== undefined) return gracePeriodSeconds ?? deletionGracePeriodSeconds
+  return strategy.planDelete(old, gracePeriodSeconds).gracePeriodSeconds
+}
+
 /** Notes the deletion on the draft: when it ends, after what grace. Grace can be shortened later, never prolonged. */
 function startTermination(draft: KubeObject, graceSeconds: number, nowMs: number): void {
   const { metadata } = draft
@@ -99,10 +111,7 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
     const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
     if (finalizers.length > 0) draft.metadata.finalizers = finalizers
     else delete draft.metadata.finalizers
-    const { gracePeriodSeconds } = strategy.planDelete?.(old, request.gracePeriodSeconds) ?? {
-      gracePeriodSeconds: 0,
-    }
-    startTermination(draft, gracePeriodSeconds, registry.clock.now())
+    startTermination(draft, graceOf(strategy, old, request), registry.clock.now())
     strategy.prepareForDelete?.(draft)
 
     if (isReadyToGo(strategy, draft)) {
