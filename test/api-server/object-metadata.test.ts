@@ -69,6 +69,27 @@ describe('metadata', () => {
     expect(uids.size).toBe(20)
   })
 
+  it('an object that was read is not created again as it is', async () => {
+    const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
+    const made = await server().ok('POST', at, { body: { metadata: { name: 'x' } } })
+    await server().ok('DELETE', `${at}/x`)
+    const again = await server().request('POST', at, { body: made })
+    expect(again.status).toBe(400)
+    expect(again.body.message).toBe('resourceVersion should not be set on objects to be created')
+    const applied = await server().request('PATCH', `${at}/x?fieldManager=me`, {
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'x', resourceVersion: made.metadata.resourceVersion },
+      },
+    })
+    expect(applied.status).toBe(400)
+    expect((await server().request('GET', `${at}/x`)).status).toBe(404)
+    const { resourceVersion: _, ...metadata } = made.metadata
+    await server().ok('POST', at, { body: { ...made, metadata } })
+  })
+
   it('[RES-027] resourceVersion is a string that changes with every write and works in requests', async () => {
     const at = await configMaps()
     const seen: string[] = []

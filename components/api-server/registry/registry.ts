@@ -13,6 +13,7 @@ import {
 import type { Resource } from '../../machinery/resource.ts'
 import {
   alreadyExists,
+  badRequest,
   conflict,
   invalid,
   isStatusError,
@@ -132,6 +133,7 @@ export class Registry {
     const { admission, clock } = this.#options
     const strategy = this.strategy(resource)
     const context = this.strategyContext(request)
+    const isOfAnother = namesVersion(object)
     ensureNamespace(object, namespace, resource.namespaced)
     strategy.applyDefaults?.(object, context)
     const owners =
@@ -173,6 +175,9 @@ export class Registry {
     await admission.validate(admitted)
     // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
     strategy.applyDefaults?.(object, context)
+    if (isOfAnother && !dryRun) {
+      throw badRequest('resourceVersion should not be set on objects to be created')
+    }
     const name = object.metadata.name ?? ''
     const { custom } = resource
     const stored = custom === undefined ? object : await custom.toStored(object)
@@ -396,6 +401,11 @@ export class Registry {
     const entry = cache.collection(target.resource).get(key)
     return entry?.revision === result.revision ? entry : new Entry(key, result.revision, bytes)
   }
+}
+
+/** True for what was read and not made: it has the version of another object, perhaps of one that was deleted. */
+function namesVersion({ metadata }: KubeObject): boolean {
+  return /^\d+$/.test(metadata.resourceVersion ?? '') && Number(metadata.resourceVersion) !== 0
 }
 
 /** True when an update changes nothing: upstream writes no revision then. Neither order nor times of owners are changes. */
