@@ -70,7 +70,9 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
   const { info } = context
   if (info.subresource !== '') {
     const subresource = resource.subresources.find(({ name }) => name === info.subresource)
-    if (subresource === undefined) throw noSuchResource()
+    // Only what is proxied has a path of its own behind it.
+    const isWhole = info.rest.length === 0 || info.subresource === 'proxy'
+    if (subresource === undefined || !isWhole) throw noSuchResource()
     return subresourceHandler(context, resource, { subresource, routes })
   }
   if (!isVerb(info.verb) || !resource.verbs.includes(info.verb)) throw methodNotAllowed()

@@ -43,6 +43,16 @@ describe('requests', () => {
     }
   })
 
+  it('for more than a sub-resource are not found', async () => {
+    const at = `/api/v1/namespaces/${await server().namespace()}`
+    await server().ok('POST', `${at}/pods`, {
+      body: { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    })
+    for (const path of [`${at}/pods/p/status/x`, `${at}/pods/p/log/x`, `${at}/status/x`]) {
+      expectFault(await server().request('GET', path), path, 404)
+    }
+  })
+
   it('with methods that are not served are not allowed', async () => {
     const at = '/api/v1/namespaces/default/configmaps'
     for (const method of ['OPTIONS', 'TRACE', 'PROPFIND', 'LOCK', 'NONSENSE']) {
