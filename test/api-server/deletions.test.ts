@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { startApiServer } from '../support/api-server.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { allow } from '../support/grants.ts'
+import { allow, allowEverywhere } from '../support/grants.ts'
 import { sharedServer } from '../support/shared-server.ts'
 
 const merge = { 'content-type': 'application/merge-patch+json' }
@@ -127,6 +127,17 @@ describe('deletion', () => {
     })
     watch.close()
     expect((await server().ok('GET', at)).items).toEqual([])
+  })
+
+  it('a right to one name is none to delete from collections, whatever they are cut down to', async () => {
+    const { at, item } = await made()
+    const verbs = ['list', 'deletecollection']
+    const rule = { apiGroups: [''], resources: ['configmaps'], resourceNames: ['x'], verbs }
+    const as = await allowEverywhere(server(), 'of-one-name', [rule])
+    const one = `${at}?fieldSelector=metadata.name%3Dx`
+    expect((await server().request('GET', one, { as })).status).toBe(200)
+    expect((await server().request('DELETE', one, { as })).status).toBe(403)
+    expect(await status(item)).toBe(200)
   })
 
   it('[DEL-024] an item is deleted by delete, a collection by deletecollection', async () => {

@@ -45,8 +45,10 @@ export function attributesOf(context: RequestContext): AuthorizationAttributes {
   const labels = info.query.get('labelSelector') ?? ''
   if (fields === '' && labels === '') return attributes
   const byField = fields === '' ? [] : parsed(() => parseFieldSelector(fields))
-  // Rules that name resources hold for lists and watches of that one object too (upstream: requestinfo.go).
-  const name = info.name === '' ? (exactFieldMatch(byField, 'metadata.name') ?? '') : info.name
+  // Rules that name resources hold for lists and watches of that one object too, not for deletecollection (upstream: requestinfo.go).
+  const isRead = info.verb !== 'deletecollection'
+  const selected = isRead ? exactFieldMatch(byField, 'metadata.name') : undefined
+  const name = info.name || (selected ?? '')
   return { ...attributes, name, ...selectorsOf(fields, labels) }
 }
 
