@@ -73,7 +73,7 @@ export function localClientOf(options: LocalClientOptions): LocalClient {
     let failure: unknown
     const body = (): Promise<Buffer> => Promise.resolve(noBytes)
     const values = (): string[] => []
-    await send(
+    const { status } = await send(
       { method, url, headers, values, remoteAddress: '::1', peer: undefined, body, signal },
       async (context) => {
         context.resource = resource
@@ -88,6 +88,8 @@ export function localClientOf(options: LocalClientOptions): LocalClient {
       },
     )
     if (failure !== undefined) throw failure
+    // The chain refused it before it came to the write.
+    if (status >= 400) throw new Error(`${method} ${url} was answered ${status}`)
   }
 
   function put(
