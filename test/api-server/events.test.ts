@@ -1,5 +1,8 @@
 /** Events: one stored object, two groups, each with its own names and rules. */
 import { expect, it } from 'vitest'
+import { startApiServer } from '../support/api-server.ts'
+import { eventually } from '../support/eventually.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 import { describeDialects } from '../support/shared-server.ts'
 
 const merge = { 'content-type': 'application/merge-patch+json' }
@@ -146,4 +149,27 @@ describeDialects('events', (server) => {
     expect(await server().ok('PUT', group() + path, { body: read })).toEqual(read)
     expect(await server().ok('GET', core + path)).toEqual(counted)
   })
+})
+
+it('after a restart an event still lives for its time from when it was last seen', async () => {
+  await using server = await startApiServer({ store: 'sqlite' })
+  const at = `/api/v1/namespaces/${await server.namespace()}/events`
+  const nowMs = Date.now()
+  const minute = 60_000
+  for (const [name, seenMs] of [
+    ['once', nowMs],
+    ['again', nowMs + 30 * minute],
+  ] as const) {
+    const involvedObject = { kind: 'Pod', namespace: at.split('/')[4], name: 'p' }
+    const lastTimestamp = `${new Date(seenMs).toISOString().slice(0, 19)}Z`
+    const body = { metadata: { name }, involvedObject, lastTimestamp, reason: 'R', type: 'Normal' }
+    await server.ok('POST', at, { body })
+  }
+  const clock = new FakeClock(nowMs + 59 * minute)
+  await server.restart({ clock })
+  await clock.step(2 * minute)
+  await eventually(async () => {
+    expect((await server.request('GET', `${at}/once`)).status).toBe(404)
+  })
+  expect((await server.request('GET', `${at}/again`)).status).toBe(200)
 })
