@@ -1,5 +1,5 @@
 /** Compare: which fields differ between two states of an object (upstream: structured-merge-diff typed/compare.go). */
-import { childShape, isRecord, type ApplyShape } from './apply-shape.ts'
+import { childShape, isFreeLeaf, isRecord, type ApplyShape } from './apply-shape.ts'
 import { fieldElement, itemElement, setElement } from './field-elements.ts'
 import { FieldSetBuilder, isEmptySet, type FieldSet } from './field-set.ts'
 import { deepEqual } from './object.ts'
@@ -44,6 +44,10 @@ function visit(shape: ApplyShape, sides: Sides, walk: Walk): void {
     visitLeaf(sides, walk)
     return
   }
+  if (shape.kind === 'free' && (isFreeLeaf(before) || isFreeLeaf(after))) {
+    visitFreeLeaf(sides, walk)
+    return
+  }
   if (shape.kind === 'list' || shape.kind === 'set') {
     const left = Array.isArray(before) ? before : []
     const right = Array.isArray(after) ? after : []
@@ -69,6 +73,16 @@ function visitLeaf({ before, after, depth }: Sides, walk: Walk): void {
   if (before === undefined) walk.added.insert(walk.path, depth)
   else if (after === undefined) walk.removed.insert(walk.path, depth)
   else if (!deepEqual(before, after)) walk.modified.insert(walk.path, depth)
+}
+
+/** Where one side is owned as a whole, the change is the other side's at once; what its keys hold goes or comes, too. */
+function visitFreeLeaf(sides: Sides, walk: Walk): void {
+  const { before, after, depth } = sides
+  visitLeaf(sides, walk)
+  if (before === undefined || after === undefined) return
+  const left = isRecord(before) ? before : {}
+  const right = isRecord(after) ? after : {}
+  visitFields({ kind: 'free' }, { left, right, depth }, walk)
 }
 
 function visitFields(
@@ -111,10 +125,10 @@ function indexed(shape: Items, list: readonly unknown[]): Map<string, unknown[]>
   return index
 }
 
-/** The element of a list's item; an item that fits no list of the kind is one without keys. */
+/** The element of a list's item; an item that fits no list of the kind is one without keys, defaults or not. */
 export function elementOf(shape: Items, item: unknown): string {
   if (shape.kind === 'set') return setElement(item)
-  return itemElement(isRecord(item) ? item : {}, shape.keys)
+  return isRecord(item) ? itemElement(item, shape.keys) : itemElement({}, [])
 }
 
 const none: readonly unknown[] = []

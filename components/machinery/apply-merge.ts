@@ -3,7 +3,7 @@
  * tofieldset.go). Inputs are not changed; results share parts with them.
  */
 import { elementOf } from './apply-compare.ts'
-import { childShape, isRecord, type ApplyShape } from './apply-shape.ts'
+import { childShape, isFreeLeaf, isRecord, type ApplyShape } from './apply-shape.ts'
 import { compareElements, fieldElement, inElementOrder } from './field-elements.ts'
 import { emptySet, hasElement, isEmptySet, type FieldSet } from './field-set.ts'
 import { setOwn } from './json-copy.ts'
@@ -31,10 +31,8 @@ export function mergeFields(shape: ApplyShape, live: unknown, config: unknown): 
       return isSame ? live : items
     }
     default: {
-      const isObject = isRecord(live) || isRecord(config)
-      if (!isObject || (shape.kind === 'free' && !(isRecord(live) && isRecord(config)))) {
-        return keptIfEqual(live, config)
-      }
+      const isLeaf = shape.kind === 'free' && (isFreeLeaf(live) || isFreeLeaf(config))
+      if (isLeaf) return keptIfEqual(live, config)
       const left = isRecord(live) ? live : {}
       const right = isRecord(config) ? config : {}
       if (isEmptySet(left as FieldSet) && isEmptySet(right as FieldSet)) {
@@ -90,39 +88,42 @@ function mergeItems(shape: Items, live: readonly unknown[], config: readonly unk
   const shared = configElements.filter((element) => liveAt.has(element))
   let nextShared = 0
   const items: unknown[] = []
-  const take = (index: number): void => {
-    const element = configElements[index] as string
-    const at = liveAt.get(element)
-    const before = at === undefined ? undefined : live[at]
-    items.push(mergeFields(shape.kind === 'set' ? setItem : shape.items, before, config[index]))
-    if (shared[nextShared] === element) nextShared += 1
-  }
-  const taken = new Set<string>()
   let l = 0
   let c = 0
+  const take = (): void => {
+    const element = configElements[c] as string
+    const at = liveAt.get(element)
+    const before = at === undefined ? undefined : live[at]
+    items.push(mergeFields(shape.kind === 'set' ? setItem : shape.items, before, config[c]))
+    if (shared[nextShared] === element) nextShared += 1
+    c += 1
+  }
   while (l < live.length || c < config.length) {
     const element = liveElements[l]
-    if (element !== undefined && !configAt.has(element)) {
+    const place = element === undefined ? undefined : configAt.get(element)
+    if (element !== undefined && place === undefined) {
       items.push(live[l])
       l += 1
-    } else if (element !== undefined && element === configElements[c]) {
-      taken.add(element)
-      take(c)
+    } else if (element !== undefined && place === c) {
+      take()
       l += 1
-      c += 1
-    } else if (element !== undefined && (taken.has(element) || element !== shared[nextShared])) {
+    } else if (
+      element !== undefined &&
+      c < config.length &&
+      nextShared < shared.length &&
+      element !== shared[nextShared]
+    ) {
       // It comes, or came, where the configuration has it.
       l += 1
     } else {
-      taken.add(configElements[c] as string)
-      take(c)
-      c += 1
+      if (place !== undefined && place < c) l += 1
+      if (c < config.length) take()
     }
   }
   return items
 }
 
-/** The value without the members of `gone`; undefined when nothing of it is left. */
+/** The value without the members of `gone`; undefined when nothing of it is left, for which its holder then has null. */
 export function removeFields(shape: ApplyShape, value: unknown, gone: FieldSet): unknown {
   if (shape.kind === 'leaf') return value
   if (shape.kind === 'list' || shape.kind === 'set') {
@@ -144,9 +145,8 @@ export function removeFields(shape: ApplyShape, value: unknown, gone: FieldSet):
     if (hasElement(gone, element)) continue
     const below = gone[element]
     const child = value[name]
-    // As it is stored, too: what has nothing left is not there, and whoever owned it as a whole owns it no more.
     const left = below === undefined ? child : removeFields(childShape(shape, name), child, below)
-    if (left !== undefined) setOwn(rest, name, left)
+    setOwn(rest, name, left ?? null)
   }
   return isEmptySet(rest as FieldSet) ? undefined : rest
 }

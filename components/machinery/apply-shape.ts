@@ -23,8 +23,8 @@ export interface ListShape {
 }
 
 export type ApplyShape =
-  /** Owned as a whole, whatever it holds. */
-  | { readonly kind: 'leaf' }
+  /** Owned as a whole: a scalar, or a list or an object that is atomic. */
+  | { readonly kind: 'leaf'; readonly isAtomic?: boolean }
   | StructShape
   | { readonly kind: 'map'; readonly values: ApplyShape }
   | ListShape
@@ -33,6 +33,7 @@ export type ApplyShape =
   | { readonly kind: 'free' }
 
 const leaf: ApplyShape = { kind: 'leaf' }
+const atomic: ApplyShape = { kind: 'leaf', isAtomic: true }
 const set: ApplyShape = { kind: 'set' }
 const free: ApplyShape = { kind: 'free' }
 
@@ -76,7 +77,7 @@ function fieldsShape(schema: StructSchema): StructShape {
 }
 
 function fieldShape(field: FieldSchema): ApplyShape {
-  if (field.atomic) return leaf
+  if (field.atomic) return atomic
   const { schema } = field
   return schema.kind === 'struct' ? structShape(schema) : schemaShape(schema)
 }
@@ -84,9 +85,9 @@ function fieldShape(field: FieldSchema): ApplyShape {
 function schemaShape(schema: Schema): ApplyShape {
   switch (schema.kind) {
     case 'struct':
-      return schema.atomic ? leaf : structShape(schema)
+      return schema.atomic ? atomic : structShape(schema)
     case 'map':
-      return schema.atomic ? leaf : { kind: 'map', values: schemaShape(schema.values) }
+      return schema.atomic ? atomic : { kind: 'map', values: schemaShape(schema.values) }
     case 'list':
       return listShape(schema)
     case 'RawExtension':
@@ -108,7 +109,7 @@ export function elementKeysOf({ items, mapKeys }: ListSchema): ElementKey[] {
 }
 
 function listShape(schema: ListSchema): ApplyShape {
-  if (schema.listType === 'atomic') return leaf
+  if (schema.listType === 'atomic') return atomic
   if (schema.listType === 'set') return set
   let items: ApplyShape | undefined
   let keys: ElementKey[] | undefined
@@ -135,4 +136,9 @@ export function childShape(
 /** True for a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** True for what is owned as a whole where any JSON may be: everything but objects, absence and null. */
+export function isFreeLeaf(value: unknown): boolean {
+  return value !== undefined && value !== null && !isRecord(value)
 }

@@ -3,6 +3,7 @@
  * merge/update.go). Objects are in the version of the request; sets of other versions are compared in theirs.
  */
 import { compareFields, type Comparison } from './apply-compare.ts'
+import { reconciledFields } from './apply-reconcile.ts'
 import { fieldsOf, mergeFields, removeFields, withNamedFields } from './apply-merge.ts'
 import type { StructShape } from './apply-shape.ts'
 import { showPath } from './field-elements.ts'
@@ -11,7 +12,7 @@ import {
   emptySet,
   intersectionOf,
   isEmptySet,
-  leavesOf,
+  membersOf,
   setOf,
   unionOf,
   type FieldSet,
@@ -56,9 +57,10 @@ export function ownersAfterUpdate(
 ): Owners {
   const { live, changed } = states
   const compare = comparisonsOf(versions, live, changed)
-  const owners = afterChange(withoutUnknown(states.owners, versions), compare)
-  const { added, modified } = compare(versions.apiVersion)
-  const taken = differenceOf(unionOf(added, modified), unowned)
+  const owners = afterChange(knownOwners(states.owners, versions), compare)
+  const { added, modified, removed } = compare(versions.apiVersion)
+  // An item that is repeated now, or no more, has come and gone at once: it has no owner.
+  const taken = differenceOf(differenceOf(unionOf(added, modified), removed), unowned)
   if (isEmptySet(taken)) return owners
   const id = ownerId(asker)
   const fields = unionOf(owners.get(id)?.fields ?? emptySet, taken)
@@ -87,7 +89,7 @@ export function applyConfig(
 ): ApplyOutcome {
   const { live, config } = states
   const { shape } = versions
-  const known = withoutUnknown(states.owners, versions)
+  const known = knownOwners(states.owners, versions)
   const id = ownerId(by.asker)
   const last = known.get(id)
   const fields = versions.owned(fieldsOf(shape, config))
@@ -131,10 +133,17 @@ function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Com
   }
 }
 
-/** Only what the version still has, and only owners of versions that exist. */
-function withoutUnknown(owners: Owners, versions: Versions): Owners {
-  const known = [...owners].filter(([, { apiVersion }]) => versions.find(apiVersion) !== undefined)
-  return known.length === owners.size ? owners : new Map(known)
+/** Only owners of versions that exist, as of their schema today. The same map when nothing changes. */
+function knownOwners(owners: Owners, versions: Versions): Owners {
+  let isSame = true
+  const known = new Map<string, Owner>()
+  for (const [id, owner] of owners) {
+    const version = versions.find(owner.apiVersion)
+    const fields = version === undefined ? emptySet : reconciledFields(version.shape, owner.fields)
+    if (version === undefined || fields !== owner.fields) isSame = false
+    if (version !== undefined) known.set(id, fields === owner.fields ? owner : { ...owner, fields })
+  }
+  return isSame ? owners : known
 }
 
 function versionOf(versions: Versions, apiVersion: string): Version {
@@ -183,23 +192,11 @@ interface Pruning {
   readonly versions: Versions
 }
 
-/** The merged state without what the applier owned, states no longer, and nobody else owns. */
-function pruned(merged: unknown, { owners, last, versions }: Pruning): unknown {
-  const isOneVersion = [last, ...owners.values()].every(
-    ({ apiVersion }) => apiVersion === versions.apiVersion,
-  )
-  if (!isOneVersion) return prunedAcrossVersions(merged, { owners, last, versions })
-  const { shape } = versions
-  const owned = [...owners.values()].reduce((all, { fields }) => unionOf(all, fields), emptySet)
-  const dropped = differenceOf(withNamedFields(shape, last.fields), withNamedFields(shape, owned))
-  return removeFields(shape, merged, dropped) ?? {}
-}
-
 /**
- * The same where sets of several versions must be told apart: everything that the applier owned goes, what others own comes
- * back version by version, and what went without having been the applier's comes back last.
+ * The merged state without what the applier owned, states no longer, and nobody else owns: everything that the applier owned
+ * goes, what others own comes back version by version, and what went without having been the applier's comes back last.
  */
-function prunedAcrossVersions(merged: unknown, { owners, last, versions }: Pruning): unknown {
+function pruned(merged: unknown, { owners, last, versions }: Pruning): unknown {
   const lastVersion = versionOf(versions, last.apiVersion)
   const named = ({ shape }: Version, set: FieldSet): FieldSet => withNamedFields(shape, set)
   const allOf = (version: Version, object: unknown): FieldSet =>
@@ -244,7 +241,7 @@ function shownOwner({ manager, operation, apiVersion, subresource }: Owner): str
 export function conflictError(conflicts: Conflicts): StatusError {
   const found = [...conflicts]
     .sort((a, b) => (ownerId(a) < ownerId(b) ? -1 : 1))
-    .map((owner) => ({ name: shownOwner(owner), paths: leavesOf(owner.fields).map(showPath) }))
+    .map((owner) => ({ name: shownOwner(owner), paths: membersOf(owner.fields).map(showPath) }))
   const causes: StatusCause[] = found.flatMap(({ name, paths }) =>
     paths.map((field) => ({
       reason: 'FieldManagerConflict',

@@ -4,6 +4,7 @@
  */
 import { setElement, itemElement, showElement } from './field-elements.ts'
 import { elementKeysOf, isRecord } from './apply-shape.ts'
+import { goNumber, goQuote } from './go-syntax.ts'
 import type { ListSchema, ScalarSchema, Schema, StructSchema } from './schema.ts'
 
 /** What is wrong with a configuration, as one message; undefined for a valid one. */
@@ -79,12 +80,13 @@ function elementFault(
   }
   if (item === null) return 'associative list with keys may not have a null element'
   if (!isRecord(item)) return 'associative list with keys may not have non-map elements'
-  const missing = keys.find(
-    ({ name, default: fallback }) => item[name] === undefined && fallback === undefined,
-  )
+  const missing = schema.mapKeys.find((name) => {
+    const fallback = keys.find((key) => key.name === name)?.default
+    return item[name] === undefined && fallback === undefined
+  })
   return missing === undefined
     ? undefined
-    : `associative list with keys has an element that omits key field "${missing.name}" (and doesn't have default value)`
+    : `associative list with keys has an element that omits key field "${missing}" (and doesn't have default value)`
 }
 
 function checkItems(schema: ListSchema, items: readonly unknown[], place: Place): void {
@@ -133,7 +135,7 @@ function checkScalar({ kind }: ScalarSchema, place: Place): void {
     case 'Time':
     case 'MicroTime':
       if (type !== 'string') {
-        const text = type === 'object' ? goSyntaxOf(value) : String(value)
+        const text = goSyntaxOf(value)
         fault(place, `expected string, got &value.valueUnstructured{Value:${text}}`)
       }
       return
@@ -149,6 +151,7 @@ function goTypeOf(value: unknown): string {
 
 /** Go's %v: `map[a:1 b:2]`, `[1 2]`. */
 function shown(value: unknown): string {
+  if (typeof value === 'number') return goNumber(value)
   if (Array.isArray(value)) return `[${value.map(shown).join(' ')}]`
   if (!isRecord(value)) return value === null ? '<nil>' : String(value as string)
   const fields = Object.keys(value).toSorted()
@@ -157,9 +160,11 @@ function shown(value: unknown): string {
 
 /** Go's %#v. */
 function goSyntaxOf(value: unknown): string {
+  if (typeof value === 'string') return goQuote(value)
+  if (typeof value === 'number') return goNumber(value)
   if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntaxOf).join(', ')}}`
-  if (!isRecord(value)) return value === null ? 'interface {}(nil)' : JSON.stringify(value)
+  if (!isRecord(value)) return value === null ? 'interface {}(nil)' : String(value as boolean)
   const fields = Object.keys(value).toSorted()
-  const texts = fields.map((name) => `${JSON.stringify(name)}:${goSyntaxOf(value[name])}`)
+  const texts = fields.map((name) => `${goQuote(name)}:${goSyntaxOf(value[name])}`)
   return `map[string]interface {}{${texts.join(', ')}}`
 }

@@ -2,14 +2,28 @@
  * Field elements: the keys of a field set, one step of a path each: `f:name` a field or map key, `k:{...}` an element of a
  * keyed list, `v:...` an element of a set, `i:0` an index (upstream: structured-merge-diff fieldpath).
  */
-import { goQuote } from './go-syntax.ts'
+import { goNumber, goQuote } from './go-syntax.ts'
 
 // Text that JSON writes as it is, so that no encoder need be asked.
 const plain = /^[\w\-./:]*$/
 
-/** A string as JSON. */
-function quoted(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text)
+// What upstream's encoder writes in another way than JSON.stringify: so that it is safe in HTML, and without \b and \f.
+const unlike = /\\.|[<>&\u2028\u2029]/g
+const hexOf: Readonly<Record<string, string>> = { '\\b': '0008', '\\f': '000c' }
+
+function likeUpstream(found: string): string {
+  if (found.startsWith('\\')) return hexOf[found] === undefined ? found : `\\u${hexOf[found]}`
+  return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** A key's or set element's value as upstream writes it. */
+function valueText(value: unknown): string {
+  if (typeof value === 'string') {
+    return plain.test(value) ? `"${value}"` : JSON.stringify(value).replaceAll(unlike, likeUpstream)
+  }
+  const text = JSON.stringify(value)
+  // Exponents have two digits at least.
+  return typeof value === 'number' ? text.replace(/e-(\d)$/, 'e-0$1') : text
 }
 
 export function fieldElement(name: string): string {
@@ -17,7 +31,7 @@ export function fieldElement(name: string): string {
 }
 
 export function setElement(value: unknown): string {
-  return `v:${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`
+  return `v:${valueText(value)}`
 }
 
 /** One key of a keyed list. */
@@ -34,9 +48,10 @@ export function itemElement(
 ): string {
   let text = ''
   for (const key of keys) {
-    const value = item[key.name] ?? key.default
+    const sent = item[key.name]
+    const value = sent === undefined ? key.default : sent
     if (value === undefined) continue
-    const shown = typeof value === 'string' ? quoted(value) : JSON.stringify(value)
+    const shown = valueText(value)
     text += text === '' ? `"${key.name}":${shown}` : `,"${key.name}":${shown}`
   }
   return `k:{${text}}`
@@ -53,7 +68,13 @@ export function showPath(elements: readonly string[]): string {
 }
 
 function shownValue(value: unknown): string {
-  return typeof value === 'string' ? goQuote(value) : JSON.stringify(value)
+  if (typeof value === 'string') return goQuote(value)
+  if (typeof value === 'number') return goNumber(value)
+  if (Array.isArray(value)) return `[${value.map(shownValue).join(',')}]`
+  if (typeof value !== 'object' || value === null) return String(value)
+  return Object.entries(value)
+    .map(([name, inner]) => `${name}=${shownValue(inner)}`)
+    .join('')
 }
 
 export function showElement(element: string): string {
@@ -87,15 +108,16 @@ export function canonicalElement(element: string): string | undefined {
         throw new SyntaxError(`not an object: ${body}`)
       }
       const sorted = Object.entries(keys).sort(([a], [b]) => (a < b ? -1 : 1))
-      const texts = sorted.map(([name, value]) => `${quoted(name)}:${JSON.stringify(value)}`)
+      const texts = sorted.map(([name, value]) => `${JSON.stringify(name)}:${valueText(value)}`)
       return `k:{${texts.join(',')}}`
     }
     case 'v:':
-      return `v:${JSON.stringify(JSON.parse(body))}`
+      return setElement(JSON.parse(body))
     case 'i:':
-      if (!/^-?\d+$/.test(body)) throw new SyntaxError(`not an index: ${body}`)
+      if (!/^[+-]?\d+$/.test(body)) throw new SyntaxError(`not an index: ${body}`)
       return `i:${Number(body)}`
     default:
+      if (element[1] !== ':') throw new SyntaxError(`no kind of element: ${element}`)
       return undefined
   }
 }
@@ -155,12 +177,18 @@ function compareKeys(
   return a.length - b.length
 }
 
-const typeOrder = ['number', 'string', 'boolean', 'object']
+const typeOrder = ['number', 'string', 'boolean', 'list', 'object', 'null']
 
-/** Scalars in upstream's order: numbers, texts, booleans, the rest. */
+function typeRank(value: unknown): number {
+  if (Array.isArray(value)) return typeOrder.indexOf('list')
+  return typeOrder.indexOf(value === null ? 'null' : typeof value)
+}
+
+/** Values in upstream's order: numbers, texts, booleans, lists, objects, null. */
 export function compareValues(a: unknown, b: unknown): number {
   if (a === b) return 0
-  if (typeof a !== typeof b) return typeOrder.indexOf(typeof a) - typeOrder.indexOf(typeof b)
-  if (typeof a === 'number') return a - (b as number)
-  return (a as string) < (b as string) ? -1 : 1
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : 1
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  const byType = typeRank(a) - typeRank(b)
+  return byType !== 0 || typeof a === 'object' ? byType : Number(a) - Number(b)
 }

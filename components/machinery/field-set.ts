@@ -180,16 +180,14 @@ export function hasElement(set: FieldSet, element: string): boolean {
   return node !== undefined && isMember(node)
 }
 
-/** The paths of members that have nothing below them, in order. */
-export function leavesOf(set: FieldSet): string[][] {
+/** The paths of all members: of each node first the members, then what lies below, both in order. */
+export function membersOf(set: FieldSet): string[][] {
   const paths: string[][] = []
   const visit = (node: FieldSet, path: readonly string[]): void => {
     for (const key in node) {
-      if (key === self) continue
-      const child = node[key] as FieldSet
-      if (isEmptySet(child)) paths.push([...path, key])
-      else visit(child, [...path, key])
+      if (key !== self && hasElement(node, key)) paths.push([...path, key])
     }
+    for (const key in node) visit(node[key] as FieldSet, [...path, key])
   }
   visit(set, [])
   return paths
@@ -237,7 +235,7 @@ export class FieldSetBuilder {
  */
 export function readFieldSet(value: unknown): FieldSet | undefined {
   try {
-    const { [self]: _, ...set } = readNode(value) ?? emptySet
+    const { [self]: _, ...set } = readNode(value)
     return set
   } catch (error) {
     // Elements that are no JSON, and nesting past the stack.
@@ -246,26 +244,21 @@ export function readFieldSet(value: unknown): FieldSet | undefined {
   }
 }
 
-function readNode(value: unknown): FieldSet | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new SyntaxError('not an object')
-  }
+function readNode(value: unknown): FieldSet {
+  if (value === null) return leaf
+  if (typeof value !== 'object' || Array.isArray(value)) throw new SyntaxError('not an object')
   const node: Draft = {}
-  let count = 0
-  let isLeaf = true
+  let hasChildren = false
   for (const [key, child] of Object.entries(value)) {
-    isLeaf = false
     if (key === self) {
       node[self] = {}
-      count += 1
       continue
     }
     const element = canonicalElement(key)
-    const inner = element === undefined ? undefined : readNode(child)
-    if (element === undefined || inner === undefined) continue
+    if (element === undefined) continue
+    const inner = readNode(child)
     node[element] = (node[element] === undefined ? inner : unionNode(node[element], inner)) as Draft
-    count += 1
+    hasChildren = true
   }
-  if (isLeaf) return leaf
-  return count === 0 ? undefined : sortedNode(node)
+  return hasChildren ? sortedNode(node) : leaf
 }

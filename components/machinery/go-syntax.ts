@@ -41,6 +41,16 @@ export function goQuote(text: string): string {
   return `"${text.replaceAll(needsEscape, escapeRune)}"`
 }
 
+/** `%v` of a number from JSON: `80`, `0.5`, `1e-05`, `1.2345675e+06`. */
+export function goNumber(value: number): string {
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return String(value)
+  const [digits, power] = value.toExponential().split('e')
+  const exponent = Number(power)
+  if (exponent >= -4 && exponent < 6) return String(value)
+  const sign = exponent < 0 ? '-' : '+'
+  return `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`
+}
+
 /** The value as field errors show it: absent values are the quoted word null, as upstream. */
 export function goValue(value: GoValue): string {
   if (value instanceof GoText) return value.text

@@ -7,7 +7,7 @@ import {
   FieldSetBuilder,
   hasPath,
   intersectionOf,
-  leavesOf,
+  membersOf,
   partOf,
   readFieldSet,
   setOf,
@@ -119,16 +119,17 @@ describe('field sets', () => {
     ])
   })
 
-  it('name their leaves as messages do', () => {
+  it('name their members as messages do, those of a node before what lies below', () => {
     const set = setOf(
       ['f:spec', 'f:ports', 'k:{"port":80,"protocol":"TCP"}', 'f:name'],
       ['f:spec', 'f:ports', 'k:{"port":80,"protocol":"TCP"}'],
       ['f:metadata', 'f:finalizers', 'v:"a/b"'],
       ['f:list', 'i:3'],
     )
-    expect(leavesOf(set).map(showPath)).toEqual([
+    expect(membersOf(set).map(showPath)).toEqual([
       '.list[3]',
       '.metadata.finalizers[="a/b"]',
+      '.spec.ports[port=80,protocol="TCP"]',
       '.spec.ports[port=80,protocol="TCP"].name',
     ])
   })
@@ -145,7 +146,16 @@ describe('field sets', () => {
       }),
     )
     expect(readFieldSet({ '.': {} })).toEqual({})
-    for (const bad of [[], 'x', 1, { 'f:a': 1 }, { 'k:x': {} }, { 'k:[]': {} }, { 'i:x': {} }]) {
+    for (const bad of [
+      [],
+      'x',
+      1,
+      { 'f:a': 1 },
+      { 'k:x': {} },
+      { 'k:[]': {} },
+      { 'i:x': {} },
+      { q: {} },
+    ]) {
       expect(readFieldSet(bad), JSON.stringify(bad)).toBeUndefined()
     }
     let deep: object = {}
