@@ -6,7 +6,14 @@ import { customState } from '../registry/custom-state.ts'
 import { setManagedFields } from '../registry/field-tracking.ts'
 import { scaleEntriesOf, workloadEntriesOf } from '../registry/scale-owners.ts'
 import { customVersionOf } from '../custom-resources/custom-version.ts'
-import { applyScale, scaleOf, type ScalePlaces } from '../registry/strategies/scale.ts'
+import {
+  applyScale,
+  checkReadable,
+  checkReplicasSet,
+  scaleOf,
+  scaleToChange,
+  type ScalePlaces,
+} from '../registry/strategies/scale.ts'
 import { shownObject, type Shown } from '../forms.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
@@ -66,7 +73,9 @@ async function stateOf({ custom }: Resource, entry: Shown): Promise<KubeObject> 
 const readScale: ResourceHandler = async (context, resource, parts) => {
   await freshEnough(parts.cache, context.info.query.get('resourceVersion') ?? '')
   const entry = parts.registry.get(resource, context.info.namespace, context.info.name)
-  return answerScale(context, resource, { parts, object: await stateOf(resource, entry) })
+  const object = await stateOf(resource, entry)
+  checkReadable(object, placesOf(resource))
+  return answerScale(context, resource, { parts, object })
 }
 
 /** A write's options, and the new Scale, with its owners, that it makes of the current one. */
@@ -147,9 +156,10 @@ const writeScale: ResourceHandler = async (context, resource, parts) => {
     context,
     change: (old, entry) => {
       const places = placesOf(resource)
-      const current = scaleOf(old, places)
+      const current = scaleToChange(old, places)
       setManagedFields(current, scaleEntriesOf(old, places?.replicas))
       const scale = apply(current)
+      checkReplicasSet(scale, places)
       const now = resource.custom === undefined ? entry.draft() : structuredClone(old)
       const draft = applyScale(now, scale, places?.replicas)
       const owners = scale.metadata.managedFields ?? []

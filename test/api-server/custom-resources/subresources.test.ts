@@ -125,6 +125,20 @@ describe('custom resources', () => {
       apiVersion: `${group}/v1`,
       fieldsV1: { 'f:spec': { 'f:replicas': {} } },
     })
+    // What has no replicas yet may be given some, but not left without.
+    for (const name of ['b', 'c']) {
+      await server().ok('POST', path, { body: { ...body, metadata: { name } } })
+    }
+    const empty = await server().request('PATCH', `${path}/b/scale`, { body: {}, headers: merge })
+    expect([empty.status, empty.body.message]).toEqual([
+      400,
+      'the spec replicas field ".spec.replicas" cannot be empty',
+    ])
+    const first = { body: { spec: { replicas: 3 } }, headers: merge }
+    expect((await server().ok('PATCH', `${path}/b/scale`, first)).spec).toEqual({ replicas: 3 })
+    const scale = { kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name: 'c' } }
+    await server().ok('PUT', `${path}/c/scale`, { body: scale })
+    expect((await server().ok('GET', `${path}/c`)).spec).toEqual({ replicas: 0 })
   })
 
   it('are shown in every served version; a deprecated one warns, one that is not served is not there', async () => {

@@ -9,7 +9,7 @@ import {
   labelSelectorOfMap,
 } from '../../../machinery/label-selector.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
-import { conflict, invalid, StatusError } from '../../../machinery/status-error.ts'
+import { badRequest, conflict, invalid, StatusError } from '../../../machinery/status-error.ts'
 import { mustNotBeNegative } from './field-rules.ts'
 
 /** Where the objects of a custom kind keep what their Scale shows: fields from the root on. */
@@ -35,20 +35,45 @@ interface Shown {
 
 function shownAt(object: KubeObject, places: ScalePlaces): Shown {
   const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
-  const replicas = valueAt(object, places.replicas)
-  if (replicas === undefined) {
-    const path = JSON.stringify(`.${places.replicas.join('.')}`)
-    throw new StatusError(
-      'InternalError',
-      `Internal error occurred: the spec replicas field ${path} does not exist`,
-    )
-  }
   const selector = places.selector && valueAt(object, places.selector)
   return {
-    replicas: number(replicas),
+    replicas: number(valueAt(object, places.replicas)),
     statusReplicas: number(valueAt(object, places.statusReplicas)),
     selector: typeof selector === 'string' ? selector : '',
   }
+}
+
+/** Whether an object of a custom kind has no replicas to show, not even none; other kinds always have. */
+function lacksReplicas(object: KubeObject, places: ScalePlaces | undefined): boolean {
+  return places !== undefined && valueAt(object, places.replicas) === undefined
+}
+
+function fieldText({ replicas }: ScalePlaces): string {
+  return `the spec replicas field ${JSON.stringify(`.${replicas.join('.')}`)}`
+}
+
+/** Throws an InternalError StatusError, as upstream, when there are no replicas to read. */
+export function checkReadable(object: KubeObject, places: ScalePlaces | undefined): void {
+  if (places === undefined || !lacksReplicas(object, places)) return
+  throw new StatusError(
+    'InternalError',
+    `Internal error occurred: ${fieldText(places)} does not exist`,
+  )
+}
+
+/** Stands for no replicas in the Scale that a write begins with: a number that nobody asks for. */
+const unset = -(2 ** 31)
+
+/** The Scale that a write changes. A custom kind's may be the first to set the replicas. */
+export function scaleToChange(object: KubeObject, places: ScalePlaces | undefined): KubeObject {
+  const scale = scaleOf(object, places)
+  return lacksReplicas(object, places) ? { ...scale, spec: { replicas: unset } } : scale
+}
+
+/** Throws a BadRequest StatusError when a write has left the replicas unset. */
+export function checkReplicasSet(scale: KubeObject, places: ScalePlaces | undefined): void {
+  if (places === undefined || (scale as unknown as Scale).spec?.replicas !== unset) return
+  throw badRequest(`${fieldText(places)} cannot be empty`)
 }
 
 function shownOf(object: KubeObject): Shown {
@@ -96,8 +121,8 @@ function selectorTextOf(object: KubeObject): string {
 const scaleKind = { group: 'autoscaling', kind: 'Scale' }
 
 /**
- * Sets the replicas the Scale asks for on the draft of its parent and returns the draft. The Scale's resourceVersion
- * becomes the draft's, so that a stale one is a conflict. Throws Invalid and Conflict StatusErrors.
+ * Sets the replicas the Scale asks for on the draft of its parent and returns the draft. The Scale's resourceVersion, if it has
+ * one, becomes the draft's, so that a stale one is a conflict. Throws Invalid and Conflict StatusErrors.
  */
 export function applyScale(
   draft: KubeObject,
@@ -125,6 +150,5 @@ export function applyScale(
   }
   setOwn(holder, path[last] ?? '', replicas)
   if (asked.resourceVersion) draft.metadata.resourceVersion = asked.resourceVersion
-  else delete draft.metadata.resourceVersion
   return draft
 }
