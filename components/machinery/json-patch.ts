@@ -1,5 +1,8 @@
-/** JSON patch (RFC 6902), with the reach and the answers of upstream's library. */
-import { copyJson, setOwn } from './json-copy.ts'
+/**
+ * JSON patch (RFC 6902), with the reach and the answers of upstream's library: what is no field of an object reads as null,
+ * the whole document can only be tested and replaced, and what stands before the first slash of a path does not count.
+ */
+import { copyJson, getOwn, setOwn } from './json-copy.ts'
 import { deepEqual, type Json } from './object.ts'
 import { badRequest, StatusError } from './status-error.ts'
 
@@ -28,7 +31,7 @@ export function applyJsonPatch(object: unknown, patch: unknown): Json {
   }
   const state = { root: copyJson(object), copied: 0 }
   try {
-    for (const operation of patch) applyOne(state, operation)
+    for (const operation of patch) applyOne(state, operation ?? {})
   } catch (error) {
     if (!(error instanceof PatchFault) && !(error instanceof RangeError)) throw error
     throw new StatusError(
@@ -40,8 +43,9 @@ export function applyJsonPatch(object: unknown, patch: unknown): Json {
   return state.root as Json
 }
 
-function isOperation(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Null is an operation without any field, and so does not apply. */
+function isOperation(value: unknown): value is Record<string, unknown> | null {
+  return typeof value === 'object' && !Array.isArray(value)
 }
 
 function applyOne(
@@ -52,7 +56,7 @@ function applyOne(
   const path = pointer(operation, 'path')
   switch (op) {
     case 'add':
-      state.root = add(state.root, path, copyJson(operation['value'] ?? null))
+      add(state.root, path, copyJson(operation['value'] ?? null))
       return
     case 'remove':
       remove(state.root, path)
@@ -63,18 +67,15 @@ function applyOne(
     case 'move': {
       const from = pointer(operation, 'from')
       const value = read(state.root, from)
-      if (from.length < path.length && from.every((part, index) => part === path[index])) {
-        throw new PatchFault('move into its own child')
-      }
       remove(state.root, from)
-      state.root = add(state.root, path, value)
+      add(state.root, path, value)
       return
     }
     case 'copy': {
       const value = copyJson(read(state.root, pointer(operation, 'from')))
       state.copied += JSON.stringify(value).length
       if (state.copied > maxCopied) throw new PatchFault('the copies are too large')
-      state.root = add(state.root, path, value)
+      add(state.root, path, value)
       return
     }
     case 'test':
@@ -90,29 +91,30 @@ function pointer(operation: Record<string, unknown>, name: 'path' | 'from'): str
   const text = operation[name]
   if (typeof text !== 'string') throw new PatchFault(`the operation has no ${name}`)
   if (text === '') return []
-  const [head, ...parts] = text.split('/')
-  if (head !== '' || parts.length === 0) throw new PatchFault(`bad pointer ${text}`)
+  const parts = text.split('/').slice(1)
+  if (parts.length === 0) throw new PatchFault(`bad pointer ${text}`)
   return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
 /** The object or list that holds the last part of a path. */
 function holder(root: unknown, path: readonly string[]): { container: Container; key: string } {
-  let value = root
-  for (const part of path.slice(0, -1)) value = child(value, part)
-  if (typeof value !== 'object' || value === null) throw new PatchFault(`no ${path.join('/')}`)
-  return { container: value as Container, key: path.at(-1) ?? '' }
+  const key = path.at(-1)
+  if (key === undefined) throw new PatchFault('the whole document')
+  const container = path.slice(0, -1).reduce(child, root)
+  if (typeof container !== 'object' || container === null) throw new PatchFault('no container')
+  return { container: container as Container, key }
 }
 
+/** An element of a list, which must be there, or a field of an object: null if it is not there. */
 function child(value: unknown, part: string): unknown {
   if (Array.isArray(value)) return value[indexOf(part, value.length)]
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) {
-    throw new PatchFault(`no ${part}`)
-  }
-  return (value as Record<string, unknown>)[part]
+  if (typeof value !== 'object' || value === null) throw new PatchFault(`no ${part}`)
+  return getOwn(value as Record<string, unknown>, part) ?? null
 }
 
 function read(root: unknown, path: readonly string[]): unknown {
-  return path.reduce(child, root)
+  const { container, key } = holder(root, path)
+  return child(container, key)
 }
 
 /** An index below `length`; a negative one counts from the end. */
@@ -124,19 +126,22 @@ function indexOf(part: string, length: number): number {
   return positive
 }
 
-/** Gives the root, which is another one when the path is empty. */
-function add(root: unknown, path: readonly string[], value: unknown): unknown {
-  if (path.length === 0) return value
+function add(root: unknown, path: readonly string[], value: unknown): void {
   const { container, key } = holder(root, path)
   if (!Array.isArray(container)) setOwn(container, key, value)
   else if (key === '-') container.push(value)
   else container.splice(indexOf(key, container.length + 1), 0, value)
-  return root
 }
 
-/** As upstream, a missing field of an object is added; a missing element of a list is not. */
+/**
+ * Gives the root, which is another one when the path is empty. A missing field of an object is added; a missing element of a
+ * list is not.
+ */
 function replace(root: unknown, path: readonly string[], value: unknown): unknown {
-  if (path.length === 0) return value
+  if (path.length === 0) {
+    if (typeof value !== 'object' || value === null) throw new PatchFault('no document')
+    return value
+  }
   const { container, key } = holder(root, path)
   if (Array.isArray(container)) container[indexOf(key, container.length)] = value
   else setOwn(container, key, value)
@@ -144,18 +149,13 @@ function replace(root: unknown, path: readonly string[], value: unknown): unknow
 }
 
 function remove(root: unknown, path: readonly string[]): void {
-  if (path.length === 0) throw new PatchFault('the whole document cannot be removed')
   const { container, key } = holder(root, path)
-  child(container, key)
   if (Array.isArray(container)) container.splice(indexOf(key, container.length), 1)
-  else delete container[key]
+  else if (Object.hasOwn(container, key)) delete container[key]
+  else throw new PatchFault(`no ${key}`)
 }
 
-/** A missing field passes a test for null. */
 function test(root: unknown, path: readonly string[], wanted: unknown): void {
-  const { container, key } =
-    path.length === 0 ? { container: { '': root }, key: '' } : holder(root, path)
-  const isMissing = !Array.isArray(container) && !Object.hasOwn(container, key)
-  const value = isMissing ? null : child(container, key)
+  const value = path.length === 0 ? root : read(root, path)
   if (!deepEqual(value, wanted)) throw new PatchFault(`test of ${path.join('/')} failed`)
 }
