@@ -48,18 +48,15 @@ export function filtersOf(options: {
     decorate,
     recover(log),
     timeout(clock, server['request-timeout']),
-    ...(flowControl === undefined
-      ? [
-          maxInFlight({
-            reading: server['max-requests-inflight'],
-            mutating: server['max-mutating-requests-inflight'],
-          }),
-        ]
-      : []),
     authenticate(authenticateRequest, log, denied),
     ...(audit === undefined ? [] : [auditRequest(audit)]),
     impersonate(authorizer, denied, dialect),
-    ...(flowControl === undefined ? [] : [priorityAndFairness(flowControl)]),
+    flowControl === undefined
+      ? maxInFlight({
+          reading: server['max-requests-inflight'],
+          mutating: server['max-mutating-requests-inflight'],
+        })
+      : priorityAndFairness(flowControl),
     authorize(authorizer, denied),
     recheck(uncounted.authenticateRequest, uncounted.authorizer, clock),
   ]
