@@ -5,11 +5,14 @@ import type {
   NonResourceAttributes,
   ResourceAttributes,
 } from '../../api/generated/types.ts'
-import { parseFieldSelector } from '../../machinery/field-selector.ts'
+import { fieldReviewRequirements, parseFieldSelector } from '../../machinery/field-selector.ts'
 import { forbiddenValue, invalidValue, requiredValue } from '../../machinery/field-errors.ts'
-import { parseLabelSelector } from '../../machinery/label-selector.ts'
-import type { LabelOperator } from '../../machinery/label-selector.ts'
-import type { FieldError } from '../../machinery/status-error.ts'
+import {
+  labelSelectorFrom,
+  parseLabelSelector,
+  reviewRequirements,
+} from '../../machinery/label-selector.ts'
+import { badRequest, isStatusError, type FieldError } from '../../machinery/status-error.ts'
 import type { AuthorizationAttributes, SelectorRequirement, UserInfo } from '../request.ts'
 
 /** The part that all access reviews share. */
@@ -73,52 +76,57 @@ export function reviewFaults(spec: ReviewedAccess): FieldError[] {
   ]
 }
 
-const labelOperators: Readonly<Record<LabelOperator, string>> = {
-  '=': 'In',
-  '==': 'In',
-  in: 'In',
-  '!=': 'NotIn',
-  notin: 'NotIn',
-  exists: 'Exists',
-  '!': 'DoesNotExist',
-  gt: 'Gt',
-  lt: 'Lt',
-}
+type Kind = 'field' | 'label'
 
-function fromRaw(text: string, kind: 'field' | 'label'): SelectorRequirement[] {
+function parsedRequirements(text: string, kind: Kind): SelectorRequirement[] {
   return kind === 'field'
-    ? parseFieldSelector(text).map(({ field, operator, value }) => ({
-        key: field,
-        operator,
-        values: [value],
-      }))
-    : parseLabelSelector(text).map(({ key, operator, values }) => ({
-        key,
-        operator: labelOperators[operator],
-        values,
-      }))
+    ? fieldReviewRequirements(parseFieldSelector(text))
+    : reviewRequirements(parseLabelSelector(text))
 }
 
-/** A selector that cannot be parsed is left out, which can only widen what is asked; the errors say so. */
+/** Throws a StatusError for a requirement that cannot be judged. */
+function judgedRequirements(
+  { key, operator, values }: { key: string; operator: string; values?: string[] | null },
+  kind: Kind,
+): SelectorRequirement[] {
+  const given = values ?? []
+  if (kind === 'field') {
+    const isKnown = (operator === 'In' || operator === 'NotIn') && given.length === 1
+    if (!isKnown) throw badRequest('a field is compared with one value, by In or NotIn')
+    return [{ key, operator, values: given }]
+  }
+  return reviewRequirements(
+    labelSelectorFrom({ matchExpressions: [{ key, operator, values: given }] }),
+  )
+}
+
+/** What cannot be understood is left out, which can only widen what is asked; the errors say so. */
 function requirementsOf(
   selector: SelectorAttributes | undefined,
-  kind: 'field' | 'label',
+  kind: Kind,
   errors: string[],
 ): SelectorRequirement[] | undefined {
   if (!selector) return undefined
-  if (!selector.rawSelector) {
-    return (selector.requirements ?? []).map(({ key, operator, values }) => ({
-      key,
-      operator,
-      values: values ?? [],
-    }))
+  const { rawSelector = '', requirements } = selector
+  let isWhole = true
+  const read = (from: () => SelectorRequirement[]): SelectorRequirement[] => {
+    try {
+      return from()
+    } catch (error) {
+      if (!isStatusError(error)) throw error
+      isWhole = false
+      return []
+    }
   }
-  try {
-    return fromRaw(selector.rawSelector, kind)
-  } catch (error) {
-    errors.push((error as Error).message)
-    return undefined
+  const found =
+    rawSelector === ''
+      ? (requirements ?? []).flatMap((one) => read(() => judgedRequirements(one, kind)))
+      : read(() => parsedRequirements(rawSelector, kind))
+  if (!isWhole) {
+    const how = found.length === 0 ? 'ignored' : 'partially ignored'
+    errors.push(`spec.resourceAttributes.${kind}Selector ${how} due to parse error`)
   }
+  return found.length === 0 ? undefined : found
 }
 
 /** What to ask the authorizers; `errors` are shown as the review's evaluation error. */
@@ -135,7 +143,7 @@ export function attributesOfReview(
     verb: resource?.verb ?? other?.verb ?? '',
     isResourceRequest: resource !== undefined && resource !== null,
     group: resource?.group ?? '',
-    version: resource?.version ?? '',
+    version: resource ? resource.version || '*' : '',
     resource: resource?.resource ?? '',
     subresource: resource?.subresource ?? '',
     namespace: resource?.namespace ?? '',

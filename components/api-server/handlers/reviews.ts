@@ -96,9 +96,9 @@ export function createReviews(options: ReviewOptions): Reviews {
   async function judge(spec: ReviewedAccess, user: UserInfo): Promise<SubjectAccessReviewStatus> {
     const { attributes, errors } = attributesOfReview(spec, user)
     const decision = await authorizer.authorize(attributes)
-    const evaluationError = [...errors, decision.evaluationError ?? '']
+    const evaluationError = [decision.evaluationError ?? '', ...errors]
       .filter((text) => text !== '')
-      .join(', ')
+      .join('; ')
     return {
       allowed: decision.decision === 'allow',
       ...(decision.decision === 'deny' ? { denied: true } : {}),

@@ -137,14 +137,47 @@ describe('access reviews', () => {
     ])
   })
 
-  test('a selector that cannot be parsed is left out and reported', async () => {
+  test('selectors reach them in one form, what is no such form is left out and reported', async () => {
+    const field = 'spec.resourceAttributes.fieldSelector'
+    const label = 'spec.resourceAttributes.labelSelector'
+    const [ignored, partially] = [
+      'ignored due to parse error',
+      'partially ignored due to parse error',
+    ]
+    const one = { key: 'a', operator: 'In', values: ['b'] }
+    const asked = async (selectors: object) => {
+      const authorizer = says({ decision: 'allow', reason: '' })
+      const resourceAttributes = { ...getPods, ...selectors }
+      const { status } = await reviewsBy(authorizer).subjectAccess(
+        review({ user: 'u', resourceAttributes }),
+      )
+      const { fieldSelector, labelSelector } = authorizer.asked[0] ?? {}
+      return [fieldSelector, labelSelector, status.evaluationError]
+    }
+    expect(await asked({ fieldSelector: { rawSelector: 'a=b,c!=d' } })).toEqual([
+      [one, { key: 'c', operator: 'NotIn', values: ['d'] }],
+      undefined,
+      undefined,
+    ])
+    expect(await asked({ labelSelector: { rawSelector: 'a in (' } })).toEqual([
+      undefined,
+      undefined,
+      `${label} ${ignored}`,
+    ])
+    const odd = { key: 'a', operator: 'Like', values: ['b'] }
+    const both = { key: 'a', operator: 'In', values: ['b', 'c'] }
+    expect(
+      await asked({
+        fieldSelector: { requirements: [odd, both, { ...one, operator: '=' }] },
+        labelSelector: { requirements: [odd, both, { ...one, key: '-' }] },
+      }),
+    ).toEqual([undefined, [both], `${field} ${ignored}; ${label} ${partially}`])
+  })
+
+  test('a review of no certain version asks for any', async () => {
     const authorizer = says({ decision: 'allow', reason: '' })
-    const resourceAttributes = { ...getPods, labelSelector: { rawSelector: 'a in (' } }
-    const answer = await reviewsBy(authorizer).subjectAccess(
-      review({ user: 'u', resourceAttributes }),
-    )
-    expect(answer['status'].evaluationError).toMatch(/unable to parse|found/)
-    expect(authorizer.asked[0]).not.toHaveProperty('labelSelector')
+    await reviewsBy(authorizer).subjectAccess(review({ user: 'u', resourceAttributes: getPods }))
+    expect(authorizer.asked[0]?.version).toBe('*')
   })
 
   test('[REVIEW-021] a path and a verb are the alternative; both or neither are refused', async () => {
