@@ -177,6 +177,12 @@ export function forbidden(resource: Named, name: string, why: string): StatusErr
   })
 }
 
+/** Texts of several errors as one, each once: one alone as it is, more in brackets (upstream: util/errors NewAggregate). */
+export function joinedErrors(texts: readonly string[]): string {
+  const distinct = [...new Set(texts)]
+  return distinct.length === 1 ? distinct.join('') : `[${distinct.join(', ')}]`
+}
+
 /** 422 with one cause per field error; `kind` is the object's kind, as upstream. */
 export function invalid(
   kind: { group: string; kind: string },
@@ -187,7 +193,7 @@ export function invalid(
   // A finding made twice is one line of the message and two causes, as upstream.
   const lines = [...new Set(shown.map((error) => `${error.field}: ${error.message}`))]
   if (shown.length < errors.length) lines.push(`and ${errors.length - shown.length} more`)
-  const list = lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`
+  const list = joinedErrors(lines)
   const qualifiedKind = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
   const shownName = cut(name, longestName)
   return new StatusError('Invalid', `${qualifiedKind} "${shownName}" is invalid: ${list}`, {

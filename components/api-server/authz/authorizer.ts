@@ -22,6 +22,15 @@ export interface NonResourceRule {
   readonly nonResourceURLs: readonly string[]
 }
 
+export interface UserRules {
+  readonly resourceRules: readonly ResourceRule[]
+  readonly nonResourceRules: readonly NonResourceRule[]
+  /** The module cannot list them. */
+  readonly incomplete: boolean
+  /** Why there may be more, or fewer than somebody meant; default none. */
+  readonly errors?: readonly string[]
+}
+
 /** An opinion with what it rests on, for people who ask why. Nothing in it is secret. */
 export interface ExplainedDecision {
   readonly decision: Decision
@@ -36,9 +45,6 @@ export interface Authorizer {
   explain?(attributes: AuthorizationAttributes): ExplainedDecision | Promise<ExplainedDecision>
   /** Nobody new asks it any more: lets go of what it holds open, once those who did ask are answered. */
   close?(): void
-  /** For SelfSubjectRulesReview: the rules that hold for the user in the namespace; `incomplete` when it cannot list them. */
-  rulesFor?(
-    user: AuthorizationAttributes['user'],
-    namespace: string,
-  ): { resourceRules: ResourceRule[]; nonResourceRules: NonResourceRule[]; incomplete: boolean }
+  /** For SelfSubjectRulesReview: the rules that hold for the user in the namespace. */
+  rulesFor?(user: AuthorizationAttributes['user'], namespace: string): UserRules
 }

@@ -236,11 +236,11 @@ export function nodeAuthorizer(options: {
       const isAllowed = decision.decision === 'allow'
       return { decision, detail: nodeDetail(attributes, { isAllowed, graph, rules, dialect }) }
     },
-    rulesFor: (user) => ({
-      resourceRules: [],
-      nonResourceRules: [],
+    rulesFor(user) {
       // What a node agent may do depends on its pods, so it cannot be listed.
-      incomplete: nodeNameOf(user) !== undefined,
-    }),
+      const incomplete = nodeNameOf(user) !== undefined
+      const errors = incomplete ? ['node authorizer does not support user rule resolution'] : []
+      return { resourceRules: [], nonResourceRules: [], incomplete, errors }
+    },
   }
 }

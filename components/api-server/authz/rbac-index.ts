@@ -5,6 +5,7 @@ import type { AllowingGrant } from '../../api/explanations.ts'
 import type { PolicyRule, RoleRef, Subject } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/object.ts'
+import { joinedErrors } from '../../machinery/status-error.ts'
 import type { ObjectChange, ObjectReader } from '../object-reader.ts'
 import type { UserInfo } from '../request.ts'
 import { serviceAccountUserName } from '../authn/service-account-claims.ts'
@@ -181,8 +182,8 @@ export class RbacIndex {
     ]
   }
 
-  /** Names the bound roles that do not exist, since they may be why nothing allowed the request. */
-  #noOpinion(user: UserInfo, namespace: string): Decision {
+  /** The bound roles that do not exist, each once: they may be why nothing allows a request. */
+  missingRoles(user: UserInfo, namespace: string): string[] {
     const missing = new Set<string>()
     for (const { slot } of this.#grantsOf(user, namespace)) {
       if (slot.compiled !== undefined) continue
@@ -190,10 +191,13 @@ export class RbacIndex {
         `${slot.roleRef.kind.toLowerCase()}.${this.#group} "${slot.roleRef.name}" not found`,
       )
     }
-    if (missing.size === 0) return { decision: 'no-opinion', reason: '' }
-    const errors = [...missing]
-    const text = errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`
-    return { decision: 'no-opinion', reason: `RBAC: ${text}` }
+    return [...missing]
+  }
+
+  #noOpinion(user: UserInfo, namespace: string): Decision {
+    const missing = this.missingRoles(user, namespace)
+    const reason = missing.length === 0 ? '' : `RBAC: ${joinedErrors(missing)}`
+    return { decision: 'no-opinion', reason }
   }
 
   #setRole(kind: 'Role' | 'ClusterRole', key: string, role: KubeObject | undefined): void {

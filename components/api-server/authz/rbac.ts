@@ -38,7 +38,8 @@ export function rbacAuthorizer(index: RbacIndex): Authorizer {
       const nonResourceRules: NonResourceRule[] = rules.flatMap(({ verbs, nonResourceURLs }) =>
         nonResourceURLs?.length ? [{ verbs, nonResourceURLs }] : [],
       )
-      return { resourceRules, nonResourceRules, incomplete: false }
+      const errors = index.missingRoles(user, namespace)
+      return { resourceRules, nonResourceRules, incomplete: false, errors }
     },
   }
 }

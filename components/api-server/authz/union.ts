@@ -50,6 +50,7 @@ export function authorizeInOrder(modules: readonly Authorizer[]): Authorizer {
         incomplete:
           found.some(({ incomplete }) => incomplete) ||
           modules.some((module) => module.rulesFor === undefined),
+        errors: found.flatMap(({ errors }) => errors ?? []),
       }
     },
   }

@@ -210,6 +210,12 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
       if (decided !== undefined) return decided.decision
       return known.get(key) ?? askOnce(spec, key)
     },
+    rulesFor: () => ({
+      resourceRules: [],
+      nonResourceRules: [],
+      incomplete: true,
+      errors: ['webhook authorizer does not support user rule resolution'],
+    }),
     async explain(asked) {
       const spec = reviewSpecOf(asked, options)
       const decided = byConditions(spec)

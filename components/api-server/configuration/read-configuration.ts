@@ -1,7 +1,7 @@
 /** Reads a configuration file's text: YAML or JSON, strict, of one kind in one of its versions. */
 import { decode } from '../../machinery/decode.ts'
 import { strictProblems } from '../../machinery/duplicate-fields.ts'
-import type { FieldError } from '../../machinery/status-error.ts'
+import { joinedErrors, type FieldError } from '../../machinery/status-error.ts'
 import type { StructSchema } from '../../machinery/schema.ts'
 import { load } from '../yaml.ts'
 
@@ -70,6 +70,6 @@ function parsedJson(source: string): unknown {
 /** Upstream's text of many field errors: one alone, or all in brackets. */
 export function refuseFieldErrors(errors: readonly FieldError[]): void {
   if (errors.length === 0) return
-  const texts = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))]
-  throw new ConfigurationError(texts.length === 1 ? texts.join('') : `[${texts.join(', ')}]`)
+  const texts = errors.map(({ field, message }) => `${field}: ${message}`)
+  throw new ConfigurationError(joinedErrors(texts))
 }

@@ -9,7 +9,7 @@ import type {
 import { invalidValue } from '../../machinery/field-errors.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { FieldError } from '../../machinery/status-error.ts'
-import { StatusError, badRequest, invalid } from '../../machinery/status-error.ts'
+import { StatusError, badRequest, invalid, joinedErrors } from '../../machinery/status-error.ts'
 import type { AuthenticationResult } from '../authn/authenticator.ts'
 import { authenticatedGroup } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
@@ -141,10 +141,12 @@ export function createReviews(options: ReviewOptions): Reviews {
       const namespace = String(review['spec']?.namespace ?? '')
       if (namespace === '') throw badRequest('no namespace on request')
       const found = authorizer.rulesFor?.(user, namespace)
+      const errors = found?.errors ?? []
       const status = {
         resourceRules: found?.resourceRules ?? [],
         nonResourceRules: found?.nonResourceRules ?? [],
         incomplete: found?.incomplete ?? true,
+        ...(errors.length === 0 ? {} : { evaluationError: joinedErrors(errors) }),
       }
       return withStatus({ ...review, spec: {} }, status)
     },

@@ -246,6 +246,7 @@ describe('RBAC', () => {
       resourceRules: [readPods, { ...readPods, resourceNames: ['p'] }],
       nonResourceRules: [{ nonResourceURLs: ['/x'], verbs: ['get'] }],
       incomplete: false,
+      errors: [],
     })
     expect(authorizer.rulesFor?.(jane, 'b').resourceRules).toEqual([readPods])
   })

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { AuthenticationResult } from '../../../components/api-server/authn/authenticator.ts'
 import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
+import { nodeAuthorizer } from '../../../components/api-server/authz/node-authorizer.ts'
+import { NodeGraph } from '../../../components/api-server/authz/node-graph.ts'
 import { RbacIndex } from '../../../components/api-server/authz/rbac-index.ts'
 import { rbacAuthorizer } from '../../../components/api-server/authz/rbac.ts'
+import { authorizeInOrder } from '../../../components/api-server/authz/union.ts'
 import { createReviews } from '../../../components/api-server/handlers/reviews.ts'
-import type { AuthorizationAttributes } from '../../../components/api-server/request.ts'
+import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import type { KubeObject } from '../../../components/machinery/object.ts'
@@ -268,6 +271,34 @@ describe('access reviews', () => {
     expect(() => reviews.selfSubjectRules(review({}), { name: 'u', groups: [] })).toThrow(
       'no namespace on request',
     )
+  })
+
+  test('the rules of the caller come with what keeps them from being all', () => {
+    const reader = new FakeReader()
+    const apiGroup = 'rbac.authorization.k8s.io'
+    for (const name of ['gone', 'lost']) {
+      reader.put(roleBindings, {
+        metadata: { name, namespace: 't1' },
+        subjects: [{ kind: 'User', name: 'u' }],
+        roleRef: { apiGroup, kind: 'Role', name },
+      })
+    }
+    const graph = new NodeGraph(reader, dialect)
+    const modules = authorizeInOrder([
+      nodeAuthorizer({ graph, reader, dialect, rules: [] }),
+      rbacAuthorizer(new RbacIndex(reader, dialect)),
+    ])
+    const statusOf = (user: UserInfo) =>
+      reviewsBy(modules).selfSubjectRules(review({ namespace: 't1' }), user)['status']
+    expect(statusOf({ name: 'v', groups: [] })).not.toHaveProperty('evaluationError')
+    expect(statusOf({ name: 'u', groups: [] })).toMatchObject({
+      incomplete: false,
+      evaluationError: `[role.${apiGroup} "gone" not found, role.${apiGroup} "lost" not found]`,
+    })
+    expect(statusOf({ name: 'system:node:n', groups: ['system:nodes'] })).toMatchObject({
+      incomplete: true,
+      evaluationError: 'node authorizer does not support user rule resolution',
+    })
   })
 })
 
