@@ -99,9 +99,13 @@ describe('time', () => {
     const works = await server.watch(`${at}?watch=1&resourceVersion=${from}`)
     expect(shown([await works.next()])).toEqual(['ADDED b'])
     await clock.step(2 * 60_000)
-    const answer = await server.request('GET', `${at}?watch=1&resourceVersion=${from}`)
-    expect(answer.status).toBe(410)
-    expect(answer.body).toMatchObject({ kind: 'Status', reason: 'Expired', code: 410 })
+    const late = await server.watch(`${at}?watch=1&resourceVersion=${from}`)
+    expect(await late.next()).toMatchObject({
+      type: 'ERROR',
+      object: { kind: 'Status', reason: 'Expired', code: 410 },
+    })
+    await late.ended
+    expect(late.waiting).toEqual([])
     const list = await server.request(
       'GET',
       `${at}?resourceVersion=${from}&resourceVersionMatch=Exact`,

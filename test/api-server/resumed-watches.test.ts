@@ -75,6 +75,8 @@ describe.each(['kubernetes', 'svc'] as const)('after a restart, dialect %s', (di
   })
 })
 
+const expired = { type: 'ERROR', object: { kind: 'Status', reason: 'Expired', code: 410 } }
+
 describe('what was before a restart', () => {
   it('is gone five minutes later, as always', async () => {
     const clock = new FakeClock(Date.now())
@@ -85,14 +87,14 @@ describe('what was before a restart', () => {
     expect(await watch.take(1)).toMatchObject([{ type: 'MODIFIED' }])
     watch.close()
     await clock.step(6 * 60_000)
-    const late = await server.request('GET', `${at}?watch=1&resourceVersion=${from}`)
-    expect(late).toMatchObject({ status: 410, body: { reason: 'Expired' } })
+    const late = await server.watch(`${at}?watch=1&resourceVersion=${from}`)
+    expect(await late.next()).toMatchObject(expired)
 
     await server.restart()
     await clock.step(6 * 60_000)
     // Nobody had asked in time.
-    const never = await server.request('GET', `${at}?watch=1&resourceVersion=${from}`)
-    expect(never.status).toBe(410)
+    const never = await server.watch(`${at}?watch=1&resourceVersion=${from}`)
+    expect(await never.next()).toMatchObject(expired)
   })
 
   it('is 410 when the store has dropped it', async () => {
@@ -104,8 +106,8 @@ describe('what was before a restart', () => {
       await server.ok('POST', at, { body: { metadata: { name: `minute-${minute}` } } })
     }
     await server.restart()
-    const reply = await server.request('GET', `${at}?watch=1&resourceVersion=${from}`)
-    expect(reply).toMatchObject({ status: 410, body: { reason: 'Expired' } })
+    const watch = await server.watch(`${at}?watch=1&resourceVersion=${from}`)
+    expect(await watch.next()).toMatchObject(expired)
     const list = await server.ok('GET', at)
     expect(list.items).toHaveLength(15)
   })

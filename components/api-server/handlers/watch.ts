@@ -233,7 +233,10 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     }
   }
   if (!collection.attach(watcher, start.revision)) {
-    throw tooOldVersion(start.revision, parts.cache.revision)
+    // Among the events, as upstream: there are clients that list again for that alone, and not for a refusal.
+    const error = tooOldVersion(start.revision, parts.cache.revision)
+    watcher.push(form.error(error.toStatus()))
+    watcher.end()
   }
   const detach = (): void => collection.detach(watcher)
   // A client that is gone by now is sent nothing, so the body below never runs.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isSame, revisionOf, type History, type ShownEvent } from './history.ts'
 import type { Recorder } from './recorder.ts'
-import { eventsOf, type Stream, type Watches } from './watches.ts'
+import { eventsOf, failureOf, type Stream, type Watches } from './watches.ts'
 
 /** How long the last events may take to arrive. */
 const withinMs = 60_000
@@ -53,13 +53,13 @@ function checkEnd(stream: Stream, { recorder }: Known): void {
   assert.ok(answer !== undefined)
   const { error } = answer
   if (error !== undefined) {
-    const why = error instanceof Error ? error.message : 'refused'
-    const { status } = error as { status?: number }
-    if (status === undefined) assert.ok(recorder.kills > 0, why)
-    else {
-      assert.equal(status, 410, why)
-      assert.ok(from !== undefined && recorder.mayBeGone(from, answer), `too early: ${why}`)
-    }
+    assert.ok(recorder.kills > 0, error instanceof Error ? error.message : 'refused')
+    return
+  }
+  const code = failureOf(stream)
+  if (code !== undefined) {
+    assert.equal(code, 410)
+    assert.ok(from !== undefined && recorder.mayBeGone(from, answer), 'expired too early')
     return
   }
   if (endedAt === undefined || stream.isLeft === true) return

@@ -30,7 +30,13 @@ export interface Stream {
 }
 
 export const eventsOf = (stream: Stream): ShownEvent[] =>
-  (stream.watch?.waiting ?? []).map(({ type, object }) => ({ type, object: shown(object) }))
+  (stream.watch?.waiting ?? [])
+    .filter(({ type }) => type !== 'ERROR')
+    .map(({ type, object }) => ({ type, object: shown(object) }))
+
+/** The code of the Status that a stream ended with, if it did. */
+export const failureOf = (stream: Stream): number | undefined =>
+  stream.watch?.waiting.find(({ type }) => type === 'ERROR')?.object.code as number | undefined
 
 export class Watches {
   readonly streams: Stream[] = []
