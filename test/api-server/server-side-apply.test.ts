@@ -1,6 +1,6 @@
 /** Server-side apply and managedFields: rows SSA-001 to SSA-016, RES-031 and ERR-013. */
 import { expect, it } from 'vitest'
-import type { Reply } from '../support/api-server.ts'
+import { startApiServer, type Reply } from '../support/api-server.ts'
 import { allow } from '../support/grants.ts'
 import { describeDialects } from '../support/shared-server.ts'
 
@@ -490,4 +490,25 @@ describeDialects('server-side apply', (server) => {
     expect(both.status).toBe(400)
     expect(both.body.message).toContain('already set in map')
   })
+})
+
+it('of appliers that all find no object one makes it, and the others add to it', async () => {
+  await using server = await startApiServer({ store: 'sqlite' })
+  const at = `/api/v1/namespaces/${await server.namespace()}/configmaps/x`
+  const managers = ['a', 'b', 'c', 'd']
+  const replies = await Promise.all(
+    managers.map((manager) =>
+      server.request('PATCH', `${at}?fieldManager=${manager}`, {
+        headers: applyType,
+        body: {
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          metadata: { name: 'x' },
+          data: { [manager]: manager },
+        },
+      }),
+    ),
+  )
+  expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201])
+  expect(Object.keys((await server.ok('GET', at)).data)).toEqual(managers)
 })

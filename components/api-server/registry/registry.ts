@@ -201,7 +201,14 @@ export class Registry {
       const current = this.stored.find(resource, key)
       if (current === undefined) {
         if (request.createInstead === undefined) throw notFound(resource, name)
-        return await this.create({ ...request, object: await request.createInstead(), name })
+        try {
+          return await this.create({ ...request, object: await request.createInstead(), name })
+        } catch (error) {
+          // Another writer was first: now there is something to update.
+          const isOvertaken = isStatusError(error, 'AlreadyExists')
+          if (!isOvertaken || this.stored.find(resource, key) === undefined) throw error
+          continue
+        }
       }
       const written = await this.#updateOnce(request, current, key)
       if (written !== undefined) return written
