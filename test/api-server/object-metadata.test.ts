@@ -69,6 +69,30 @@ describe('metadata', () => {
     expect(uids.size).toBe(20)
   })
 
+  it('an owner given twice is kept once, with a warning; one given in two ways is two', async () => {
+    const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u1' }
+    const ownerReferences = [owner, { ...owner, uid: 'u2' }, owner]
+    const made = await server().request('POST', at, {
+      body: { metadata: { name: 'x', ownerReferences } },
+    })
+    expect(made.status).toBe(201)
+    expect(made.body.metadata.ownerReferences).toEqual(ownerReferences.slice(0, 2))
+    expect(made.headers['warning']).toContain('duplicate UID(s) observed: u1')
+    const added = await server().request('PATCH', `${at}/x`, {
+      headers: { 'content-type': 'application/json-patch+json' },
+      body: [
+        { op: 'add', path: '/metadata/ownerReferences/-', value: { ...owner, uid: 'u2' } },
+        { op: 'add', path: '/metadata/ownerReferences/-', value: { ...owner, controller: true } },
+      ],
+    })
+    expect(added.body.metadata.ownerReferences).toEqual([
+      ...ownerReferences.slice(0, 2),
+      { ...owner, controller: true },
+    ])
+    expect(added.headers['warning']).toContain('duplicate UID(s) observed: u2')
+  })
+
   it('an object that was read is not created again as it is', async () => {
     const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
     const made = await server().ok('POST', at, { body: { metadata: { name: 'x' } } })

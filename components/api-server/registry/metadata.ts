@@ -55,6 +55,29 @@ export function fillNewMetadata(
   if (by.hasGeneration) metadata.generation = 1
 }
 
+/** Keeps each owner once, and warns of those given again (upstream: dedupOwnerReferencesAndAddWarning). */
+export function withoutRepeatedOwners(
+  { metadata }: KubeObject,
+  { warnings, isAdmitted }: { warnings: string[]; isAdmitted: boolean },
+): void {
+  const owners = metadata.ownerReferences ?? []
+  const seen = new Set<string>()
+  const repeated: string[] = []
+  const kept = owners.filter((owner) => {
+    const text = JSON.stringify(owner)
+    const isFirst = !seen.has(text)
+    if (isFirst) seen.add(text)
+    else repeated.push(owner.uid)
+    return isFirst
+  })
+  if (repeated.length === 0) return
+  metadata.ownerReferences = kept
+  const when = isAdmitted ? ' after mutating admission happens' : ''
+  warnings.push(
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(', ')}`,
+  )
+}
+
 /** Restores what an update may not change. `object` has the old one's name and namespace already. */
 export function keepMetadata(object: KubeObject, old: KubeObject): void {
   const now = object.metadata

@@ -33,6 +33,7 @@ import {
   generateName,
   keepMetadata,
   specChanged,
+  withoutRepeatedOwners,
 } from './metadata.ts'
 import { customState } from './custom-state.ts'
 import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
@@ -135,6 +136,7 @@ export class Registry {
     const context = this.strategyContext(request)
     const isOfAnother = namesVersion(object)
     ensureNamespace(object, namespace, resource.namespaced)
+    withoutRepeatedOwners(object, { warnings, isAdmitted: false })
     strategy.applyDefaults?.(object, context)
     const owners =
       resource.custom === undefined
@@ -160,6 +162,7 @@ export class Registry {
       isNameGenerated,
     }
     await admission.mutate(admitted)
+    withoutRepeatedOwners(object, { warnings, isAdmitted: true })
     if (strategy.load !== undefined) await strategy.load(object)
     strategy.prepareForCreate?.(object, context)
     this.#refuseInvalid(resource, object, [
@@ -229,6 +232,7 @@ export class Registry {
     const old = custom === undefined ? current.object() : await customState(custom, current)
     const object = await request.change(old, current)
     ensureNamespace(object, namespace, resource.namespaced)
+    withoutRepeatedOwners(object, { warnings, isAdmitted: false })
     this.#checkVersion(resource, object, current)
     strategy.applyDefaults?.(object, context)
     if (request.manager !== undefined) {
@@ -254,6 +258,7 @@ export class Registry {
       context: request.context,
     }
     if (request.isAdmitted !== true) await admission.mutate(admitted)
+    withoutRepeatedOwners(object, { warnings, isAdmitted: true })
     if (strategy.load !== undefined) await strategy.load(object)
     if (admitted.rounds?.isRewritten === true) {
       keepMetadata(object, old)
