@@ -3,10 +3,11 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { writeFileAtomically } from '../certs/pki-files.ts'
+import { deepEqual } from '../components/machinery/object.ts'
 import { readAdminKubeconfig } from './check-pki.ts'
 import { ClusterError } from './cluster-error.ts'
 import { contextName } from './kubeconfig.ts'
-import { readJsonFile, withClearErrors, writePrivateFile } from './state-dir.ts'
+import { readList, withClearErrors, writePrivateFile } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { explained, explainSystemError } from './system-error.ts'
 import { formatYaml, parseYaml } from './yaml.ts'
@@ -57,6 +58,16 @@ function readConfig(path: string): UserConfig | undefined {
 
 const mergedFile = (paths: StatePaths): string => join(paths.dir, 'merged.json')
 
+function notedFiles(paths: StatePaths): string[] {
+  return readList(mergedFile(paths)).filter((file) => typeof file === 'string')
+}
+
+/** Without the entries of that name; what is no list of entries holds none. */
+function without(list: unknown, name: string): unknown {
+  if (!Array.isArray(list)) return list
+  return list.filter((entry: Partial<Named> | null) => entry?.name !== name)
+}
+
 /** Adds the cluster, its user and its context to the file, in place of entries of the same name, and makes it current. */
 export async function mergeKubeconfig(
   paths: StatePaths,
@@ -73,26 +84,27 @@ export async function mergeKubeconfig(
   user['current-context'] = context
   withClearErrors(file, () => mkdirSync(dirname(file), { recursive: true, mode: 0o700 }))
   // Noted first: taking out what was never put in is harmless, the other way round something would stay.
-  const noted = readJsonFile<string[]>(mergedFile(paths)) ?? []
+  const noted = notedFiles(paths)
   writePrivateFile(mergedFile(paths), JSON.stringify([...new Set([...noted, file])]))
   await explained(file, () => writeFileAtomically(file, formatYaml(user), 0o600))
 }
 
-/** Takes the cluster out of every file it was merged into. A file that cannot be read any more is left alone. */
+/** Takes the cluster out of every file it was merged into. One that cannot be read or written any more is left alone. */
 export async function forgetMerged(paths: StatePaths, name: string): Promise<void> {
   const context = contextName(name)
-  for (const file of readJsonFile<string[]>(mergedFile(paths)) ?? []) {
-    let config: UserConfig | undefined
+  for (const file of notedFiles(paths)) {
     try {
-      config = readConfig(file)
+      const before = readConfig(file)
+      if (before === undefined) continue
+      const after = { ...before }
+      for (const list of lists) {
+        if (list in before) after[list] = without(before[list], context) as Named[]
+      }
+      if (after['current-context'] === context) after['current-context'] = ''
+      if (deepEqual(before, after)) continue
+      await writeFileAtomically(file, formatYaml(after), 0o600)
     } catch {
-      continue // not a kubeconfig any more: nothing of ours in it
+      // Not a kubeconfig any more, or no right to change it: that must not keep the cluster.
     }
-    if (config === undefined) continue
-    for (const list of lists) {
-      config[list] = (config[list] ?? []).filter((entry) => entry.name !== context)
-    }
-    if (config['current-context'] === context) config['current-context'] = ''
-    await writeFileAtomically(file, formatYaml(config), 0o600)
   }
 }

@@ -40,7 +40,14 @@ export function identify(pid: number): ProcessIdentity | undefined {
 }
 
 export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
-  return startTimeOf(pid) === startTime
+  return identify(pid)?.startTime === startTime
+}
+
+/** What was read from a file, if it is a process identity. */
+export function asIdentity(read: unknown): ProcessIdentity | undefined {
+  const { pid, startTime } = (read ?? {}) as Partial<ProcessIdentity>
+  const isOne = Number.isInteger(pid) && typeof startTime === 'string'
+  return isOne ? (read as ProcessIdentity) : undefined
 }
 
 /** Sends a signal if the process is still that very one; false when it is not. EPERM is thrown: it means a process of another user. */

@@ -15,7 +15,7 @@ import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
-import { identify, isAlive } from './process-identity.ts'
+import { asIdentity, identify, isAlive } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export const defaultClusterName = 'default'
@@ -171,7 +171,7 @@ export function lockHolder(paths: StatePaths): ProcessIdentity | undefined {
 
 function readLock(paths: StatePaths): ProcessIdentity | undefined {
   try {
-    return JSON.parse(readFileSync(paths.lock, 'utf8')) as ProcessIdentity
+    return asIdentity(JSON.parse(readFileSync(paths.lock, 'utf8')))
   } catch {
     return undefined // no lock, or one that says nothing: nobody to wait for
   }
@@ -186,8 +186,8 @@ function removeDeadLock(paths: StatePaths, aside: string): ProcessIdentity | und
     throw error
   }
   try {
-    const moved = JSON.parse(readFileSync(aside, 'utf8')) as ProcessIdentity
-    if (!isAlive(moved)) return undefined
+    const moved = asIdentity(JSON.parse(readFileSync(aside, 'utf8')))
+    if (moved === undefined || !isAlive(moved)) return undefined
     linkSync(aside, paths.lock)
     return moved
   } catch {
@@ -287,4 +287,14 @@ export function stateDirExists(paths: StatePaths): boolean {
     paths.dir,
     () => statSync(paths.dir, { throwIfNoEntry: false }) !== undefined,
   )
+}
+
+/** The entries of a file that holds a list; none when it is not there or is damaged: what was noted is of help, not of need. */
+export function readList(path: string): readonly unknown[] {
+  try {
+    const list = readJsonFile<unknown>(path)
+    return Array.isArray(list) ? list : []
+  } catch {
+    return []
+  }
 }

@@ -4,18 +4,17 @@ import { readClusterConfig } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
-import { endProcesses, isAlive, processesMarked } from './process-identity.ts'
+import { asIdentity, endProcesses, isAlive, processesMarked } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 import {
   acquireLock,
   lockHolder,
-  readJsonFile,
+  readList,
   releaseLock,
   removeStateDir,
   stateDirExists,
 } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
-import type { RecordedProcess } from './supervisor.ts'
 
 export interface TakeDownOptions {
   readonly clock: Clock
@@ -44,16 +43,15 @@ async function askSupervisor(paths: StatePaths, options: TakeDownOptions): Promi
 
 /** Processes of the cluster that live without a supervisor: the recorded ones, and those that carry its mark. */
 function leftProcesses(paths: StatePaths): ProcessIdentity[] {
-  let recorded: readonly RecordedProcess[] | undefined
   let id: string | undefined
   try {
-    recorded = readJsonFile<RecordedProcess[]>(paths.processes)
     id = readClusterConfig(paths)?.id
   } catch {
     // A damaged file must not keep anybody from taking the cluster down; what can be found is ended.
   }
   const found = new Map<number, ProcessIdentity>()
-  for (const one of recorded ?? []) if (isAlive(one)) found.set(one.pid, one)
+  const recorded = readList(paths.processes).flatMap((one) => asIdentity(one) ?? [])
+  for (const one of recorded) if (isAlive(one)) found.set(one.pid, one)
   if (id !== undefined) for (const one of processesMarked(id)) found.set(one.pid, one)
   return [...found.values()]
 }

@@ -76,3 +76,22 @@ test('a file that is no kubeconfig is left alone', async () => {
   await forgetMerged(paths, 'lab')
   expect(readFileSync(file, 'utf8')).toBe('key: [unclosed')
 })
+
+test.each(['{', '{}', 'null', '7', '[7, null]'])(
+  'a damaged note of where it was merged keeps nobody from forgetting: %s',
+  async (damaged) => {
+    const { paths } = place()
+    writeFileSync(join(paths.dir, 'merged.json'), damaged)
+    await forgetMerged(paths, 'lab')
+  },
+)
+
+test('a file that holds something else by now is left as it is', async () => {
+  const { paths, file } = place()
+  await mergeKubeconfig(paths, { name: 'lab', file })
+  for (const other of ['clusters: 7', 'clusters: [null]\ncontexts: {}', '7', '[]']) {
+    writeFileSync(file, other)
+    await forgetMerged(paths, 'lab')
+    expect(readFileSync(file, 'utf8')).toBe(other)
+  }
+})

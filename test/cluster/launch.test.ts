@@ -197,6 +197,21 @@ test('after kill -9 of the supervisor its components run on, and down finds and 
   expect(existsSync(cluster.paths.dir)).toBe(false)
 })
 
+test.each(['{', '{}', 'null', '[null, 7, {}]'])(
+  'down finds the processes also when their record is damaged: %s',
+  async (damaged) => {
+    const root = temporaryStateRoot()
+    const cluster = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+    await cluster.control.call('start', {})
+    process.kill(lockHolder(cluster.paths)?.pid ?? 0, 'SIGKILL')
+    await expect.poll(() => lockHolder(cluster.paths)).toBeUndefined()
+    writeFileSync(cluster.paths.processes, damaged)
+    await removeCluster(cluster.paths, { clock })
+    expect(processesMarked(cluster.config.id)).toEqual([])
+    expect(existsSync(cluster.paths.dir)).toBe(false)
+  },
+)
+
 test('a process that got the pid of a recorded one is never touched', async () => {
   const root = temporaryStateRoot()
   const cluster = await launchCluster(fixtureLaunch(root, { nodes: 0 }))

@@ -84,6 +84,16 @@ describe('the lock', () => {
     writeFileSync(paths.lock, '{"pi')
     expect(acquireLock(paths, systemClock)).toEqual({ ok: true })
   })
+  test.each(['', 'null', '7', '{', '[]', '{}'])(
+    'a lock that says nothing is nobody’s: %s',
+    (text) => {
+      const paths = statePaths(temporaryStateRoot(), 'lab')
+      createStateDir(paths)
+      writeFileSync(paths.lock, text)
+      expect(lockHolder(paths)).toBeUndefined()
+      expect(acquireLock(paths, systemClock)).toEqual({ ok: true })
+    },
+  )
 })
 
 describe('what cannot be used', () => {
