@@ -205,6 +205,8 @@ export async function runCommand(
       return 0
     }
     checkArguments(command, args)
+    // While the command was loaded; what waits for the signal from now on would not hear of it.
+    context.signal.throwIfAborted()
     const running = command.run(context, { flags, args })
     return await (command.handlesInterrupt === true
       ? running

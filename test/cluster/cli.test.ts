@@ -13,6 +13,7 @@ import type { Terminal } from '../../cluster/cli/terminal.ts'
 import { parseExtraFlags } from '../../cluster/cli/up.ts'
 import { launchCluster } from '../../cluster/launch.ts'
 import { readableLine } from '../../cluster/log-tail.ts'
+import { createStateDir, listClusters, statePaths } from '../../cluster/state-dir.ts'
 import { explainSystemError } from '../../cluster/system-error.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { scenarioCommands } from '../../scenarios/engine/scenario-command.ts'
@@ -183,6 +184,28 @@ describe('a file that cannot be used', () => {
     })
   })
 })
+
+test.each(['up', 'logs -f --name lab', 'version'])(
+  'a command that is interrupted before it begins does nothing: %s',
+  async (words) => {
+    const stop = new AbortController()
+    stop.abort(new Error('interrupted'))
+    const root = temporaryStateRoot()
+    const paths = statePaths(root, 'lab')
+    createStateDir(paths)
+    const terminal = recorder()
+    const code = await runCli(entries, words.split(' '), {
+      terminal,
+      clock: systemClock,
+      stateRoot: root,
+      environment: { HOME: root },
+      signal: stop.signal,
+    })
+    expect(code).toBe(exitCodes.interrupted)
+    expect(terminal).toMatchObject({ stdout: '', stderr: 'interrupted\n' })
+    expect(listClusters(root)).toEqual(['lab'])
+  },
+)
 
 describe('short flags', () => {
   test.each(['-o json', '-ojson', '-o=json'])('%s is --output json', async (words) => {
