@@ -45,10 +45,13 @@ export function createClusterEvents({ queue, snapshot, schedulerName }: Options)
       // A pod of the same name that was deleted and made again between two looks is another pod.
       if (event.type === 'update' && event.old.metadata.uid !== pod.metadata.uid) dropPod(key)
       if (pod.spec?.nodeName) {
-        const isNew = event.type === 'add' || !event.old.spec?.nodeName
+        const isNews =
+          event.type === 'add' ||
+          !event.old.spec?.nodeName ||
+          !deepEqual(event.old.metadata.labels, pod.metadata.labels)
         queue.remove(key)
         snapshot.setPod(pod)
-        if (isNew) queue.changed('pod-added')
+        if (isNews) queue.changed('pod-added')
         return
       }
       if (!isWaiting(pod, schedulerName)) {
@@ -68,6 +71,7 @@ export function createClusterEvents({ queue, snapshot, schedulerName }: Options)
       const node = event.object
       if (event.type === 'delete') {
         snapshot.removeNode(node.metadata.name ?? '')
+        queue.changed('node-removed')
         return
       }
       snapshot.setNode(node)

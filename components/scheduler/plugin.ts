@@ -48,10 +48,12 @@ export interface ScorePlugin {
 /** What can happen in the cluster that may make a rejected pod fit. */
 export const clusterChanges = [
   'node-added',
+  'node-removed',
   'node-allocatable',
   'node-labels',
   'node-taints',
   'pod-removed',
+  /** It is placed now, or was before and has other labels. */
   'pod-added',
 ] as const
 
@@ -65,6 +67,6 @@ export const curedBy: Readonly<Record<string, readonly ClusterChange[]>> = {
   NodeAffinity: ['node-added', 'node-labels'],
   NodePorts: ['node-added', 'pod-removed'],
   NodeResourcesFit: ['node-added', 'node-allocatable', 'pod-removed'],
-  PodTopologySpread: ['node-added', 'node-labels', 'pod-removed', 'pod-added'],
+  PodTopologySpread: ['node-added', 'node-removed', 'node-labels', 'pod-removed', 'pod-added'],
   InterPodAffinity: ['node-added', 'node-labels', 'pod-removed', 'pod-added'],
 }

@@ -179,6 +179,56 @@ describe('a pod that fits nowhere', () => {
     expect(bound).toEqual(['default/p n1'])
   })
 
+  test('is tried again when a pod that is placed gets the label it looks for', async () => {
+    const { add, bound, clock, server, resources } = await start(
+      node('n1', { labels: { zone: 'a' } }),
+    )
+    await add(pod({ name: 'other', nodeName: 'n1' }))
+    const podAffinity = {
+      requiredDuringSchedulingIgnoredDuringExecution: [
+        { topologyKey: 'zone', labelSelector: { matchLabels: { app: 'db' } } },
+      ],
+    }
+    await add(pod({ name: 'near', affinity: { podAffinity } }))
+    await clock.step(30_000)
+    expect(bound).toEqual([])
+    server.change(resources.pods, 'default/other', (stored) => {
+      stored.metadata.labels = { app: 'db' }
+    })
+    await clock.step(0)
+    expect(bound).toEqual(['default/near n1'])
+  })
+
+  test('is tried again when the empty domain it may not leave out is gone', async () => {
+    const { add, bound, clock, server, resources } = await start(
+      node('n1', { labels: { zone: 'a' } }),
+      node('n2', { labels: { zone: 'b' }, cpu: '0' }),
+    )
+    const spread = (name: string) => {
+      const one = pod({
+        name,
+        cpu: '1',
+        topologySpreadConstraints: [
+          {
+            maxSkew: 1,
+            topologyKey: 'zone',
+            whenUnsatisfiable: 'DoNotSchedule',
+            labelSelector: { matchLabels: { app: 'web' } },
+          },
+        ],
+      })
+      one.metadata.labels = { app: 'web' }
+      return one
+    }
+    await add(spread('first'))
+    await add(spread('second'))
+    await clock.step(30_000)
+    expect(bound).toEqual(['default/first n1'])
+    server.remove(resources.nodes, 'n2')
+    await clock.step(0)
+    expect(bound).toEqual(['default/first n1', 'default/second n1'])
+  })
+
   test('without any node says so', async () => {
     const { add, conditionOf } = await start()
     await add(pod({ name: 'p' }))
