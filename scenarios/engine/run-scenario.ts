@@ -28,7 +28,7 @@ export interface ScenarioResult {
   readonly outcome: 'passed' | 'failed'
   readonly durationMs: number
   readonly steps: readonly StepResult[]
-  /** Why it failed outside of any step: the cluster did not start. */
+  /** Why it failed outside of any step: the cluster did not start, or something could not be tidied up. */
   readonly failure: readonly string[]
 }
 
@@ -38,6 +38,9 @@ export interface RunScenarioOptions {
   readonly signal: AbortSignal
   readonly onStep?: ((result: StepResult) => void) | undefined
 }
+
+/** A step that was told to end has this long to do so in its own way; then nobody waits for it. */
+const patienceMs = 5000
 
 function failureLines(error: unknown): string[] {
   if (error instanceof AssertionFailure) return error.lines()
@@ -90,6 +93,12 @@ export async function runScenario(
     deadline.abort(new Error(`the scenario took longer than ${scenario.timeoutMs / 1000} s`)),
   )
   const either = AbortSignal.any([signal, deadline.signal])
+  const over = Promise.withResolvers<never>()
+  over.promise.catch(() => {}) // only a step that goes on hears of it
+  let cancelPatience = (): void => {}
+  either.addEventListener('abort', () => {
+    cancelPatience = clock.after(patienceMs, () => over.reject(either.reason as Error))
+  })
 
   const contextFor = (notes: string[]): StepContext => ({
     cluster,
@@ -107,7 +116,8 @@ export async function runScenario(
   })
   const runStep = async (step: ScenarioStep, notes: string[]): Promise<void> => {
     either.throwIfAborted()
-    await step.kind.run(variables.resolve(step.params), contextFor(notes))
+    const running = step.kind.run(variables.resolve(step.params), contextFor(notes))
+    await Promise.race([running, over.promise])
   }
 
   const results: StepResult[] = []
@@ -140,16 +150,24 @@ export async function runScenario(
     onStep?.(result)
   }
   cancel()
-  for (const cleanup of cleanups.toReversed()) await cleanup()
+  cancelPatience()
+  const failure: string[] = []
+  for (const cleanup of cleanups.toReversed()) {
+    try {
+      await cleanup()
+    } catch (error) {
+      failure.push(`tidying up: ${messageOf(error)}`)
+    }
+  }
   actors.close()
   signal.throwIfAborted()
   return {
     name: scenario.name,
     file: scenario.file,
     description: scenario.description,
-    outcome: hasFailed ? 'failed' : 'passed',
+    outcome: hasFailed || failure.length > 0 ? 'failed' : 'passed',
     durationMs: clock.now() - startedMs,
     steps: results,
-    failure: [],
+    failure,
   }
 }

@@ -1,0 +1,59 @@
+/** Running a scenario: how it ends when a step, or what is left to tidy up, does not. */
+import { expect, test } from 'vitest'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { runScenario } from '../../scenarios/engine/run-scenario.ts'
+import type { Scenario } from '../../scenarios/engine/scenario.ts'
+import type { StepContext } from '../../scenarios/engine/step.ts'
+import { ScenarioStep } from '../../scenarios/engine/step.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+
+const cluster = {
+  config: { dialect: 'kubernetes', caHash: 'sha256:0' },
+  server: 'https://127.0.0.1:6443',
+} as Cluster
+
+function scenarioOf(...runs: ((context: StepContext) => Promise<void>)[]): Scenario {
+  const steps = runs.map((run, index) => {
+    const title = `step ${index + 1}`
+    const kind = {
+      name: 'stub',
+      summary: '',
+      shape: {} as never,
+      title: () => title,
+      run: (_: unknown, context: StepContext) => run(context),
+    }
+    return new ScenarioStep({ kind, params: {}, title, path: [] })
+  })
+  return {
+    name: 's',
+    file: 's.yaml',
+    description: '',
+    timeoutMs: 5000,
+    variables: {},
+    steps,
+  } as never
+}
+
+test('a step that never ends is given up soon after the time of the scenario is over', async () => {
+  const clock = new FakeClock()
+  const { signal } = new AbortController()
+  const hanging = scenarioOf(() => new Promise(() => {}))
+  const running = runScenario(hanging, { cluster, clock, signal })
+  await clock.step(10_000)
+  expect(await running).toMatchObject({
+    outcome: 'failed',
+    steps: [{ outcome: 'failed', failure: ['the scenario took longer than 5 s'] }],
+  })
+})
+
+test('what cannot be tidied up fails the scenario, and the rest is tidied up all the same', async () => {
+  const tidied: string[] = []
+  const { signal } = new AbortController()
+  const leaving = scenarioOf(async ({ onEnd }) => {
+    onEnd(async () => void tidied.push('first'))
+    onEnd(() => Promise.reject(new Error('it would not go')))
+  })
+  const result = await runScenario(leaving, { cluster, clock: new FakeClock(), signal })
+  expect(tidied).toEqual(['first'])
+  expect(result).toMatchObject({ outcome: 'failed', failure: ['tidying up: it would not go'] })
+})
