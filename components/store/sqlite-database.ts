@@ -2,7 +2,7 @@
  * The SQLite file of the embedded store: one row for each kept revision, so that a commit only appends. Runs in the
  * writer's thread; the only file that imports node:sqlite.
  */
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { lockOwner } from './lock-owner.ts'
@@ -203,7 +203,9 @@ export class SqliteDatabase {
 
 /** The file comes into being with its mode, and its name is durable before anything in it is acknowledged. */
 function createFile(path: string): void {
-  if (existsSync(path)) {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found !== undefined) {
+    if (!found.isFile()) throw new Error('it is not a file')
     chmodSync(path, 0o600)
     return
   }

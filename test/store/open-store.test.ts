@@ -1,5 +1,5 @@
 /** The text of `--store`. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../components/store/open-store.ts'
@@ -25,6 +25,16 @@ describe('openStore', () => {
         code: 'cannot-open',
         message: `unknown store "${spec}": it starts with memory: or sqlite:`,
       })
+  })
+
+  it('refuses a folder, and leaves its mode as it is', async () => {
+    const folder = join(directory, 'folder')
+    mkdirSync(folder, { mode: 0o755 })
+    await expect(openStore(`sqlite:${folder}`)).rejects.toMatchObject({
+      code: 'cannot-open',
+      message: `${folder} cannot be opened: it is not a file`,
+    })
+    expect(statSync(folder).mode & 0o777).toBe(0o755)
   })
 
   it('refuses a file store without a path, or with an option that it does not know', async () => {
