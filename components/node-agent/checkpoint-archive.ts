@@ -1,7 +1,7 @@
 /** CheckpointArchive: the tar file of a simulated checkpoint: the container's configuration, without any memory pages. */
-import { chmod, mkdir } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Pod } from '../api/generated/types.ts'
@@ -58,7 +58,8 @@ export async function writeCheckpointArchive(what: {
   // The package is CommonJS: inside a bundle only its default export is there.
   const { default: tar } = await import('tar-stream')
   const archive = tar.pack()
-  const draft = `${location}.partial`
+  // Of its own: another request of the same second writes to the same location.
+  const draft = `${location}.${randomUUID()}.partial`
   try {
     const written = pipeline(archive, createWriteStream(draft, { mode: 0o600 }))
     for (const [name, content] of Object.entries(files)) {

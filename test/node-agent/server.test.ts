@@ -1,5 +1,6 @@
+import { readdirSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { DelegatedAuth } from '../../components/client/delegated-auth.ts'
 import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
@@ -98,6 +99,14 @@ describe('the checkpoint endpoint', () => {
   test('[CKPT-002] [CKPT-015] [ERR-009] is not there with its gate off', async () => {
     const { call } = await start({ servesCheckpoints: false })
     expect((await call('POST', target)).status).toBe(404)
+  })
+
+  test('makes a whole archive for each of several requests in one second', async () => {
+    const { call } = await start()
+    const answers = await Promise.all(Array.from({ length: 8 }, () => call('POST', target)))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200))
+    const [archive = ''] = (JSON.parse(text(answers[0] as Answer)) as { items: string[] }).items
+    expect(readdirSync(dirname(archive))).toEqual([basename(archive)])
   })
 
   test('[CKPT-003] needs all three parts of its path', async () => {
