@@ -223,6 +223,12 @@ export async function runNodeLifecycle(
       }
     }
   }
+  /** Time that nobody lived through: the clock was set, or the machine slept. No node's silence is measured by it. */
+  const leaveOut = (lostMs: number): void => {
+    log.info('the clock jumped', { ms: lostMs })
+    for (const [name, seen] of health)
+      health.set(name, { ...seen, seenAtMs: seen.seenAtMs + lostMs })
+  }
   const monitor = async (): Promise<void> => {
     const periodMs = options['node-monitor-period']
     if (!(await untilReady([nodes, pods, leases], signal))) return
@@ -232,8 +238,16 @@ export async function runNodeLifecycle(
         await pass()
       }
       await taintNext()
-      const waitMs = Math.min(nextPassMs - clock.now(), pacer.nextInMs(clock.now()) ?? Infinity)
-      await clock.sleep(Math.max(1, waitMs), signal)
+      const waitMs = Math.max(
+        1,
+        Math.min(nextPassMs - clock.now(), pacer.nextInMs(clock.now()) ?? Infinity),
+      )
+      const dueMs = clock.now() + waitMs
+      await clock.sleep(waitMs, signal)
+      const lostMs = clock.now() - dueMs
+      if (Math.abs(lostMs) < periodMs) continue
+      leaveOut(lostMs)
+      nextPassMs += lostMs
     }
   }
 

@@ -28,7 +28,9 @@ export function createTaintPacer(): TaintPacer {
     return zone
   }
   const refill = (zone: Zone, nowMs: number): void => {
-    zone.tokens = Math.min(1, zone.tokens + ((nowMs - zone.atMs) / 1000) * zone.perSecond)
+    // A clock that was set back takes no token away.
+    const passedMs = Math.max(0, nowMs - zone.atMs)
+    zone.tokens = Math.min(1, zone.tokens + (passedMs / 1000) * zone.perSecond)
     zone.atMs = nowMs
   }
   return {

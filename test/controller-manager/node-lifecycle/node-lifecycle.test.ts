@@ -80,6 +80,24 @@ describe.each(Object.values(dialects))('node-lifecycle-controller ($name)', (dia
     expect(condition('a')?.status).toBe('Unknown')
   })
 
+  it('a clock that is set, or a machine that slept, makes no node silent, and hides none', async () => {
+    await start('a', 'b')
+    await pass(30, 'a', 'b')
+    let offsetMs = 0
+    const now = harness.clock.now.bind(harness.clock)
+    harness.clock.now = () => now() + offsetMs
+    for (const jumpMs of [3_600_000, -7_200_000]) {
+      offsetMs += jumpMs
+      for (let second = 0; second < 10; second += 1) await harness.step(1000)
+      expect(condition('a')?.status).toBe('True')
+      await pass(20, 'a', 'b')
+    }
+    await pass(60, 'b')
+    expect(condition('a')?.status).toBe('Unknown')
+    expect(condition('b')?.status).toBe('True')
+    expect(taints('a')).toContain(`${unreachable}:NoExecute`)
+  })
+
   it('[NODE-018] renewals of the lease alone keep a node from being marked', async () => {
     await start('a', 'b')
     await pass(300, 'a')
