@@ -88,17 +88,22 @@ export interface CommandStreams {
   readonly signal: AbortSignal
 }
 
+/** What a runtime asks and tells whoever hands it a pod. */
+export interface PodHost {
+  /** Called whenever a container ends, by itself or stopped. */
+  readonly onExit: (container: RuntimeContainer) => void
+  /** The variables of a container's environment, as they are now; never rejects. */
+  readonly environment: (container: Container) => Promise<Readonly<Record<string, string>>>
+}
+
 export interface ContainerRuntime {
   /** Scheme of container ids, and `<name>://<version>` in the node's info. */
   readonly name: string
   readonly version: string
   /** Undefined while healthy, else what is wrong: the node's Ready condition says it. */
   fault(): string | undefined
-  /**
-   * Takes up a pod, before anything else is asked about it. Returns its containers from before this agent started;
-   * `onExit` is called whenever a container ends, by itself or stopped.
-   */
-  admitPod(pod: Pod, onExit: (container: RuntimeContainer) => void): readonly RuntimeContainer[]
+  /** Takes up a pod, before anything else is asked about it. Returns its containers from before this agent started. */
+  admitPod(pod: Pod, host: PodHost): readonly RuntimeContainer[]
   /** Whether the image is on the node already; pulling is then skipped. */
   hasImage(image: string): boolean
   /** Rejects with a RuntimeFault. */

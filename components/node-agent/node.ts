@@ -32,6 +32,7 @@ import type { NodeResourceOptions } from './node-resources.ts'
 import { nodeStatusOf } from './node-status.ts'
 import type { NodeStatusInput } from './node-status.ts'
 import { defaultPodRange, PodAddresses } from './pod-addresses.ts'
+import { createPodEnvironment } from './pod-environment.ts'
 import { createPodLoop, podWrites } from './pod-loop.ts'
 import type { DevicePlugins } from './device-plugins/device-plugins.ts'
 import type { Registration } from './register.ts'
@@ -229,6 +230,7 @@ export function createNode(
         if (!environment.mayRecord()) return
         recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, { type, reason, message })
       },
+      environment: createPodEnvironment({ client, log }),
       ...podWrites(client.resource<Pod>(resources.pods)),
       clock,
       log,

@@ -10,7 +10,7 @@ import {
   noteStartFailure,
   takeOver,
 } from './container-record.ts'
-import type { ContainerRuntime, ProbeKind, RuntimeContainer } from './container-runtime.ts'
+import type { ContainerRuntime, PodHost, ProbeKind, RuntimeContainer } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
 import type { PodAction } from './pod-plan.ts'
 import { runProber } from './prober.ts'
@@ -30,6 +30,7 @@ export interface PodContainersOptions {
   /** The pod as it is now. */
   readonly pod: () => Pod
   readonly isEnding: () => boolean
+  readonly environment: PodHost['environment']
   /** Called after every change of a record. */
   readonly onChange: () => void
 }
@@ -44,7 +45,10 @@ export class PodContainers {
     this.#options = options
     this.#log = options.log
     this.#records = newRecords(options.pod())
-    const known = options.runtime.admitPod(options.pod(), (container) => this.#onExit(container))
+    const known = options.runtime.admitPod(options.pod(), {
+      onExit: (container) => this.#onExit(container),
+      environment: options.environment,
+    })
     for (const container of known) this.#restore(container)
   }
 

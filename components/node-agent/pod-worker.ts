@@ -10,6 +10,7 @@ import type { ContainerRuntime } from './container-runtime.ts'
 import type { PodAddresses } from './pod-addresses.ts'
 import type { RecordPodEvent } from './pod-containers.ts'
 import { PodContainers } from './pod-containers.ts'
+import type { PodEnvironment } from './pod-environment.ts'
 import { planPod } from './pod-plan.ts'
 import { podStatusOf } from './pod-status.ts'
 
@@ -18,6 +19,7 @@ export interface PodWorkerOptions {
   readonly addresses: PodAddresses
   readonly hostIp: string
   readonly record: RecordPodEvent
+  readonly environment: PodEnvironment
   /** Writes the status; `gone` when the server has this pod no more. */
   readonly writeStatus: (pod: Pod, status: PodStatus) => Promise<'written' | 'gone'>
   /** Removes the pod's object, once nothing of it runs. */
@@ -80,6 +82,7 @@ export class PodWorker {
       log: this.#log,
       pod: () => this.#pod,
       isEnding: () => this.#isEnding,
+      environment: (container) => options.environment(this.#addressed(), container),
       onChange: () => this.#queueSync(),
     })
     if (pod.spec?.hostNetwork === true) this.#podIp = options.hostIp
@@ -190,6 +193,19 @@ export class PodWorker {
     this.abandon()
     runtime.removePod(this.uid)
     addresses.release(this.uid)
+  }
+
+  /** The pod with the addresses that it has, whether they are written or not. */
+  #addressed(): Pod {
+    const { hostIp } = this.#options
+    const podIp = this.#podIp ?? this.#pod.status?.podIP
+    const status = {
+      ...this.#pod.status,
+      hostIP: hostIp,
+      hostIPs: [{ ip: hostIp }],
+      ...(podIp === undefined ? {} : { podIP: podIp, podIPs: [{ ip: podIp }] }),
+    }
+    return { ...this.#pod, status }
   }
 
   #status(isOver: boolean): PodStatus {

@@ -42,7 +42,11 @@ export function shellOf({ command = [], args = [], stdin }: Container): string[]
  * The course that the container's command takes; undefined when it has none, or one that the simulated shell does not know
  * in full: then the container just runs. Arguments without a command count as one, as in images that have none of their own.
  */
-export async function courseOfCommand(pod: Pod, container: Container): Promise<Course | undefined> {
+export async function courseOfCommand(
+  pod: Pod,
+  container: Container,
+  variables: () => Promise<Readonly<Record<string, string>>>,
+): Promise<Course | undefined> {
   const words = [...(container.command ?? []), ...(container.args ?? [])]
   const length = words.reduce((sum, word) => sum + word.length, 0)
   // `$(NAME)` is the node's to fill in, which it does not.
@@ -53,7 +57,7 @@ export async function courseOfCommand(pod: Pod, container: Container): Promise<C
   let nowMs = 0
   let line = ''
   const context = {
-    environment: environmentOf(pod, container.name),
+    environment: environmentOf(pod, await variables()),
     hostname: hostnameOf(pod),
     get stdin() {
       if (container.stdin === true) throw new Unforeseen('somebody may type')

@@ -12,18 +12,16 @@ export function containerSpecOf(pod: Pod, name: string): Container | undefined {
   return [...containers, ...initContainers, ...ephemeralContainers].find((one) => one.name === name)
 }
 
-/** What a container's command finds in its environment: what its Pod says as plain values. */
-export function environmentOf(pod: Pod, containerName: string): Record<string, string> {
-  const container = containerSpecOf(pod, containerName)
+/** What a container's command finds in its environment. */
+export function environmentOf(
+  pod: Pod,
+  variables: Readonly<Record<string, string>>,
+): Record<string, string> {
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     HOSTNAME: hostnameOf(pod),
     HOME: '/root',
-    ...Object.fromEntries(
-      (container?.env ?? [])
-        .filter(({ valueFrom }) => valueFrom === undefined)
-        .map(({ name, value = '' }) => [name, value]),
-    ),
+    ...variables,
   }
 }
 
@@ -54,13 +52,14 @@ export async function execSimulated(
   command: readonly string[],
   more: {
     readonly pod: Pod
-    readonly containerName: string
+    /** What the node gives the container. */
+    readonly variables: Readonly<Record<string, string>>
     readonly streams: CommandStreams
     readonly ended: AbortSignal
     readonly clock: Clock
   },
 ): Promise<number> {
-  const { pod, containerName, streams, ended, clock } = more
+  const { pod, variables, streams, ended, clock } = more
   const { stdin, stdout, isTerminal } = streams
   const interrupt = new AbortController()
   const signal = AbortSignal.any([streams.signal, ended, interrupt.signal])
@@ -76,7 +75,7 @@ export async function execSimulated(
   // Whoever waits for input waits no longer than the command may run.
   signal.addEventListener('abort', () => input?.destroy(), { once: true })
   const code = await runSimulated(command, {
-    environment: environmentOf(pod, containerName),
+    environment: environmentOf(pod, variables),
     hostname: hostnameOf(pod),
     stdin: input,
     out: async (text) => await write(stdout, shown(text)),

@@ -6,24 +6,20 @@
  */
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import type {
-  Container,
-  ContainerStateTerminated,
-  ContainerStatus,
-  Pod,
-} from '../api/generated/types.ts'
+import type { Container, Pod } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type {
   CheckpointRequest,
   CommandStreams,
-  ContainerExited,
   ContainerRuntime,
   LogLine,
+  PodHost,
   ProbeKind,
   RuntimeContainer,
   StartRequest,
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
+import { restoredFrom } from './restored-container.ts'
 import { courseOfCommand, shellOf } from './simulated-command.ts'
 import type { Course } from './simulated-command.ts'
 import { containerSpecOf, drained, execSimulated } from './simulated-exec.ts'
@@ -54,7 +50,7 @@ interface Simulated {
 interface SimulatedPod {
   pod: Pod
   readonly containers: Map<string, Simulated>
-  readonly onExit: (container: RuntimeContainer) => void
+  readonly host: PodHost
 }
 
 /** How long a checkpoint may take when the caller does not say. */
@@ -63,42 +59,6 @@ const defaultCheckpointSeconds = 120
 function imageIdOf(image: string): string {
   const repository = image.replace(/(@sha256:.*|:[^/:]*)$/, '')
   return `${repository}@sha256:${createHash('sha256').update(image).digest('hex')}`
-}
-
-const bareId = (id: string | undefined): string => (id ?? '').replace(/^[^:]*:\/\//, '')
-
-function exitedFrom(
-  ended: ContainerStateTerminated | undefined,
-  fallbackId: string,
-): ContainerExited | undefined {
-  if (ended === undefined) return undefined
-  const { exitCode, signal, message } = ended
-  return {
-    kind: 'exited',
-    id: bareId(ended.containerID) || fallbackId,
-    startedMs: Date.parse(ended.startedAt ?? ''),
-    finishedMs: Date.parse(ended.finishedAt ?? ''),
-    exitCode,
-    reason: ended.reason ?? 'Completed',
-    ...(signal === undefined ? {} : { signal }),
-    ...(message === undefined ? {} : { message }),
-  }
-}
-
-/** The container as its pod's status last told of it; undefined for one that never ran. */
-function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
-  const id = bareId(status.containerID)
-  const { running, terminated } = status.state ?? {}
-  if (id === '') return undefined
-  const known = { id, name: status.name, attempt: status.restartCount, imageId: status.imageID }
-  const last = exitedFrom(status.lastState?.terminated, id)
-  if (running !== undefined) {
-    const startedMs = Date.parse(running.startedAt ?? '')
-    return { ...known, state: { kind: 'running', startedMs }, last }
-  }
-  const ended = exitedFrom(terminated, id)
-  if (ended !== undefined) return { ...known, state: ended, last }
-  return last && { ...known, state: last }
 }
 
 const longestWaitMs = 60 * 60 * 1000
@@ -135,8 +95,8 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#fault = reason
   }
 
-  admitPod(pod: Pod, onExit: (container: RuntimeContainer) => void): readonly RuntimeContainer[] {
-    this.#pods.set(pod.metadata.uid ?? '', { pod, containers: new Map(), onExit })
+  admitPod(pod: Pod, host: PodHost): readonly RuntimeContainer[] {
+    this.#pods.set(pod.metadata.uid ?? '', { pod, containers: new Map(), host })
     const statuses = [
       ...(pod.status?.initContainerStatuses ?? []),
       ...(pod.status?.containerStatuses ?? []),
@@ -298,7 +258,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     try {
       return await execSimulated(command, {
         pod,
-        containerName: known.container.name,
+        variables: await this.#variablesOf(pod, known.container.name),
         streams,
         ended: ending.signal,
         clock: this.#clock,
@@ -306,6 +266,12 @@ export class SimulatedRuntime implements ContainerRuntime {
     } finally {
       known.watchers.delete(ending)
     }
+  }
+
+  async #variablesOf(pod: Pod, name: string): Promise<Readonly<Record<string, string>>> {
+    const spec = containerSpecOf(pod, name)
+    const host = this.#pods.get(pod.metadata.uid ?? '')?.host
+    return (spec && (await host?.environment(spec))) ?? {}
   }
 
   async connect(podUid: string, port: number): Promise<Duplex> {
@@ -409,7 +375,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const exitAfter = simulatedTime(this.#wish(pod, 'exitAfter', name))
     if (exitAfter !== undefined) return { output: undefined, endsAfterMs: exitAfter, exitCode: 0 }
     const spec = containerSpecOf(pod, name)
-    const foreseen = spec && (await courseOfCommand(pod, spec))
+    const foreseen = spec && (await courseOfCommand(pod, spec, () => this.#variablesOf(pod, name)))
     if (foreseen !== undefined) return foreseen
     // The pod waits for what an init container does; it has nothing to do.
     const init = pod.spec?.initContainers?.find((one) => one.name === name)
@@ -447,7 +413,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       },
     }
     wake(record)
-    this.#pods.get(record.podUid)?.onExit(record.container)
+    this.#pods.get(record.podUid)?.host.onExit(record.container)
   }
 }
 

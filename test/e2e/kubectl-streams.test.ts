@@ -16,6 +16,8 @@ describe.runIf(kubectls.length > 0)('kubectl', () => {
 
   beforeAll(async () => {
     kubectl = await kubectlFor(await sharedCluster(), { path: first, namespace: 'streams' })
+    await kubectl.ok`create configmap settings --from-literal=size=large`
+    await kubectl.ok`create secret generic login --from-literal=password=s3cret`
     const pod = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -25,7 +27,22 @@ describe.runIf(kubectls.length > 0)('kubectl', () => {
       },
       spec: {
         containers: [
-          { name: 'main', image: 'example.com/app:1', env: [{ name: 'COLOUR', value: 'blue' }] },
+          {
+            name: 'main',
+            image: 'example.com/app:1',
+            env: [
+              { name: 'COLOUR', value: 'blue' },
+              {
+                name: 'SIZE',
+                valueFrom: { configMapKeyRef: { name: 'settings', key: 'size' } },
+              },
+              {
+                name: 'PASSWORD',
+                valueFrom: { secretKeyRef: { name: 'login', key: 'password' } },
+              },
+              { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+            ],
+          },
         ],
       },
     }
@@ -68,6 +85,9 @@ describe.runIf(kubectls.length > 0)('kubectl', () => {
       })
       const three = await run(path, '', 'exec', 'web', '--', 'sh', '-c', 'echo $COLOUR; exit 3')
       expect(three).toEqual({ code: 3, said: 'blue\ncommand terminated with exit code 3\n' })
+      const ip = await kubectl.ok`get pod web -o jsonpath={.status.podIP}`
+      const values = ['exec', 'web', '--', 'sh', '-c', 'echo $SIZE $PASSWORD $IP']
+      expect(await run(path, '', ...values)).toEqual({ code: 0, said: `large s3cret ${ip}\n` })
       const unknown = await run(path, '', 'exec', 'web', '--', 'ls')
       expect(unknown.code).toBe(127)
       expect(unknown.said).toContain('exec: "ls": executable file not found in $PATH')

@@ -3,8 +3,10 @@ import type { Pod, PodSpec, PodStatus } from '../../components/api/generated/typ
 import { silentLog } from '../../components/component-base/log.ts'
 import type { ContainerRuntime } from '../../components/node-agent/container-runtime.ts'
 import { PodAddresses } from '../../components/node-agent/pod-addresses.ts'
+import { createPodEnvironment } from '../../components/node-agent/pod-environment.ts'
 import { PodWorker } from '../../components/node-agent/pod-worker.ts'
 import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
+import { FakeCluster } from '../support/fake-client.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 
 export function pod(
@@ -28,7 +30,12 @@ export function pod(
 /** One pod on one worker; `statuses` holds what was reported, `deletions` how often the object was removed. */
 export async function runPod(
   first: Pod,
-  more: { clock?: FakeClock; runtime?: ContainerRuntime; addresses?: PodAddresses } = {},
+  more: {
+    clock?: FakeClock
+    runtime?: ContainerRuntime
+    addresses?: PodAddresses
+    cluster?: FakeCluster
+  } = {},
 ) {
   const clock = more.clock ?? new FakeClock()
   const runtime =
@@ -42,6 +49,10 @@ export async function runPod(
     runtime,
     addresses: more.addresses ?? new PodAddresses('10.1.0.0/24'),
     hostIp: '127.0.0.1',
+    environment: createPodEnvironment({
+      client: more.cluster?.client() ?? new FakeCluster(clock).client(),
+      log: silentLog,
+    }),
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),
     writeStatus: async (_pod, status) => {
       statuses.push(structuredClone(status))

@@ -12,7 +12,7 @@ async function lab(annotations: Record<string, string> = {}, command: string[] =
   const runtime = new SimulatedRuntime({ clock, version: 'test', writeCheckpoint: async () => {} })
   const container = { name: 'main', image: 'example.com/app:1', command }
   const object = pod('web', { containers: [container] }, annotations)
-  runtime.admitPod(object, () => {})
+  runtime.admitPod(object, { onExit: () => {}, environment: async () => ({}) })
   const start = async (attempt: number): Promise<string> =>
     (await runtime.startContainer({ pod: object, container, attempt, seccompProfile: undefined }))
       .id

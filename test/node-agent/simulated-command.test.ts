@@ -6,7 +6,8 @@ import { pod } from './build.ts'
 
 const courseOf = (more: Partial<Container>) => {
   const container = { name: 'main', image: 'busybox', ...more }
-  return courseOfCommand(pod('web', { containers: [container] }), container)
+  const variables = async () => ({ COLOUR: 'blue' })
+  return courseOfCommand(pod('web', { containers: [container] }), container, variables)
 }
 
 test.each([
@@ -26,7 +27,7 @@ test.each([
   [['sh', '-c', 'false && sleep 60 || echo -n "no newline"'], [[0, 'no newline']], 0, 0],
   [['sh', '-c', 'hostname'], [[0, 'web']], 0, 0],
 ])('%j is foreseen', async (command, output, endsAfterMs, exitCode) => {
-  expect(await courseOf({ command, env: [{ name: 'COLOUR', value: 'blue' }] })).toEqual({
+  expect(await courseOf({ command })).toEqual({
     output: output.map(([afterMs, text]) => ({ afterMs, text })),
     endsAfterMs,
     exitCode,
