@@ -2,6 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts'
+import { goQuote } from '../../machinery/go-syntax.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { projectedTokenSeconds } from '../authn/service-account-issuer.ts'
@@ -87,24 +88,48 @@ function whyNotMirror(spec: PodSpec): string | undefined {
   return undefined
 }
 
+/** A use of a Secret by a part of a pod. */
+interface SecretUse {
+  readonly by: string
+  readonly name: string | undefined
+}
+
+function secretsOf(containers: readonly Container[] | undefined, what: string): SecretUse[] {
+  return (containers ?? []).flatMap(({ name: container, env, envFrom }) => [
+    ...(env ?? []).map(({ name, valueFrom }) => ({
+      by: `${what} ${container} with envVar ${name} referencing`,
+      name: valueFrom?.secretKeyRef?.name,
+    })),
+    ...(envFrom ?? []).map(({ secretRef }) => ({
+      by: `${what} ${container} with envFrom referencing`,
+      name: secretRef?.name,
+    })),
+  ])
+}
+
+/** What a new pod is asked about, or what is added to one that runs. */
+function checkedSecrets(spec: PodSpec, subresource: string): SecretUse[] {
+  if (subresource !== '') return secretsOf(spec.ephemeralContainers, 'ephemeral container')
+  return [
+    ...(spec.volumes ?? []).map(({ secret }) => ({ by: 'volume with', name: secret?.secretName })),
+    ...secretsOf(spec.initContainers, 'init container'),
+    ...secretsOf(spec.containers, 'container'),
+  ]
+}
+
 /** Why an account that lists its Secrets does not let the pod use others. */
-function whySecretsExceed(spec: PodSpec, account: ServiceAccount): string | undefined {
+function whySecretsExceed(
+  spec: PodSpec,
+  subresource: string,
+  account: ServiceAccount,
+): string | undefined {
   const name = account.metadata.name ?? ''
   const mountable = new Set(account.secrets?.map((secret) => secret.name))
-  for (const { secret } of spec.volumes ?? []) {
-    const used = secret?.secretName
-    if (used && !mountable.has(used)) {
-      return `volume with secret.secretName="${used}" is not allowed because service account ${name} does not reference that secret`
-    }
+  for (const { by, name: used } of checkedSecrets(spec, subresource)) {
+    if (!used || mountable.has(used)) continue
+    return `${by} secret.secretName="${used}" is not allowed because service account ${name} does not reference that secret`
   }
-  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
-    for (const variable of container.env ?? []) {
-      const used = variable.valueFrom?.secretKeyRef?.name
-      if (used && !mountable.has(used)) {
-        return `container ${container.name} with envVar ${variable.name} referencing secret.secretName="${used}" is not allowed because service account ${name} does not reference that secret`
-      }
-    }
-  }
+  if (subresource !== '') return undefined
   const pullable = new Set(account.imagePullSecrets?.map((secret) => secret.name))
   for (const [index, { name: used }] of (spec.imagePullSecrets ?? []).entries()) {
     if (!pullable.has(used)) {
@@ -113,6 +138,9 @@ function whySecretsExceed(spec: PodSpec, account: ServiceAccount): string | unde
   }
   return undefined
 }
+
+/** What Go reads as true. */
+const truths: ReadonlySet<string | undefined> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 
 export function serviceAccountAdmission(options: {
   reader: ObjectReader
@@ -140,20 +168,22 @@ export function serviceAccountAdmission(options: {
     })
   }
 
+  function found(
+    account: ServiceAccount | undefined,
+    name: string,
+    request: AdmissionRequest,
+  ): ServiceAccount {
+    if (account !== undefined) return account
+    const why = `error looking up service account ${request.namespace}/${name}: serviceaccount ${goQuote(name)} not found`
+    throw admissionForbidden(request, why)
+  }
+
   function apply(
     request: AdmissionRequest,
     spec: PodSpec,
-    account: ServiceAccount | undefined,
+    known: ServiceAccount | undefined,
   ): void {
-    const name = spec.serviceAccountName ?? ''
-    if (account === undefined) {
-      const why = `error looking up service account ${request.namespace}/${name}: serviceaccount "${name}" not found`
-      throw admissionForbidden(request, why)
-    }
-    if (account.metadata.annotations?.[enforceAnnotation] === 'true') {
-      const why = whySecretsExceed(spec, account)
-      if (why !== undefined) throw admissionForbidden(request, why)
-    }
+    const account = found(known, spec.serviceAccountName ?? '', request)
     const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true
     if (mounts) mountToken(spec, { mountPath, dialect, clock })
     if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
@@ -178,11 +208,27 @@ export function serviceAccountAdmission(options: {
       spec.serviceAccount = name
       const account = reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined
       if (account === undefined && name === defaultAccount) {
-        return awaitAccount(namespace, name).then((found) => {
-          apply(request, spec, found)
+        return awaitAccount(namespace, name).then((late) => {
+          apply(request, spec, late)
         })
       }
       apply(request, spec, account)
+    },
+    // After all that may have changed the pod, and for what is added to one that runs.
+    validate(request) {
+      const { operation, resource, subresource, namespace } = request
+      const pod = request.object as Pod | undefined
+      const isNew = operation === 'CREATE' && subresource === ''
+      const isAddition = operation === 'UPDATE' && subresource === 'ephemeralcontainers'
+      if (resource !== pods || !pod?.spec || !(isNew || isAddition)) return
+      if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) return
+      const { spec } = pod
+      const name = spec.serviceAccountName ?? ''
+      const known = reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined
+      const account = found(known, name, request)
+      if (!truths.has(account.metadata.annotations?.[enforceAnnotation])) return
+      const why = whySecretsExceed(spec, subresource, account)
+      if (why !== undefined) throw admissionForbidden(request, why)
     },
   }
 }

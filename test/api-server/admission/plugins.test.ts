@@ -204,6 +204,32 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
       })
     expect(await using('mine')).toBe('admitted')
     expect(await using('other')).toContain('service account default does not reference that secret')
+
+    const container = (name: string) => ({
+      name: 'c',
+      image: 'i',
+      envFrom: [{ configMapRef: { name: 'any' } }, { secretRef: { name } }],
+    })
+    const refused = 'is not allowed because service account default does not reference that secret'
+    const running = (name: string) =>
+      outcome({
+        operation: 'UPDATE',
+        resource: resources.pods,
+        subresource: 'ephemeralcontainers',
+        object: pod({ serviceAccountName: 'default', ephemeralContainers: [container(name)] }),
+      })
+    const starting = (spec: object) => outcome({ resource: resources.pods, object: pod(spec) })
+    expect(await starting({ containers: [container('mine')] })).toBe('admitted')
+    expect(await starting({ containers: [container('other')] })).toContain(
+      `container c with envFrom referencing secret.secretName="other" ${refused}`,
+    )
+    expect(await starting({ initContainers: [container('other')] })).toContain(
+      `init container c with envFrom referencing secret.secretName="other" ${refused}`,
+    )
+    expect(await running('mine')).toBe('admitted')
+    expect(await running('other')).toContain(
+      `ephemeral container c with envFrom referencing secret.secretName="other" ${refused}`,
+    )
   })
 
   test('a mirror pod is left alone, and refers to nothing', async () => {
