@@ -19,6 +19,13 @@ describe('a Secret', () => {
     expect(secrets.created({ stringData: {} })).not.toHaveProperty('data')
   })
 
+  test('takes any name for a type and for a key', () => {
+    const stringData = JSON.parse('{"__proto__":"x","constructor":"y"}') as object
+    const data = JSON.stringify(secrets.created({ stringData })['data'])
+    expect(data).toBe(`{"__proto__":"${base64('x')}","constructor":"${base64('y')}"}`)
+    expect(secrets.createFaults({ type: 'kubernetes.io/__proto__', stringData })).toEqual([])
+  })
+
   test.each<[string, object, string[]]>([
     [
       'with a key that is no file name',

@@ -575,3 +575,13 @@ describe('warnings', () => {
     expect(pods.warnings(pod)).toEqual(texts)
   })
 })
+
+test('label keys name labels of the pod alone, whatever every object inherits', () => {
+  const term = { topologyKey: 'a', labelSelector: {}, matchLabelKeys: ['constructor', 'app'] }
+  const podAffinity = { requiredDuringSchedulingIgnoredDuringExecution: [term] }
+  const pod = podWith({ affinity: { podAffinity } }, { labels: { app: 'x' } })
+  const { affinity } = (pods.created(pod) as Pod).spec ?? {}
+  const [made] = affinity?.podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []
+  const added = { key: 'app', operator: 'In', values: ['x'] }
+  expect(made?.labelSelector).toEqual({ matchExpressions: [added] })
+})

@@ -3,6 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { labelKey, type Dialect } from '../../../api/dialect.ts'
 import type { Secret } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
+import { getOwn, setOwn } from '../../../machinery/json-copy.ts'
 import { configKey } from '../../../machinery/names.ts'
 import type { Strategy } from '../strategy.ts'
 import { semanticEqual, validateImmutable } from './field-rules.ts'
@@ -97,7 +98,7 @@ function validateSecret(
     bytes += decodedLength(secret.data[key] ?? '')
   }
   if (bytes > mostDataBytes) root.child('data').tooLong(mostDataBytes)
-  typeChecks[typeName(secret, dialect)]?.(secret, root, dialect)
+  getOwn(typeChecks, typeName(secret, dialect))?.(secret, root, dialect)
 }
 
 function validateChange({ object, old }: Change<Secret>, root: FieldPath): void {
@@ -129,8 +130,7 @@ export const secretStrategy: Strategy = {
     const secret = object as Secret
     secret.type ||= 'Opaque'
     for (const [key, text] of Object.entries(secret.stringData ?? {})) {
-      const data = (secret.data ??= {})
-      data[key] = Buffer.from(text, 'utf8').toString('base64')
+      setOwn((secret.data ??= {}), key, Buffer.from(text, 'utf8').toString('base64'))
     }
     delete secret.stringData
   },

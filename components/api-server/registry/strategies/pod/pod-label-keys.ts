@@ -1,5 +1,6 @@
 /** matchLabelKeys of pod affinities: on creation the server turns them into requirements on the Pod's own labels. */
 import type { Pod, PodAffinityTerm } from '../../../../api/generated/types.ts'
+import { getOwn } from '../../../../machinery/json-copy.ts'
 
 /** Changes the Pod, which is a draft (upstream: registry/core/pod strategy mutatePodAffinity). */
 export function expandLabelKeys({ metadata, spec }: Pod): void {
@@ -17,7 +18,7 @@ function expandTerm(term: PodAffinityTerm, labels: Readonly<Record<string, strin
   if (!labelSelector) return
   const addAll = (keys: readonly string[], operator: string) => {
     for (const key of keys) {
-      const value = labels[key]
+      const value = getOwn(labels, key)
       if (value === undefined) continue
       labelSelector.matchExpressions ??= []
       labelSelector.matchExpressions.push({ key, operator, values: [value] })
