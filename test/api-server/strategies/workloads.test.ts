@@ -319,11 +319,61 @@ describe('a CronJob', () => {
     ])
   })
 
+  test.each(['UTC', 'Etc/GMT+1', 'US/Pacific', 'Asia/Calcutta', 'America/Argentina/Buenos_Aires'])(
+    'takes the time zone %s',
+    (timeZone) => {
+      expect(faultsOf({ timeZone })).toEqual([])
+    },
+  )
+
+  test.each(['utc', 'america/new_york', 'AMERICA/NEW_YORK', 'us/pacific', '+0100', '+01'])(
+    'takes no time zone in another spelling: %s',
+    (timeZone) => {
+      const fault = `spec.timeZone: Invalid value: "${timeZone}": unknown time zone ${timeZone}`
+      expect(faultsOf({ timeZone })).toEqual([fault])
+    },
+  )
+
   test('has a name that leaves room for the time', () => {
     const name = 'a'.repeat(53)
     const spec = { jobTemplate, schedule: '@daily' }
     expect(cronJobs.createFaults({ metadata: { name }, spec })).toEqual([
       `metadata.name: Invalid value: "${name}": must be no more than 52 characters`,
+    ])
+  })
+})
+
+describe('the status of a Job', () => {
+  const jobs = strategyRuns('jobs')
+  const jobTemplate = { spec: { containers: [container], restartPolicy: 'Never' } }
+  const faults = (spec: object, before: object, status: object) => {
+    const metadata = { uid: 'u' }
+    const old = jobs.created({ metadata, spec: { ...spec, template: jobTemplate } })
+    const startTime = '2026-01-02T03:04:05Z'
+    old['status'] = { startTime, ...before }
+    return jobs.updateFaults(old, { ...old, status: { startTime, ...status } }, 'status')
+  }
+
+  test('may count fewer that succeeded only where completions may become fewer', () => {
+    const before = { succeeded: 5, completedIndexes: '0-4' }
+    const status = { succeeded: 3, completedIndexes: '0-2' }
+    const indexed = { completionMode: 'Indexed', completions: 3 }
+    expect(faults({ ...indexed, parallelism: 3 }, before, status)).toEqual([])
+    expect(faults({ ...indexed, parallelism: 2 }, before, status)).toEqual([
+      'status.succeeded: Invalid value: 3: cannot decrease the succeeded counter',
+    ])
+    expect(faults({ ...indexed, parallelism: 3 }, { failed: 2 }, { failed: 1 })).toEqual([
+      'status.failed: Invalid value: 1: cannot decrease the failed counter',
+    ])
+  })
+
+  test('may be complete without a start where there is nothing to start', () => {
+    const conditions = ['SuccessCriteriaMet', 'Complete'].map((type) => ({ type, status: 'True' }))
+    const status = { startTime: null, completionTime: '2026-01-02T03:04:05Z', conditions }
+    const before = { startTime: undefined }
+    expect(faults({ completions: 0, suspend: true }, before, status)).toEqual([])
+    expect(faults({ completions: 0 }, before, status)).toEqual([
+      'status.startTime: Required value: startTime is required for finished job',
     ])
   })
 })

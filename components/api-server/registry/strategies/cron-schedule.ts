@@ -99,10 +99,15 @@ function parseNumber(text: string, { words = [] }: Field): { value: number; faul
   return { value: 0, fault: `failed to parse int from ${text}: ${why}` }
 }
 
-/** Whether the platform knows the time zone; names are matched exactly. */
+/**
+ * Whether the platform knows the time zone. It takes offsets and any case, which the database of zones does not: its names begin
+ * their parts with capitals. The case of the rest can only be told where the name is not another one's alias.
+ */
 export function isTimeZone(name: string): boolean {
+  if (!/^[A-Z]/.test(name) || /\/[a-z]/.test(name)) return false
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
+    return timeZone === name || timeZone.toLowerCase() !== name.toLowerCase()
   } catch {
     // Not a zone the platform knows.
     return false

@@ -82,10 +82,14 @@ function validateTimes(job: Job, at: FieldPath): void {
   }
 }
 
-function validateFinished({ status = {} }: Job, at: FieldPath): void {
+function validateFinished({ spec, status = {} }: Job, at: FieldPath): void {
   const { active = 0, terminating = 0, startTime, uncountedTerminatedPods: uncounted } = status
   if (active > 0) at.child('active').invalid(active, 'active>0 is invalid for finished job')
-  if (!startTime) at.child('startTime').required('startTime is required for finished job')
+  // A suspended Job without completions is complete before it starts.
+  const mayLackStart = spec?.suspend === true && spec.completions === 0
+  if (!startTime && !mayLackStart) {
+    at.child('startTime').required('startTime is required for finished job')
+  }
   if ((uncounted?.succeeded?.length ?? 0) + (uncounted?.failed?.length ?? 0) > 0) {
     at.child('uncountedTerminatedPods').invalid(
       goJson(uncounted),
@@ -137,6 +141,11 @@ function validateIndexes({ spec, status = {} }: Job, at: FieldPath): void {
   }
 }
 
+/** Indexed Jobs of as many completions as Pods at a time may get fewer of both, and what was counted with them. */
+function mayLoseSucceeded({ spec }: Job): boolean {
+  return spec?.completionMode === 'Indexed' && spec.completions === spec.parallelism
+}
+
 /** Counters do not fall, terminal conditions stay. */
 function validateProgress(job: Job, old: Job, at: FieldPath): void {
   const status = job.status ?? {}
@@ -149,6 +158,7 @@ function validateProgress(job: Job, old: Job, at: FieldPath): void {
     }
   }
   for (const field of ['failed', 'succeeded'] as const) {
+    if (field === 'succeeded' && mayLoseSucceeded(job)) continue
     if ((status[field] ?? 0) >= (before[field] ?? 0)) continue
     at.child(field).invalid(status[field] ?? 0, `cannot decrease the ${field} counter`)
   }
