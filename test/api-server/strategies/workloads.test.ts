@@ -137,6 +137,38 @@ describe('a Deployment is refused', () => {
   })
 })
 
+test('annotations of a Deployment count as a generation: its ReplicaSets have them too', () => {
+  const old = deployments.created({ spec: { selector, template } })
+  const annotate = (annotations: object, more = {}) => ({
+    ...old,
+    metadata: { ...old.metadata, annotations, ...more },
+  })
+  expect(deployments.updated(old, old).metadata.generation).toBe(1)
+  expect(deployments.updated(old, annotate({})).metadata.generation).toBe(1)
+  expect(deployments.updated(old, annotate({ a: 'b' })).metadata.generation).toBe(2)
+  const status = deployments.updated(old, annotate({ a: 'b' }, { labels: { c: 'd' } }), 'status')
+  expect(status.metadata).toMatchObject({ generation: 1, annotations: { a: 'b' } })
+  expect(status.metadata).not.toHaveProperty('labels')
+})
+
+test('a DaemonSet counts changes of its template in an annotation that nobody else sets', () => {
+  const key = 'deprecated.daemonset.template.generation'
+  const spec = { selector, template }
+  const countOf = ({ metadata }: { metadata: { annotations?: Record<string, string> } }) =>
+    metadata.annotations?.[key]
+  const set = (value: string) => ({ metadata: { annotations: { [key]: value, a: 'b' } }, spec })
+  const old = daemonSets.created({ spec })
+  expect(countOf(old)).toBe('1')
+  expect(countOf(daemonSets.created(set('7')))).toBe('7')
+  expect(countOf(daemonSets.created(set('x')))).toBe('1')
+  for (const subresource of ['', 'status']) {
+    expect(countOf(daemonSets.updated(old, set('7'), subresource))).toBe('1')
+    expect(countOf(daemonSets.updated(old, { spec }, subresource))).toBe('1')
+  }
+  const changed = { ...template, spec: { containers: [{ ...container, image: 'j' }] } }
+  expect(countOf(daemonSets.updated(old, { spec: { selector, template: changed } }))).toBe('2')
+})
+
 test('the status of a new object is the server’s', () => {
   const spec = { selector, template }
   expect(deployments.created({ spec, status: { replicas: 5 } })['status']).toEqual({})

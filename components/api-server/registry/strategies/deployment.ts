@@ -13,6 +13,7 @@ import {
   amountOf,
   goIntOrString,
   goJson,
+  semanticEqual,
   validateAtMost100Percent,
   validateImmutable,
   validateIntOrPercent,
@@ -131,6 +132,13 @@ export const templateHooks = {
 export const deploymentStrategy: Strategy = {
   ...templateHooks,
   applyDefaults: defaultDeployment,
+  prepareForUpdate(object, old) {
+    dropDisabledTemplateFields(object, old)
+    const { annotations: now } = object.metadata
+    const { annotations: before, generation = 0 } = old.metadata
+    // Its ReplicaSets have its annotations, so that a change of these is one of what there should be.
+    if (!semanticEqual(now, before)) object.metadata.generation = generation + 1
+  },
   validate: validateDeployment,
   validateUpdate: (object, old, context) => [
     ...validateDeployment(object, context),
@@ -138,7 +146,12 @@ export const deploymentStrategy: Strategy = {
   ],
   subresources: {
     status: {
-      prepareForUpdate: restoreAllButStatus,
+      prepareForUpdate(object, old) {
+        restoreAllButStatus(object, old)
+        const { labels } = old.metadata
+        if (labels === undefined) delete object.metadata.labels
+        else object.metadata.labels = labels
+      },
       validateUpdate(object, old) {
         const at = FieldPath.root().child('status')
         const { status } = object as Deployment

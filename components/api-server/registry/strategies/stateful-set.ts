@@ -224,11 +224,38 @@ const daemonCounts = [
   'collisionCount',
 ] as const
 
+/** Counts changes of the template: a field of the first versions, which version 1 shows as an annotation. */
+const templateGenerationKey = 'deprecated.daemonset.template.generation'
+
+function templateGenerationOf({ metadata }: KubeObject): number {
+  const text = metadata.annotations?.[templateGenerationKey] ?? ''
+  return /^[0-9]{1,15}$/.test(text) ? Number(text) : 0
+}
+
+function setTemplateGeneration({ metadata }: KubeObject, generation: number): void {
+  metadata.annotations = { ...metadata.annotations, [templateGenerationKey]: String(generation) }
+}
+
+/** Only the server counts. */
+function countTemplates(object: KubeObject, old: KubeObject): void {
+  const before = Math.max(1, templateGenerationOf(old))
+  const [now, then] = [object, old].map((one) => (one as DaemonSet).spec?.template)
+  setTemplateGeneration(object, semanticEqual(now, then) ? before : before + 1)
+}
+
 export const daemonSetStrategy: Strategy = {
   ...templateHooks,
-  applyDefaults: defaultDaemonSet,
+  applyDefaults(object) {
+    defaultDaemonSet(object)
+    setTemplateGeneration(object, templateGenerationOf(object))
+  },
+  prepareForUpdate(object, old) {
+    templateHooks.prepareForUpdate(object, old)
+    countTemplates(object, old)
+  },
   prepareForCreate(object) {
     templateHooks.prepareForCreate(object)
+    setTemplateGeneration(object, Math.max(1, templateGenerationOf(object)))
     object['status'] = {
       currentNumberScheduled: 0,
       numberMisscheduled: 0,
@@ -243,7 +270,10 @@ export const daemonSetStrategy: Strategy = {
   ],
   subresources: {
     status: {
-      prepareForUpdate: restoreAllButStatus,
+      prepareForUpdate(object, old) {
+        restoreAllButStatus(object, old)
+        countTemplates(object, old)
+      },
       validateUpdate(object, old) {
         const at = FieldPath.root().child('status')
         const { status } = object as DaemonSet
