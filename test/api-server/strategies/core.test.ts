@@ -570,3 +570,35 @@ test('of the Secrets a ServiceAccount names only the names count', () => {
   })
   expect(created['secrets']).toEqual([{ name: 's' }])
 })
+
+describe('amounts of resources', () => {
+  const fine = { cpu: '0.0001', memory: '1500u', storage: '1e-4', 'ephemeral-storage': '100m' }
+  const coarse = { cpu: '1m', memory: '2m', storage: '1e-3', 'ephemeral-storage': '100m' }
+  const container = { name: 'c', image: 'i', resources: { limits: fine } }
+  const max = (amounts: object) => ({ type: 'Pod', max: amounts, min: amounts })
+
+  test.each([
+    [
+      'pods',
+      { spec: { containers: [container], overhead: fine } },
+      { spec: { containers: [{ resources: { limits: coarse, requests: coarse } }] } },
+    ],
+    ['pods', { spec: { containers: [container], overhead: fine } }, { spec: { overhead: coarse } }],
+    ['limitRanges', { spec: { limits: [max(fine)] } }, { spec: { limits: [max(coarse)] } }],
+    ['resourceQuotas', { spec: { hard: fine } }, { spec: { hard: coarse } }],
+    ['nodes', { status: { capacity: fine } }, { status: { allocatable: coarse } }],
+    ['persistentVolumes', { spec: { capacity: fine } }, { spec: { capacity: coarse } }],
+    [
+      'persistentVolumeClaims',
+      { spec: { resources: { requests: fine } } },
+      { spec: { resources: { requests: coarse } } },
+    ],
+    [
+      'runtimeClasses',
+      { handler: 'h', overhead: { podFixed: fine } },
+      { overhead: { podFixed: coarse } },
+    ],
+  ] as const)('of %s are rounded up to thousandths', (kind, object, wanted) => {
+    expect(strategyRuns(kind).created(object)).toMatchObject(wanted)
+  })
+})

@@ -5,7 +5,7 @@ import { getOwn, setOwn } from '../../../machinery/json-copy.ts'
 import { validateLabelName } from '../../../machinery/label-validation.ts'
 import { parseQuantity } from '../../../machinery/quantity.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
-import { compareAmounts, shownQuantity } from './quantities.ts'
+import { compareAmounts, roundUpAmounts, shownQuantity } from './quantities.ts'
 import {
   isOvercommitAllowed,
   validateContainerResourceName,
@@ -21,7 +21,10 @@ function fillMissing(target: Amounts, source: Amounts | undefined): void {
   }
 }
 
+const lists = ['max', 'min', 'default', 'defaultRequest', 'maxLimitRequestRatio'] as const
+
 function defaultItem(item: LimitRangeItem): void {
+  for (const list of lists) roundUpAmounts(item[list])
   if (item.type !== 'Container') return
   const [limits, requests] = [(item.default ??= {}), (item.defaultRequest ??= {})]
   fillMissing(limits, item.max)
@@ -48,9 +51,7 @@ function validateItem(
   seen.add(type)
 
   const names = new Set<string>()
-  const checkNames = (
-    field: 'max' | 'min' | 'default' | 'defaultRequest' | 'maxLimitRequestRatio',
-  ) => {
+  const checkNames = (field: (typeof lists)[number]) => {
     for (const name in item[field]) {
       const nameAt = at.child(field).key(name)
       if (type === 'Pod' || type === 'Container') {

@@ -8,6 +8,7 @@ import { labelValue } from '../../../machinery/names.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateTaintEffect } from './pod/affinity-validation.ts'
+import { roundUpAmounts } from './quantities.ts'
 import { validateResourceAmount } from './resource-list.ts'
 import { restoreAllButStatus } from './status-update.ts'
 import { updateValidation, validation, type Change } from './strategy-checks.ts'
@@ -103,6 +104,8 @@ function dropConfigSource(object: KubeObject, old?: KubeObject): void {
 export const nodeStrategy: Strategy = {
   applyDefaults(object) {
     const { spec, status } = object as Node
+    roundUpAmounts(status?.capacity)
+    roundUpAmounts(status?.allocatable)
     if (status?.capacity && !status.allocatable) status.allocatable = { ...status.capacity }
     if (!spec) return
     if (spec.podCIDR && !spec.podCIDRs?.length) spec.podCIDRs = [spec.podCIDR]

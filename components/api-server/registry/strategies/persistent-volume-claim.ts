@@ -11,7 +11,7 @@ import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateClaimSpec } from './claim-spec-validation.ts'
 import { semanticEqual, validateImmutable } from './field-rules.ts'
 import { defaultClaimSpec } from './pod/volume-defaults.ts'
-import { compareAmounts, isNegativeQuantity, shownQuantity } from './quantities.ts'
+import { compareAmounts, isNegativeQuantity, roundUpAmounts, shownQuantity } from './quantities.ts'
 import { restoreAllButStatus } from './status-update.ts'
 import { updateValidation, validation, type Change } from './strategy-checks.ts'
 
@@ -119,6 +119,8 @@ export const persistentVolumeClaimStrategy: Strategy = {
   applyDefaults(object) {
     const { spec, status } = object as PersistentVolumeClaim
     if (status) status.phase ||= 'Pending'
+    roundUpAmounts(status?.capacity)
+    roundUpAmounts(status?.allocatedResources)
     if (spec) defaultClaimSpec(spec)
   },
   prepareForCreate(object, context) {

@@ -4,6 +4,7 @@ import { timestamp } from '../../../component-base/clock.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateVolume, validateVolumeChange } from './persistent-volume-validation.ts'
 import { defaultVolumeSource } from './pod/volume-defaults.ts'
+import { roundUpAmounts } from './quantities.ts'
 import { restoreAllButStatus } from './status-update.ts'
 import { validation } from './strategy-checks.ts'
 
@@ -17,6 +18,7 @@ export const persistentVolumeStrategy: Strategy = {
     const { spec, status } = object as PersistentVolume
     if (status) status.phase ||= 'Pending'
     if (!spec) return
+    roundUpAmounts(spec.capacity)
     spec.persistentVolumeReclaimPolicy ||= 'Retain'
     spec.volumeMode ??= 'Filesystem'
     defaultVolumeSource(spec)

@@ -4,6 +4,7 @@ import type { FieldPath } from '../../../machinery/field-path.ts'
 import { goList } from '../../../machinery/go-syntax.ts'
 import { fieldIsImmutable } from '../../../machinery/object-meta-validation.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
+import { roundUpAmounts } from './quantities.ts'
 import {
   isStandardQuotaResource,
   validateQuotaResourceName,
@@ -117,6 +118,10 @@ function validateChange({ object, old }: Change<ResourceQuota>, root: FieldPath)
 }
 
 export const resourceQuotaStrategy: Strategy = {
+  applyDefaults(object) {
+    const { spec, status } = object as ResourceQuota
+    for (const amounts of [spec?.hard, status?.hard, status?.used]) roundUpAmounts(amounts)
+  },
   prepareForCreate(object) {
     object['status'] = {}
   },

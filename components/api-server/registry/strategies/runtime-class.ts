@@ -7,6 +7,7 @@ import type { FieldError } from '../../../machinery/status-error.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { goJson, semanticEqual, validateImmutable, validateLabel1123 } from './field-rules.ts'
 import { validateTolerations } from './pod/affinity-validation.ts'
+import { roundUpAmounts } from './quantities.ts'
 import { validateResourceRequirements } from './resource-list.ts'
 
 function validate(object: KubeObject, { dialect }: StrategyContext): FieldError[] {
@@ -33,6 +34,7 @@ function validate(object: KubeObject, { dialect }: StrategyContext): FieldError[
 
 export const runtimeClassStrategy: Strategy = {
   allowUnconditionalUpdate: false,
+  applyDefaults: (object) => roundUpAmounts((object as RuntimeClass).overhead?.podFixed),
   validate,
   validateUpdate(object, old, context) {
     const at = FieldPath.root('handler')

@@ -7,6 +7,7 @@ import type {
   PodTemplateSpec,
   Probe,
 } from '../../../../api/generated/types.ts'
+import { roundUpAmounts } from '../quantities.ts'
 import { defaultPullPolicy } from './image-pull-policy.ts'
 import { defaultVolume } from './volume-defaults.ts'
 
@@ -44,6 +45,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   spec.securityContext ??= {}
   spec.terminationGracePeriodSeconds ??= 30
   spec.schedulerName ||= 'default-scheduler'
+  roundUpAmounts(spec.overhead)
   for (const volume of spec.volumes ?? []) defaultVolume(volume)
   for (const container of spec.initContainers ?? noContainers) defaultContainer(container)
   for (const container of spec.containers ?? noContainers) defaultContainer(container)
@@ -62,7 +64,9 @@ function defaultHostPorts(container: Container): void {
 }
 
 function defaultContainer(container: Container): void {
-  container.resources ??= {}
+  const resources = (container.resources ??= {})
+  roundUpAmounts(resources.limits)
+  roundUpAmounts(resources.requests)
   container.terminationMessagePath ||= '/dev/termination-log'
   container.terminationMessagePolicy ||= 'File'
   container.imagePullPolicy ||= defaultPullPolicy(container.image ?? '')

@@ -5,6 +5,7 @@ import type {
   Volume,
   VolumeProjection,
 } from '../../../../api/generated/types.ts'
+import { roundUpAmounts } from '../quantities.ts'
 import { defaultPullPolicy } from './image-pull-policy.ts'
 
 const readableByAll = 0o644
@@ -68,4 +69,6 @@ export function defaultVolumeSource(source: Volume | PersistentVolumeSource): vo
 
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
   spec.volumeMode ??= 'Filesystem'
+  roundUpAmounts(spec.resources?.limits)
+  roundUpAmounts(spec.resources?.requests)
 }
