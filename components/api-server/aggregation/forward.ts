@@ -5,6 +5,7 @@ import { RequestAbortedError } from '../../component-base/http.ts'
 import type { Log } from '../../component-base/log.ts'
 import { badRequest } from '../../machinery/status-error.ts'
 import { maxBodyBytes } from '../decode-body.ts'
+import { protocolsWithoutToken } from '../authn/bearer-token.ts'
 import { isLongRunning } from '../filters/timeout.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request.ts'
 import { answerText, type ForwardedAnswer } from '../respond.ts'
@@ -44,7 +45,8 @@ function checkPath(path: string): void {
 
 function headersOf(context: RequestContext, place: Place, options: ForwardOptions) {
   const { http, info, user, id } = context
-  const { accept: _, ...headers } = forwardable(http.headers)
+  const { accept: _, 'sec-websocket-protocol': __, ...headers } = forwardable(http.headers)
+  const protocols = protocolsWithoutToken(http, options.dialect)
   const accept = info.isResourceRequest
     ? acceptedTypes(http.headers['accept'], options.dialect)
     : http.headers['accept']
@@ -52,6 +54,7 @@ function headersOf(context: RequestContext, place: Place, options: ForwardOption
   return {
     ...headers,
     ...(accept === undefined ? {} : { accept }),
+    ...(protocols.length === 0 ? {} : { 'sec-websocket-protocol': protocols.join(', ') }),
     host: authorityOf(place),
     'Audit-ID': id,
     'X-Forwarded-For': forwardedFor.join(', '),

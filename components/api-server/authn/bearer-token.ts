@@ -19,6 +19,18 @@ export function bearerProtocolPrefix(dialect: Dialect): string {
   return `base64url.bearer.authorization.${dialect.apiDomain}.`
 }
 
+/** The protocols that a request offers, but for the caller's token among them: nobody else is to have that. */
+export function protocolsWithoutToken(
+  request: Pick<HttpRequest, 'values'>,
+  dialect: Dialect,
+): string[] {
+  const secret = bearerProtocolPrefix(dialect)
+  return request
+    .values('sec-websocket-protocol')
+    .flatMap((value) => value.split(',').map((one) => one.trim()))
+    .filter((one) => !one.startsWith(secret))
+}
+
 /** Browsers cannot set Authorization on a WebSocket, so they may send the token as a protocol name. */
 function tokenFromProtocols(request: HttpRequest, prefix: string): string | undefined {
   if (only(request.headers['upgrade'])?.toLowerCase() !== 'websocket') return undefined

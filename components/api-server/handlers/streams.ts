@@ -7,7 +7,7 @@ import { request as httpsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
 import { join, type TunnelAnswer } from '../aggregation/tunnel.ts'
-import { bearerProtocolPrefix } from '../authn/bearer-token.ts'
+import { protocolsWithoutToken } from '../authn/bearer-token.ts'
 import { queryFlag } from '../request-info.ts'
 import type { Answer, RequestContext } from '../request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
@@ -75,12 +75,7 @@ function headersFor(context: RequestContext, parts: Parts): Record<string, strin
   }
   const versions = http.values('x-stream-protocol-version')
   if (versions.length > 0) headers['x-stream-protocol-version'] = [...versions]
-  // The caller's token may be among the protocols; it is not for the agent.
-  const secret = bearerProtocolPrefix(parts.dialect)
-  const protocols = http
-    .values('sec-websocket-protocol')
-    .flatMap((value) => value.split(',').map((one) => one.trim()))
-    .filter((one) => !one.startsWith(secret))
+  const protocols = protocolsWithoutToken(http, parts.dialect)
   if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ')
   return headers
 }

@@ -43,7 +43,11 @@ describe('connections of aggregated APIs that go on as another protocol', () => 
     expect(server.faults).toEqual([])
   })
 
-  const open = (as: Identity, protocol = 'SPDY/3.1'): Promise<Opened> =>
+  const open = (
+    as: Identity,
+    protocol = 'SPDY/3.1',
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Opened> =>
     new Promise((resolve, reject) => {
       const shown = server.credential(as)
       const request = https.request({
@@ -54,7 +58,12 @@ describe('connections of aggregated APIs that go on as another protocol', () => 
         ca: server.pki.authority.certificatePem,
         ...(shown && { cert: shown.certificatePem, key: shown.privateKeyPem }),
         agent: false,
-        headers: { connection: 'Upgrade', upgrade: protocol, 'x-stream-protocol-version': 'v4' },
+        headers: {
+          connection: 'Upgrade',
+          upgrade: protocol,
+          'x-stream-protocol-version': 'v4',
+          ...more,
+        },
       })
       request.on('upgrade', ({ statusCode = 0, headers }, socket, head) =>
         resolve({ status: statusCode, headers, text: '', socket, head }),
@@ -112,6 +121,17 @@ describe('connections of aggregated APIs that go on as another protocol', () => 
     }
     const { status, text, headers } = await open(admin)
     expect([status, text, headers['x-why']]).toEqual([400, 'no taste', 'taste'])
+  })
+
+  it('do not tell the extension API server the token of the caller', async () => {
+    const secret = `base64url.bearer.authorization.${server.dialect.apiDomain}.c2VjcmV0`
+    const offered = (protocols: string) =>
+      open(admin, 'websocket', { 'sec-websocket-protocol': protocols })
+    const passedOn = () => extension.asked.at(-1)?.headers['sec-websocket-protocol']
+    await offered(`${secret}, taste.v1,${secret}, taste.v2`)
+    expect(passedOn()).toBe('taste.v1, taste.v2')
+    await offered(secret)
+    expect(passedOn()).toBeUndefined()
   })
 
   it('are refused here to whoever may not', async () => {
