@@ -13,8 +13,10 @@ const refusalHoldsMs = 1_000
 const MAX_DEPTH = 6
 /** Certificates a client may send besides its own. */
 const MAX_INTERMEDIATES = 8
-/** Signatures that are verified for one chain: certificates that issue each other make countless paths. */
-const MAX_SIGNATURE_CHECKS = 100
+/** Signatures that are verified for one chain: certificates that issue each other make countless paths, and anybody may send them. */
+const MAX_SIGNATURE_CHECKS = 20
+/** Larger RSA keys in what a client sends are refused, as Go does: to check what they signed takes milliseconds each. */
+const MAX_RSA_BITS = 8192
 /** DER of the BasicConstraints extension of an authority with a path length, which node:crypto does not evaluate. */
 const PATH_LENGTH = /0603551d13(?:0101ff)?04..30..0101ff0201(..)/g
 
@@ -55,6 +57,11 @@ function pathLength(certificate: X509Certificate): number {
   return Math.min(...found.map(([, length = '']) => Number.parseInt(length, 16)))
 }
 
+/** 0 for keys of other kinds. */
+function rsaBits({ publicKey }: X509Certificate): number {
+  return publicKey.asymmetricKeyDetails?.modulusLength ?? 0
+}
+
 /** `depth`: the authorities between the issuer and the certificate at the end of the path. */
 function mayIssue(issuer: X509Certificate, subject: X509Certificate, depth: number): boolean {
   return (
@@ -82,6 +89,10 @@ function verifyClientChain(
     intermediates = peer.intermediates
       .slice(0, MAX_INTERMEDIATES)
       .map((der) => new X509Certificate(der))
+    // Inside, since a key that cannot be read throws.
+    if ([leaf, ...intermediates].some((one) => rsaBits(one) > MAX_RSA_BITS)) {
+      return { ok: false, why: `x509: RSA key larger than ${MAX_RSA_BITS} bits` }
+    }
   } catch (error) {
     return { ok: false, why: `x509: malformed certificate: ${String(error)}` }
   }
