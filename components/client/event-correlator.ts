@@ -55,7 +55,9 @@ export function createEventCorrelator(): EventCorrelator {
 
   const isFlood = (origin: string, nowMs: number): boolean => {
     const bucket = buckets.get(origin) ?? { tokens: burst, atMs: nowMs }
-    const tokens = Math.min(burst, bucket.tokens + (nowMs - bucket.atMs) / refillMs)
+    // A clock that was set back takes nothing away.
+    const sinceMs = Math.max(0, nowMs - bucket.atMs)
+    const tokens = Math.min(burst, bucket.tokens + sinceMs / refillMs)
     const isEmpty = tokens < 1
     remember(buckets, origin, { tokens: isEmpty ? tokens : tokens - 1, atMs: nowMs })
     return isEmpty

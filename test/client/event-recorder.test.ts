@@ -111,6 +111,16 @@ describe('event recorder', () => {
     expect(all()).toHaveLength(26)
   })
 
+  it('does not take a clock that was set back for a flood', async () => {
+    const { clock, record, all } = recorder()
+    record('Before', 'x')
+    await settle()
+    clock.setBack(24 * 3_600_000)
+    record('After', 'x')
+    await settle()
+    expect(all()).toHaveLength(2)
+  })
+
   it('starts anew when the event it would count has expired', async () => {
     const { cluster, record, all } = recorder()
     record('A', 'x')
