@@ -24,6 +24,8 @@ const longest = [
   'api-server/storage/encryption.test.ts',
   'cluster/rewrite-storage.test.ts',
   'e2e/kubectl-delete.test.ts',
+  'clients/service-discovery.test.ts',
+  'clients/python.test.ts',
   'api-server/storage/corrupt-objects.test.ts',
   'e2e/kubectl-writes.test.ts',
   'models/escalation.test.ts',
