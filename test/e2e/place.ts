@@ -82,9 +82,10 @@ export function openPlace(root: string): Place {
   /** Whether the command makes a cluster, and does not say at which port. */
   const needsPort = ([verb, ...words]: readonly string[]): boolean => {
     if (verb !== 'up' || words.includes('--port')) return false
-    const name = words[words.indexOf('--name') + 1]
-    const paths = statePaths(stateRoot, words.includes('--name') ? (name ?? '') : 'default')
-    return !existsSync(paths.config)
+    const name = words.includes('--name') ? words[words.indexOf('--name') + 1] : 'default'
+    // It may be no name at all: the command is to say so.
+    const known = listClusters(stateRoot).find((one) => one === name)
+    return known === undefined || !existsSync(statePaths(stateRoot, known).config)
   }
   const start: Place['start'] = (words, options = {}) => {
     makeFolders(root)
