@@ -1,5 +1,5 @@
 /** PodContainers: the containers of one pod: starts and stops them, probes them, and notes what became of them. */
-import type { Pod, Probe } from '../api/generated/types.ts'
+import type { Container, Pod, Probe } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ContainerRecord } from './container-record.ts'
@@ -40,6 +40,11 @@ export class PodContainers {
   readonly #options: PodContainersOptions
   readonly #log: Log
   readonly #probing = new Map<ContainerRecord, AbortController>()
+  /** Containers that were told to end and have until then to do so. */
+  readonly #stops = new Map<
+    ContainerRecord,
+    { untilMs: number; hurry(ms: number): Promise<void> }
+  >()
 
   constructor(options: PodContainersOptions) {
     this.#options = options
@@ -84,7 +89,7 @@ export class PodContainers {
     record.isBusy = true
     try {
       if (action.do === 'start') await this.#start(record)
-      else await this.#stop(record, action.why)
+      else await this.#stop(record, action.why, action.graceSeconds)
     } catch (error) {
       this.#log.error('container action failed', { container: record.spec.name, error })
       noteStartFailure(record, {
@@ -146,23 +151,51 @@ export class PodContainers {
     }
   }
 
-  async #stop(record: ContainerRecord, why: string): Promise<void> {
+  /** How long a container may take to end; a deletion knows it best. */
+  #graceMs(asked?: number): number {
+    const { metadata, spec } = this.#options.pod()
+    const seconds =
+      metadata.deletionGracePeriodSeconds ?? asked ?? spec?.terminationGracePeriodSeconds ?? 30
+    return seconds * 1000
+  }
+
+  /** The pod is to end sooner than was said when its containers were told to: those that still take their time lose it. */
+  hurry(): void {
+    if (this.#options.pod().metadata.deletionTimestamp === undefined) return
+    const nowMs = this.#options.clock.now()
+    const graceMs = this.#graceMs()
+    for (const stop of this.#stops.values()) {
+      if (nowMs + graceMs >= stop.untilMs) continue
+      stop.untilMs = nowMs + graceMs
+      void stop.hurry(graceMs)
+    }
+  }
+
+  async #endInTime(spec: Container, id: string, graceMs: number): Promise<void> {
+    const { runtime, clock } = this.#options
+    const pause = Math.min((spec.lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000, graceMs)
+    if (pause > 0) await clock.sleep(pause)
+    // However long the hook took, the container itself has a moment to end (as upstream).
+    await runtime.stopContainer(id, pause > 0 ? Math.max(graceMs - pause, 2000) : graceMs)
+  }
+
+  async #stop(record: ContainerRecord, why: string, graceSeconds?: number): Promise<void> {
     const { runtime, clock } = this.#options
     const { spec, id, state } = record
     if (id === undefined || state.kind !== 'running') return
     this.#say('Normal', 'Killing', `${why} ${spec.name}`, record)
     this.#endProbes(record)
-    const { metadata, spec: podSpec } = this.#options.pod()
-    const seconds =
-      metadata.deletionGracePeriodSeconds ?? podSpec?.terminationGracePeriodSeconds ?? 30
-    let graceMs = seconds * 1000
-    const pause = Math.min((spec.lifecycle?.preStop?.sleep?.seconds ?? 0) * 1000, graceMs)
-    if (pause > 0) {
-      await clock.sleep(pause)
-      // However long the hook took, the container itself has a moment to end (as upstream).
-      graceMs = Math.max(graceMs - pause, 2000)
+    const graceMs = this.#graceMs(graceSeconds)
+    const hurried = Promise.withResolvers<void>()
+    this.#stops.set(record, {
+      untilMs: clock.now() + graceMs,
+      hurry: (ms) => runtime.stopContainer(id, ms).then(hurried.resolve, hurried.reject),
+    })
+    try {
+      await Promise.race([this.#endInTime(spec, id, graceMs), hurried.promise])
+    } finally {
+      this.#stops.delete(record)
     }
-    await runtime.stopContainer(id, graceMs)
     if (record.state.kind !== 'running') return
     noteExit(record, {
       kind: 'exited',
@@ -212,7 +245,7 @@ export class PodContainers {
       }
       if (livenessProbe !== undefined) {
         this.#probe(record, { kind: 'liveness', probe: livenessProbe, probing }, (passes) => {
-          if (!passes) this.#killUnhealthy(record, 'liveness')
+          if (!passes) this.#killUnhealthy(record, 'liveness', livenessProbe)
         })
       }
     }
@@ -224,7 +257,7 @@ export class PodContainers {
       this.#probe(record, how, (passes) => {
         startup.abort()
         if (passes) afterStartup()
-        else this.#killUnhealthy(record, 'startup')
+        else this.#killUnhealthy(record, 'startup', startupProbe)
       })
     }
   }
@@ -258,9 +291,10 @@ export class PodContainers {
     this.#probing.delete(record)
   }
 
-  #killUnhealthy(record: ContainerRecord, kind: ProbeKind): void {
+  #killUnhealthy(record: ContainerRecord, kind: ProbeKind, probe: Probe): void {
     if (record.isBusy) return
+    const graceSeconds = probe.terminationGracePeriodSeconds
     const why = `Container ${record.spec.name} failed ${kind} probe, will be restarted:`
-    void this.act({ do: 'stop', record, why })
+    void this.act({ do: 'stop', record, why, graceSeconds })
   }
 }

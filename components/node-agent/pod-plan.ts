@@ -5,7 +5,13 @@ import { wantsRestart } from './container-record.ts'
 
 export type PodAction =
   | { readonly do: 'start'; readonly record: ContainerRecord }
-  | { readonly do: 'stop'; readonly record: ContainerRecord; readonly why: string }
+  | {
+      readonly do: 'stop'
+      readonly record: ContainerRecord
+      readonly why: string
+      /** Instead of the pod's own, as long as that is not being deleted. */
+      readonly graceSeconds?: number | undefined
+    }
 
 export interface PodPlan {
   readonly actions: readonly PodAction[]

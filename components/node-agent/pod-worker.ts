@@ -118,6 +118,7 @@ export class PodWorker {
     this.#pod = pod
     if (!this.#isWriting && contradicts(pod.status, this.#published)) this.#isOverruled = true
     this.#options.runtime.updatePod(pod)
+    this.#containers.hurry()
     this.#containers.update()
     this.#queueSync()
   }

@@ -448,6 +448,22 @@ describe('probes', () => {
   })
 })
 
+test('a probe’s own grace period counts for a container that it ends', async () => {
+  const livenessProbe = { periodSeconds: 1, failureThreshold: 1, terminationGracePeriodSeconds: 2 }
+  const run = await runPod(
+    pod(
+      'web',
+      { containers: [{ name: 'main', image: 'app:1', livenessProbe }] },
+      { [podAnnotations.stopAfter]: '1h', [podAnnotations.liveness]: 'until 5s' },
+    ),
+  )
+  await run.clock.step(5000 + 2000 + 1000)
+  expect(run.last.containerStatuses?.[0]).toMatchObject({
+    restartCount: 1,
+    lastState: { terminated: { exitCode: 137 } },
+  })
+})
+
 describe('deletion', () => {
   test('ends the containers, reports their end, then removes the object', async () => {
     const run = await runPod(pod('web'))
@@ -459,6 +475,26 @@ describe('deletion', () => {
     })
     expect(run.deletions).toBe(1)
     expect(run.events).toContain('Killing: Stopping container main')
+  })
+
+  test('a second deletion with less grace ends a slow container sooner', async () => {
+    const run = await runPod(pod('web', {}, { [podAnnotations.stopAfter]: '1h' }))
+    await run.delete(30)
+    await run.clock.step(5000)
+    await run.delete(2)
+    await run.clock.step(1999)
+    expect(run.deletions).toBe(0)
+    await run.clock.step(1)
+    expect(run.last.containerStatuses?.[0]?.state?.terminated?.exitCode).toBe(137)
+    expect(run.deletions).toBe(1)
+  })
+
+  test('a second deletion with more grace changes nothing', async () => {
+    const run = await runPod(pod('web', {}, { [podAnnotations.stopAfter]: '1h' }))
+    await run.delete(3)
+    await run.delete(60)
+    await run.clock.step(3000)
+    expect(run.deletions).toBe(1)
   })
 
   test('waits for a slow container, but no longer than the grace period', async () => {
