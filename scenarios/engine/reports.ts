@@ -32,8 +32,9 @@ function suite(result: ScenarioResult): string {
   })
   if (whole) {
     const body = xml(result.failure.join('\n'))
+    const name = result.steps.length === 0 ? 'start of the cluster' : 'tidying up'
     cases.push(
-      `    <testcase name="start of the cluster" classname="${xml(result.name)}"><error message="${xml(result.failure[0] ?? '')}">${body}</error></testcase>\n`,
+      `    <testcase name="${name}" classname="${xml(result.name)}"><error message="${xml(result.failure[0] ?? '')}">${body}</error></testcase>\n`,
     )
   }
   return (

@@ -1,6 +1,7 @@
 /** Running a scenario: how it ends when a step, or what is left to tidy up, does not. */
 import { expect, test } from 'vitest'
 import type { Cluster } from '../../cluster/cluster.ts'
+import { junitReport } from '../../scenarios/engine/reports.ts'
 import { runScenario } from '../../scenarios/engine/run-scenario.ts'
 import type { Scenario } from '../../scenarios/engine/scenario.ts'
 import type { StepContext } from '../../scenarios/engine/step.ts'
@@ -56,4 +57,5 @@ test('what cannot be tidied up fails the scenario, and the rest is tidied up all
   const result = await runScenario(leaving, { cluster, clock: new FakeClock(), signal })
   expect(tidied).toEqual(['first'])
   expect(result).toMatchObject({ outcome: 'failed', failure: ['tidying up: it would not go'] })
+  expect(junitReport([result])).toContain('<testcase name="tidying up"')
 })
