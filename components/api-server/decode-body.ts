@@ -41,13 +41,39 @@ export function parseJson(body: Buffer, what: string): unknown {
 function parseMeasured(body: Buffer, { depth }: JsonMeasure, what: string): unknown {
   if (depth > deepest) throw badRequest(`${what}: exceeded max depth`)
   const text = body.toString()
+  let value: unknown
   try {
-    const value: unknown = JSON.parse(text)
-    // Only an escape can make half a surrogate pair.
-    return text.includes('\\u') ? wellFormedJson(value) : value
+    value = JSON.parse(text)
   } catch (error) {
-    throw new StatusError('BadRequest', `${what}: ${jsonFault(text)}`, { cause: error })
+    throw new StatusError('BadRequest', `${what}: ${jsonFault(body)}`, { cause: error })
   }
+  const tooLarge = largeNumber.test(text) ? numberTooLarge(text) : undefined
+  if (tooLarge !== undefined) {
+    throw badRequest(
+      `${what}: json: cannot unmarshal number ${tooLarge} into Go value of type float64`,
+    )
+  }
+  // Only an escape can make half a surrogate pair.
+  return text.includes('\\u') ? wellFormedJson(value) : value
+}
+
+// What may be a number past all bounds: it is looked for with care only then.
+const largeNumber = /[[:,\s]-?(?:\d{300}|\d[\d.]*[eE]\+?\d{3})|^-?\d/
+
+/** The parser with all that it hands on, which its type does not yet say. */
+const parseWithSource = JSON.parse as (
+  text: string,
+  onValue: (key: string, value: unknown, of: { readonly source?: string }) => unknown,
+) => unknown
+
+/** The first number that no float holds, as it is written. */
+function numberTooLarge(text: string): string | undefined {
+  let found: string | undefined
+  parseWithSource(text, (_, value, { source }) => {
+    if (value === Infinity || value === -Infinity) found ??= source
+    return undefined
+  })
+  return found
 }
 
 interface Parsed {

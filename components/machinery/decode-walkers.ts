@@ -63,7 +63,8 @@ function compileField(field: FieldSchema, index: number): CompiledField {
 
 function skippedValue({ schema, pointer, omitEmpty }: FieldSchema): unknown {
   if (!omitEmpty || pointer) return nothing
-  if (schema.kind === 'list' || schema.kind === 'map' || schema.kind === 'bytes') return undefined
+  if (schema.kind === 'list' || schema.kind === 'map') return undefined
+  if (schema.kind === 'bytes') return ''
   const zero = schema.kind === 'struct' ? undefined : zeroScalar(schema.kind)
   const isDroppable = zero === '' || zero === 0 || zero === false
   return isDroppable && schema.kind !== 'IntOrString' ? zero : nothing

@@ -1,4 +1,5 @@
 /** Finds fields given twice in JSON text, which parsing hides. A scan over the bytes, for fieldValidation Warn and Strict. */
+import { goQuote } from './go-syntax.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -20,10 +21,10 @@ export function strictProblems(text: Buffer, unknown: readonly string[]): string
   const rest = new Set(unknown)
   scan(text, (path, isDuplicate) => {
     if (rest.size > 0 && rest.has(path)) {
-      problems.add(`unknown field ${JSON.stringify(path)}`)
+      problems.add(`unknown field ${goQuote(path)}`)
       return false
     }
-    if (isDuplicate) problems.add(`duplicate field ${JSON.stringify(path)}`)
+    if (isDuplicate) problems.add(`duplicate field ${goQuote(path)}`)
     return problems.size < maxProblems
   })
   return [...problems].slice(0, maxProblems)
@@ -64,8 +65,8 @@ export function duplicateFields(text: Buffer): string[] {
 /** One open object or list. `keys` is undefined for a list. */
 interface Level {
   readonly keys: Set<string> | undefined
-  /** The path to the object or list. */
-  readonly path: string
+  /** The path to the object or list; undefined for the whole text. */
+  readonly path: string | undefined
   /** The key or index whose value comes next. */
   name: string
   index: number
@@ -89,7 +90,7 @@ function scan(text: Buffer, onKey: (path: string, isDuplicate: boolean) => boole
           const name = keyText(text, at, end)
           const isDuplicate = level.keys.has(name)
           level.keys.add(name)
-          level.name = level.path === '' ? name : `${level.path}.${name}`
+          level.name = level.path === undefined ? name : `${level.path}.${name}`
           if (!onKey(level.name, isDuplicate)) skippedBelow = levels.length
         }
       }
@@ -100,9 +101,9 @@ function scan(text: Buffer, onKey: (path: string, isDuplicate: boolean) => boole
       const parent = levels.at(-1)
       const path =
         parent === undefined
-          ? ''
+          ? undefined
           : parent.keys === undefined
-            ? `${parent.path}[${parent.index}]`
+            ? `${parent.path ?? ''}[${parent.index}]`
             : parent.name
       levels.push({
         keys: byte === OPEN_OBJECT ? new Set() : undefined,
@@ -113,6 +114,8 @@ function scan(text: Buffer, onKey: (path: string, isDuplicate: boolean) => boole
       isKey = byte === OPEN_OBJECT
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
       levels.pop()
+      // What is skipped ends with the object that has it, too.
+      if (levels.length < skippedBelow) skippedBelow = Number.POSITIVE_INFINITY
       isKey = false
     } else if (byte === COMMA) {
       const level = levels.at(-1)

@@ -1,4 +1,5 @@
 /** What is wrong with JSON text, in the words of Go's encoding/json, which clients of the API know. */
+import { goQuote } from './go-syntax.ts'
 
 const space = new Set([' ', '\t', '\n', '\r'])
 const literals = ['true', 'false', 'null'] as const
@@ -16,15 +17,20 @@ const ended = 'unexpected end of JSON input'
 function shown(character: string): string {
   if (character === "'") return `'\\''`
   if (character === '"') return `'"'`
-  const escaped = JSON.stringify(character).slice(1, -1)
-  return `'${escaped}'`
+  return `'${goQuote(character).slice(1, -1)}'`
 }
 
 function fail(cursor: Cursor, where: string): never {
-  const code = cursor.text.codePointAt(cursor.at)
+  const character = cursor.text[cursor.at]
   throw new Fault(
-    code === undefined ? ended : `invalid character ${shown(String.fromCodePoint(code))} ${where}`,
+    character === undefined ? ended : `invalid character ${shown(character)} ${where}`,
   )
+}
+
+/** Where a space would not do either, the end of the text is told as one. */
+function failInside(cursor: Cursor, where: string): never {
+  const character = cursor.text[cursor.at] ?? ' '
+  throw new Fault(`invalid character ${shown(character)} ${where}`)
 }
 
 function peek(cursor: Cursor): string {
@@ -48,11 +54,11 @@ function scanString(cursor: Cursor): void {
       for (let digit = 0; digit < 4; digit += 1) {
         cursor.at += 1
         if (!/^[0-9a-f]$/i.test(text[cursor.at] ?? '')) {
-          fail(cursor, 'in \\u hexadecimal character escape')
+          failInside(cursor, 'in \\u hexadecimal character escape')
         }
       }
     } else if (escape === undefined || !'"\\/bfnrt'.includes(escape)) {
-      fail(cursor, 'in string escape code')
+      failInside(cursor, 'in string escape code')
     }
   }
   throw new Fault(ended)
@@ -63,7 +69,7 @@ function isDigit(character: string | undefined): boolean {
 }
 
 function skipDigits(cursor: Cursor, where: string): void {
-  if (!isDigit(cursor.text[cursor.at])) fail(cursor, where)
+  if (!isDigit(cursor.text[cursor.at])) failInside(cursor, where)
   while (isDigit(cursor.text[cursor.at])) cursor.at += 1
 }
 
@@ -86,7 +92,7 @@ function scanNumber(cursor: Cursor): void {
 function scanLiteral(cursor: Cursor, literal: string): void {
   for (const expected of literal) {
     if (cursor.text[cursor.at] !== expected) {
-      fail(cursor, `in literal ${literal} (expecting '${expected}')`)
+      failInside(cursor, `in literal ${literal} (expecting '${expected}')`)
     }
     cursor.at += 1
   }
@@ -122,8 +128,9 @@ function scanStart(cursor: Cursor, open: ('{' | '[')[]): boolean {
 }
 
 /** The first fault of the text. Only for text that JSON.parse refused: what it accepts has none. */
-export function jsonFault(text: string): string {
-  const cursor: Cursor = { text, at: 0 }
+export function jsonFault(text: Buffer): string {
+  // Go names the byte at fault by the character of that number.
+  const cursor: Cursor = { text: text.toString('latin1'), at: 0 }
   const open: ('{' | '[')[] = []
   try {
     for (;;) {

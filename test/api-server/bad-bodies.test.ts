@@ -24,7 +24,11 @@ describe('bodies', () => {
       ['{"a": 1,}', "invalid character '}' looking for beginning of object key string"],
       ['{"a" 1}', "invalid character '1' after object key"],
       ['{} {}', "invalid character '{' after top-level value"],
-      [Buffer.from([0xff, 0xfe]), 'looking for beginning of value'],
+      [Buffer.from([0xff, 0xfe]), "invalid character 'ÿ' looking for beginning of value"],
+      [
+        '{"data": {"a": -1.5e999}}',
+        'cannot unmarshal number -1.5e999 into Go value of type float64',
+      ],
       ['[]', 'cannot unmarshal array'],
       ['"text"', 'cannot unmarshal string'],
       ['5', 'cannot unmarshal number'],

@@ -98,6 +98,10 @@ describe('canonical form', () => {
       b: 'QUJDREVG',
     })
     expect(
+      decodeAs('certificates/v1.CertificateSigningRequest', { status: { certificate: '' } }).object
+        .status,
+    ).toEqual({})
+    expect(
       decodeAs('coordination/v1.Lease', { spec: { renewTime: '2024-01-01T00:00:00.000001Z' } })
         .object.spec,
     ).toEqual({ renewTime: '2024-01-01T00:00:00.000001Z' })

@@ -15,6 +15,7 @@ test.each([
   ['{"k":1,"\\u006b":2}', ['k']],
   ['{ "a" : 1 ,\n "a" : [ ] }', ['a']],
   ['{"__proto__":1,"__proto__":2}', ['__proto__']],
+  ['{"":{"c":1,"c":2}}', ['.c']],
   ['[]', []],
   ['1', []],
 ])('%s has %j', (text, paths) => {
@@ -27,6 +28,15 @@ test('unknown and duplicate fields come in document order, and nothing inside an
     'unknown field "b.x"',
     'duplicate field "a"',
     'unknown field "c"',
+  ])
+})
+
+test('after an unknown field everything counts again', () => {
+  const text = '{"l":[{"x":[[],{"k":1}]},{"x":2,"m":{"k":1,"k":2}}]}'
+  expect(strictProblems(Buffer.from(text), ['l[0].x', 'l[1].x'])).toEqual([
+    'unknown field "l[0].x"',
+    'unknown field "l[1].x"',
+    'duplicate field "l[1].m.k"',
   ])
 })
 

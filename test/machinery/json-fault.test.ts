@@ -7,7 +7,13 @@ describe('faults of JSON text are named as Go names them', () => {
     ['{"a":', 'unexpected end of JSON input'],
     ['{"a":"b', 'unexpected end of JSON input'],
     ['[1,', 'unexpected end of JSON input'],
-    ['nul', 'unexpected end of JSON input'],
+    ['nul', "invalid character ' ' in literal null (expecting 'l')"],
+    ['-', "invalid character ' ' in numeric literal"],
+    ['[1.', "invalid character ' ' after decimal point in numeric literal"],
+    ['"\\', "invalid character ' ' in string escape code"],
+    ['"\\u12', "invalid character ' ' in \\u hexadecimal character escape"],
+    ['{"a"', 'unexpected end of JSON input'],
+    ['\u0001', "invalid character '\\x01' looking for beginning of value"],
     ['abc', "invalid character 'a' looking for beginning of value"],
     ["'a'", "invalid character '\\'' looking for beginning of value"],
     ['{a:1}', "invalid character 'a' looking for beginning of object key string"],
@@ -26,13 +32,13 @@ describe('faults of JSON text are named as Go names them', () => {
     ['-a', "invalid character 'a' in numeric literal"],
     ['1.a', "invalid character 'a' after decimal point in numeric literal"],
     ['1ea', "invalid character 'a' in exponent of numeric literal"],
-    ['[\u00e9]', "invalid character '\u00e9' looking for beginning of value"],
+    ['[\u00e9]', "invalid character '\u00c3' looking for beginning of value"],
   ])('%j', (text, fault) => {
     expect(() => JSON.parse(text)).toThrow(SyntaxError)
-    expect(jsonFault(text)).toBe(fault)
+    expect(jsonFault(Buffer.from(text))).toBe(fault)
   })
 
   it('is not confused by text of any depth', () => {
-    expect(jsonFault('['.repeat(100_000))).toBe('unexpected end of JSON input')
+    expect(jsonFault(Buffer.from('['.repeat(100_000)))).toBe('unexpected end of JSON input')
   })
 })
