@@ -69,6 +69,17 @@ describe('metadata', () => {
     expect(uids.size).toBe(20)
   })
 
+  it('generateName of an object that has its name is the client’s to change', async () => {
+    const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
+    await server().ok('POST', at, { body: { metadata: { name: 'x' } } })
+    for (const generateName of ['x-', 'y-', undefined]) {
+      const put = await server().ok('PUT', `${at}/x`, {
+        body: { metadata: { name: 'x', generateName } },
+      })
+      expect(put.metadata.generateName).toBe(generateName)
+    }
+  })
+
   it('an owner given twice is kept once, with a warning; one given in two ways is two', async () => {
     const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
     const owner = { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u1' }

@@ -84,12 +84,7 @@ export function keepMetadata(object: KubeObject, old: KubeObject): void {
   const before = old.metadata
   if (before.uid !== undefined) now.uid = before.uid
   if (before.creationTimestamp !== undefined) now.creationTimestamp = before.creationTimestamp
-  for (const field of [
-    'generation',
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-    'generateName',
-  ] as const) {
+  for (const field of ['generation', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const) {
     if (before[field] === undefined) delete now[field]
     else Object.assign(now, { [field]: before[field] })
   }
