@@ -129,6 +129,18 @@ describe('deletion', () => {
     expect((await server().ok('GET', at)).items).toEqual([])
   })
 
+  it('a limit holds for collections that are deleted too, and continue for the rest', async () => {
+    const { at } = await made()
+    for (const name of ['a', 'b']) await server().ok('POST', at, { body: { metadata: { name } } })
+    const left = async (): Promise<string[]> =>
+      (await server().ok('GET', at)).items.map((one: any) => one.metadata.name)
+    const first = await server().ok('DELETE', `${at}?limit=2`)
+    expect(first.items.map((one: any) => one.metadata.name)).toEqual(['a', 'b'])
+    expect(await left()).toEqual(['x'])
+    await server().ok('DELETE', `${at}?limit=2&continue=${first.metadata.continue}`)
+    expect(await left()).toEqual([])
+  })
+
   it('a right to one name is none to delete from collections, whatever they are cut down to', async () => {
     const { at, item } = await made()
     const verbs = ['list', 'deletecollection']

@@ -11,12 +11,10 @@ import {
   deleteUnreadable,
   ignoreReadErrorsField,
 } from '../registry/unsafe-delete.ts'
-import { readyToShow } from '../registry/custom-state.ts'
 import type { Answer, RequestContext } from '../request.ts'
 import { answerForm, answerJson } from '../respond.ts'
-import type { Entry } from '../watch-cache/entry.ts'
 import { deleteOptionsOf, type DeleteOptions } from '../write-options.ts'
-import { answerList } from './list.ts'
+import { answerList, selectedPage } from './list.ts'
 import { wantedForm, writtenBytes, type Parts, type ResourceHandler } from './parts.ts'
 
 /** Kinds whose delete answers with the object even when it is gone at once (upstream: ReturnDeletedObject). */
@@ -131,19 +129,8 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
       }),
     ])
   }
-  const revision = await parts.cache.current()
-  const snapshot = parts.cache.collection(resource).snapshot(revision)
-  const prefix = resource.namespaced && info.namespace !== '' ? `${info.namespace}/` : ''
-  const { matches } = selected.selection
-  const entries: Entry[] = []
-  const { stored } = parts.registry
-  await readyToShow(resource, snapshot.entries(prefix))
-  stored.looking(resource, prefix, () => {
-    for (const entry of snapshot.entries(prefix)) {
-      if (matches === undefined || matches(entry)) entries.push(entry)
-    }
-  })
-  stored.refuseUnreadable(resource, (key) => key.startsWith(prefix))
+  const page = await selectedPage(context, resource, { options: selected, parts })
+  const { entries } = page
   for (let at = 0; at < entries.length; at += batchSize) {
     await Promise.all(
       entries.slice(at, at + batchSize).map(async (entry) => {
@@ -160,5 +147,5 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
       }),
     )
   }
-  return await answerList(form, { entries, meta: { resourceVersion: String(revision) } })
+  return await answerList(form, page)
 }

@@ -3,7 +3,7 @@ import { sortKey } from '../../component-base/sorted-map.ts'
 import { expired } from '../../machinery/status-error.ts'
 import type { Copied, CopiedList, Form, ListMeta, Shown } from '../forms.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../list-options.ts'
-import type { Answer, ResponseSink } from '../request.ts'
+import type { Answer, RequestContext, ResponseSink } from '../request.ts'
 import type { Collection, Snapshot } from '../watch-cache/collection.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import { freshEnough } from './get.ts'
@@ -174,10 +174,13 @@ export async function answerList(form: Form, page: Page): Promise<Answer> {
   return answerForm(200, form, Buffer.concat(pieces))
 }
 
-export const listObjects: ResourceHandler = async (context, resource, parts) => {
-  const { info } = context
-  const options = listOptionsOf(resource, info.query, { dialect: parts.dialect, watch: false })
-  const form = wantedForm(context, resource, parts)
+/** The part of a collection that the options ask for, with all that is needed to show it. */
+export async function selectedPage(
+  { info }: RequestContext,
+  resource: Resource,
+  by: { options: ListOptions; parts: Parts },
+): Promise<Page> {
+  const { options, parts } = by
   const prefix = keyPrefixOf(resource, info.namespace)
   const list = `${resource.storagePrefix}/${prefix}`
   const { snapshot, start } = await snapshotFor(resource, { options, list, parts })
@@ -202,5 +205,12 @@ export const listObjects: ResourceHandler = async (context, resource, parts) => 
       (name === undefined || key.slice(key.indexOf('/') + 1) === name),
   )
   await readyToShow(resource, page.entries)
-  return await answerList(form, page)
+  return page
+}
+
+export const listObjects: ResourceHandler = async (context, resource, parts) => {
+  const { query } = context.info
+  const options = listOptionsOf(resource, query, { dialect: parts.dialect, watch: false })
+  const form = wantedForm(context, resource, parts)
+  return await answerList(form, await selectedPage(context, resource, { options, parts }))
 }
