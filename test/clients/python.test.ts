@@ -75,7 +75,7 @@ describe('the Python client', () => {
   let python: PythonClient
   beforeAll(async () => {
     cluster = await sharedCluster()
-    python = startPythonClient(cluster.kubeconfig, cluster.home)
+    python = startPythonClient(cluster.kubeconfig)
     await python.do('make_namespace', namespace)
     const listening = { 'skiff.dev/listen': '80', 'skiff.dev/log-every': '100ms' }
     expect((await python.do('run_pod', namespace, 'web', listening))[0]).toBe('ADDED')

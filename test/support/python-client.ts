@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'vitest'
+import { temporaryFolder } from './temporary-folder.ts'
 
 /** Where Debian puts them. */
 const python = '/usr/bin/python3'
@@ -25,11 +26,13 @@ export interface PythonClient extends AsyncDisposable {
   do(name: string, ...args: readonly unknown[]): Promise<any>
 }
 
-/** Starts it, with the kubeconfig as its own and HOME for what it writes. */
-export function startPythonClient(kubeconfig: string, home: string): PythonClient {
+/** Starts it, with the kubeconfig as its own. */
+export function startPythonClient(kubeconfig: string): PythonClient {
+  // For keys, certificates and what it has discovered.
+  const folder = temporaryFolder('python-client')
   const child = spawn(python, ['-B', program], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { KUBECONFIG: kubeconfig, HOME: home, PATH: process.env['PATH'] },
+    env: { KUBECONFIG: kubeconfig, HOME: folder, PATH: process.env['PATH'], TMPDIR: folder },
   })
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
@@ -46,7 +49,6 @@ export function startPythonClient(kubeconfig: string, home: string): PythonClien
       return answer.value
     },
     [Symbol.asyncDispose]: async () => {
-      child.stdin.end()
       child.kill('SIGTERM')
       await ended
     },
