@@ -127,6 +127,8 @@ export async function runReflector<T extends KubeObject>(
         expiries += 1
         if (expiries === 1) continue
       }
+      // The server went back to an earlier state: a watch from there would be refused for as long as that lasts.
+      if (isStatusError(error, 'Timeout')) needsList = true
       try {
         await pause(error)
       } catch {

@@ -170,4 +170,45 @@ describe('a reflector', () => {
     stop.abort()
     await running
   })
+
+  it('lists again when the server has gone back to an earlier state and does not know the version yet', async () => {
+    const clock = new FakeClock()
+    const stop = new AbortController()
+    const asked: string[] = []
+    let current = 50
+    const answer = (what: string, version = ''): void => {
+      asked.push(`${what} ${version}`)
+      if (Number(version) > current) throw new StatusError('Timeout', 'Too large resource version')
+    }
+    const running = runReflector(
+      {
+        client: {
+          resource: pods,
+          list: async (options) => {
+            answer('list', options?.resourceVersion)
+            return await Promise.resolve({
+              metadata: { resourceVersion: String(current) },
+              items: [],
+            })
+          },
+          async *watch(options, signal): AsyncGenerator<WatchEvent> {
+            answer('watch', options?.resourceVersion)
+            yield bookmark(current)
+            await clock.sleep(60_000, signal)
+          },
+        },
+        selection: {},
+        sink: { replace: () => {}, apply: () => {} },
+        clock,
+        log: silentLog,
+      },
+      stop.signal,
+    )
+    await settle()
+    current = 7
+    await clock.step(70_000)
+    expect(asked).toEqual(['list 0', 'watch 50', 'watch 50', 'list 50', 'list ', 'watch 7'])
+    stop.abort()
+    await running
+  })
 })
