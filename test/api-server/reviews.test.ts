@@ -36,6 +36,23 @@ describeDialects('reviews', (server) => {
   const pathOf = (stem: string, plural: string): string =>
     `/apis/${server().group(stem)}/v1/${isLocal(plural) ? 'namespaces/default/' : ''}${plural}`
 
+  it('are of the namespace they are posted to, and of none where they have none', async () => {
+    const ask = async (plural: string, metadata: unknown) => {
+      const body = { metadata, spec: { user: 'jane', resourceAttributes: attributes } }
+      return await server().request('POST', pathOf('authorization', plural), { body })
+    }
+    const local = 'localsubjectaccessreviews'
+    const other = await ask(local, { namespace: 'other' })
+    expect([other.status, other.body.message]).toEqual([
+      400,
+      'the namespace of the provided object does not match the namespace sent on the request',
+    ])
+    expect((await ask(local, null)).body.metadata.namespace).toBe('default')
+    const clusterWide = await ask('subjectaccessreviews', { namespace: 'other', name: 'kept' })
+    expect(clusterWide.body.metadata).toMatchObject({ name: 'kept' })
+    expect(clusterWide.body.metadata).not.toHaveProperty('namespace')
+  })
+
   it.each(reviews)(
     '[REVIEW-001][REVIEW-027] of %s: %s are posted at their path, answered, and never kept',
     async (stem, plural, kind, spec) => {

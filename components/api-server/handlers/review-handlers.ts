@@ -1,6 +1,7 @@
 /** Review handlers: POST of each review kind, by its plural, for the router's table of virtual types. */
 import type { KubeObject, ManagedFieldsEntry } from '../../machinery/object.ts'
 import { decodeBody } from '../decode-body.ts'
+import { ensureNamespace } from '../registry/metadata.ts'
 import type { RequestContext } from '../request.ts'
 import { answerJson } from '../respond.ts'
 import { writeOptionsOf } from '../write-options.ts'
@@ -14,6 +15,7 @@ function handler(review: Review, isEchoed = true): ResourceHandler {
   return async (context, resource, { dialect, registry, clock }) => {
     const options = writeOptionsOf(context.info.query, 'CreateOptions', dialect)
     const object = await decodeBody(context, resource, options.fieldValidation)
+    ensureNamespace(object, context.info.namespace, resource.namespaced)
     if (isEchoed) {
       const owners = registry.tracking.created(object, {
         resource,

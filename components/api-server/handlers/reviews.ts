@@ -127,8 +127,7 @@ export function createReviews(options: ReviewOptions): Reviews {
         faults.push(invalidValue('spec.nonResourceAttributes', bad))
       }
       refuse(faults)
-      const named = { ...review, metadata: { ...review.metadata, namespace } }
-      return withStatus(named, await judge(spec, subjectOf(spec)))
+      return withStatus(review, await judge(spec, subjectOf(spec)))
     },
 
     async selfSubjectAccess(review, user) {
