@@ -38,7 +38,7 @@ function ratioFault(asked: Asked, name: string, enforced: string): string | unde
 function minFault({ type, requests, limits }: Asked, name: string, enforced: string) {
   const says = `minimum ${name} usage per ${type} is ${canonicalQuantity(enforced)}`
   const [request, limit] = [getOwn(requests, name), getOwn(limits, name)]
-  if (request === undefined) return `${says}. No request is specified`
+  if (request === undefined) return `${says}.  No request is specified`
   if (compareQuantities(request, enforced) < 0) {
     return `${says}, but request is ${canonicalQuantity(request)}`
   }
@@ -49,7 +49,7 @@ function minFault({ type, requests, limits }: Asked, name: string, enforced: str
 function maxFault({ type, requests, limits }: Asked, name: string, enforced: string) {
   const says = `maximum ${name} usage per ${type} is ${canonicalQuantity(enforced)}`
   const [request, limit] = [getOwn(requests, name), getOwn(limits, name)]
-  if (limit === undefined) return `${says}. No limit is specified`
+  if (limit === undefined) return `${says}.  No limit is specified`
   if (compareQuantities(limit, enforced) > 0) {
     return `${says}, but limit is ${canonicalQuantity(limit)}`
   }
@@ -61,7 +61,7 @@ function maxFault({ type, requests, limits }: Asked, name: string, enforced: str
 function maxRequestFault({ type, requests }: Asked, name: string, enforced: string) {
   const says = `maximum ${name} usage per ${type} is ${canonicalQuantity(enforced)}`
   const request = getOwn(requests, name)
-  if (request === undefined) return `${says}. No request is specified`
+  if (request === undefined) return `${says}.  No request is specified`
   if (compareQuantities(request, enforced) <= 0) return undefined
   return `${says}, but request is ${canonicalQuantity(request)}`
 }

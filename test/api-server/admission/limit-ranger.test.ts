@@ -54,8 +54,8 @@ describe('bounds', () => {
       'cpu max limit to request ratio per Container is 4, but provided ratio is 5.000000',
     )
     expect(await one({}, {})).toBe(
-      '[minimum cpu usage per Container is 100m. No request is specified, ' +
-        'maximum cpu usage per Container is 1. No limit is specified, ' +
+      '[minimum cpu usage per Container is 100m.  No request is specified, ' +
+        'maximum cpu usage per Container is 1.  No limit is specified, ' +
         'cpu max limit to request ratio per Container is 4, but no request is specified or request is 0]',
     )
   })
