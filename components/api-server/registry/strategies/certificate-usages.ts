@@ -40,7 +40,9 @@ export function validateUsages(
     }
   }
   if (old !== undefined && new Set(old).size < old.length) return
+  const seen = new Set<string>()
   for (const [i, usage] of usages.entries()) {
-    if (usages.indexOf(usage) < i) at.index(i).duplicate(usage)
+    if (seen.has(usage)) at.index(i).duplicate(usage)
+    seen.add(usage)
   }
 }

@@ -174,11 +174,13 @@ function validateExitCodes(
   if (values.length === 0) {
     valuesAt.invalid(goList(requirement.values, 'int32'), 'at least one value is required')
   } else if (values.length > maxExitCodes) valuesAt.tooMany(values.length, maxExitCodes)
+  const seen = new Set<number>()
   for (const [i, code] of values.entries()) {
     if (operator === 'In' && code === 0) {
       valuesAt.index(i).invalid(code, 'must not be 0 for the In operator')
     }
-    if (values.indexOf(code) < i) valuesAt.index(i).duplicate(code)
+    if (seen.has(code)) valuesAt.index(i).duplicate(code)
+    seen.add(code)
   }
   if (values.some((code, i) => i > 0 && (values[i - 1] ?? 0) > code)) {
     valuesAt.invalid(goList(values, 'int32'), 'must be ordered')

@@ -125,8 +125,9 @@ function validatePodAffinityTerm(term: PodAffinityTerm | undefined, at: FieldPat
   validateLabelKeys(matchLabelKeys, labelSelector, at.child('matchLabelKeys'))
   validateLabelKeys(mismatchLabelKeys, labelSelector, at.child('mismatchLabelKeys'))
   validateKeysAppearOnce(matchLabelKeys, labelSelector, at)
+  const mismatching = new Set(mismatchLabelKeys)
   for (const [i, key] of matchLabelKeys.entries()) {
-    if (!mismatchLabelKeys.includes(key)) continue
+    if (!mismatching.has(key)) continue
     at.child('matchLabelKeys')
       .index(i)
       .invalid(key, 'exists in both matchLabelKeys and mismatchLabelKeys')
@@ -154,10 +155,11 @@ function validateKeysAppearOnce(
   at: FieldPath,
 ): void {
   if (keys.length === 0) return
+  const places = new Map(keys.map((key, i) => [key, i] as const).toReversed())
   const seen = new Set(Object.keys(selector?.matchLabels ?? {}))
   for (const { key } of selector?.matchExpressions ?? []) {
-    const i = keys.indexOf(key)
-    if (i >= 0 && seen.has(key)) {
+    const i = places.get(key)
+    if (i !== undefined && seen.has(key)) {
       at.index(i).invalid(key, 'exists in both matchLabelKeys and labelSelector')
     }
     seen.add(key)
@@ -219,6 +221,9 @@ export function validateTopologySpread(
   constraints: readonly TopologySpreadConstraint[],
   at: FieldPath,
 ): void {
+  const pairOf = ({ topologyKey, whenUnsatisfiable }: TopologySpreadConstraint): string =>
+    `${whenUnsatisfiable} ${topologyKey}`
+  const last = new Map(constraints.map((constraint, i) => [pairOf(constraint), i]))
   for (const [i, constraint] of constraints.entries()) {
     const { maxSkew, topologyKey, whenUnsatisfiable, minDomains, labelSelector } = constraint
     const itemAt = at.index(i)
@@ -229,13 +234,7 @@ export function validateTopologySpread(
       ['DoNotSchedule', 'ScheduleAnyway'],
       itemAt.child('whenUnsatisfiable'),
     )
-    const isRepeated = constraints
-      .slice(i + 1)
-      .some(
-        (other) =>
-          other.topologyKey === topologyKey && other.whenUnsatisfiable === whenUnsatisfiable,
-      )
-    if (isRepeated) {
+    if (last.get(pairOf(constraint)) !== i) {
       itemAt
         .child('{topologyKey, whenUnsatisfiable}')
         .duplicate(`{${topologyKey}, ${whenUnsatisfiable}}`)

@@ -15,7 +15,11 @@ import { goQuote } from '../../../../machinery/go-syntax.ts'
 import { isWholeQuantity, shownQuantity } from '../quantities.ts'
 import { containersOf, type PlacedContainer } from './pod-os-validation.ts'
 
-type Warn = (at: FieldPath, text: string) => void
+/** Tells whether there is room for more. */
+type Warn = (at: FieldPath, text: string) => boolean
+
+/** Of one pod; far fewer fit into an answer, and pairs of ports could make millions. */
+const mostWarnings = 1000
 
 /** `at` is the path of what holds `metadata` and `spec`. */
 export function podWarnings(
@@ -25,7 +29,10 @@ export function podWarnings(
 ): string[] {
   if (spec === undefined) return []
   const warnings: string[] = []
-  const warn: Warn = (where, text) => warnings.push(`${where.toString()}: ${text}`)
+  const warn: Warn = (where, text) => {
+    if (warnings.length < mostWarnings) warnings.push(`${where.toString()}: ${text}`)
+    return warnings.length < mostWarnings
+  }
   warnOfNodeLabels(spec, at.child('spec'), warn, dialect)
   warnOfVolumes(spec, at.child('spec'), warn)
   warnOfRepeats(spec, at.child('spec'), warn)
@@ -238,24 +245,50 @@ function warnOfHiddenVariables(variables: readonly EnvVar[], at: FieldPath, warn
   }
 }
 
+interface PlacedPort {
+  readonly port: ContainerPort
+  readonly at: FieldPath
+  readonly order: number
+}
+
+/** Ports of one number and protocol, by their port on the host. */
+class PortUse {
+  readonly #all: PlacedPort[] = []
+  readonly #byHostPort = new Map<number, PlacedPort[]>()
+
+  add(placed: PlacedPort): void {
+    this.#all.push(placed)
+    const hostPort = placed.port.hostPort ?? 0
+    const list = this.#byHostPort.get(hostPort)
+    if (list === undefined) this.#byHostPort.set(hostPort, [placed])
+    else list.push(placed)
+  }
+
+  /** Those that could be in its way, in order: others on other ports of the host are not. */
+  near({ hostPort = 0 }: ContainerPort): readonly PlacedPort[] {
+    if (hostPort === 0) return this.#all
+    const [same = [], unset = []] = [hostPort, 0].map((port) => this.#byHostPort.get(port))
+    if (unset.length === 0) return same
+    if (same.length === 0) return unset
+    return [...same, ...unset].toSorted((a, b) => a.order - b.order)
+  }
+}
+
 function warnOfPorts(containers: readonly PlacedContainer[], warn: Warn): void {
-  const seen = new Map<string, { port: ContainerPort; at: FieldPath }[]>()
+  const seen = new Map<string, PortUse>()
+  let order = 0
   for (const { container, at: containerAt } of containers) {
     for (const [i, port] of (container.ports ?? []).entries()) {
       const portAt = containerAt.child('ports').index(i)
       const key = `${port.containerPort}/${port.protocol ?? ''}`
-      const others = seen.get(key)
-      if (others === undefined) {
-        seen.set(key, [{ port, at: portAt }])
-        continue
-      }
-      for (const other of others) {
+      const use = seen.get(key) ?? new PortUse()
+      seen.set(key, use)
+      for (const other of use.near(port)) {
         const relation = portRelation(port, other.port)
-        if (relation !== undefined) {
-          warn(portAt, `${relation} port definition with ${other.at.toString()}`)
-        }
+        if (relation === undefined) continue
+        if (!warn(portAt, `${relation} port definition with ${other.at.toString()}`)) return
       }
-      others.push({ port, at: portAt })
+      use.add({ port, at: portAt, order: order++ })
     }
   }
 }

@@ -8,6 +8,8 @@ type Volumes = ReadonlyMap<string, Volume>
 /** `at` is the list; some faults of an entry are reported at the list's own fields, as upstream does. */
 export function validateVolumeMounts(container: Container, volumes: Volumes, at: FieldPath): void {
   const devices = container.volumeDevices ?? []
+  const deviceNames = new Set(devices.map(({ name }) => name))
+  const devicePaths = new Set(devices.map(({ devicePath }) => devicePath))
   const paths = new Set<string>()
   for (const [i, mount] of (container.volumeMounts ?? []).entries()) {
     const { name, mountPath, subPath, subPathExpr } = mount
@@ -19,10 +21,10 @@ export function validateVolumeMounts(container: Container, volumes: Volumes, at:
     if (!mountPath) at.index(i).child('mountPath').required()
     if (paths.has(mountPath)) at.index(i).child('mountPath').invalid(mountPath, 'must be unique')
     paths.add(mountPath)
-    if (devices.some((device) => device.name === name)) {
+    if (deviceNames.has(name)) {
       at.index(i).child('name').invalid(name, 'must not already exist in volumeDevices')
     }
-    if (devices.some(({ devicePath }) => devicePath === mountPath)) {
+    if (devicePaths.has(mountPath)) {
       at.index(i)
         .child('mountPath')
         .invalid(mountPath, 'must not already exist as a path in volumeDevices')
@@ -74,6 +76,8 @@ function validateRecursiveReadOnly(mount: VolumeMount, at: FieldPath): void {
 
 export function validateVolumeDevices(container: Container, volumes: Volumes, at: FieldPath): void {
   const mounts = container.volumeMounts ?? []
+  const mountNames = new Set(mounts.map(({ name }) => name))
+  const mountPaths = new Set(mounts.map(({ mountPath }) => mountPath))
   const paths = new Set<string>()
   const names = new Set<string>()
   for (const [i, { name, devicePath }] of (container.volumeDevices ?? []).entries()) {
@@ -94,10 +98,10 @@ export function validateVolumeDevices(container: Container, volumes: Volumes, at
     if (devicePath && hasBacksteps(devicePath)) {
       pathAt.invalid(devicePath, "can not contain backsteps ('..')")
     } else paths.add(devicePath)
-    if (mounts.some((mount) => mount.name === name)) {
+    if (mountNames.has(name)) {
       nameAt.invalid(name, 'must not already exist in volumeMounts')
     }
-    if (mounts.some(({ mountPath }) => mountPath === devicePath)) {
+    if (mountPaths.has(devicePath)) {
       pathAt.invalid(devicePath, 'must not already exist as a path in volumeMounts')
     }
     if (name) names.add(name)
