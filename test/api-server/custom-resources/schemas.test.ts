@@ -325,6 +325,22 @@ describe('schemas of custom resources', () => {
     expect((await change({ list: [{ k: 'one', v: 2 }] })).status).toBe(422)
   })
 
+  it('what an apply empties is null where the schema allows it, else gone', async () => {
+    const texts = { type: 'object', additionalProperties: { type: 'string' } }
+    const { path, body } = await kindWith({ texts, nullable: { ...texts, nullable: true } })
+    const apply = async (spec: object) =>
+      await server().ok('PATCH', `${path}/a?fieldManager=m`, {
+        body: body(spec),
+        headers: { 'content-type': 'application/apply-patch+yaml' },
+      })
+    await apply({ texts: { a: 'x' }, nullable: { a: 'x' } })
+    const emptied = await apply({ texts: {}, nullable: {} })
+    expect(emptied.spec).toEqual({ nullable: null })
+    expect(emptied.metadata.managedFields[0].fieldsV1).toEqual({
+      'f:spec': { 'f:nullable': {}, 'f:texts': {} },
+    })
+  })
+
   it('objects say their kind and version, and metadata has the rules of all objects', async () => {
     const { path, body, group } = await kindWith({})
     const send = async (value: object) => await server().request('POST', path, { body: value })
