@@ -21,8 +21,10 @@ export function recheck(
   const isLost = async (context: RequestContext): Promise<boolean> => {
     const outcome = await authenticateRequest(context.http)
     if (outcome.kind !== 'user') return true
-    const needed = [...impersonationChecks(context, outcome.user), attributesOf(context)]
-    for (const attributes of needed) {
+    const impersonation = impersonationChecks(context, outcome.user)
+    // Whoever acts as himself may be in fewer groups by now.
+    const user = impersonation.length === 0 ? outcome.user : context.user
+    for (const attributes of [...impersonation, { ...attributesOf(context), user }]) {
       const { decision } = await authorizer.authorize(attributes)
       if (decision !== 'allow') return true
     }

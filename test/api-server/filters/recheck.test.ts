@@ -33,3 +33,39 @@ it('a watch that ends while its right is asked for again is not asked about any 
   await clock.step(300_000)
   expect(asked).toBe(1)
 })
+
+it('a watch ends when the group that gave the right to it is lost', async () => {
+  const clock = new FakeClock()
+  const groups = ['readers']
+  const filter = recheck(
+    async () => await Promise.resolve({ kind: 'user', user: { name: 'jo', groups: [...groups] } }),
+    {
+      name: 'readers',
+      authorize: ({ user }) => ({
+        decision: user.groups.includes('readers') ? 'allow' : 'no-opinion',
+        reason: '',
+      }),
+    },
+    clock,
+  )
+  const context = {
+    info: { verb: 'watch', isResourceRequest: false },
+    http: { headers: {} },
+    user: { name: 'jo', groups: ['readers'] },
+  } as unknown as RequestContext
+  const { body } = await filter(context, async () => ({
+    status: 200,
+    headers: {},
+    body: async () => {
+      await new Promise<void>((resolve) => context.lost?.addEventListener('abort', () => resolve()))
+    },
+  }))
+  if (typeof body !== 'function') throw new Error('a watch is a stream')
+  const watching = body({} as never)
+  await clock.step(60_000)
+  expect(context.lost?.aborted).toBe(false)
+  groups.pop()
+  await clock.step(30_000)
+  expect(context.lost?.aborted).toBe(true)
+  await watching
+})
