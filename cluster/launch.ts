@@ -163,6 +163,25 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
   return { config, pki }
 }
 
+const mostPlaces = 5
+
+/** The state directory, made if need be, with its locks held. */
+async function placeForStart(paths: StatePaths, options: LaunchOptions): Promise<StartLock> {
+  for (let tries = 1; ; tries += 1) {
+    const wasThere = stateDirExists(paths)
+    try {
+      createStateDir(paths)
+      return await lockForStart(paths, options)
+    } catch (error) {
+      // Somebody removed it this very moment.
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT' && tries < mostPlaces) continue
+      const isTheirs = error instanceof ClusterError && error.kind === 'already-exists'
+      if (!wasThere && !isTheirs) removeStateDir(paths)
+      throw error
+    }
+  }
+}
+
 /**
  * Makes or resumes the cluster and starts its supervisor. Certificates and files are made while the supervisor's
  * process starts. On failure a new cluster's directory is removed again; a resumed one's is kept.
@@ -170,18 +189,20 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
 export async function launchCluster(options: LaunchOptions): Promise<LaunchedCluster> {
   const { clock, programs, lifetime } = options
   const paths = statePaths(options.stateRoot, options.name)
-  const wasThere = stateDirExists(paths)
-  let startLock: StartLock
-  try {
-    createStateDir(paths)
-    startLock = await lockForStart(paths, options)
-  } catch (error) {
-    const isTheirs = error instanceof ClusterError && error.kind === 'already-exists'
-    if (!wasThere && !isTheirs) removeStateDir(paths)
-    throw error
-  }
+  const startLock = await placeForStart(paths, options)
   const isNew = statSync(paths.config, { throwIfNoEntry: false }) === undefined
+  let ownId: string | undefined
+  /** Somebody took the cluster down while it started: what is there now, if anything, is another one. */
+  const isGone = (): boolean => {
+    try {
+      const id = readClusterConfig(paths)?.id ?? ownId
+      return id !== ownId || !startLock.isHeld()
+    } catch {
+      return false // damaged, but by whatever came over this start
+    }
+  }
   const undo = async (): Promise<void> => {
+    if (isGone()) return
     try {
       if (isNew) await removeCluster(paths, { clock })
       else await stopCluster(paths, { clock })
@@ -191,6 +212,7 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
   }
   try {
     const stored = readClusterConfig(paths)
+    ownId = stored?.id
     if (stored !== undefined) {
       refuseChanges(stored, options)
       await checkPki(paths, clock.now())
@@ -200,6 +222,7 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     }
     const created = stored === undefined ? await newCluster(options) : undefined
     const config = created?.config ?? (stored as ClusterConfig)
+    ownId = config.id
     writeClusterConfig(paths, config)
     const supervisor = spawnSupervisor({
       paths,

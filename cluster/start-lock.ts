@@ -2,13 +2,15 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
-import { acquireLock, clearStateDir, releaseLock } from './state-dir.ts'
+import { acquireLock, clearStateDir, lockHolder, releaseLock } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { endLeftovers, stopCluster } from './take-down.ts'
 
 export interface StartLock {
   /** True when an earlier start was killed in the middle; it has been ended. */
   readonly followsInterrupted: boolean
+  /** False once the directory was removed: another process may have made it anew. */
+  isHeld(): boolean
   release(): void
 }
 
@@ -21,9 +23,11 @@ function takeStartLock(paths: StatePaths, options: { name: string; clock: Clock 
   const start = startLockOf(paths)
   const wasThere = existsSync(start.lock)
   const taken = acquireLock(start, options.clock)
-  if (taken.ok) return { followsInterrupted: wasThere, release: () => releaseLock(start) }
+  const isHeld = (): boolean => lockHolder(start)?.pid === process.pid
+  if (taken.ok) return { followsInterrupted: wasThere, isHeld, release: () => releaseLock(start) }
   // This very process: the cluster's own lock decides between its starts.
-  if (taken.holder.pid === process.pid) return { followsInterrupted: false, release: () => {} }
+  if (taken.holder.pid === process.pid)
+    return { followsInterrupted: false, isHeld, release: () => {} }
   throw new ClusterError(
     'already-exists',
     `cluster "${options.name}" is being started right now (by pid ${taken.holder.pid})`,

@@ -1,4 +1,5 @@
 /** State directory: everything one cluster owns, in one folder readable by its owner alone; who holds its lock owns the cluster. */
+import { randomUUID } from 'node:crypto'
 import {
   linkSync,
   mkdirSync,
@@ -236,15 +237,32 @@ export function releaseLock(paths: StatePaths): void {
   if (readLock(paths)?.pid === process.pid) rmSync(paths.lock, { force: true })
 }
 
+/** What is being removed has such a name, which no cluster can have. */
+const removedPrefix = '.removed-'
+
+/** Takes the directory away in one step: whoever starts this cluster meanwhile must not find half of it. */
+function moveAway(dir: string): string {
+  const aside = join(dirname(dir), `${removedPrefix}${randomUUID()}`)
+  try {
+    renameSync(dir, aside)
+    return aside
+  } catch {
+    return dir // gone already, or where something is mounted: then it goes piece by piece
+  }
+}
+
 /** Removes the directory and all it holds, and the folders above it that are ours and empty then. Call only as holder of the lock, with no process of the cluster left. */
 export function removeStateDir(paths: StatePaths): void {
-  // Again if need be: somebody may look for the lock meanwhile, which makes a file.
-  withClearErrors(paths.dir, () =>
-    rmSync(paths.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 10 }),
-  )
+  const remove = (path: string): void =>
+    // Again if need be: somebody may look for the lock meanwhile, which makes a file.
+    rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 10 })
+  withClearErrors(paths.dir, () => remove(moveAway(paths.dir)))
   const clusters = dirname(paths.dir)
   if (basename(clusters) !== clustersFolder) return
   try {
+    // Also what somebody who was killed had begun to remove.
+    for (const entry of readdirSync(clusters))
+      if (entry.startsWith(removedPrefix)) remove(join(clusters, entry))
     rmdirSync(clusters)
     rmdirSync(dirname(clusters))
   } catch {

@@ -120,6 +120,16 @@ test('a second up of a running name fails with a hint and does not disturb the f
   expect(await states(first)).toMatchObject({ 'api-server': 'ready' })
 })
 
+test('a start that was taken down does not undo the cluster that has its name now', async () => {
+  const root = temporaryStateRoot()
+  const first = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+  await removeCluster(first.paths, { clock })
+  const second = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+  await second.control.call('start', {})
+  await first.undo()
+  expect(await states(second)).toMatchObject({ 'api-server': 'ready' })
+})
+
 test('two clusters of different names run side by side', async () => {
   const root = temporaryStateRoot()
   const one = await launchCluster(fixtureLaunch(root, { nodes: 0, name: 'one' }))

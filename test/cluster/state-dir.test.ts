@@ -1,5 +1,6 @@
 /** State directory: where it is, who owns it, and what is said when it cannot be used. */
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ClusterError } from '../../cluster/cluster-error.ts'
@@ -145,4 +146,28 @@ test('a process is itself only with its own start time, and no other is signalle
   expect(self).toBeDefined()
   expect(isAlive(self ?? dead)).toBe(true)
   expect(signalProcess({ pid: process.pid, startTime: 'another' }, 'SIGKILL')).toBe(false)
+})
+
+test('a directory that is removed goes in one step: nobody finds it without its lock', async () => {
+  const root = temporaryStateRoot()
+  const paths = statePaths(root, 'lab')
+  createStateDir(paths)
+  expect(acquireLock(paths, systemClock)).toEqual({ ok: true })
+  for (let file = 0; file < 5000; file += 1) writeFileSync(join(paths.logs, `${file}.log`), '')
+  const module = join(import.meta.dirname, '..', '..', 'cluster', 'state-dir.ts')
+  const code =
+    `const { pathsIn, removeStateDir } = await import(${JSON.stringify(module)});` +
+    `removeStateDir(pathsIn(${JSON.stringify(paths.dir)}))`
+  const remover = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: 'inherit' })
+  const ended = new Promise((resolve) => remover.once('exit', resolve))
+  let isHalfGone = false
+  while (existsSync(paths.dir)) {
+    if (!existsSync(paths.lock) && existsSync(paths.dir)) isHalfGone = true
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+  }
+  expect(isHalfGone).toBe(false)
+  expect(await ended).toBe(0)
+  expect(existsSync(root)).toBe(false)
 })
