@@ -32,6 +32,7 @@ function tests(server: Parameters<Parameters<typeof describeDialects>[1]>[0]): v
       ':path': at,
       'content-type': 'application/json',
     })
+    slow.resume()
     const answered = new Promise<unknown>((resolve, reject) => {
       slow.on('response', (headers) => resolve(headers[':status']))
       slow.on('error', reject)

@@ -143,6 +143,7 @@ function tests(server: SharedServer): void {
       'content-type': 'application/json',
     })
     const answered = new Promise<unknown>((resolve, reject) => {
+      slow.resume()
       slow.on('response', (headers) => resolve(headers[':status']))
       slow.on('error', reject)
     })
