@@ -20,9 +20,8 @@ import {
   parseQuantity,
   subtractQuantities,
 } from '../../machinery/quantity.ts'
-import { linearPattern } from '../linear-pattern.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
-import { charge } from './cel-meter.ts'
+import { charge, chargedPattern } from './cel-meter.ts'
 import { bool, double, dyn, int, listOf, mapOf, opaque, string } from './cel-types.ts'
 
 const url = opaque('kubernetes.URL')
@@ -124,9 +123,7 @@ method('replace', [string, [string, string, int], string], replaced)
 // Regular expressions: RE2's, whose time is linear in the text.
 
 function found(text: string, pattern: string, most: number): string[] {
-  const compiled = linearPattern(pattern)
-  if (typeof compiled === 'string') throw new Error(compiled)
-  return compiled.find(text, most)
+  return chargedPattern(text, pattern).find(text, most)
 }
 
 method('find', [string, [string], string], (text: string, pattern: string) =>

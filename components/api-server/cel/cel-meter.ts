@@ -2,7 +2,8 @@
  * Meter: steps that are counted while an expression runs, where its shape and its input do not tell how many there will be: turns of
  * loops over what functions make (a text that is split), and what functions do with such lists.
  */
-import { CelScalar, celFunc, type CelFunc } from '@bufbuild/cel'
+import { CelScalar, celFunc, celMethod, type CelFunc } from '@bufbuild/cel'
+import { linearPattern, type LinearPattern } from '../linear-pattern.ts'
 import { costOf, type Cost, type InputSize } from './cel-cost.ts'
 import { callOf, constantOf, partsOf, type Expr } from './cel-tree.ts'
 
@@ -41,8 +42,47 @@ export function metered<T>(
   }
 }
 
-/** The functions that count. */
+/**
+ * Takes off what it may cost to look for one text in another: each character of the one may be compared with each of the other
+ * (upstream: the costs of `contains` and `matches`).
+ */
+export function chargeSearch(text: string, wanted: string, stepsPerWanted = 0.1): void {
+  charge(Math.ceil(text.length / 10) * Math.ceil(wanted.length * stepsPerWanted))
+}
+
+/** What the pattern is compiled to; looking for it in the text is charged. Throws an Error when it is none. */
+export function chargedPattern(text: string, pattern: string): LinearPattern {
+  chargeSearch(text, pattern, 0.25)
+  const compiled = linearPattern(pattern)
+  if (typeof compiled === 'string') throw new Error(compiled)
+  return compiled
+}
+
+const { BOOL, INT, STRING } = CelScalar
+
+/** From the end, the platform compares at every character. `from` is where what is found begins at the latest. */
+function lastIndexOf(text: string, wanted: string, from?: bigint): bigint {
+  chargeSearch(text, wanted)
+  if (from === undefined) return BigInt(text.lastIndexOf(wanted))
+  if (from < 0n || from >= text.length) throw new Error(`index out of range: ${from}`)
+  return BigInt(text.lastIndexOf(wanted, Number(from)))
+}
+
+/** The functions that count; they take the place of the language's own. */
 export const meterFunctions: readonly CelFunc[] = [
+  celMethod('contains', STRING, [STRING], BOOL, function (wanted) {
+    chargeSearch(this, wanted)
+    return this.includes(wanted)
+  }),
+  celMethod('lastIndexOf', STRING, [STRING], INT, function (wanted) {
+    return lastIndexOf(this, wanted)
+  }),
+  celMethod('lastIndexOf', STRING, [STRING, INT], INT, function (wanted, from) {
+    return lastIndexOf(this, wanted, from)
+  }),
+  celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
+    return chargedPattern(this, pattern).isIn(this)
+  }),
   celFunc(turnFunction, [CelScalar.INT, CelScalar.DYN], CelScalar.DYN, (loop, goesOn) => {
     charge(running?.turns[Number(loop)] ?? 0)
     return goesOn

@@ -221,6 +221,20 @@ describe('the cost of expressions', () => {
     }
   })
 
+  it('is bounded for a long text that is looked for in a long text', () => {
+    const claims = { x: 'a'.repeat(160_000), y: `${'a'.repeat(80_000)}b` }
+    for (const call of ['contains', 'lastIndexOf', 'matches', 'find']) {
+      expect(() => evaluate(`claims.x.${call}(claims.y)`, { claims }), call).toThrow(
+        'operation cancelled: actual cost limit exceeded',
+      )
+      expect(() => evaluate(`claims.x.${call}("ab")`, { claims }), call).not.toThrow()
+    }
+    expect(evaluate('"abcabc".lastIndexOf("c")')).toBe(5)
+    expect(evaluate('"abcabc".lastIndexOf("c", 4)')).toBe(2)
+    expect(evaluate('"abc".lastIndexOf("d")')).toBe(-1)
+    expect(() => evaluate('"abc".lastIndexOf("c", 3)')).toThrow('index out of range: 3')
+  })
+
   it('a text of many replacements is made in time that is linear, and cannot grow without end', () => {
     const claims = { x: 'a'.repeat(1_000_000) }
     expect(evaluate('claims.x.replace("a", "bb").size()', { claims })).toBe(2_000_000)
