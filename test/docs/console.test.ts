@@ -3,6 +3,7 @@
  * shell of its own, in which its blocks are typed in order. A command whose output is not shown only has to succeed.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { builtOnce } from '../e2e/built.ts'
 import { codeBlocks, commandsOf, readDoc } from './markdown.ts'
 import { fits, normalLines } from './output.ts'
 import { findKubectl, openReaderShell } from './reader-shell.ts'
@@ -33,7 +34,8 @@ describe.each(docs)('%s', (doc) => {
   const blocks = codeBlocks(markdown)
   const toRun = blocks.filter((one) => one.language === 'console' && one.notRun === undefined)
   let shell: ReaderShell
-  beforeAll(() => {
+  beforeAll(async () => {
+    await builtOnce()
     if (toRun.length > 0) shell = openReaderShell()
   })
   afterAll(async () => {
