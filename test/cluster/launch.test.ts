@@ -54,7 +54,9 @@ async function untilState(
 /** Any process of the cluster but its supervisor, which may still be about to end. */
 function isComponent(pid: number): boolean {
   try {
-    return !readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('supervisor-main')
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    // A process that is exiting has an empty command line: the supervisor, once its last answer is out.
+    return command !== '' && !command.includes('supervisor-main')
   } catch {
     return false // it has ended
   }
