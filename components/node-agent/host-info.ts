@@ -2,7 +2,7 @@
  * HostInfo: what the machine is and has. The first answer comes from Node and a few files, at once; where those are not
  * there, systeminformation fills in the rest later: it takes too long and too much memory to be loaded at start.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statfsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { arch, cpus, freemem, hostname, machine, platform, release, totalmem } from 'node:os'
 
@@ -18,6 +18,8 @@ export interface HostInfo {
   readonly bootId: string
   readonly cpuCount: number
   readonly memoryBytes: number
+  /** Of the disk that holds the agent's files; undefined when it cannot be measured. */
+  readonly diskBytes?: number | undefined
   /** False when `osImage` is only put together from what Node knows. */
   readonly hasReleaseName: boolean
 }
@@ -60,6 +62,17 @@ export function basicHostInfo(): HostInfo {
     bootId: firstLine('/proc/sys/kernel/random/boot_id'),
     cpuCount: cpus().length,
     memoryBytes: totalmem(),
+  }
+}
+
+/** Size of the disk that holds `folder`; undefined when it cannot be measured. */
+export function diskSize(folder: string): number | undefined {
+  try {
+    const { blocks, bsize } = statfsSync(folder)
+    return blocks * bsize
+  } catch {
+    // A file system without statfs: the node has no such resource.
+    return undefined
   }
 }
 

@@ -4,7 +4,7 @@ import type { Log } from '../component-base/log.ts'
 import type { EvictionThreshold, Pressure } from './eviction-thresholds.ts'
 import { noPressure, pressureOf } from './eviction-thresholds.ts'
 import type { HostInfo } from './host-info.ts'
-import { basicHostInfo, hostRoom, refinedHostInfo } from './host-info.ts'
+import { basicHostInfo, diskSize, hostRoom, refinedHostInfo } from './host-info.ts'
 
 export interface HostWatch {
   info(): HostInfo
@@ -23,7 +23,7 @@ export function createHostWatch(options: {
   log: Log
 }): HostWatch {
   const { thresholds, folder, freshMs, clock, log } = options
-  let info = basicHostInfo()
+  let info: HostInfo = { ...basicHostInfo(), diskBytes: diskSize(folder) }
   let measured: { atMs: number; pressure: Promise<Pressure> } | undefined
 
   const measure = async (): Promise<Pressure> => {

@@ -65,11 +65,17 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         clock.random(),
       )
       let lastReportMs: number | undefined
+      // What was removed from allocatable, until the informer shows it.
+      let removed: readonly string[] = []
       for (;;) {
         isWoken = false
         const nowMs = clock.now()
-        const next = nodeStatusOf({ ...(await observe()), nowMs }, last ?? options.initial)
-        const isNews = hasToRepeat || isStatusNews(last, next)
+        const seen = await observe()
+        const next = nodeStatusOf({ ...seen, nowMs }, last ?? options.initial)
+        const { dropped = [] } = seen
+        removed = removed.filter((name) => dropped.includes(name))
+        const hasToRemove = dropped.some((name) => !removed.includes(name))
+        const isNews = hasToRepeat || hasToRemove || isStatusNews(last, next)
         const dueMs = reportDueIn({ isNews, lastReportMs, nowMs })
         if (dueMs > 0) {
           await pause(Math.min(dueMs, lookEveryMs), signal)
@@ -77,8 +83,11 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
         }
         try {
           const how = { type: 'strategic', subresource: 'status', signal } as const
-          await nodes.patch({ name: nodeName }, { status: next }, how)
+          const removals = Object.fromEntries(dropped.map((name) => [name, null]))
+          const allocatable = { ...next.allocatable, ...removals }
+          await nodes.patch({ name: nodeName }, { status: { ...next, allocatable } }, how)
           hasToRepeat = false
+          removed = dropped
           last = next
           lastReportMs = nowMs
           backoff.reset()

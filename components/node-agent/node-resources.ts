@@ -1,4 +1,7 @@
 /** NodeResources: capacity from the host or from flags, and what of it ordinary pods may use. Pure. */
+import type { Dialect } from '../api/dialect.ts'
+import type { NodeStatus } from '../api/generated/types.ts'
+import { isExtendedResource } from '../api/resource-names.ts'
 import { compareQuantities, quantityValue, subtractQuantities } from '../machinery/quantity.ts'
 import type { EvictionThreshold } from './eviction-thresholds.ts'
 import { keptFree } from './eviction-thresholds.ts'
@@ -20,8 +23,33 @@ function nodeCapacity(host: HostInfo, options: NodeResourceOptions): Record<stri
     cpu: String(host.cpuCount),
     memory: `${Math.floor(host.memoryBytes / 1024)}Ki`,
     pods: String(options.maxPods),
+    ...(host.diskBytes === undefined
+      ? {}
+      : { 'ephemeral-storage': `${Math.floor(host.diskBytes / 1024)}Ki` }),
     ...options.capacity,
   }
+}
+
+/**
+ * Extended resources that others put into the Node's capacity: all of each becomes allocatable, and what has left the
+ * capacity is `dropped` from allocatable (upstream: nodestatus/setters.go, MachineInfo). Their capacity is not reported:
+ * it belongs to whoever wrote it.
+ */
+export function withAdvertised<Lists extends ReturnType<typeof nodeResources>>(
+  { capacity, allocatable }: Lists,
+  status: NodeStatus | undefined,
+  dialect: Dialect,
+): Lists & { readonly dropped: readonly string[] } {
+  const lists = { capacity, allocatable: { ...allocatable } } as Lists
+  const isForeign = (name: string): boolean =>
+    capacity[name] === undefined && isExtendedResource(name, dialect)
+  for (const [name, amount] of Object.entries(status?.capacity ?? {})) {
+    if (isForeign(name)) lists.allocatable[name] = amount
+  }
+  const dropped = Object.keys(status?.allocatable ?? {}).filter(
+    (name) => isForeign(name) && status?.capacity?.[name] === undefined,
+  )
+  return { ...lists, dropped }
 }
 
 /** The same with the devices that plugins told of; only those that work can be allocated. */

@@ -21,6 +21,8 @@ export interface NodeStatusInput {
   /** Resource lists in their final form; `allocatable` is never above `capacity`. */
   readonly capacity: Readonly<Record<string, string>>
   readonly allocatable: Readonly<Record<string, string>>
+  /** Resources that the reported allocatable has no more. */
+  readonly dropped?: readonly string[]
   readonly addresses: readonly NodeAddress[]
   /** Where the agent's own server listens. */
   readonly port: number

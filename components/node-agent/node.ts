@@ -27,7 +27,7 @@ import type { ReportJoin } from './join-progress.ts'
 import { clientCredentialFile, writeNodeCredential } from './node-credential.ts'
 import type { NodeIdentity } from './node-identity.ts'
 import { createNodeReporter } from './node-reporter.ts'
-import { nodeResources, withDevices } from './node-resources.ts'
+import { nodeResources, withAdvertised, withDevices } from './node-resources.ts'
 import type { NodeResourceOptions } from './node-resources.ts'
 import { nodeStatusOf } from './node-status.ts'
 import type { NodeStatusInput } from './node-status.ts'
@@ -159,13 +159,15 @@ export function createNode(
   }
 
   const observe = async (): Promise<Omit<NodeStatusInput, 'nowMs'>> => {
-    const annotations = ownNode.get(nodeName)?.metadata.annotations ?? {}
+    const { metadata, status } = ownNode.get(nodeName) ?? {}
+    const annotations = metadata?.annotations ?? {}
+    const own = withDevices(nodeResources(host(), environment.resources), environment.devices())
     const measured = await environment.hostPressure()
     const isAsked = (name: keyof typeof nodeAnnotations): boolean =>
       annotations[nodeAnnotations[name]] === 'true'
     return {
       host: host(),
-      ...withDevices(nodeResources(host(), environment.resources), environment.devices()),
+      ...withAdvertised(own, status, dialect),
       addresses: addressesOf(nodeIp, nodeName),
       port: await environment.serverPort(),
       runtimeVersion: `${runtime.name}://${runtime.version}`,

@@ -86,6 +86,15 @@ describe('the status', () => {
     })
   })
 
+  test('has the disk as ephemeral storage, less what is kept free', () => {
+    const { capacity, allocatable } = nodeResources(
+      { ...host, diskBytes: 100 * 1024 * 1024 },
+      { maxPods: 10, evictionHard: parseEvictionThresholds('nodefs.available<10%') },
+    )
+    expect(capacity['ephemeral-storage']).toBe('102400Ki')
+    expect(allocatable['ephemeral-storage']).toBe('90Mi')
+  })
+
   test('[NODE-005] has the versions of agent and runtime and the operating system', () => {
     expect(nodeStatusOf(input(), undefined).nodeInfo).toMatchObject({
       kubeletVersion: expect.stringMatching(/^v1\.32\./) as string,

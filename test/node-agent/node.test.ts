@@ -106,6 +106,33 @@ describe('a pod bound to the node', () => {
   })
 })
 
+describe("the node's resources", () => {
+  const status = async () => (await nodes().get({ name: 'n1' })).status
+  const advertise = (amount: string | null) =>
+    nodes().patch(
+      { name: 'n1' },
+      { status: { capacity: { 'example.com/dongle': amount } } },
+      { type: 'merge', subresource: 'status' },
+    )
+
+  test('have ephemeral storage, from the disk', async () => {
+    const { capacity, allocatable } = (await status()) ?? {}
+    expect(capacity?.['ephemeral-storage']).toMatch(/^\d+Ki$/)
+    expect(allocatable?.['ephemeral-storage']).toBe(capacity?.['ephemeral-storage'])
+  })
+
+  test('that are advertised in the capacity can be allocated, until they are gone from it', async () => {
+    const allocatable = async () => (await status())?.allocatable?.['example.com/dongle']
+    await advertise('4')
+    await eventually(async () => expect(await allocatable()).toBe('4'))
+    await advertise('7')
+    await eventually(async () => expect(await allocatable()).toBe('7'))
+    expect((await status())?.capacity?.['example.com/dongle']).toBe('7')
+    await advertise(null)
+    await eventually(async () => expect(await allocatable()).toBeUndefined())
+  })
+})
+
 describe("the node's own API", () => {
   test('checkpoints a container for one who may, and nobody else', async () => {
     await createPod('target')

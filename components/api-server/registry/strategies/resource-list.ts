@@ -1,6 +1,7 @@
 /** Names and amounts of compute resources (upstream: pkg/apis/core/helper and core/validation). */
 import type { Dialect } from '../../../api/dialect.ts'
 import type { ResourceRequirements } from '../../../api/generated/types.ts'
+import { isExtendedResource, isNativeResource } from '../../../api/resource-names.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
 import { qualifiedName } from '../../../machinery/names.ts'
 import { getOwn } from '../../../machinery/json-copy.ts'
@@ -46,17 +47,6 @@ const requestsHugePagesPrefix = 'requests.hugepages-'
 
 export function isHugePages(name: string): boolean {
   return name.startsWith(hugePagesPrefix)
-}
-
-/** Without a domain, or in the product's own. */
-export function isNativeResource(name: string, dialect: Dialect): boolean {
-  return !name.includes('/') || name.includes(`${dialect.labelDomain}/`)
-}
-
-/** A resource some device plugin offers: it has a foreign domain and may be asked for in a quota. */
-export function isExtendedResource(name: string, dialect: Dialect): boolean {
-  if (isNativeResource(name, dialect) || name.startsWith('requests.')) return false
-  return qualifiedName(`requests.${name}`).length === 0
 }
 
 /** Whether a request may be below its limit: not for huge pages and extended resources. */
