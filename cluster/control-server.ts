@@ -1,7 +1,7 @@
 /** Control server: the supervisor's end of the socket. Only the cluster's owner can connect: the folder is 0700, the socket 0600. */
 import { chmodSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { Socket } from 'node:net'
+import { createConnection, createServer } from 'node:net'
+import type { Server, Socket } from 'node:net'
 import { ClusterError } from './cluster-error.ts'
 import { readLines } from './lines.ts'
 import type {
@@ -58,8 +58,44 @@ function serveConnection(
   })
 }
 
+/** Whether a process listens on the socket. One that is stopped counts: the system accepts for it. */
+function isListenedOn(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(socketPath)
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('close', () => resolve(false)).once('connect', () => socket.destroy())
+  })
+}
+
+function listen(server: Server, socketPath: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socketPath, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Listens where a server that died has left its socket; a socket that still has its server stays that server's. */
+async function listenAlone(server: Server, socketPath: string): Promise<void> {
+  try {
+    await listen(server, socketPath)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    if (await isListenedOn(socketPath)) {
+      throw new ClusterError('already-exists', `another supervisor listens on ${socketPath}`, {
+        cause: error,
+      })
+    }
+    rmSync(socketPath, { force: true })
+    await listen(server, socketPath)
+  }
+}
+
 /**
- * Listens on `socketPath` (a stale socket there is replaced: the caller holds the cluster's lock) until closed.
+ * Listens on `socketPath` until closed. Call it as holder of the cluster's lock: then a socket without a listener is a dead
+ * supervisor's, and is replaced. Throws a ClusterError of kind `already-exists` when a process listens there.
  * `onAnswered` is told after the answer of each call was written. `close` ends open connections too; answers already written are delivered.
  */
 export async function serveControl(
@@ -67,17 +103,13 @@ export async function serveControl(
   handlers: ControlHandlers,
   onAnswered: (method: string) => void = () => {},
 ): Promise<{ close(): Promise<void> }> {
-  rmSync(socketPath, { force: true })
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
     serveConnection(socket, handlers, onAnswered)
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socketPath, resolve)
-  })
+  await listenAlone(server, socketPath)
   chmodSync(socketPath, 0o600)
   return {
     close: () =>

@@ -8,7 +8,8 @@ import { readLines } from './lines.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { clusterMarker, identify } from './process-identity.ts'
 import type { Programs } from './programs.ts'
-import { handOverLock, logOf } from './state-dir.ts'
+import { handOverLock } from './lock.ts'
+import { logOf } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface SupervisorProcess {

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
-import { acquireLock, clearStateDir, lockHolder, releaseLock } from './state-dir.ts'
+import { acquireLock, lockHolder, releaseLock } from './lock.ts'
+import { clearStateDir } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { endLeftovers, stopCluster } from './take-down.ts'
 

@@ -1,7 +1,6 @@
 /** State directory: everything one cluster owns, in one folder readable by its owner alone; who holds its lock owns the cluster. */
 import { randomUUID } from 'node:crypto'
 import {
-  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,15 +8,11 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
-import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
-import { asIdentity, identify, isAlive } from './process-identity.ts'
-import type { ProcessIdentity } from './process-identity.ts'
 
 export const defaultClusterName = 'default'
 const clustersFolder = 'clusters'
@@ -162,79 +157,6 @@ export function readJsonFile<T>(path: string): T | undefined {
       cause: error,
     })
   }
-}
-
-/** Who holds the lock, if that process is still alive. */
-export function lockHolder(paths: StatePaths): ProcessIdentity | undefined {
-  const holder = readLock(paths)
-  return holder !== undefined && isAlive(holder) ? holder : undefined
-}
-
-function readLock(paths: StatePaths): ProcessIdentity | undefined {
-  try {
-    return asIdentity(JSON.parse(readFileSync(paths.lock, 'utf8')))
-  } catch {
-    return undefined // no lock, or one that says nothing: nobody to wait for
-  }
-}
-
-/** Moves a dead holder's lock away. If somebody took it over in between, that lock is put back and its holder returned. */
-function removeDeadLock(paths: StatePaths, aside: string): ProcessIdentity | undefined {
-  try {
-    renameSync(paths.lock, aside)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-  try {
-    const moved = asIdentity(JSON.parse(readFileSync(aside, 'utf8')))
-    if (moved === undefined || !isAlive(moved)) return undefined
-    linkSync(aside, paths.lock)
-    return moved
-  } catch {
-    return undefined // an unreadable lock is nobody's; a lock in its place has been taken by a third
-  } finally {
-    unlinkSync(aside)
-  }
-}
-
-/**
- * Takes the lock for this process; returns the living holder instead when there is one. A lock whose holder is dead is
- * taken over. `link` is the atomic step: of two that try at once, one wins.
- */
-export function acquireLock(
-  paths: StatePaths,
-  clock: Clock,
-): { ok: true } | { ok: false; holder: ProcessIdentity } {
-  const self = identify(process.pid)
-  const temporary = `${paths.lock}.${clock.uuid()}`
-  return withClearErrors(paths.lock, () => {
-    try {
-      writeFileSync(temporary, JSON.stringify(self), { mode: 0o600 })
-      for (;;) {
-        try {
-          linkSync(temporary, paths.lock)
-          return { ok: true }
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-        }
-        const holder = lockHolder(paths) ?? removeDeadLock(paths, `${temporary}.dead`)
-        if (holder !== undefined) return { ok: false, holder }
-      }
-    } finally {
-      rmSync(temporary, { force: true })
-    }
-  })
-}
-
-/** Gives a lock that this process holds to another one, without a moment in which nobody has it. */
-export function handOverLock(paths: StatePaths, heir: ProcessIdentity): void {
-  writePrivateFile(paths.lock, JSON.stringify(heir))
-}
-
-/** Gives up the lock if this process holds it. */
-export function releaseLock(paths: StatePaths): void {
-  if (readLock(paths)?.pid === process.pid) rmSync(paths.lock, { force: true })
 }
 
 /** What is being removed has such a name, which no cluster can have. */

@@ -2,11 +2,15 @@
 import { join } from 'node:path'
 import { runComponent, StartError } from '../components/component-base/component.ts'
 import { defineFlags, flag } from '../components/component-base/flags.ts'
+import type { Clock } from '../components/component-base/clock.ts'
 import { readClusterConfig } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
 import { serveControl } from './control-server.ts'
 import { watchFolder } from './folder-watch.ts'
+import { inheritLock } from './lock.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { logOf, pathsIn, removeStateDir } from './state-dir.ts'
+import type { StatePaths } from './state-dir.ts'
 import { createSupervisor } from './supervisor.ts'
 
 const flags = defineFlags({
@@ -30,6 +34,16 @@ function ownerGone(): Promise<void> {
   })
 }
 
+/** Makes this process the cluster's only supervisor. The lock is its own until it ends, so it is never given up before that. */
+async function supervise(paths: StatePaths, clock: Clock): Promise<void> {
+  try {
+    await inheritLock(paths, clock)
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error
+    throw new StartError(`${error.message}: ${error.hint ?? ''}`, error)
+  }
+}
+
 await runComponent({
   name: 'supervisor',
   description: 'Keeps the processes of one cluster running. `skiff up` starts it.',
@@ -40,6 +54,7 @@ await runComponent({
     if (dir === undefined) throw new StartError('--state-dir is needed')
     const paths = pathsIn(dir)
     process.chdir(dir)
+    await supervise(paths, clock)
     const folder = watchFolder(dir, clock)
     keepLogBounded(logOf(paths, 'supervisor'), clock)
     const config = readClusterConfig(paths)

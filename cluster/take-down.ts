@@ -6,14 +6,8 @@ import { connectControl } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
 import { asIdentity, endProcesses, isAlive, processesMarked } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
-import {
-  acquireLock,
-  lockHolder,
-  readList,
-  releaseLock,
-  removeStateDir,
-  stateDirExists,
-} from './state-dir.ts'
+import { acquireLock, lockHolder, releaseLock } from './lock.ts'
+import { readList, removeStateDir, stateDirExists } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface TakeDownOptions {

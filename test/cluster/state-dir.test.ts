@@ -5,14 +5,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ClusterError } from '../../cluster/cluster-error.ts'
 import { identify, isAlive, signalProcess } from '../../cluster/process-identity.ts'
+import { acquireLock, handOverLock, lockHolder, releaseLock } from '../../cluster/lock.ts'
 import {
-  acquireLock,
   createStateDir,
-  handOverLock,
   listClusters,
-  lockHolder,
   readJsonFile,
-  releaseLock,
   statePaths,
   stateRoot,
   withClearErrors,

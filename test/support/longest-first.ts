@@ -34,6 +34,7 @@ const longest = [
   'api-server/round-trips.test.ts',
   'models/node-secrets.test.ts',
   'cluster/interrupted-start.test.ts',
+  'cluster/second-supervisor.test.ts',
 ]
 
 export class LongestFirst extends BaseSequencer {
