@@ -17,7 +17,7 @@ export interface Disruption {
   readonly gracePeriodSeconds?: number
 }
 
-/** The status the pod is to have before it is deleted; undefined when it has it. Pure. */
+/** The part of the pod's status to change before it is deleted; undefined for none. Pure. */
 function statusBefore(pod: Pod, options: Disruption): Pod['status'] | undefined {
   const { why, markFailed = false, clock } = options
   const { phase } = pod.status ?? {}
@@ -25,31 +25,27 @@ function statusBefore(pod: Pod, options: Disruption): Pod['status'] | undefined 
   const adds = why !== undefined && (!markFailed || fails)
   if (!fails && !adds) return undefined
   const condition = { type: 'DisruptionTarget', status: 'True', ...why }
+  const conditions = withPodCondition(pod, condition, timestamp(clock.now()))
   return {
     ...(fails ? { phase: 'Failed' } : {}),
-    ...(adds ? { conditions: withPodCondition(pod, condition, timestamp(clock.now())) } : {}),
+    ...(adds ? { conditions: conditions.filter(({ type }) => type === condition.type) } : {}),
   }
 }
 
-/** Deletes this very pod. One that is gone, or was replaced by another of its name, is left alone. */
+/**
+ * Deletes this very pod, as the caller last saw it. A pod that is gone, or was replaced by another of its name, is left alone.
+ * It never reads the pod: not every controller's role has `get` (upstream: pkg/util/pod PatchPodStatus).
+ */
 export async function disruptPod(pod: Pod, options: Disruption): Promise<void> {
   const { pods, gracePeriodSeconds } = options
   const { namespace, name = '', uid = '' } = pod.metadata
   const ref = { namespace, name }
+  const status = statusBefore(pod, options)
   try {
-    for (;;) {
-      const live = await pods.get(ref)
-      if (live.metadata.uid !== uid) return
-      const status = statusBefore(live, options)
-      if (status === undefined) break
-      const patch = { metadata: { uid, resourceVersion: live.metadata.resourceVersion }, status }
-      try {
-        await pods.patch(ref, patch, { type: 'merge', subresource: 'status' })
-        break
-      } catch (error) {
-        // Somebody else reported on it meanwhile: look again.
-        if (!isStatusError(error, 'Conflict')) throw error
-      }
+    if (status !== undefined) {
+      // Merged by the condition's type, so that what others reported meanwhile stays.
+      const patch = { metadata: { uid }, status }
+      await pods.patch(ref, patch, { type: 'strategic', subresource: 'status' })
     }
     await pods.delete(ref, {
       preconditions: { uid },

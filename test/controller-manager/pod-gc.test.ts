@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod } from '../../components/api/generated/types.ts'
 import { podGarbageCollector } from '../../components/controller-manager/pod-gc.ts'
+import { conflict } from '../../components/machinery/status-error.ts'
 import { addNode, podOn, report } from '../support/nodes.ts'
 import { createReconcilerHarness } from '../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../support/reconciler-harness.ts'
@@ -58,6 +59,22 @@ describe('pod-garbage-collector-controller', () => {
       message: 'PodGC: node no longer exists',
     })
     expect(harness.cluster.calls.at(-1)?.object).toMatchObject({ gracePeriodSeconds: 0 })
+  })
+
+  it('reads no pod from the server: its role may not', async () => {
+    await start(0, podOn('gone', 'lost'), podOn('gone', 'replaced'))
+    const { pods } = harness.resources
+    harness.cluster.react('patch', 'pods/status', ({ key }) => {
+      if (!key.endsWith('replaced')) return
+      harness.cluster.remove(pods, key)
+      harness.cluster.seed(pods, podOn('n', 'replaced'))
+      throw conflict(pods, 'replaced', 'the UID in the precondition does not match')
+    })
+    await harness.step(60_000)
+    expect(names()).toEqual(['replaced'])
+    expect(harness.cluster.calls.filter(({ verb }) => verb === 'get')).toEqual([
+      expect.objectContaining({ resource: 'nodes', key: 'gone' }),
+    ])
   })
 
   it('a node that comes back in time keeps its pods', async () => {

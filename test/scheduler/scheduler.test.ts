@@ -11,6 +11,7 @@ import { createPodReporter } from '../../components/scheduler/pod-reporter.ts'
 import { isWaiting, runScheduler } from '../../components/scheduler/scheduler.ts'
 import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
 import { Snapshot } from '../../components/scheduler/snapshot.ts'
+import { defaultRights } from '../support/component-rights.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 import { node, pod } from './build.ts'
@@ -34,7 +35,7 @@ async function start(...nodes: Node[]) {
     })
     bound.push(`${key} ${target.name}`)
   })
-  const client = server.client()
+  const client = server.client(defaultRights(server.dialect)('system:kube-scheduler'))
   const queue = new SchedulingQueue({ clock })
   const snapshot = new Snapshot()
   const informers = createInformerFactory(client, clock, silentLog)

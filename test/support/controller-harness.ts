@@ -1,4 +1,4 @@
-/** Runs one controller against the in-memory cluster, on a clock that the test steps. */
+/** Runs one controller, with the rights of its default role, against the in-memory cluster, on a clock that the test steps. */
 import type { Dialect } from '../../components/api/dialect.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -13,6 +13,7 @@ import type { ControllerEntry } from '../../components/controller-manager/contro
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import { keyOf } from '../../components/machinery/object.ts'
+import { defaultRights, userOfController } from './component-rights.ts'
 import { FakeClock, settle, settleFiles } from './fake-clock.ts'
 import { FakeCluster } from './fake-client.ts'
 
@@ -60,8 +61,10 @@ export function createHarness(
     resources,
     events,
     start: async (entry) => {
-      const client = cluster.client()
-      const informers = createInformerFactory(client, clock, log)
+      const rightsOf = defaultRights(dialect)
+      const client = cluster.client(rightsOf(userOfController(entry.name, dialect)))
+      const manager = cluster.client(rightsOf('system:kube-controller-manager'))
+      const informers = createInformerFactory(manager, clock, log)
       const context = {
         client,
         informers,

@@ -1,6 +1,7 @@
 /**
  * FakeCluster: an in-memory server behind the Client interface, for tests of controllers. It has resource versions,
- * conflicts, watches, status sub-resources, generated names, finalizers and deletion; no defaults, validation or rights.
+ * conflicts, watches, status sub-resources, generated names, finalizers and deletion; no defaults or validation, and rights
+ * only for a client with a check.
  */
 import type { Dialect } from '../../components/api/dialect.ts'
 import { dialects } from '../../components/api/dialect.ts'
@@ -40,6 +41,9 @@ export interface RecordedCall {
 }
 
 type Reaction = (call: RecordedCall) => unknown
+
+/** Throws what the server answers when the client may not make the call. */
+export type CallCheck = (call: RecordedCall, resource: Resource) => void
 
 interface Logged {
   readonly version: number
@@ -127,11 +131,12 @@ export class FakeCluster {
     this.#log = []
   }
 
-  client(): Client {
+  /** A client whose every call passes `check` first; by default all calls are allowed. */
+  client(check: CallCheck = () => {}): Client {
     const clients = new Map<Resource, ResourceClient>()
     return {
       resource: <T extends KubeObject>(resource: Resource) => {
-        const known = clients.get(resource) ?? this.#resourceClient(resource)
+        const known = clients.get(resource) ?? this.#resourceClient(resource, check)
         clients.set(resource, known)
         return known as unknown as ResourceClient<T>
       },
@@ -350,12 +355,13 @@ export class FakeCluster {
     }
   }
 
-  #resourceClient(resource: Resource): ResourceClient {
+  #resourceClient(resource: Resource, check: CallCheck): ResourceClient {
     const named = (subresource?: string): string =>
       subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`
     const keyFor = (ref: { namespace?: string | undefined; name: string }): string =>
       ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name
     const answer = async <T>(call: RecordedCall, act: () => T): Promise<T> => {
+      check(call, resource)
       const reacted = this.#call(call)
       return reacted === undefined ? act() : (copy(reacted.answer) as T)
     }
@@ -428,7 +434,9 @@ export class FakeCluster {
           },
         ),
       watch: (options, signal) => {
-        this.#call({ verb: 'watch', resource: named(), key: options.namespace ?? '' })
+        const call = { verb: 'watch', resource: named(), key: options.namespace ?? '' }
+        check(call, resource)
+        this.#call(call)
         return this.#watch(resource, options, signal)
       },
     }

@@ -1,4 +1,7 @@
-/** Runs several controllers together on one FakeCluster and FakeClock, with what they recorded and complained of. */
+/**
+ * Runs several controllers together on one FakeCluster and FakeClock, with what they recorded and complained of. Each may do
+ * what the default roles allow it.
+ */
 import type { Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resources } from '../../components/api/resources.ts'
@@ -15,6 +18,7 @@ import { controllerManagerFlags } from '../../components/controller-manager/opti
 import type { ControllerManagerOptions } from '../../components/controller-manager/options.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import { keyOf } from '../../components/machinery/object.ts'
+import { defaultRights, userOfController } from './component-rights.ts'
 import { FakeCluster } from './fake-client.ts'
 import { FakeClock, settle } from './fake-clock.ts'
 
@@ -32,7 +36,7 @@ export interface ReconcilerHarness {
   readonly complaints: string[]
   readonly context: ControllerContext
   /** Runs the controllers; call it once the cluster holds what they are to find. */
-  start(...entries: readonly Pick<ControllerEntry, 'start'>[]): Promise<void>
+  start(...entries: readonly Pick<ControllerEntry, 'name' | 'start'>[]): Promise<void>
   /** Moves time; with no argument lets everything that is due run. */
   step(ms?: number): Promise<void>
   /** Stops everything, and fails if a controller failed. */
@@ -59,7 +63,9 @@ export function createReconcilerHarness(
   const resources = resourcesOf(dialect)
   const events: string[] = []
   const complaints: string[] = []
-  const client = cluster.client()
+  const rightsOf = defaultRights(dialect)
+  const clientOf = (user: string) => cluster.client(rightsOf(user))
+  const client = clientOf('system:kube-controller-manager')
   const stop = new AbortController()
   let running: Promise<void>[] = []
   const complain =
@@ -95,7 +101,10 @@ export function createReconcilerHarness(
     complaints,
     context,
     start: async (...entries) => {
-      running = entries.map((entry) => entry.start(context, stop.signal))
+      running = entries.map((entry) => {
+        const own = clientOf(userOfController(entry.name, dialect))
+        return entry.start({ ...context, client: own }, stop.signal)
+      })
       running.push(informers.run(stop.signal))
       await settle(20)
     },

@@ -46,6 +46,7 @@ const act = fc.oneof(
 )
 
 const collector = {
+  name: 'garbage-collector-controller',
   start: (context: ReconcilerHarness['context'], signal: AbortSignal) =>
     runGarbageCollector(() => Promise.resolve(staticResources(context.dialect)), context, signal),
 }

@@ -15,6 +15,7 @@ afterEach(async () => {
 })
 
 const collector = {
+  name: 'garbage-collector-controller',
   start: (context: ReconcilerHarness['context'], signal: AbortSignal) =>
     runGarbageCollector(() => Promise.resolve(staticResources(context.dialect)), context, signal),
 }

@@ -15,6 +15,7 @@ afterEach(async () => {
 })
 
 const controller = {
+  name: 'namespace-controller',
   start: (context: ReconcilerHarness['context'], signal: AbortSignal) =>
     runNamespaceController(
       () => Promise.resolve(staticResources(context.dialect, failedGroups)),
