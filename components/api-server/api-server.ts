@@ -263,7 +263,7 @@ export async function runApiServer(
     }),
     issuerDocument: issuerDocuments(authentication.issuer, () => address),
   }
-  const denied = createDeniedRequests()
+  const denied = createDeniedRequests({ log, dialect })
   const explained = async (request: RequestContext): Promise<Answer | undefined> => {
     if (!request.info.path.startsWith('/explain/')) return undefined
     const { answerExplain } = await import('./explain/explain.ts')

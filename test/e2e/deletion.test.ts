@@ -179,4 +179,22 @@ describe.each(['kubernetes', 'svc'] as const)('deletion, %s', (dialect) => {
       expect(await listed(configMaps, namespace)).not.toContain('f-child')
     })
   })
+
+  test.runIf(dialect === 'kubernetes')(
+    'a pod that is deleted before it has a node is marked failed and deleted',
+    async () => {
+      const namespace = await newNamespace('unscheduled')
+      await create(resources.pods, namespace, {
+        metadata: { name: 'p', finalizers: ['example.com/hold'] },
+        spec: {
+          nodeSelector: { is: 'nowhere' },
+          containers: [{ name: 'c', image: 'example.com/app:1' }],
+        },
+      })
+      await remove(at(resources.pods, namespace, 'p'), {})
+      await eventually(async () => {
+        expect((await find(resources.pods, namespace, 'p'))?.['status'].phase).toBe('Failed')
+      })
+    },
+  )
 })

@@ -15,6 +15,7 @@ import { ownPort } from '../support/own-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { processesIn } from './machine.ts'
 import type { Outcome } from './program.ts'
+import { refusedComponents } from './refused-components.ts'
 
 const command = join(import.meta.dirname, '..', '..', 'bin', 'skiff.js')
 
@@ -59,7 +60,10 @@ export interface Place extends AsyncDisposable {
   leftovers(): string[]
 }
 
-/** A new place. Disposing ends every process that was started in it, whatever state the clusters are in, and removes it. */
+/**
+ * A new place. Disposing ends every process that was started in it, whatever state the clusters are in, and removes it. It
+ * fails if an API server refused a component of its cluster a request.
+ */
 export function createPlace(): Place {
   const root = temporaryFolder('e2e')
   makeFolders(root)
@@ -78,6 +82,11 @@ export function openPlace(root: string): Place {
   const children = new Set<ChildProcess>()
   const ids = new Set<string>()
   const open = new Set<Cluster>()
+  const refused = new Set<string>()
+
+  const noteRefused = (): void => {
+    for (const refusal of refusedComponents(stateRoot)) refused.add(refusal)
+  }
 
   /** Whether the command makes a cluster, and does not say at which port. */
   const needsPort = ([verb, ...words]: readonly string[]): boolean => {
@@ -89,6 +98,8 @@ export function openPlace(root: string): Place {
   }
   const start: Place['start'] = (words, options = {}) => {
     makeFolders(root)
+    // The logs go with the cluster.
+    if (words[0] === 'down') noteRefused()
     const { wrapper = [], node = process.execPath, environment, choosesPort = false } = options
     const port = !choosesPort && needsPort(words) ? ['--port', String(ownPort())] : []
     const [file = '', ...args] = [...wrapper, node, command, ...words, ...port]
@@ -154,6 +165,7 @@ export function openPlace(root: string): Place {
       ),
     [Symbol.asyncDispose]: async () => {
       const clock = systemClock
+      noteRefused()
       for (const cluster of open) cluster.disconnect()
       for (const child of children) child.kill('SIGKILL')
       for (const name of listClusters(stateRoot)) {
@@ -164,6 +176,8 @@ export function openPlace(root: string): Place {
       const left = [...processesIn(root), ...[...ids].flatMap(processesMarked)]
       await endProcesses(left, { clock, graceMs: 0 })
       await rm(root, { recursive: true, force: true })
+      if (refused.size > 0)
+        throw new Error(`components were refused requests:\n${[...refused].join('\n')}`)
     },
   }
 }

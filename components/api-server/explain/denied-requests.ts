@@ -1,7 +1,10 @@
 /** DeniedRequests: the last requests that were answered 401 or 403, or that admission refused, for people who ask why. Nothing in it is secret. */
+import type { Dialect } from '../../api/dialect.ts'
 import type { AdmissionRefusal, DeniedRequest, Trial } from '../../api/explanations.ts'
 import { timestamp } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
 import type { AuthorizationAttributes, RequestContext } from '../request.ts'
+import { isComponentUser } from './component-users.ts'
 
 const mostKept = 100
 /** What clients choose may be long; more of it says nothing new. */
@@ -33,14 +36,22 @@ export interface DeniedRequests {
 const shortened = (text: string): string =>
   text.length <= longestText ? text : `${text.slice(0, longestText)}...`
 
-/** Requests that are alike in all but time count as one, so that a client that repeats itself hides nobody else. */
-export function createDeniedRequests(): DeniedRequests {
+/**
+ * Requests that are alike in all but time count as one, so that a client that repeats itself hides nobody else. What a
+ * component of the cluster is refused is logged, once.
+ */
+export function createDeniedRequests(options: {
+  readonly log: Log
+  readonly dialect: Dialect
+}): DeniedRequests {
+  const { log, dialect } = options
   const kept = new Map<string, KeptRequest>()
 
+  /** Whether it is the first of its kind. */
   function note(
     { http, info, id, receivedAtMs }: RequestContext,
     more: Pick<KeptRequest, 'status' | 'reason' | 'authenticators' | 'attributes' | 'admission'>,
-  ): void {
+  ): boolean {
     const what = {
       ...more,
       reason: shortened(more.reason),
@@ -52,24 +63,35 @@ export function createDeniedRequests(): DeniedRequests {
     const count = (kept.get(key)?.count ?? 0) + 1
     kept.delete(key)
     kept.set(key, { ...what, time: timestamp(receivedAtMs), requestId: id, count })
-    if (kept.size <= mostKept) return
-    for (const oldest of kept.keys()) {
-      kept.delete(oldest)
-      break
-    }
+    const [oldest] = kept.keys()
+    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
+    return count === 1
+  }
+  /** One who impersonates a component is none. */
+  function logComponent({ http }: RequestContext, attributes: AuthorizationAttributes): void {
+    const { user, verb, group, resource, subresource, namespace, name } = attributes
+    if (!isComponentUser(user.name, dialect) || http.headers['impersonate-user'] !== undefined)
+      return
+    log.warn('a component of the cluster was refused a request', {
+      user: user.name,
+      userAgent: http.headers['user-agent'],
+      verb,
+      group,
+      resource: subresource === '' ? resource : `${resource}/${subresource}`,
+      namespace,
+      name,
+    })
   }
 
   return {
     unauthenticated: (context, { reason, tried }) =>
-      note(context, { status: 401, reason, authenticators: tried }),
-    forbidden: (context, attributes, reason) =>
-      note(context, {
-        status: 403,
-        reason,
-        attributes: { ...attributes, path: shortened(attributes.path) },
-      }),
+      void note(context, { status: 401, reason, authenticators: tried }),
+    forbidden: (context, attributes, reason) => {
+      const kept = { ...attributes, path: shortened(attributes.path) }
+      if (note(context, { status: 403, reason, attributes: kept })) logComponent(context, kept)
+    },
     refused: (context, by, { code, message }) =>
-      note(context, {
+      void note(context, {
         status: code,
         reason: message,
         admission: { ...by, user: shortened(context.user.name) },

@@ -1,0 +1,17 @@
+/** Users that only the cluster's own components are: what they are refused is a fault of the cluster. */
+import { namespacedRoles } from '../../api/bootstrap-policy/bindings.ts'
+import { controllerRoles } from '../../api/bootstrap-policy/controller-roles.ts'
+import type { Dialect } from '../../api/dialect.ts'
+
+const managers = new Set(['system:kube-controller-manager', 'system:kube-scheduler'])
+const accounts = new Set([
+  ...Object.keys(controllerRoles),
+  ...namespacedRoles.map(({ name }) => name.slice(name.lastIndexOf(':') + 1)),
+])
+
+/** Whether the user is a controller's, the controller manager's, the scheduler's or a node agent's. */
+export function isComponentUser(name: string, dialect: Dialect): boolean {
+  if (managers.has(name) || name.startsWith('system:node:')) return true
+  const prefix = `system:serviceaccount:${dialect.systemNamespace}:`
+  return name.startsWith(prefix) && accounts.has(name.slice(prefix.length))
+}

@@ -1,0 +1,35 @@
+/** What the API servers of real clusters refused the clusters' own components: one that works is refused nothing. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { listClusters, statePaths } from '../../cluster/state-dir.ts'
+
+const components = new Set(['kube-controller-manager', 'kube-scheduler', 'kubelet'])
+
+interface Refusal {
+  readonly message: string
+  readonly user: string
+  readonly userAgent: string
+  readonly verb: string
+  readonly resource: string
+  readonly namespace: string
+  readonly name: string
+}
+
+function refusalIn(line: string): string[] {
+  if (!line.includes('a component of the cluster was refused')) return []
+  const { user, userAgent, verb, resource, namespace, name } = JSON.parse(line) as Refusal
+  // A test that borrows a component's credentials is another client.
+  if (!components.has(userAgent)) return []
+  return [`${user} cannot ${verb} ${resource} ${namespace}/${name}`]
+}
+
+/** A line for each, of every cluster whose files are there. */
+export function refusedComponents(stateRoot: string): string[] {
+  return listClusters(stateRoot).flatMap((name) => {
+    const log = join(statePaths(stateRoot, name).logs, 'api-server.log')
+    return [`${log}.1`, log]
+      .filter((path) => existsSync(path))
+      .flatMap((path) => readFileSync(path, 'utf8').split('\n').flatMap(refusalIn))
+      .map((refusal) => `cluster ${name}: ${refusal}`)
+  })
+}
