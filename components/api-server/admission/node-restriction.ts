@@ -177,6 +177,10 @@ export function nodeRestriction(reader: ObjectReader, dialect: Dialect): Admissi
       if (!deepEqual(object['spec']?.taints ?? [], old?.['spec']?.taints ?? [])) {
         throw forbid(`${self} is not allowed to modify taints`)
       }
+      // With an owner that does not exist, garbage collection would delete the node for it (CVE-2025-5187).
+      if (!deepEqual(object.metadata.ownerReferences ?? [], old?.metadata.ownerReferences ?? [])) {
+        throw forbid(`${self} is not allowed to modify ownerReferences`)
+      }
       const labels = forbiddenNodeLabels(object.metadata.labels, old?.metadata.labels, dialect)
       if (labels.length > 0) throw forbid(`is not allowed to modify labels: ${labels.join(', ')}`)
     }

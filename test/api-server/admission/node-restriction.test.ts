@@ -105,6 +105,18 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     )
   })
 
+  test('a node changes no owner references of itself, through whatever it may write', async () => {
+    const owner = { apiVersion: 'v1', kind: 'Namespace', name: 'none', uid: 'u' }
+    const owned = node('n1', { metadata: { ownerReferences: [owner] } })
+    const why = '403 nodes "n1" is forbidden: node "n1" is not allowed to modify ownerReferences'
+    for (const subresource of ['', 'status']) {
+      const at = { resource: resources.nodes, operation: update, subresource }
+      expect(await ask({ ...at, object: owned, old: node('n1') })).toBe(why)
+      expect(await ask({ ...at, object: node('n1'), old: owned })).toBe(why)
+      expect(await ask({ ...at, object: owned, old: owned })).toBe('admitted')
+    }
+  })
+
   const mirror = (
     change: { spec?: object; owner?: object; metadata?: object } = {},
   ): KubeObject => ({
