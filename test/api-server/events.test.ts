@@ -60,6 +60,16 @@ describeDialects('events', (server) => {
     expect(await fieldsOf({ type: undefined })).toEqual(['type'])
   })
 
+  it('[EVENT-003] action, reason, controller and instance are required on creation', async () => {
+    await make()
+    for (const field of ['action', 'reason', 'reportingController', 'reportingInstance']) {
+      for (const without of [undefined, '']) {
+        const fields = await fieldsOf({ [field]: without })
+        expect([...new Set(fields)], `${field}: ${String(without)}`).toEqual([field])
+      }
+    }
+  })
+
   it('[EVENT-004] what an event regards is the involvedObject of the core group', async () => {
     const { metadata, regarding } = await make()
     const shown = await server().ok('GET', `${core}/${metadata.name}`)

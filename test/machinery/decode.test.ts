@@ -234,7 +234,7 @@ describe('[VAL-011] a wrong type is fatal, in the words of Go', () => {
   })
 })
 
-describe('[VAL-010] unknown fields', () => {
+describe('unknown fields', () => {
   const value = { spec: { containers: [{ name: 'a', foo: 1 }], template: { x: {} } }, Kind: 'Pod' }
 
   test('are dropped, and reported with their paths', () => {

@@ -53,6 +53,7 @@ describe.each(['kubernetes', 'svc'] as const)('a server in mode ABAC, dialect %s
       { group: 'system:authenticated', nonResourcePath: '/livez' },
       { group: 'system:unauthenticated', nonResourcePath: '/readyz' },
       { user: '*', nonResourcePath: '/openapi/v3' },
+      { group: '*', nonResourcePath: '/openapi/v2' },
       { user: 'last', ...all },
     ]
     server = await startApiServer({ dialect, flags: flagsOf(lines(dialect, specs)) })
@@ -106,28 +107,42 @@ describe.each(['kubernetes', 'svc'] as const)('a server in mode ABAC, dialect %s
     expect(await status('of-pods', '/api/v1/namespaces/a/services')).toBe(403)
     expect(await status('alice', '/api/v1/namespaces/a/services')).toBe(200)
   })
-  it('[ABAC-012] the user * is every user', async () => {
+  it('[ABAC-012] the user * is every user, the group * every group', async () => {
     expect(await status('anyone', '/openapi/v3')).toBe(200)
     expect(await anonymous('/openapi/v3')).toBe(200)
+    expect(await status('anyone', '/openapi/v2')).toBe(200)
+    expect(await status('anyone', '/openapi/v2', { groups: ['readers'] })).toBe(200)
+    expect(await anonymous('/openapi/v2')).toBe(200)
   })
   it('[ABAC-013][ABAC-014] by path: one, those below one, or all', async () => {
     expect(await status('of-version', '/version')).toBe(200)
     expect(await status('of-version', '/healthz')).toBe(403)
-    expect(await status('of-api', '/api/v1')).toBe(200)
-    expect(await status('of-api', '/version')).toBe(403)
+    for (const path of ['/api/v1', '/api/']) expect(await status('of-api', path)).toBe(200)
+    for (const path of ['/version', '/api', '/apis', '/apis/apps', '/apis/apps/v1']) {
+      expect(await status('of-api', path), path).toBe(403)
+    }
     expect(await status('of-paths', '/version')).toBe(200)
     expect(await status('of-paths', '/healthz')).toBe(200)
   })
-  it('[ABAC-015] readonly lines allow get, list and watch', async () => {
+  it('[ABAC-015] readonly lines allow get, list and watch, and no other verb', async () => {
     const groups = ['readers']
-    const pods = '/api/v1/namespaces/a/pods'
+    const namespace = '/api/v1/namespaces/a'
+    const pods = `${namespace}/pods`
     expect(await status('x', pods, { groups })).toBe(200)
-    expect(await status('x', '/api/v1/namespaces/a', { groups })).toBe(200)
+    expect(await status('x', namespace, { groups })).toBe(200)
     expect(await status('x', `${pods}?watch=true&timeoutSeconds=1`, { groups })).toBe(200)
     const body = { metadata: { name: 'x' } }
-    expect(await status('x', pods, { groups, method: 'POST', body })).toBe(403)
-    expect(await status('x', '/api/v1/namespaces/a', { groups, method: 'PUT', body })).toBe(403)
-    expect(await status('x', '/api/v1/namespaces/a', { groups, method: 'DELETE' })).toBe(403)
+    for (const [method, path] of [
+      ['POST', pods],
+      ['PUT', namespace],
+      ['PATCH', namespace],
+      ['DELETE', namespace],
+      ['DELETE', pods],
+      ['POST', `${pods}/p/eviction`],
+      ['POST', `${namespace}/serviceaccounts/default/token`],
+    ] as const) {
+      expect(await status('x', path, { groups, method, body }), `${method} ${path}`).toBe(403)
+    }
   })
   it('[ABAC-016] on paths readonly is get', async () => {
     expect(await status('reads-paths', '/healthz')).toBe(200)

@@ -189,7 +189,16 @@ test('an ABAC policy decides as its lines, read one by one, say', () => {
       const isPath = below(3) === 0
       const asks = attributes({
         user: user(pick(['ann', 'bob', 'eve']), ...(below(2) === 0 ? [pick(['devs', 'ops'])] : [])),
-        verb: pick(['get', 'list', 'watch', 'create', 'delete']),
+        verb: pick([
+          'get',
+          'list',
+          'watch',
+          'create',
+          'update',
+          'patch',
+          'delete',
+          'deletecollection',
+        ]),
         ...(isPath
           ? { path: pick(['/healthz', '/healthz/x', '/api', '/apis', '/logs/', '/logs', '/']) }
           : {

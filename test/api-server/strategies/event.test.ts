@@ -83,7 +83,7 @@ describe('an event of the events group', () => {
     regarding: { kind: 'Pod', name: 'p', namespace: 'ns' },
   }
 
-  test('[EVENT-003] needs its time, and leaves the deprecated fields unset', () => {
+  test('needs its time, and leaves the deprecated fields unset', () => {
     expect(events.createFaults(good)).toEqual([])
     const { eventTime: _, ...timeless } = good
     expect(events.createFaults(timeless)).toEqual(['eventTime: Required value'])
