@@ -13,6 +13,7 @@ import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { ownPort } from '../support/own-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { builtOnce } from './built.ts'
 import { processesIn } from './machine.ts'
 import type { Outcome } from './program.ts'
 import { refusedComponents } from './refused-components.ts'
@@ -119,6 +120,7 @@ export function openPlace(root: string): Place {
     return child
   }
   const run: Place['run'] = async (words, options) => {
+    await builtOnce()
     const startedMs = performance.now()
     const child = start(words, options)
     const output = { stdout: '', stderr: '' }

@@ -96,7 +96,7 @@ describe('the checkpoint endpoint', () => {
     }
   })
 
-  test('[CKPT-002] [CKPT-015] [ERR-009] is not there with its gate off', async () => {
+  test('is not there with its gate off', async () => {
     const { call } = await start({ servesCheckpoints: false })
     expect((await call('POST', target)).status).toBe(404)
   })

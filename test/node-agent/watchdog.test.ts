@@ -6,7 +6,7 @@ import { createLog, silentLog } from '../../components/component-base/log.ts'
 import { runWatchdog, watchdogInterval } from '../../components/node-agent/watchdog.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 
-test('[NODE-026] the watchdog is off until its gate is set', () => {
+test('the watchdog is off until its gate is set', () => {
   expect(parseFeatureGates('').gates.SystemdWatchdog).toBe(false)
   expect(parseFeatureGates('SystemdWatchdog=true').gates.SystemdWatchdog).toBe(true)
 })
