@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** The files are looked at this often even when no event tells of a change (AUTHZ-036). */
+/** The files are read this often even when no event tells of a change: a change is in use within this time (AUTHZ-036). */
 const lookEveryMs = 60_000
 /** Editors write in several steps, and a certificate comes before its key: events that come together are one change. */
 const settleMs = 50
@@ -110,7 +110,7 @@ export async function openFollowedFiles(paths: readonly string[]): Promise<Follo
         while (!signal.aborted) {
           const waiting = new AbortController()
           const ended = AbortSignal.any([signal, waiting.signal])
-          const slept = clock.sleep(lookEveryMs, ended).catch(() => {
+          const slept = clock.sleep(lookEveryMs - settleMs, ended).catch(() => {
             // Ended by a change, or for good.
           })
           await Promise.race([changed.promise, slept])

@@ -39,7 +39,7 @@ describe('the admission flags', () => {
     ])
   })
 
-  test('[NODEAUTHZ-009] NodeRestriction runs when it is enabled', () => {
+  test('NodeRestriction runs when it is enabled', () => {
     expect(plugins({})).not.toContain('NodeRestriction')
     expect(plugins({ enable: ['NodeRestriction'] })[3]).toBe('NodeRestriction')
   })

@@ -328,7 +328,7 @@ describe('tokens kept in Secrets', () => {
     expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
   })
 
-  test('[AUTHN-022] a deleted Secret revokes its token, unless lookup is off', async () => {
+  test('a deleted Secret revokes its token, unless lookup is off', async () => {
     for (const [lookup, kind] of [
       [true, 'failed'],
       [false, 'user'],
