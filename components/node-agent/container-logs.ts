@@ -56,8 +56,8 @@ function createWriter(options: LogOptions): {
 } {
   const { isTimed, sinceMs = 0 } = options
   let left = options.limitBytes ?? Number.POSITIVE_INFINITY
-  const shown = ({ timeMs, text }: LogLine): string =>
-    isTimed ? `${new Date(timeMs).toISOString()} ${text}\n` : `${text}\n`
+  const shown = ({ timeMs, text, isPartial }: LogLine): string =>
+    `${isTimed ? `${new Date(timeMs).toISOString()} ` : ''}${text}${isPartial ? '' : '\n'}`
   return {
     write: (lines) => {
       const text = lines.filter(({ timeMs }) => timeMs >= sinceMs).map(shown)

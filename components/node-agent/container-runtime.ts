@@ -35,6 +35,13 @@ export interface RuntimeContainer {
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness'
 
+/** What one look of a probe found. */
+export interface ProbeFinding {
+  readonly passes: boolean
+  /** What the probe said, for the event about a failure. */
+  readonly output: string
+}
+
 /** Reasons that users see on a container that could not start, and of failed checkpoints. */
 export type RuntimeFaultReason =
   | 'ErrImagePull'
@@ -75,6 +82,8 @@ export interface CheckpointRequest {
 export interface LogLine {
   readonly timeMs: number
   readonly text: string
+  /** It has no line break. */
+  readonly isPartial?: true
 }
 
 /** What a command in a container, or a view of what the container writes, is connected to. */
@@ -116,8 +125,8 @@ export interface ContainerRuntime {
   updatePod(pod: Pod): void
   /** Forgets the pod's containers; they are killed if they still run. */
   removePod(podUid: string): void
-  /** One look; false is a failed probe. */
-  probe(id: string, kind: ProbeKind): Promise<boolean>
+  /** One look. */
+  probe(id: string, kind: ProbeKind): Promise<ProbeFinding>
   /** Writes the archive. Rejects with a RuntimeFault: Unimplemented, DeadlineExceeded, NotFound or Unknown. */
   checkpoint(request: CheckpointRequest): Promise<void>
   /** Lines the container wrote so far, oldest first. */

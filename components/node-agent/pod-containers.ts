@@ -10,11 +10,18 @@ import {
   noteStartFailure,
   takeOver,
 } from './container-record.ts'
-import type { ContainerRuntime, PodHost, ProbeKind, RuntimeContainer } from './container-runtime.ts'
+import type {
+  ContainerExited,
+  ContainerRuntime,
+  PodHost,
+  ProbeKind,
+  RuntimeContainer,
+} from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
 import type { PodAction } from './pod-plan.ts'
 import { runProber } from './prober.ts'
 import { seccompProfileOf } from './seccomp.ts'
+import { messageFromLog } from './termination-message.ts'
 
 /** An event about a pod or, with `container`, one of its containers. Recording never fails and never waits. */
 export type RecordPodEvent = (
@@ -212,7 +219,7 @@ export class PodContainers {
     const record = this.records.find(({ id }) => id === container.id)
     if (record === undefined || container.state.kind !== 'exited') return
     this.#endProbes(record)
-    noteExit(record, container.state)
+    noteExit(record, this.#withMessage(record, container.state))
     const { exitCode } = container.state
     this.#log.debug('container ended', { container: container.name, exitCode })
     const delayMs = record.retryAtMs - this.#options.clock.now()
@@ -223,6 +230,14 @@ export class PodContainers {
       this.#say('Warning', 'BackOff', message, record)
     }
     this.#options.onChange()
+  }
+
+  /** Its log stands in for the message of a container that failed, if its policy says so. */
+  #withMessage({ spec, id }: ContainerRecord, exited: ContainerExited): ContainerExited {
+    const isFallback = spec.terminationMessagePolicy === 'FallbackToLogsOnError'
+    if (!isFallback || exited.exitCode === 0 || exited.message !== undefined) return exited
+    const message = messageFromLog(this.#options.runtime.logs(id ?? ''))
+    return message === '' ? exited : { ...exited, message }
   }
 
   /** The container runs: its probes begin, the others' verdicts waiting for the startup probe's. */
@@ -279,7 +294,8 @@ export class PodContainers {
           onVerdict(passes)
           this.#options.onChange()
         },
-        onMiss: () => this.#say('Warning', 'Unhealthy', `${title} probe failed: `, record),
+        onMiss: (output) =>
+          this.#say('Warning', 'Unhealthy', `${title} probe failed: ${output}`, record),
       },
       probing.signal,
     )

@@ -6,6 +6,7 @@ import type { ConfigMap, Container, EnvVarSource, Pod, Secret } from '../api/gen
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import type { Log } from '../component-base/log.ts'
+import { withReferences } from './variable-references.ts'
 
 /** The pod's status has its addresses. What is not there, or cannot be read, is left out: never rejects. */
 export type PodEnvironment = (
@@ -34,13 +35,6 @@ function fieldOf({ metadata, spec, status }: Pod, path: string): string | undefi
     ['status.podIPs', listed(status?.podIPs)],
   ])
   return fields.get(path)
-}
-
-/** `$(NAME)` is what an earlier variable holds, or stays as it is when there is none; `$$` is a dollar. */
-function filledIn(text: string, variables: Values): string {
-  return text.replaceAll(/\$(?:\$|\(([^)]*)\))/g, (whole, name?: string) =>
-    name === undefined ? '$' : (variables.get(name) ?? whole),
-  )
 }
 
 /** Reads config maps and secrets as the node, each once for one environment. */
@@ -100,7 +94,8 @@ export function createPodEnvironment({
       for (const [key, value] of values) variables.set(`${prefix}${key}`, value)
     }
     for (const { name, value = '', valueFrom } of env) {
-      const found = valueFrom === undefined ? filledIn(value, variables) : await valueOf(valueFrom)
+      const found =
+        valueFrom === undefined ? withReferences(value, variables) : await valueOf(valueFrom)
       if (found !== undefined) variables.set(name, found)
     }
     return Object.fromEntries(variables)

@@ -1,15 +1,16 @@
 /** Prober: looks at a container again and again and says when its probe's verdict turns. */
 import type { Probe } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
+import type { ProbeFinding } from './container-runtime.ts'
 
 export interface ProberOptions {
   readonly probe: Probe
   readonly clock: Clock
   /** One look. */
-  readonly look: () => Promise<boolean>
+  readonly look: () => Promise<ProbeFinding>
   /** Called when the verdict is first reached and whenever it turns; a failed look that turns nothing calls `onMiss`. */
   readonly onVerdict: (passes: boolean) => void
-  readonly onMiss: () => void
+  readonly onMiss: (output: string) => void
 }
 
 /** Probes until the signal aborts. A verdict needs as many equal looks in a row as the probe's thresholds say. */
@@ -24,11 +25,11 @@ export async function runProber(options: ProberOptions, signal: AbortSignal): Pr
   try {
     await clock.sleep((probe.initialDelaySeconds ?? 0) * 1000, signal)
     for (;;) {
-      const result = await look()
+      const { passes: result, output } = await look()
       signal.throwIfAborted()
       inARow = result === last ? inARow + 1 : 1
       last = result
-      if (!result) onMiss()
+      if (!result) onMiss(output)
       if (result !== verdict && inARow >= (result ? successThreshold : failureThreshold)) {
         verdict = result
         onVerdict(result)

@@ -6,11 +6,14 @@
 import type { Container, Pod } from '../api/generated/types.ts'
 import { environmentOf, hostnameOf } from './simulated-exec.ts'
 import { runSimulated } from './simulated-shell.ts'
+import { withReferences } from './variable-references.ts'
 
 /** A line, and how long after the start it is written. */
 export interface Written {
   readonly afterMs: number
   readonly text: string
+  /** It has no line break. */
+  readonly isPartial?: true
 }
 
 /** How a container's life goes if nobody interferes. */
@@ -38,39 +41,42 @@ export function shellOf({ command = [], args = [], stdin }: Container): string[]
   return /^(\/bin\/)?(ba)?sh$/.test(name) && words.length <= 1 ? ['sh'] : undefined
 }
 
-/**
- * The course that the container's command takes; undefined when it has none, or one that the simulated shell does not know
- * in full: then the container just runs. Arguments without a command count as one, as in images that have none of their own.
- */
-export async function courseOfCommand(
-  pod: Pod,
-  container: Container,
-  variables: () => Promise<Readonly<Record<string, string>>>,
-): Promise<Course | undefined> {
-  const words = [...(container.command ?? []), ...(container.args ?? [])]
+/** A command, and what it finds. */
+interface Foreseen {
+  readonly words: readonly string[]
+  readonly pod: Pod
+  readonly variables: () => Promise<Readonly<Record<string, string>>>
+  /** Somebody may type. */
+  readonly hasInput?: boolean
+}
+
+/** The course that a command takes; undefined when it is empty, or the simulated shell does not know it in full. */
+export async function courseOfWords(foreseen: Foreseen): Promise<Course | undefined> {
+  const { words, pod, variables, hasInput = false } = foreseen
   const length = words.reduce((sum, word) => sum + word.length, 0)
-  // `$(NAME)` is the node's to fill in, which it does not.
-  if (words.length === 0 || length > mostCharacters || words.some((word) => word.includes('$('))) {
-    return undefined
-  }
+  if (words.length === 0 || length > mostCharacters) return undefined
   const output: Written[] = []
   let nowMs = 0
   let line = ''
+  const out = async (text: string | Buffer): Promise<void> => {
+    const lines = (line + text.toString()).split('\n')
+    line = lines.pop() ?? ''
+    for (const each of lines) output.push({ afterMs: nowMs, text: each })
+  }
+  const found = await variables()
+  const references = new Map(Object.entries(found))
   const context = {
-    environment: environmentOf(pod, await variables()),
+    environment: environmentOf(pod, found),
     hostname: hostnameOf(pod),
     get stdin() {
-      if (container.stdin === true) throw new Unforeseen('somebody may type')
+      if (hasInput) throw new Unforeseen('somebody may type')
       return undefined
     },
-    out: async (text: string | Buffer) => {
-      const lines = (line + text.toString()).split('\n')
-      line = lines.pop() ?? ''
-      for (const each of lines) output.push({ afterMs: nowMs, text: each })
-    },
+    out,
     err: async (text: string) => {
       throw new Unforeseen(text)
     },
+    trace: out,
     isTerminal: false,
     clock: {
       sleep: async (ms: number) => {
@@ -80,11 +86,22 @@ export async function courseOfCommand(
     signal: new AbortController().signal,
   }
   try {
-    const exitCode = await runSimulated(words, context)
-    if (line !== '') output.push({ afterMs: nowMs, text: line })
+    const command = words.map((word) => withReferences(word, references))
+    const exitCode = await runSimulated(command, context)
+    if (line !== '') output.push({ afterMs: nowMs, text: line, isPartial: true })
     return { output, endsAfterMs: nowMs, exitCode }
   } catch (error) {
     if (error instanceof Unforeseen) return undefined
     throw error
   }
+}
+
+/** The course of the container's own command. Arguments without one count as one, as in images that have none of their own. */
+export async function courseOfCommand(
+  pod: Pod,
+  container: Container,
+  variables: Foreseen['variables'],
+): Promise<Course | undefined> {
+  const words = [...(container.command ?? []), ...(container.args ?? [])]
+  return await courseOfWords({ words, pod, variables, hasInput: container.stdin === true })
 }

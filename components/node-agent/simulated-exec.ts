@@ -74,12 +74,15 @@ export async function execSimulated(
       : stdin
   // Whoever waits for input waits no longer than the command may run.
   signal.addEventListener('abort', () => input?.destroy(), { once: true })
+  const err = async (text: string): Promise<void> =>
+    await write(isTerminal ? stdout : streams.stderr, shown(text))
   const code = await runSimulated(command, {
     environment: environmentOf(pod, variables),
     hostname: hostnameOf(pod),
     stdin: input,
     out: async (text) => await write(stdout, shown(text)),
-    err: async (text) => await write(isTerminal ? stdout : streams.stderr, shown(text)),
+    err,
+    trace: err,
     isTerminal,
     clock,
     signal,

@@ -57,7 +57,10 @@ export function logLines(
   return Array.from({ length: Math.max(0, length - first) }, (_, offset): LogLine => {
     const index = first + offset
     const said = output?.[index]
-    if (said !== undefined) return { timeMs: state.startedMs + said.afterMs, text: said.text }
+    if (said !== undefined) {
+      const { afterMs, ...line } = said
+      return { timeMs: state.startedMs + afterMs, ...line }
+    }
     if (index === 0)
       return { timeMs: state.startedMs, text: `${name} started (attempt ${attempt})` }
     if (index <= paced || state.kind !== 'exited') {

@@ -14,6 +14,7 @@ import type {
   ContainerRuntime,
   LogLine,
   PodHost,
+  ProbeFinding,
   ProbeKind,
   RuntimeContainer,
   StartRequest,
@@ -26,6 +27,7 @@ import { containerSpecOf, drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
 import { lineDueMs, logLength, logLines } from './simulated-log.ts'
 import type { Writing } from './simulated-log.ts'
+import { lookSimulated } from './simulated-probe.ts'
 import {
   podAnnotations,
   simulated,
@@ -179,13 +181,22 @@ export class SimulatedRuntime implements ContainerRuntime {
     }
   }
 
-  async probe(id: string, kind: ProbeKind): Promise<boolean> {
+  async probe(id: string, kind: ProbeKind): Promise<ProbeFinding> {
     const known = this.#byId.get(id)
     const pod = this.#pods.get(known?.podUid ?? '')?.pod
-    if (known === undefined || pod === undefined) return false
+    if (known === undefined || pod === undefined) return { passes: false, output: '' }
     const { name, state } = known.container
-    if (state.kind === 'exited') return false
-    return simulatedProbe(this.#wish(pod, kind, name), this.#clock.now() - state.startedMs)
+    if (state.kind === 'exited') return { passes: false, output: '' }
+    const wish = this.#wish(pod, kind, name)
+    if (wish !== undefined) {
+      return { passes: simulatedProbe(wish, this.#clock.now() - state.startedMs), output: '' }
+    }
+    const probe = containerSpecOf(pod, name)?.[`${kind}Probe`]
+    return await lookSimulated(probe, {
+      pod,
+      variables: () => this.#variablesOf(pod, name),
+      clock: this.#clock,
+    })
   }
 
   async checkpoint({ containerId, location, timeoutSeconds }: CheckpointRequest): Promise<void> {
@@ -242,7 +253,8 @@ export class SimulatedRuntime implements ContainerRuntime {
     const end = isTerminal ? '\r\n' : '\n'
     for await (const lines of this.followLogs(id, signal)) {
       if (stdout === undefined || stdout.destroyed) continue
-      const isTaken = stdout.write(lines.map(({ text }) => text + end).join(''))
+      const text = lines.map((line) => line.text + (line.isPartial ? '' : end))
+      const isTaken = stdout.write(text.join(''))
       if (!isTaken) await drained(stdout)
     }
   }

@@ -4,6 +4,9 @@
  */
 import type { Readable } from 'node:stream'
 import type { Clock } from '../component-base/clock.ts'
+import type { ShellOptions } from './shell-options.ts'
+import { plainShell, readShellArguments, ShellUsageFault } from './shell-options.ts'
+import { expanded, parseScript, SyntaxFault } from './shell-script.ts'
 import { simulatedTime } from './simulation.ts'
 
 export interface ShellContext {
@@ -13,6 +16,8 @@ export interface ShellContext {
   /** Resolves when there is room for more. */
   readonly out: (text: string | Buffer) => Promise<void>
   readonly err: (text: string) => Promise<void>
+  /** What `sh -x` and `sh -v` show beside it, on standard error. */
+  readonly trace: (text: string) => Promise<void>
   /** Shows a prompt, and reads line by line. */
   readonly isTerminal: boolean
   readonly clock: Pick<Clock, 'sleep'>
@@ -70,8 +75,7 @@ const commands: Readonly<Record<string, Run>> = {
     await clock.sleep(ms, signal)
     return 0
   },
-  sh: async (args, context) =>
-    args[0] === '-c' ? await runScript(args[1] ?? '', context) : await runInteractive(context),
+  sh: async (args, context) => await runShell(args, context),
 }
 
 const nameOf = (path: string): string => path.replace(/^(\/usr)?\/bin\//, '')
@@ -84,71 +88,63 @@ class Exit extends Error {
   }
 }
 
-interface Statement {
-  /** When it is run: always, or depending on the code of the one before it. */
-  readonly when: ';' | '&&' | '||'
-  readonly words: readonly string[]
+/** What a shell keeps from one statement to the next. */
+interface ShellState {
+  variables: Record<string, string>
+  options: ShellOptions
+  /** `$0`, `$1` and so on. */
+  parameters: readonly string[]
+  last: number
 }
 
-class SyntaxFault extends Error {}
-
-/** Splits a script into its statements; quotes and `$NAME` work as in a shell, everything else that a shell can do is refused. */
-function parseScript(script: string, valueOf: (name: string) => string): Statement[] {
-  const statements: Statement[] = []
-  let words: string[] = []
-  let word: string | undefined
-  let when: Statement['when'] = ';'
-  const endWord = (): void => {
-    if (word !== undefined) words.push(word)
-    word = undefined
-  }
-  const endStatement = (next: Statement['when']): void => {
-    endWord()
-    if (words.length > 0) statements.push({ when, words })
-    words = []
-    when = next
-  }
-  const token =
-    /'([^']*)'|"((?:[^"\\]|\\.)*)"|\\(.)|(&&|\|\||;|\n)|(#[^\n]*)|([ \t\r]+)|(\$\{\w+\}|\$(?:\w+|\?)?|[^\s'"\\;&|<>()`{}$]+)|([^])/gy
-  const filled = (text: string): string =>
-    text.replaceAll(/\$(?:\{(\w+)\}|(\w+|\?))/g, (_, braced?: string, bare?: string) =>
-      valueOf(braced ?? bare ?? ''),
-    )
-  while (token.lastIndex < script.length) {
-    const match = token.exec(script)
-    if (match === null) return statements
-    const [, single, double, escaped, separator, comment, space, plain, foreign] = match
-    if (single !== undefined) word = (word ?? '') + single
-    else if (double !== undefined)
-      word = (word ?? '') + filled(double.replaceAll(/\\(["\\$])/g, '$1'))
-    else if (escaped !== undefined) word = (word ?? '') + escaped
-    else if (separator !== undefined) {
-      endStatement(separator === '&&' || separator === '||' ? separator : ';')
-    } else if (space !== undefined) endWord()
-    else if (foreign !== undefined) {
-      throw new SyntaxFault(
-        foreign === '"' || foreign === "'"
-          ? 'unterminated quoted string'
-          : `"${foreign}" is more than a simulated container can do`,
-      )
-    } else if (plain !== undefined) word = (word ?? '') + filled(plain)
-    else if (comment !== undefined) endWord()
-  }
-  endStatement(';')
-  return statements
+/** What `$NAME` stands for. Throws Exit, having said why, for one that is not set but has to be. */
+function valueIn(state: ShellState, name: string): string {
+  const { variables, options, parameters, last } = state
+  if (name === '?') return String(last)
+  if (name === '#') return String(parameters.length - 1)
+  if (name === '@' || name === '*') return parameters.slice(1).join(' ')
+  const value = /^\d+$/.test(name) ? parameters[Number(name)] : variables[name]
+  if (value === undefined && options.nounset) throw new UnsetFault(`${name}: parameter not set`)
+  return value ?? ''
 }
 
+class UnsetFault extends Error {}
+
+const assignment = /^([A-Za-z_]\w*)=([^]*)$/
+
+/** One command, with the variables that are set for it alone. */
 async function runStatement(
-  [name = '', ...args]: readonly string[],
+  words: readonly string[],
   context: ShellContext,
-  last: number,
+  state: ShellState,
 ): Promise<number> {
+  const own: Record<string, string> = {}
+  const first = words.findIndex((word) => {
+    const [, name, value] = assignment.exec(word) ?? []
+    if (name === undefined) return true
+    own[name] = value ?? ''
+    return false
+  })
+  if (first < 0) {
+    Object.assign(state.variables, own)
+    return 0
+  }
+  const [name = '', ...args] = words.slice(first)
   if (name === 'exit') {
-    const code = args[0] === undefined ? last : Number(args[0])
+    const code = args[0] === undefined ? state.last : Number(args[0])
     throw new Exit(Number.isInteger(code) ? code & 0xff : 2)
   }
+  if (name === 'set') {
+    const { options, operands } = readShellArguments(args, state.options)
+    state.options = options
+    if (operands.length > 0 || args.includes('--')) {
+      state.parameters = [state.parameters[0] ?? 'sh', ...operands]
+    }
+    return 0
+  }
   const run = Object.hasOwn(commands, nameOf(name)) ? commands[nameOf(name)] : undefined
-  if (run !== undefined) return await run(args, context)
+  const environment = { ...state.variables, ...own }
+  if (run !== undefined) return await run(args, { ...context, environment })
   await context.err(`sh: ${name}: not found\n`)
   return notFoundCode
 }
@@ -157,56 +153,68 @@ async function runStatement(
 async function runStatements(
   script: string,
   context: ShellContext,
-  before: number,
-): Promise<number> {
-  let last = before
-  const valueOf = (name: string): string =>
-    name === '?' ? String(last) : (context.environment[name] ?? '')
+  state: ShellState,
+): Promise<void> {
+  const valueOf = (name: string): string => valueIn(state, name)
+  if (state.options.verbose && script !== '') await context.trace(`${script.trimEnd()}\n`)
   try {
-    // Parsed again before each: what `$?` stands for is known no earlier.
-    for (let index = 0; ; index += 1) {
-      const statement = parseScript(script, valueOf)[index]
-      if (statement === undefined) return last
-      const { when, words } = statement
-      if ((when === '&&' && last !== 0) || (when === '||' && last === 0)) continue
-      last = await runStatement(words, context, last)
+    const statements = parseScript(script)
+    for (const [index, { when, words }] of statements.entries()) {
+      if (state.options.noexec) return
+      if ((when === '&&' && state.last !== 0) || (when === '||' && state.last === 0)) continue
+      const texts = words.map((word) => expanded(word, valueOf))
+      if (state.options.xtrace) await context.trace(`+ ${texts.join(' ')}\n`)
+      state.last = await runStatement(texts, context, state)
+      const isEndOfList = (statements[index + 1]?.when ?? ';') === ';'
+      if (state.options.errexit && state.last !== 0 && isEndOfList) throw new Exit(state.last)
     }
   } catch (error) {
-    if (!(error instanceof SyntaxFault)) throw error
-    await context.err(`sh: syntax error: ${error.message}\n`)
+    const isUsage = error instanceof ShellUsageFault || error instanceof UnsetFault
+    if (!isUsage && !(error instanceof SyntaxFault)) throw error
+    await context.err(`sh: ${isUsage ? '' : 'syntax error: '}${error.message}\n`)
+    if (isUsage) throw new Exit(2)
+    state.last = 2
+  }
+}
+
+/** `sh` with its arguments: a script of `-c`, or what comes on standard input. */
+async function runShell(args: readonly string[], context: ShellContext): Promise<number> {
+  try {
+    const { options, isScript, operands } = readShellArguments(args, plainShell)
+    const [first, ...more] = operands
+    const state: ShellState = {
+      variables: { ...context.environment },
+      options,
+      parameters: isScript && more.length > 0 ? more : ['sh'],
+      last: 0,
+    }
+    if (!isScript && first === undefined) await runInput(context, state)
+    else if (first === undefined) throw new ShellUsageFault('-c requires an argument')
+    else if (isScript) await runStatements(first, context, state)
+    else throw new ShellUsageFault(`can't open '${first}': No such file or directory`)
+    return state.last
+  } catch (error) {
+    if (error instanceof Exit) return error.code
+    if (!(error instanceof ShellUsageFault)) throw error
+    await context.err(`sh: ${error.message}\n`)
     return 2
   }
 }
 
-async function runScript(script: string, context: ShellContext): Promise<number> {
-  try {
-    return await runStatements(script, context, 0)
-  } catch (error) {
-    if (error instanceof Exit) return error.code
-    throw error
-  }
-}
-
-async function runInteractive(context: ShellContext): Promise<number> {
+async function runInput(context: ShellContext, state: ShellState): Promise<void> {
   const { stdin, out, isTerminal } = context
   const prompt = isTerminal ? '/ # ' : ''
-  let last = 0
   let rest = ''
-  try {
-    await out(prompt)
-    for await (const chunk of (stdin ?? []) as AsyncIterable<Buffer>) {
-      const lines = (rest + chunk.toString()).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) {
-        last = await runStatements(line, { ...context, stdin: undefined }, last)
-        await out(prompt)
-      }
+  await out(prompt)
+  for await (const chunk of (stdin ?? []) as AsyncIterable<Buffer>) {
+    const lines = (rest + chunk.toString()).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      await runStatements(line, { ...context, stdin: undefined }, state)
+      await out(prompt)
     }
-    return await runStatements(rest, { ...context, stdin: undefined }, last)
-  } catch (error) {
-    if (error instanceof Exit) return error.code
-    throw error
   }
+  await runStatements(rest, { ...context, stdin: undefined }, state)
 }
 
 /** Runs a command to its end and resolves with its exit code; 137 when it is cut off. */

@@ -24,13 +24,30 @@ test.each([
     1500,
     3,
   ],
-  [['sh', '-c', 'false && sleep 60 || echo -n "no newline"'], [[0, 'no newline']], 0, 0],
+  [['sh', '-c', 'false && sleep 60 || echo no'], [[0, 'no']], 0, 0],
   [['sh', '-c', 'hostname'], [[0, 'web']], 0, 0],
+  [['echo', '$(COLOUR) $(NAME) $$(COLOUR)'], [[0, 'blue $(NAME) $(COLOUR)']], 0, 0],
+  [
+    ['sh', '-x', '-c', 'echo a; exit 2'],
+    [
+      [0, '+ echo a'],
+      [0, 'a'],
+      [0, '+ exit 2'],
+    ],
+    0,
+    2,
+  ],
 ])('%j is foreseen', async (command, output, endsAfterMs, exitCode) => {
   expect(await courseOf({ command })).toEqual({
     output: output.map(([afterMs, text]) => ({ afterMs, text })),
     endsAfterMs,
     exitCode,
+  })
+})
+
+test('the end of a line that is not broken is known', async () => {
+  expect(await courseOf({ command: ['echo', '-n', 'DONE'] })).toMatchObject({
+    output: [{ afterMs: 0, text: 'DONE', isPartial: true }],
   })
 })
 
@@ -49,7 +66,9 @@ test.each([
   ['a pipe', { command: ['sh', '-c', 'echo a | cat'] }],
   ['a file', { command: ['cat', '/etc/passwd'] }],
   ['a time without end', { command: ['sleep', 'infinity'] }],
-  ['a reference', { command: ['echo', '$(NAME)'] }],
+  ['the output of a command', { command: ['sh', '-c', 'echo "$(date)"'] }],
+  ['a script in a file', { command: ['sh', 'start.sh'] }],
+  ['an option that no shell has', { command: ['sh', '-Z', '-c', 'true'] }],
   ['something that somebody may type', { command: ['sh'], stdin: true }],
   ['a very long script', { command: ['sh', '-c', 'true;'.repeat(4000)] }],
 ])('of %s nothing is foreseen', async (_, container) => {

@@ -15,6 +15,7 @@ async function shell(
     stdin: more.stdin === undefined ? undefined : Readable.from([Buffer.from(more.stdin)]),
     out: async (text) => void (out += String(text)),
     err: async (text) => void (err += text),
+    trace: async (text) => void (err += text),
     isTerminal: false,
     clock: more.clock ?? new FakeClock(),
     signal: more.signal ?? new AbortController().signal,
@@ -72,6 +73,7 @@ describe('scripts', () => {
     ['false; echo $?; echo $?', 0, '1\n0\n'],
     ['echo a # b', 0, 'a\n'],
     ['echo a\\ b "c\\"d"', 0, 'a b c"d\n'],
+    ['echo "\\$COLOUR" a#b', 0, '$COLOUR a#b\n'],
     ['exit 300', 44, ''],
     ['false\nexit', 1, ''],
     ['sh -c "exit 7"', 7, ''],
@@ -80,11 +82,52 @@ describe('scripts', () => {
     expect(await shell(['sh', '-c', script])).toEqual({ code, out, err: '' })
   })
 
+  test.each([
+    [['-x', '-c', 'echo a && false'], 1, 'a\n', '+ echo a\n+ false\n'],
+    [['-xc', 'echo "$COLOUR"'], 0, 'blue\n', '+ echo blue\n'],
+    [['-ec', 'false; echo no'], 1, '', ''],
+    [['-e', '-c', 'false || echo a; false && echo b; echo c'], 0, 'a\nc\n', ''],
+    [['-e', '+e', '-c', 'false; echo yes'], 0, 'yes\n', ''],
+    [['-c', 'set -ex; false; echo no'], 1, '', '+ false\n'],
+    [['-euxo', 'pipefail', '-c', 'echo $COLOUR'], 0, 'blue\n', '+ echo blue\n'],
+    [['-o', 'errexit', '-c', 'false; echo no'], 1, '', ''],
+    [['-uc', 'echo a; echo $NONE; echo b'], 2, 'a\n', 'sh: NONE: parameter not set\n'],
+    [['-nc', 'echo a'], 0, '', ''],
+    [['-vc', 'echo a'], 0, 'a\n', 'echo a\n'],
+    [['-lc', 'echo a'], 0, 'a\n', ''],
+    [['--login', '-c', '--', 'echo a'], 0, 'a\n', ''],
+    [['-c', 'echo $0 $1 $# "$@"', 'me', 'one', 'two'], 0, 'me one 2 one two\n', ''],
+    [
+      ['-c', 'A=1 B="x y"; echo $A$B; A=2 env; echo $A'],
+      0,
+      expect.stringMatching(/A=2\n[^]*1\n$/),
+      '',
+    ],
+    [['-c'], 2, '', 'sh: -c requires an argument\n'],
+    [['-Z', '-c', 'echo a'], 2, '', 'sh: illegal option -Z\n'],
+    [['-o', 'odd', '-c', 'echo a'], 2, '', 'sh: illegal option -o odd\n'],
+    [['script.sh'], 2, '', "sh: can't open 'script.sh': No such file or directory\n"],
+  ] as [string[], number, string, string][])('sh %j', async (args, code, out, err) => {
+    expect(await shell(['sh', ...args])).toEqual({ code, out, err })
+  })
+
+  test('options that stand alone leave a shell that reads its input', async () => {
+    const { code, out, err } = await shell(['sh', '-x'], { stdin: 'echo one\nexit 4\n' })
+    expect([code, out, err]).toEqual([4, 'one\n', '+ echo one\n+ exit 4\n'])
+  })
+
+  test('a script of 20,000 commands runs to its end', async () => {
+    const { code, out } = await shell(['sh', '-c', 'echo a;'.repeat(20_000)])
+    expect([code, out.length]).toEqual([0, 40_000])
+  })
+
   test('what is beyond it is said, not guessed', async () => {
     const piped = await shell(['sh', '-c', 'echo a | cat'])
     expect(piped).toMatchObject({ code: 2, out: '' })
     expect(piped.err).toBe('sh: syntax error: "|" is more than a simulated container can do\n')
     expect((await shell(['sh', '-c', 'echo "a'])).code).toBe(2)
+    const nested = await shell(['sh', '-c', 'echo "now $(date)"'])
+    expect(nested).toMatchObject({ code: 2, out: '' })
     expect(await shell(['sh', '-c', 'ls'])).toEqual({
       code: 127,
       out: '',
