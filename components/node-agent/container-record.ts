@@ -110,7 +110,9 @@ export function noteStartFailure(
 ): void {
   const { reason, message, nowMs } = failure
   record.failures += 1
-  record.retryAtMs = nowMs + restartDelay(record.failures)
+  // Only pulls wait longer and longer (upstream: pod_workers.go, workerBackOffPeriod; images/image_manager.go).
+  const tries = reason === 'ErrImagePull' ? record.failures : 1
+  record.retryAtMs = nowMs + restartDelay(tries)
   record.state = { kind: 'waiting', reason, message }
 }
 

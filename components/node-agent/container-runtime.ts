@@ -45,6 +45,7 @@ export interface ProbeFinding {
 /** Reasons that users see on a container that could not start, and of failed checkpoints. */
 export type RuntimeFaultReason =
   | 'ErrImagePull'
+  | 'CreateContainerConfigError'
   | 'CreateContainerError'
   | 'RunContainerError'
   | 'Unimplemented'
@@ -67,6 +68,8 @@ export interface StartRequest {
   readonly pod: Pod
   readonly container: Container
   readonly attempt: number
+  /** The variables of its environment. */
+  readonly environment: Readonly<Record<string, string>>
   /** What applies to this container after inheritance; undefined leaves it to the runtime. */
   readonly seccompProfile: SeccompProfile | undefined
 }
@@ -101,7 +104,7 @@ export interface CommandStreams {
 export interface PodHost {
   /** Called whenever a container ends, by itself or stopped. */
   readonly onExit: (container: RuntimeContainer) => void
-  /** The variables of a container's environment, as they are now; never rejects. */
+  /** The variables of the environment of a container from before this agent started. Rejects with a RuntimeFault. */
   readonly environment: (container: Container) => Promise<Readonly<Record<string, string>>>
 }
 

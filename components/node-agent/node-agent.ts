@@ -24,6 +24,8 @@ import type { NodeEnvironment, RunningNode } from './node.ts'
 import { createNode } from './node.ts'
 import type { nodeAgentFlags } from './options.ts'
 import type { NodeFolders, Settings } from './settings.ts'
+import type { ServicesFor } from './service-variables.ts'
+import { createServiceWatch } from './service-variables.ts'
 import { settingsOf } from './settings.ts'
 import { SimulatedRuntime } from './simulated-runtime.ts'
 import { runWatchdog, systemdNotify, watchdogInterval } from './watchdog.ts'
@@ -59,7 +61,12 @@ async function bootstrapperOf(
 async function environmentOf(
   { options, clock, log }: Context,
   settings: Settings,
-  more: { host: HostWatch; devices: DevicePlugins; serverPort: () => Promise<number> },
+  more: {
+    host: HostWatch
+    devices: DevicePlugins
+    servicesFor: ServicesFor
+    serverPort: () => Promise<number>
+  },
 ): Promise<NodeEnvironment> {
   const caFile = options['client-ca-file']
   return {
@@ -73,6 +80,7 @@ async function environmentOf(
     hostPressure: more.host.pressure,
     resources: settings.resources,
     devices: more.devices.resources,
+    servicesFor: more.servicesFor,
     nodeIp: settings.nodeIp,
     podRange: options['pod-cidr'],
     serverPort: more.serverPort,
@@ -171,9 +179,11 @@ export async function runNodeAgent(
     },
     log,
   })
+  const services = createServiceWatch({ clock, log })
   const environment = await environmentOf(context, settings, {
     host,
     devices,
+    servicesFor: services.servicesFor,
     serverPort: async () => (await server.ready).port,
   })
 
@@ -219,6 +229,8 @@ export async function runNodeAgent(
     // It may have come while the node got its identity.
     if (whole.aborted) own.abort(whole.reason)
     start(node.run(own.signal))
+    // All nodes of a process see the same services.
+    if (index === 0) start(services.follow(node.client, whole))
     await Promise.race([node.ready, aborted])
   }
 

@@ -39,6 +39,7 @@ import type { Registration } from './register.ts'
 import { nodeLabels, registerNode } from './register.ts'
 import { runRotation } from './rotate-certificate.ts'
 import type { ServedNode } from './server.ts'
+import type { ServicesFor } from './service-variables.ts'
 import { nodeAnnotations } from './simulation.ts'
 import { statsSummary } from './stats-summary.ts'
 
@@ -57,6 +58,7 @@ export interface NodeEnvironment {
   /** Where the process's server listens. */
   readonly serverPort: () => Promise<number>
   readonly clientCa: string | undefined
+  readonly servicesFor: ServicesFor
   readonly mayRecord: () => boolean
   readonly lookEveryMs: number
   readonly leaseDurationSeconds?: number
@@ -232,7 +234,11 @@ export function createNode(
         if (!environment.mayRecord()) return
         recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, { type, reason, message })
       },
-      environment: createPodEnvironment({ client, log }),
+      environment: createPodEnvironment({
+        client,
+        servicesFor: environment.servicesFor,
+        allocatable: () => self?.status?.allocatable ?? {},
+      }),
       ...podWrites(client.resource<Pod>(resources.pods)),
       clock,
       log,

@@ -18,6 +18,7 @@ import type {
   RuntimeContainer,
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
+import { nonRootFault } from './non-root.ts'
 import type { PodAction } from './pod-plan.ts'
 import { runProber } from './prober.ts'
 import { seccompProfileOf } from './seccomp.ts'
@@ -136,9 +137,13 @@ export class PodContainers {
         await runtime.pullImage({ pod: this.#options.pod(), container: spec })
         this.#say('Normal', 'Pulled', `Successfully pulled image "${image}"`, record)
       }
+      const environment = await this.#options.environment(spec)
+      const fault = nonRootFault(this.#options.pod(), spec)
+      if (fault !== undefined) throw new RuntimeFault('CreateContainerConfigError', fault)
       const started = await runtime.startContainer({
         pod: this.#options.pod(),
         container: spec,
+        environment,
         attempt: record.id === undefined ? 0 : record.restarts + 1,
         seccompProfile: seccompProfileOf(this.#options.pod(), spec),
       })

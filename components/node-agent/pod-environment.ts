@@ -1,14 +1,28 @@
 /**
- * Pod environment: the variables that a container finds, from its pod and from the config maps and secrets that it names
- * (upstream: kubelet_pods.go, makeEnvironmentVariables). Without those from resources.
+ * Pod environment: the variables that a container finds: from services, from its pod, from its resources, and from the config
+ * maps and secrets that it names (upstream: kubelet_pods.go, makeEnvironmentVariables).
  */
-import type { ConfigMap, Container, EnvVarSource, Pod, Secret } from '../api/generated/types.ts'
+import type {
+  ConfigMap,
+  Container,
+  EnvFromSource,
+  EnvVarSource,
+  Pod,
+  Secret,
+} from '../api/generated/types.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
-import type { Log } from '../component-base/log.ts'
+import { isStatusError } from '../machinery/status-error.ts'
+import { RuntimeFault } from './container-runtime.ts'
+import { resourceFieldValue } from './resource-field.ts'
+import type { ServicesFor } from './service-variables.ts'
+import { serviceVariables } from './service-variables.ts'
 import { withReferences } from './variable-references.ts'
 
-/** The pod's status has its addresses. What is not there, or cannot be read, is left out: never rejects. */
+/**
+ * The pod's status has its addresses. Rejects with a RuntimeFault (CreateContainerConfigError) when something that is not
+ * optional is missing or cannot be read.
+ */
 export type PodEnvironment = (
   pod: Pod,
   container: Container,
@@ -37,18 +51,19 @@ function fieldOf({ metadata, spec, status }: Pod, path: string): string | undefi
   return fields.get(path)
 }
 
-/** Reads config maps and secrets as the node, each once for one environment. */
-export function createPodEnvironment({
-  client,
-  log,
-}: {
-  client: Client
-  log: Log
-}): PodEnvironment {
+type SourceKind = 'configMap' | 'secret'
+const shownKinds = { configMap: 'ConfigMap', secret: 'Secret' } as const
+
+/** Values of config maps and secrets, each read once; undefined for an optional one that is not there. */
+type ReadSource = (
+  kind: SourceKind,
+  source: { readonly name?: string; readonly optional?: boolean },
+) => Promise<Values | undefined>
+
+function createReader(client: Client): (namespace: string) => ReadSource {
   const resources = resourcesOf(client.dialect)
   const configMaps = client.resource<ConfigMap>(resources.configMaps)
   const secrets = client.resource<Secret>(resources.secrets)
-
   const read = {
     configMap: async (namespace: string, name: string): Promise<Values> => {
       const { data } = await configMaps.get({ namespace, name })
@@ -60,44 +75,88 @@ export function createPodEnvironment({
       return new Map(entries.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))
     },
   }
-
-  return async (pod, { name: container, env = [], envFrom = [] }) => {
-    const { namespace = '' } = pod.metadata
+  return (namespace) => {
     const known = new Map<string, Promise<Values>>()
-    const once = (kind: keyof typeof read, name: string): Promise<Values> => {
+    return async (kind, { name = '', optional = false }) => {
       const key = `${kind} ${name}`
-      const reading =
-        known.get(key) ??
-        read[kind](namespace, name).catch((error: unknown) => {
-          log.info('a container goes without a part of its environment', { container, error })
-          return new Map<string, string>()
-        })
+      const reading = known.get(key) ?? read[kind](namespace, name)
       known.set(key, reading)
-      return reading
-    }
-    const valueOf = async (source: EnvVarSource): Promise<string | undefined> => {
-      const { fieldRef, configMapKeyRef, secretKeyRef } = source
-      if (fieldRef !== undefined) return fieldOf(pod, fieldRef.fieldPath)
-      if (configMapKeyRef !== undefined) {
-        return (await once('configMap', configMapKeyRef.name ?? '')).get(configMapKeyRef.key)
+      try {
+        return await reading
+      } catch (error) {
+        const isMissing = isStatusError(error, 'NotFound')
+        if (isMissing && optional) return undefined
+        if (isMissing) throw new Error(`${kind.toLowerCase()} "${name}" not found`)
+        throw error
       }
-      if (secretKeyRef === undefined) return undefined
-      return (await once('secret', secretKeyRef.name ?? '')).get(secretKeyRef.key)
     }
+  }
+}
 
-    const variables = new Map<string, string>()
-    for (const { prefix = '', configMapRef, secretRef } of envFrom) {
-      const values =
-        configMapRef !== undefined
-          ? await once('configMap', configMapRef.name ?? '')
-          : await once('secret', secretRef?.name ?? '')
-      for (const [key, value] of values) variables.set(`${prefix}${key}`, value)
+async function* valuesFrom(
+  sources: readonly EnvFromSource[],
+  read: ReadSource,
+): AsyncIterable<readonly [string, string]> {
+  for (const { prefix = '', configMapRef, secretRef } of sources) {
+    const values =
+      configMapRef !== undefined
+        ? await read('configMap', configMapRef)
+        : secretRef && (await read('secret', secretRef))
+    for (const [key, value] of values ?? []) yield [`${prefix}${key}`, value]
+  }
+}
+
+export interface PodEnvironmentOptions {
+  /** Reads config maps and secrets as the node. */
+  readonly client: Client
+  readonly servicesFor: ServicesFor
+  /** What the node has to give now. */
+  readonly allocatable: () => Readonly<Record<string, string>>
+}
+
+export function createPodEnvironment(options: PodEnvironmentOptions): PodEnvironment {
+  const { client, servicesFor, allocatable } = options
+  const readerOf = createReader(client)
+
+  const variablesOf = async (pod: Pod, container: Container): Promise<Map<string, string>> => {
+    const { namespace = '' } = pod.metadata
+    const read = readerOf(namespace)
+    const valueOf = async (source: EnvVarSource): Promise<string | undefined> => {
+      const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef } = source
+      if (fieldRef !== undefined) return fieldOf(pod, fieldRef.fieldPath)
+      if (resourceFieldRef !== undefined) {
+        return resourceFieldValue(resourceFieldRef, { pod, container, allocatable: allocatable() })
+      }
+      const kind = configMapKeyRef === undefined ? 'secret' : 'configMap'
+      const selector = configMapKeyRef ?? secretKeyRef
+      if (selector === undefined) return undefined
+      const { key, optional = false, name } = selector
+      const value = (await read(kind, selector))?.get(key)
+      if (value !== undefined || optional) return value
+      throw new Error(`couldn't find key ${key} in ${shownKinds[kind]} ${namespace}/${name}`)
     }
-    for (const { name, value = '', valueFrom } of env) {
+    const enableLinks = pod.spec?.enableServiceLinks !== false
+    const services = serviceVariables(await servicesFor(namespace), enableLinks)
+    const own = new Map<string, string>()
+    for await (const [name, value] of valuesFrom(container.envFrom ?? [], read)) {
+      own.set(name, value)
+    }
+    for (const { name, value = '', valueFrom } of container.env ?? []) {
       const found =
-        valueFrom === undefined ? withReferences(value, variables) : await valueOf(valueFrom)
-      if (found !== undefined) variables.set(name, found)
+        valueFrom === undefined
+          ? withReferences(value, (known) => own.get(known) ?? services.get(known))
+          : await valueOf(valueFrom)
+      if (found !== undefined) own.set(name, found)
     }
-    return Object.fromEntries(variables)
+    return new Map([...services, ...own])
+  }
+
+  return async (pod, container) => {
+    try {
+      return Object.fromEntries(await variablesOf(pod, container))
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      throw new RuntimeFault('CreateContainerConfigError', message, error)
+    }
   }
 }

@@ -86,7 +86,7 @@ export async function courseOfWords(foreseen: Foreseen): Promise<Course | undefi
     signal: new AbortController().signal,
   }
   try {
-    const command = words.map((word) => withReferences(word, references))
+    const command = words.map((word) => withReferences(word, (name) => references.get(name)))
     const exitCode = await runSimulated(command, context)
     if (line !== '') output.push({ afterMs: nowMs, text: line, isPartial: true })
     return { output, endsAfterMs: nowMs, exitCode }

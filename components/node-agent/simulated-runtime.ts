@@ -36,9 +36,13 @@ import {
   simulatedTime,
 } from './simulation.ts'
 
+type Variables = Readonly<Record<string, string>>
+
 interface Simulated {
   readonly podUid: string
   container: RuntimeContainer
+  /** What it finds in its environment. */
+  readonly variables: () => Promise<Variables>
   /** Undefined: it runs until it is stopped. */
   course: Course | undefined
   /** Cancels its planned end. */
@@ -112,9 +116,16 @@ export class SimulatedRuntime implements ContainerRuntime {
       restored.push(container)
       const { last, attempt } = container
       if (last !== undefined)
-        this.#keep(pod, { ...container, id: last.id, attempt: attempt - 1, state: last })
-      const record = this.#keep(pod, container)
-      void this.#courseOf(pod, container.name).then((course) => this.#take(record, course))
+        this.#keep(
+          pod,
+          { ...container, id: last.id, attempt: attempt - 1, state: last },
+          async () => ({}),
+        )
+      const variables = this.#restoredVariables(pod, container.name)
+      const record = this.#keep(pod, container, variables)
+      void this.#courseOf(pod, container.name, variables).then((course) =>
+        this.#take(record, course),
+      )
     }
     return restored
   }
@@ -149,8 +160,9 @@ export class SimulatedRuntime implements ContainerRuntime {
       imageId: imageIdOf(container.image ?? ''),
       state: { kind: 'running', startedMs: this.#clock.now() },
     }
-    const course = await this.#courseOf(pod, container.name)
-    this.#take(this.#keep(pod, started), course)
+    const variables = async (): Promise<Variables> => request.environment
+    const course = await this.#courseOf(pod, container.name, variables)
+    this.#take(this.#keep(pod, started, variables), course)
     return started
   }
 
@@ -194,7 +206,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const probe = containerSpecOf(pod, name)?.[`${kind}Probe`]
     return await lookSimulated(probe, {
       pod,
-      variables: () => this.#variablesOf(pod, name),
+      variables: known.variables,
       clock: this.#clock,
     })
   }
@@ -270,7 +282,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     try {
       return await execSimulated(command, {
         pod,
-        variables: await this.#variablesOf(pod, known.container.name),
+        variables: await known.variables(),
         streams,
         ended: ending.signal,
         clock: this.#clock,
@@ -280,10 +292,16 @@ export class SimulatedRuntime implements ContainerRuntime {
     }
   }
 
-  async #variablesOf(pod: Pod, name: string): Promise<Readonly<Record<string, string>>> {
-    const spec = containerSpecOf(pod, name)
-    const host = this.#pods.get(pod.metadata.uid ?? '')?.host
-    return (spec && (await host?.environment(spec))) ?? {}
+  /** Of a container from before the agent was restarted: asked for when first needed, as they are then. */
+  #restoredVariables(pod: Pod, name: string): () => Promise<Variables> {
+    let found: Promise<Variables> | undefined
+    return () => {
+      const spec = containerSpecOf(pod, name)
+      const host = this.#pods.get(pod.metadata.uid ?? '')?.host
+      // What it was given at its start is not known any more; what cannot be read now is left out.
+      found ??= spec && host ? host.environment(spec).catch(() => ({})) : Promise.resolve({})
+      return found
+    }
   }
 
   async connect(podUid: string, port: number): Promise<Duplex> {
@@ -360,7 +378,11 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   /** Undefined when the pod was removed while the container was starting: nothing is left to keep. */
-  #keep(pod: Pod, container: RuntimeContainer): Simulated | undefined {
+  #keep(
+    pod: Pod,
+    container: RuntimeContainer,
+    variables: Simulated['variables'],
+  ): Simulated | undefined {
     const podUid = pod.metadata.uid ?? ''
     const home = this.#pods.get(podUid)
     if (home === undefined) return undefined
@@ -372,6 +394,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const record: Simulated = {
       podUid,
       container,
+      variables,
       course: undefined,
       cancelExit: () => {},
       watchers: new Set(),
@@ -383,11 +406,15 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   /** What annotations ask for comes before what the command says. */
-  async #courseOf(pod: Pod, name: string): Promise<Course | undefined> {
+  async #courseOf(
+    pod: Pod,
+    name: string,
+    variables: Simulated['variables'],
+  ): Promise<Course | undefined> {
     const exitAfter = simulatedTime(this.#wish(pod, 'exitAfter', name))
     if (exitAfter !== undefined) return { output: undefined, endsAfterMs: exitAfter, exitCode: 0 }
     const spec = containerSpecOf(pod, name)
-    const foreseen = spec && (await courseOfCommand(pod, spec, () => this.#variablesOf(pod, name)))
+    const foreseen = spec && (await courseOfCommand(pod, spec, variables))
     if (foreseen !== undefined) return foreseen
     // The pod waits for what an init container does; it has nothing to do.
     const init = pod.spec?.initContainers?.find((one) => one.name === name)

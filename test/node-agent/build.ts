@@ -1,5 +1,5 @@
 /** Pods for the node agent's tests, and a worker that runs one on a simulated runtime. */
-import type { Pod, PodSpec, PodStatus } from '../../components/api/generated/types.ts'
+import type { Pod, PodSpec, PodStatus, Service } from '../../components/api/generated/types.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import type { ContainerRuntime } from '../../components/node-agent/container-runtime.ts'
 import { PodAddresses } from '../../components/node-agent/pod-addresses.ts'
@@ -35,6 +35,7 @@ export async function runPod(
     runtime?: ContainerRuntime
     addresses?: PodAddresses
     cluster?: FakeCluster
+    services?: readonly Service[]
   } = {},
 ) {
   const clock = more.clock ?? new FakeClock()
@@ -51,7 +52,8 @@ export async function runPod(
     hostIp: '127.0.0.1',
     environment: createPodEnvironment({
       client: more.cluster?.client() ?? new FakeCluster(clock).client(),
-      log: silentLog,
+      servicesFor: async () => ({ own: more.services ?? [], apiServer: undefined }),
+      allocatable: () => ({ cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' }),
     }),
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),
     writeStatus: async (_pod, status) => {

@@ -14,8 +14,15 @@ async function lab(annotations: Record<string, string> = {}, command: string[] =
   const object = pod('web', { containers: [container] }, annotations)
   runtime.admitPod(object, { onExit: () => {}, environment: async () => ({}) })
   const start = async (attempt: number): Promise<string> =>
-    (await runtime.startContainer({ pod: object, container, attempt, seccompProfile: undefined }))
-      .id
+    (
+      await runtime.startContainer({
+        pod: object,
+        container,
+        attempt,
+        environment: {},
+        seccompProfile: undefined,
+      })
+    ).id
   const id = await start(0)
   const ask = (query = '', of: string | undefined = id) =>
     answerContainerLogs(

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
-import type { Node, Pod } from '../../components/api/generated/types.ts'
+import type { Node, Pod, Service } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createRestClient } from '../../components/client/rest-client.ts'
 import type { RestClient } from '../../components/client/rest-client.ts'
@@ -103,6 +103,33 @@ describe('a pod bound to the node', () => {
       const ended = container?.state?.terminated ?? container?.lastState?.terminated
       expect(ended?.exitCode).toBe(3)
     })
+  })
+})
+
+test('a container finds the API server by its environment', async () => {
+  const services = lab.admin.resource<Service>(resources.services)
+  const { spec } = await eventually(() =>
+    services.get({ namespace: 'default', name: 'kubernetes' }),
+  )
+  await pods().create({
+    metadata: { name: 'finder', namespace: 'default' },
+    spec: {
+      nodeName: 'n1',
+      restartPolicy: 'Never',
+      containers: [
+        {
+          name: 'main',
+          image: 'app:1',
+          command: ['sh', '-c', 'echo $URL; exit 1'],
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+          env: [{ name: 'URL', value: '$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)' }],
+        },
+      ],
+    },
+  })
+  await eventually(async () => {
+    const [container] = (await getPod('finder')).status?.containerStatuses ?? []
+    expect(container?.state?.terminated?.message).toBe(`${spec?.clusterIP}:443\n`)
   })
 })
 
