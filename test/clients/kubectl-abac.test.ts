@@ -6,6 +6,7 @@ import { startApiServer, user, type TestApiServer } from '../support/api-server.
 import { run } from '../e2e/program.ts'
 import { requireKubectl } from '../e2e/kubectl.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { writeKubeconfig } from '../support/test-kubeconfig.ts'
 
 const kubectl = requireKubectl()
 let folder: string
@@ -26,28 +27,8 @@ async function serverWith(specs: readonly unknown[]): Promise<TestApiServer> {
 }
 
 async function apiResources(server: TestApiServer) {
-  const credential = server.credential(user('jane'))
-  const data = (text = '') => Buffer.from(text).toString('base64')
   const config = join(folder, 'kubeconfig')
-  const cluster = {
-    server: `https://127.0.0.1:${server.port}`,
-    'certificate-authority-data': data(server.pki.authority.certificatePem),
-  }
-  const jane = {
-    'client-certificate-data': data(credential?.certificatePem),
-    'client-key-data': data(credential?.privateKeyPem),
-  }
-  writeFileSync(
-    config,
-    JSON.stringify({
-      apiVersion: 'v1',
-      kind: 'Config',
-      clusters: [{ name: 'c', cluster }],
-      users: [{ name: 'u', user: jane }],
-      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
-      'current-context': 'x',
-    }),
-  )
+  writeKubeconfig(config, server, user('jane'))
   const cache = mkdtempSync(join(folder, 'cache-'))
   const words = ['--kubeconfig', config, '--cache-dir', cache, 'api-resources']
   return await run(kubectl.path, words, { timeoutMs: 90_000 })

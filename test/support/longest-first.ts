@@ -21,6 +21,7 @@ const longest = [
   'node-agent/join.test.ts',
   'e2e/interrupted.test.ts',
   'e2e/kubectl-auth.test.ts',
+  'clients/kubectl-custom-kinds.test.ts',
   'api-server/storage/encryption.test.ts',
   'cluster/rewrite-storage.test.ts',
   'e2e/kubectl-delete.test.ts',

@@ -1,6 +1,5 @@
 /** The kinds of custom resources as OpenAPI takes them. */
 import type { Resource } from '../../machinery/resource.ts'
-import type { JsonObject } from '../openapi/definitions.ts'
 import type { CustomKind } from '../openapi/group-version.ts'
 import { customVersionOf } from './custom-version.ts'
 import type { ServedDefinitions } from './served-definitions.ts'
@@ -16,7 +15,7 @@ export function createCustomKinds(definitions: ServedDefinitions): () => readonl
         const version = customVersionOf(resource)
         return version === undefined
           ? []
-          : { resource, schema: version.openApi as unknown as JsonObject }
+          : { resource, schema: version.openApi, keepsUnknown: version.keepsUnknown }
       })
     }
     return kinds

@@ -32,7 +32,8 @@ export class CustomVersion implements CustomKind {
   readonly #apiVersion: string
   readonly #storageVersion: string
   readonly #kind: string
-  readonly #keepsUnknown: boolean
+  /** Whether the whole definition preserves unknown fields. */
+  readonly keepsUnknown: boolean
   readonly #conversion: CustomConversion
   /** What was asked for, by the stored object; kept as long as that is. */
   readonly #converted = new WeakMap<KubeObject, KubeObject>()
@@ -61,7 +62,7 @@ export class CustomVersion implements CustomKind {
     this.#apiVersion = `${spec.group}/${version.name}`
     this.#storageVersion = `${spec.group}/${storedVersionOf(of.definition)}`
     this.#kind = spec.names.kind
-    this.#keepsUnknown = spec.preserveUnknownFields === true
+    this.keepsUnknown = spec.preserveUnknownFields === true
     this.openApi = version.schema?.openAPIV3Schema ?? { type: 'object' }
     this.versions = of.versions
     this.#conversion = of.conversion
@@ -110,7 +111,7 @@ export class CustomVersion implements CustomKind {
     const draft = { ...object, ...copyJson(rest) }
     const unknown: string[] = []
     const note = report ? (path: string) => void unknown.push(path) : undefined
-    if (!this.#keepsUnknown) {
+    if (!this.keepsUnknown) {
       pruneUnknown(draft, this.openApi, note)
       pruneNulls(draft, this.openApi)
     }

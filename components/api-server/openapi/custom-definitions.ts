@@ -1,77 +1,104 @@
-/** Definitions of custom kinds: the schema an author wrote, with what every object has. */
-import type { Dialect } from '../../api/dialect.ts'
-import { type JsonObject, reference } from './definitions.ts'
-import type { GroupVersion } from './group-version.ts'
+/**
+ * Definitions of custom kinds and of their lists: the schema an author wrote, with what every object has
+ * (upstream: apiextensions-apiserver pkg/controller/openapi/builder/builder.go).
+ */
+import { type DefinitionContext, type JsonObject, reference } from './definitions.ts'
+import type { CustomKind, GroupVersion } from './group-version.ts'
 import { customDefinitionName, definitionName, extension } from './names.ts'
+import { publishedSchema } from './published-schema.ts'
+
+const conventions =
+  'More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
+const metadataText = `Standard object's metadata. ${conventions}#metadata`
+const listMetadataText = `Standard list metadata. ${conventions}#types-kinds`
+const embeddedVersionText = `apiVersion defines the versioned schema of this representation of an object. ${conventions}#resources`
+const embeddedKindText = `kind is a string value representing the type of this object. In CamelCase. ${conventions}#types-kinds`
+
+/** A kind whose texts for apiVersion and kind are those of all kinds. */
+const anyKind = 'core/v1.ConfigMap'
 
 /** One definition for each custom kind of the group version and one for its list. */
 export function customDefinitions(
-  version: 2 | 3,
-  dialect: Dialect,
+  context: DefinitionContext,
   from: GroupVersion,
 ): Record<string, JsonObject> {
   const definitions: Record<string, JsonObject> = {}
-  const target = (name: string, description: string) => {
-    const to = reference(version, name)
-    return version === 3 ? { description, allOf: [to] } : { description, ...to }
-  }
-  const typeMeta = {
-    apiVersion: { description: 'The version of the schema of this object.', type: 'string' },
-    kind: { description: 'The kind of this object.', type: 'string' },
-  }
-  for (const { resource, schema } of from.custom) {
-    const { group, version: served, kind, listKind } = resource
-    const name = customDefinitionName(group, served, kind)
-    const metadata = target(definitionName(dialect, 'meta/v1.ObjectMeta'), "The object's metadata.")
-    const listMetadata = target(definitionName(dialect, 'meta/v1.ListMeta'), "The list's metadata.")
-    const own = version === 3 ? schema : withoutVersion3(schema)
-    const properties = (own['properties'] ?? {}) as JsonObject
-    definitions[name] = {
-      ...own,
-      type: 'object',
-      properties: { ...typeMeta, metadata, ...properties },
-      [`${extension}group-version-kind`]: [{ group, kind, version: served }],
-    }
-    definitions[customDefinitionName(group, served, listKind)] = {
-      description: `${listKind} is a list of ${kind}`,
-      type: 'object',
-      required: ['items'],
-      properties: {
-        ...typeMeta,
-        items: {
-          description: `List of ${resource.plural}.`,
-          type: 'array',
-          items: version === 3 ? { allOf: [reference(version, name)] } : reference(version, name),
-        },
-        metadata: listMetadata,
-      },
-      [`${extension}group-version-kind`]: [{ group, kind: listKind, version: served }],
+  for (const custom of from.custom) {
+    const { group, version, kind, listKind } = custom.resource
+    const name = customDefinitionName(group, version, kind)
+    definitions[name] = { ...definitionOf(custom, context), ...marksOf(custom, kind) }
+    definitions[customDefinitionName(group, version, listKind)] = {
+      ...listDefinition(custom, name, context),
+      ...marksOf(custom, listKind),
     }
   }
   return definitions
 }
 
-/** OpenAPI 2 has no alternatives, no `nullable` and no mix of stated and other fields: such parts become free. */
-function withoutVersion3(schema: JsonObject): JsonObject {
-  const result: JsonObject = {}
-  const free = schema[`${extension}preserve-unknown-fields`] === true
-  for (const [key, value] of Object.entries(schema)) {
-    if (/^(?:oneOf|anyOf|not|nullable|default)$/.test(key)) continue
-    if (free && (key === 'properties' || key === 'items')) continue
-    if (key === 'properties') {
-      result[key] = Object.fromEntries(
-        Object.entries(value as JsonObject).map(([name, child]) => [
-          name,
-          withoutVersion3(child as JsonObject),
-        ]),
-      )
-    } else if (
-      (key === 'items' || key === 'additionalProperties') &&
-      typeof value === 'object' &&
-      value !== null
-    ) {
-      result[key] = withoutVersion3(value as JsonObject)
-    } else result[key] = value
+/** What tells clients which kind it is and what it can be selected by. Release 1.32 publishes an empty list, too. */
+function marksOf({ resource }: CustomKind, kind: string): JsonObject {
+  const { group, version, selectableFields } = resource
+  return {
+    [`${extension}group-version-kind`]: [{ group, kind, version }],
+    [`${extension}selectable-fields`]: selectableFields.map((fieldPath) => ({ fieldPath })),
   }
-  return result
+}
+
+function definitionOf(
+  { schema, keepsUnknown }: CustomKind,
+  context: DefinitionContext,
+): JsonObject {
+  const { version } = context
+  const isFree = keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true
+  // With any field at all kubectl rejects every other one.
+  if (version === 2 && isFree) return { type: 'object' }
+  const metadata = metadataOf(context, 'ObjectMeta', metadataText)
+  const embedded = {
+    apiVersion: { description: embeddedVersionText, type: 'string' },
+    kind: { description: embeddedKindText, type: 'string' },
+    metadata,
+  }
+  const published = publishedSchema(schema, { version, embedded })
+  const own = (published['properties'] ?? {}) as JsonObject
+  const isEmbedded = schema['x-kubernetes-embedded-resource'] === true
+  return {
+    ...published,
+    properties: { ...own, ...typeMeta(context), metadata, ...(isEmbedded && embedded) },
+  }
+}
+
+function listDefinition(
+  { resource }: CustomKind,
+  name: string,
+  context: DefinitionContext,
+): JsonObject {
+  const { kind, listKind, plural } = resource
+  return {
+    description: `${listKind} is a list of ${kind}`,
+    type: 'object',
+    required: ['items'],
+    properties: {
+      ...typeMeta(context),
+      items: {
+        description: `List of ${plural}. ${conventions}`,
+        type: 'array',
+        items: reference(context.version, name),
+      },
+      metadata: metadataOf(context, 'ListMeta', listMetadataText),
+    },
+  }
+}
+
+function typeMeta({ texts }: DefinitionContext): JsonObject {
+  const field = (name: string) => ({ description: texts.field(anyKind, name), type: 'string' })
+  return { apiVersion: field('apiVersion'), kind: field('kind') }
+}
+
+function metadataOf(
+  { version, dialect }: DefinitionContext,
+  kind: 'ObjectMeta' | 'ListMeta',
+  description: string,
+): JsonObject {
+  const to = reference(version, definitionName(dialect, `meta/v1.${kind}`))
+  return version === 3 ? { description, allOf: [to] } : { description, ...to }
 }

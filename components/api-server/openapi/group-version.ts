@@ -1,9 +1,10 @@
 /** What one group version's part of OpenAPI is made of: its paths and the structs that they name. */
+import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { findSchema } from '../../api/schemas.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import type { StructSchema } from '../../machinery/schema.ts'
-import type { DefinitionContext, GroupVersionKind, JsonObject } from './definitions.ts'
+import type { DefinitionContext, GroupVersionKind } from './definitions.ts'
 import type { Descriptions } from './descriptions.ts'
 import { customDefinitionName, definitionName, scalarDefinitionName } from './names.ts'
 import { pathsOf, type PathItem } from './operations.ts'
@@ -11,8 +12,10 @@ import { pathsOf, type PathItem } from './operations.ts'
 /** A kind whose schema is an object of the cluster, not one of the tables. */
 export interface CustomKind {
   readonly resource: Resource
-  /** Its structural schema, as OpenAPI version 3 has it, without apiVersion, kind and metadata. */
-  readonly schema: JsonObject
+  /** Its structural schema, as the definition has it. */
+  readonly schema: JSONSchemaProps
+  /** Whether the definition itself preserves unknown fields, as those of v1beta1 did. */
+  readonly keepsUnknown: boolean
 }
 
 export interface GroupVersion {

@@ -31,7 +31,7 @@ export async function buildV2(
     Object.assign(
       definitions,
       definitionsOf(namedStructs(from, items), context),
-      customDefinitions(2, dialect, from),
+      customDefinitions(context, from),
     )
     await more.pause()
   }

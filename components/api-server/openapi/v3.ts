@@ -26,7 +26,7 @@ export function buildV3(from: GroupVersion, context: DefinitionContext, info: In
     components: {
       schemas: {
         ...definitionsOf(namedStructs(from, items), context),
-        ...customDefinitions(3, dialect, from),
+        ...customDefinitions(context, from),
         ...patchDefinition(dialect),
       },
       securitySchemes: {
@@ -66,7 +66,13 @@ function methodOf(
     ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameterOf) }),
     ...(body === undefined
       ? {}
-      : { requestBody: { content: content(bodyTypes(context, operation), schema(body)) } }),
+      : {
+          requestBody: {
+            content: content(bodyTypes(context, operation), schema(body)),
+            // A delete may come without options.
+            ...(body.endsWith('.DeleteOptions') ? {} : { required: true }),
+          },
+        }),
     responses: {
       ...Object.fromEntries(
         operation.codes.map((code) => [
