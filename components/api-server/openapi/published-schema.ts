@@ -85,7 +85,7 @@ function version2(schema: JSONSchemaProps, to: Publishing): JsonObject {
   const isFree = schema['x-kubernetes-preserve-unknown-fields'] === true
   const hasFields = !isFree && schema.nullable !== true
   const { items, properties, additionalProperties } = parts(schema, to)
-  const { type, required, ...kept } = keywords(schema)
+  const { type, required: _, ...kept } = keywords(schema)
   const hasType =
     schema.nullable !== true &&
     (type === 'array' ? hasFields && items !== undefined : type !== 'object' || !isFree)
