@@ -30,8 +30,8 @@ extensions/v1beta1 Ingress 1.1 1.14 1.22 networking/v1
 extensions/v1beta1 NetworkPolicy 1.3 1.9 1.16 networking/v1
 extensions/v1beta1 ReplicaSet 1.2 1.8 1.16 apps/v1
 extensions/v1beta1 Scale 1.1 1.2 1.16 -
-flowcontrol/v1beta1 FlowSchema,PriorityLevelConfiguration 1.20 1.23 1.26 flowcontrol/v1beta3
-flowcontrol/v1beta2 FlowSchema,PriorityLevelConfiguration 1.23 1.26 1.29 flowcontrol/v1beta3
+flowcontrol/v1beta1 FlowSchema,PriorityLevelConfiguration 1.20 1.23 1.26 flowcontrol/v1beta2
+flowcontrol/v1beta2 FlowSchema,PriorityLevelConfiguration 1.23 1.26 1.29 flowcontrol/v1
 flowcontrol/v1beta3 FlowSchema,PriorityLevelConfiguration 1.26 1.29 1.32 flowcontrol/v1
 networking/v1beta1 Ingress 1.14 1.19 1.22 networking/v1
 networking/v1beta1 IngressClass 1.18 1.19 1.22 networking/v1

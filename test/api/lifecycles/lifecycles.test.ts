@@ -1,7 +1,7 @@
 /** The registry against what the components declare. */
 import { describe, expect, it } from 'vitest'
 import { apiServerFlags } from '../../../components/api-server/options.ts'
-import { deprecatedFlags } from '../../../components/api/lifecycles/lifecycles.ts'
+import { apiVersionEntries, deprecatedFlags } from '../../../components/api/lifecycles/lifecycles.ts'
 import type { FlagDeclarations } from '../../../components/component-base/flags.ts'
 import { controllerManagerFlags } from '../../../components/controller-manager/options.ts'
 import { nodeAgentFlags } from '../../../components/node-agent/options.ts'
@@ -26,5 +26,17 @@ describe('the registry of lifecycles', () => {
     )
     expect(declared.length).toBeGreaterThan(0)
     expect(declared.toSorted()).toEqual(known.toSorted())
+  })
+
+  it.each([
+    ['VER-065', 'v1beta2', 'v1'],
+    ['VER-070', 'v1beta1', 'v1beta2'],
+  ])('names the replacement of flowcontrol that row %s states', (_row, old, replacement) => {
+    for (const kind of ['FlowSchema', 'PriorityLevelConfiguration']) {
+      const entry = apiVersionEntries().find(
+        (one) => one.groupVersion === `flowcontrol/${old}` && one.kind === kind,
+      )
+      expect(entry?.replacement).toBe(`flowcontrol/${replacement} ${kind}`)
+    }
   })
 })
