@@ -24,8 +24,8 @@ export interface Offer {
   readonly encodings: readonly Encoding[]
   /** More of them for metadata alone: that of custom resources has a form that they have not. */
   readonly metadataEncodings?: readonly Encoding[]
-  /** Whether an object can be shown as something else, and so be asked for. */
-  readonly hasViews: boolean
+  /** The views beside the object itself that a client may ask for. */
+  readonly views: readonly ViewName[]
   /** Watches: there are none in YAML. */
   readonly isStream: boolean
 }
@@ -85,7 +85,13 @@ function covers(range: string, mediaType: string): boolean {
   return range === '*/*' || range === mediaType || range === `${mediaType.split('/', 1)[0]}/*`
 }
 
-const views = new Set(['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'])
+const metadataViews: readonly ViewName[] = ['PartialObjectMetadata', 'PartialObjectMetadataList']
+const allViews: readonly ViewName[] = ['Table', ...metadataViews]
+
+/** Everything has metadata; Tables are of what can be printed. */
+export function viewsOf({ hasTable }: { hasTable: boolean }): readonly ViewName[] {
+  return hasTable ? allViews : metadataViews
+}
 
 /** What a clause's parameters ask for; undefined when this encoding or endpoint cannot give it. */
 function representationOf(
@@ -102,9 +108,7 @@ function representationOf(
     return { encoding, view: 'object', viewVersion: 'v1', pretty }
   }
   const isKnown =
-    offer.hasViews &&
-    view !== undefined &&
-    views.has(view) &&
+    offer.views.includes(view as ViewName) &&
     group === `meta.${dialect.apiDomain}` &&
     (version === 'v1' || version === 'v1beta1')
   if (!isKnown || (view === 'Table' && encoding === 'protobuf')) return undefined

@@ -4,14 +4,14 @@ import { internalError, StatusError } from '../machinery/status-error.ts'
 import { StoreError } from '../store/store.ts'
 import { encodeValue } from './forms/encode-value.ts'
 import type { Form } from './forms.ts'
-import { chosen, mediaTypeOf, negotiate, wantsPretty, type Offer } from './negotiate.ts'
+import { chosen, mediaTypeOf, negotiate, viewsOf, wantsPretty, type Offer } from './negotiate.ts'
 import type { Answer, RequestContext } from './request.ts'
 import { UndecodableError } from './watch-cache/unreadable.ts'
 
 /** What any value can be written as, if it has a type. */
 const valueOffer: Offer = {
   encodings: ['json', 'yaml', 'protobuf'],
-  hasViews: false,
+  views: [],
   isStream: false,
 }
 
@@ -58,9 +58,9 @@ function offerTo({ cbor }: RequestContext): Offer {
   return cbor === undefined ? valueOffer : valueOfferWithCbor
 }
 
-/** Throws 406 when the client accepts nothing that a value can be written as. */
-export function checkAcceptable(context: RequestContext): void {
-  negotiate(context, { ...offerTo(context), hasViews: true })
+/** Throws 406 when the client accepts nothing that a value can be written as, as a Table or otherwise. */
+export function checkAcceptable(context: RequestContext, as: { hasTable: boolean }): void {
+  negotiate(context, { ...offerTo(context), views: viewsOf(as) })
 }
 
 /** Writes a value that was answered as JSON in the encoding the client accepts, if it has such a form. */

@@ -58,7 +58,10 @@ function subresourceHandler(
     routes.subresources[`${resource.plural}/${subresource.name}`] ??
     routes.subresources[subresource.name]
   if (special !== undefined) {
-    if (!isLongRunning(context)) checkAcceptable(context)
+    // Of these a Scale alone has columns.
+    if (!isLongRunning(context))
+      if (!isLongRunning(context))
+        checkAcceptable(context, { hasTable: subresource.name === 'scale' })
     return special
   }
   if (!isVerb(verb)) throw methodNotAllowed()
@@ -85,7 +88,7 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
   if (resource.virtual) {
     const special = routes.virtual[resource.plural]
     if (special === undefined) throw methodNotAllowed()
-    checkAcceptable(context)
+    checkAcceptable(context, { hasTable: info.verb !== 'create' })
     return special
   }
   return verbHandlers[info.verb]

@@ -11,7 +11,7 @@ import { jsonForm } from '../../components/api-server/forms/json-form.ts'
 import { protobufForm } from '../../components/api-server/forms/protobuf-form.ts'
 import { objectView, tableView } from '../../components/api-server/forms/view.ts'
 import { shownObject } from '../../components/api-server/forms.ts'
-import { chosen, type Encoding } from '../../components/api-server/negotiate.ts'
+import { chosen, viewsOf, type Encoding } from '../../components/api-server/negotiate.ts'
 import { readProtobuf } from '../../components/machinery/protobuf-reader.ts'
 import { cborItems, framesOf, protobufEvent } from '../support/binary-forms.ts'
 
@@ -122,7 +122,7 @@ describe('negotiation', () => {
     fc.assert(
       fc.property(header, fc.subarray([...encodings]), fc.boolean(), (words, some, isStream) => {
         const text = words.join('')
-        const offer = { encodings: some, hasViews: true, isStream }
+        const offer = { encodings: some, views: viewsOf({ hasTable: true }), isStream }
         const choice = chosen(text, offer, dialects.kubernetes)
         if (typeof choice === 'string') return
         const isPlain = text === '' || text === 'application/json'
@@ -136,7 +136,7 @@ describe('negotiation', () => {
 
   it('of a header as long as can be is read in one go', () => {
     const long = Array.from({ length: 4000 }, (_, index) => `a/b${index};q=0.${index}`).join(',')
-    const offer = { encodings, hasViews: true, isStream: false }
+    const offer = { encodings, views: viewsOf({ hasTable: true }), isStream: false }
     const startedAt = performance.now()
     expect(chosen(long, offer, dialects.kubernetes)).toBe('unknown type')
     expect(performance.now() - startedAt).toBeLessThan(10_000)

@@ -80,6 +80,42 @@ describeDialects('reviews', (server) => {
     },
   )
 
+  it('have no columns: a client that accepts Tables alone gets 406, and nothing happens', async () => {
+    const namespace = await server().namespace()
+    const { apiDomain, protobufMediaType } = server().dialect
+    const table = `application/json;as=Table;v=v1;g=meta.${apiDomain}`
+    const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
+    const pods = `/api/v1/namespaces/${namespace}/pods`
+    const binding = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } }
+    await server().ok('POST', pods, {
+      body: { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    })
+    const asks: [path: string, body: unknown][] = [
+      ...reviews.map(([stem, plural, , spec]): [string, unknown] => [
+        pathOf(stem, plural),
+        spec === undefined ? {} : { spec },
+      ]),
+      [`${account}/token`, { spec: {} }],
+      [`${pods}/p/binding`, binding],
+      [`/api/v1/namespaces/${namespace}/bindings`, binding],
+      [`${pods}/p/eviction`, { metadata: { name: 'p' } }],
+    ]
+    for (const [path, body] of asks) {
+      const refused = await server().request('POST', path, { body, headers: { accept: table } })
+      expect([path, refused.status, refused.body.reason]).toEqual([path, 406, 'NotAcceptable'])
+      expect(refused.body.message).toBe(
+        `only the following media types are accepted: application/json, application/yaml, ${protobufMediaType}`,
+      )
+    }
+    const { spec, metadata } = await server().ok('GET', `${pods}/p`)
+    expect([spec.nodeName, metadata.deletionTimestamp]).toEqual([undefined, undefined])
+    for (const [path, body] of asks) {
+      const headers = { accept: `${table},application/json` }
+      const answered = await server().request('POST', path, { body, headers })
+      expect([path, answered.status]).toEqual([path, path.endsWith('/bindings') ? 409 : 201])
+    }
+  })
+
   it('[REVIEW-002] a token review has the status of its token', async () => {
     const namespace = await server().namespace()
     const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`

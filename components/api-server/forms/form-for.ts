@@ -4,7 +4,13 @@ import { findSchema } from '../../api/schemas.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { StatusError } from '../../machinery/status-error.ts'
 import type { Form } from '../forms.ts'
-import { mediaTypeOf, negotiate, type Encoding, type Representation } from '../negotiate.ts'
+import {
+  mediaTypeOf,
+  negotiate,
+  viewsOf,
+  type Encoding,
+  type Representation,
+} from '../negotiate.ts'
 import type { RequestContext } from '../request.ts'
 import { customVersionOf } from '../custom-resources/custom-version.ts'
 import { customForm, jsonForm, prettyForm, storedForm } from './json-form.ts'
@@ -88,7 +94,7 @@ export function formFor(
   const representation = negotiate(context, {
     encodings: context.cbor === undefined ? encodings : [...encodings, 'cbor'],
     ...(resource.custom !== undefined && { metadataEncodings }),
-    hasViews: true,
+    views: viewsOf({ hasTable: true }),
     isStream,
   })
   const { encoding, view, viewVersion, pretty } = representation
