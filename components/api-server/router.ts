@@ -59,9 +59,9 @@ function subresourceHandler(
     routes.subresources[subresource.name]
   if (special !== undefined) {
     // Of these a Scale alone has columns.
-    if (!isLongRunning(context))
-      if (!isLongRunning(context))
-        checkAcceptable(context, { hasTable: subresource.name === 'scale' })
+    if (!isLongRunning(context)) {
+      checkAcceptable(context, { hasTable: subresource.name === 'scale' })
+    }
     return special
   }
   if (!isVerb(verb)) throw methodNotAllowed()
