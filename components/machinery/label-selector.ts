@@ -1,4 +1,5 @@
 /** Label selectors: parse the query form, take the API's object form, match, and print (upstream: apimachinery pkg/labels). */
+import { parseInt64 } from './int64.ts'
 import { scanLabelSelector } from './label-selector-tokens.ts'
 import type { Token } from './label-selector-tokens.ts'
 import { labelValue, qualifiedName } from './names.ts'
@@ -144,19 +145,12 @@ function meets(
       return value === undefined
     case 'gt':
     case 'lt': {
-      const have = value === undefined ? undefined : integer(value)
-      const limit = integer(values[0] ?? '')
+      const have = value === undefined ? undefined : parseInt64(value)
+      const limit = parseInt64(values[0] ?? '')
       if (have === undefined || limit === undefined) return false
       return operator === 'gt' ? have > limit : have < limit
     }
   }
-}
-
-/** A decimal 64-bit integer, or undefined. */
-function integer(text: string): bigint | undefined {
-  if (!/^[+-]?[0-9]{1,20}$/.test(text)) return undefined
-  const value = BigInt(text.replace(/^\+/, ''))
-  return BigInt.asIntN(64, value) === value ? value : undefined
 }
 
 function formatRequirement({ key, operator, values }: LabelRequirement): string {
@@ -203,7 +197,7 @@ function requirement(
     }
   } else if (operator === 'gt' || operator === 'lt') {
     values.forEach((value, index) => {
-      if (integer(value) !== undefined) return
+      if (parseInt64(value) !== undefined) return
       faults.push(
         `values[${index}]: Invalid value: "${value}": for 'Gt', 'Lt' operators, the value must be an integer`,
       )

@@ -2,6 +2,7 @@
 import type { Deployment, PodTemplateSpec, ReplicaSet } from '../../api/generated/types.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
+import { parseInt64 } from '../../machinery/int64.ts'
 import { deepEqual } from '../../machinery/object.ts'
 import { byAge, desiredReplicas, maxSurge } from './replica-math.ts'
 
@@ -30,16 +31,26 @@ export function revisionKeys(dialect: Dialect): RevisionKeys {
 /** Longest text of former revisions, as upstream. */
 const maxHistoryLength = 2000
 
-export function revisionOf(replicaSet: ReplicaSet, keys: RevisionKeys): number {
-  return numberOf(replicaSet.metadata.annotations?.[keys.revision]) ?? 0
+/** 0 without an annotation, undefined with one that is no 64-bit integer. */
+function revisionOf({ metadata }: ReplicaSet, keys: RevisionKeys): bigint | undefined {
+  const text = metadata.annotations?.[keys.revision]
+  return text === undefined ? 0n : parseInt64(text)
 }
 
-export function highestRevision(replicaSets: readonly ReplicaSet[], keys: RevisionKeys): number {
-  return Math.max(0, ...replicaSets.map((replicaSet) => revisionOf(replicaSet, keys)))
+/** The revision of a new ReplicaSet: above all others that have one. It wraps around like upstream's integer. */
+export function nextRevision(replicaSets: readonly ReplicaSet[], keys: RevisionKeys): bigint {
+  let highest = 0n
+  for (const replicaSet of replicaSets) {
+    const revision = revisionOf(replicaSet, keys) ?? 0n
+    if (revision > highest) highest = revision
+  }
+  return BigInt.asIntN(64, highest + 1n)
 }
 
-function numberOf(text: string | undefined): number | undefined {
-  return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined
+/** A count of pods, which is 32-bit. */
+function countOf(text: string | undefined): number | undefined {
+  const count = text === undefined ? undefined : parseInt64(text)
+  return count !== undefined && BigInt.asIntN(32, count) === count ? Number(count) : undefined
 }
 
 /** What the Deployment wanted, and could have had at most, when it last sized this set. */
@@ -49,8 +60,8 @@ export function recordedSizes(
 ): { desired: number | undefined; max: number | undefined } {
   const { annotations } = replicaSet.metadata
   return {
-    desired: numberOf(annotations?.[keys.desiredReplicas]),
-    max: numberOf(annotations?.[keys.maxReplicas]),
+    desired: countOf(annotations?.[keys.desiredReplicas]),
+    max: countOf(annotations?.[keys.maxReplicas]),
   }
 }
 
@@ -65,11 +76,14 @@ export function sizeAnnotations(
   }
 }
 
-/** The annotations of the set that is the newest now: the Deployment's, its revision, and the revisions it had before. */
+/**
+ * The annotations of the set that is the newest now: the Deployment's, its revision, and the revisions it had before
+ * (upstream: SetNewReplicaSetAnnotations). A revision that is no integer stays as it is.
+ */
 export function revisedAnnotations(
   deployment: Deployment,
   replicaSet: ReplicaSet,
-  options: { revision: number; keys: RevisionKeys },
+  options: { revision: bigint; keys: RevisionKeys },
 ): Record<string, string> {
   const { revision, keys } = options
   const own = replicaSet.metadata.annotations ?? {}
@@ -77,14 +91,26 @@ export function revisedAnnotations(
     ([name]) => !keys.skipped.has(name),
   )
   const next: Record<string, string> = { ...own, ...Object.fromEntries(inherited) }
-  const before = own[keys.revision]
-  if ((numberOf(before) ?? 0) >= revision) return next
+  const before = own[keys.revision] ?? ''
+  const number = before === '' ? 0n : parseInt64(before)
+  if (number === undefined || number >= revision) return next
   next[keys.revision] = String(revision)
-  if (before === undefined || before === '') return next
-  const history = [...(own[keys.history]?.split(',').filter(Boolean) ?? []), before]
-  while (history.length > 1 && history.join(',').length > maxHistoryLength) history.shift()
-  next[keys.history] = history.join(',')
+  if (before === '') return next
+  next[keys.history] = extendedHistory(own[keys.history] ?? '', before)
   return next
+}
+
+/** Drops the oldest revisions for which there is no room. */
+function extendedHistory(history: string, revision: string): string {
+  if (history === '' || history.startsWith(',')) return revision
+  const before = history.split(',')
+  let length = history.length + 1 + revision.length
+  let start = 0
+  while (length > maxHistoryLength && start < before.length) {
+    length -= (before[start]?.length ?? 0) + 1
+    start += 1
+  }
+  return [...before.slice(start), revision].join(',')
 }
 
 /** The template as one compares it: without the hash label and what the wire adds. */
@@ -117,6 +143,13 @@ export function hasTemplate(
   return deepEqual(comparable(replicaSet.spec?.template, hashKey), wanted)
 }
 
+/** By age where the revisions do not decide. */
+function byRevision(a: ReplicaSet, b: ReplicaSet, keys: RevisionKeys): number {
+  const [first, second] = [revisionOf(a, keys), revisionOf(b, keys)]
+  if (first === undefined || second === undefined || first === second) return byAge(a, b)
+  return first < second ? -1 : 1
+}
+
 /** Old sets beyond the history limit that nothing holds any more, lowest revision first. */
 export function outdated(
   deployment: Deployment,
@@ -127,7 +160,7 @@ export function outdated(
   if (limit === undefined) return []
   const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   return alive
-    .toSorted((a, b) => revisionOf(a, keys) - revisionOf(b, keys) || byAge(a, b))
+    .toSorted((a, b) => byRevision(a, b, keys))
     .slice(0, Math.max(0, alive.length - limit))
     .filter(({ metadata, spec, status }) => {
       const isSeen = (metadata.generation ?? 0) <= (status?.observedGeneration ?? 0)

@@ -19,7 +19,7 @@ import { newReplicaSetSize, sizeOf } from './replica-math.ts'
 import type { Resize } from './replica-math.ts'
 import {
   hasTemplate,
-  highestRevision,
+  nextRevision,
   newestReplicaSet,
   outdated,
   revisedAnnotations,
@@ -66,7 +66,7 @@ export class Rollout {
     const { keys } = this.#tools
     const { newest, deployment } = this
     if (newest === undefined) return
-    const revision = highestRevision(this.old, keys) + 1
+    const revision = nextRevision(this.old, keys)
     const annotations = revisedAnnotations(deployment, newest, { revision, keys })
     const minReadySeconds = deployment.spec?.minReadySeconds ?? 0
     const isCurrent =
@@ -96,7 +96,7 @@ export class Rollout {
     }
     const { keys, ownWrites, recorder } = this.#tools
     const { deployment } = this
-    const revision = highestRevision(this.old, keys) + 1
+    const revision = nextRevision(this.old, keys)
     const wanted = this.#newReplicaSet(revision)
     const size = sizeOf(wanted)
     const { set, isNew } = await this.#create(wanted)
@@ -158,7 +158,7 @@ export class Rollout {
     await this.#writeStatus({ ...this.deployment, status })
   }
 
-  #newReplicaSet(revision: number): ReplicaSet {
+  #newReplicaSet(revision: bigint): ReplicaSet {
     const { keys, hashKey, deployments } = this.#tools
     const { metadata, spec, status } = this.deployment
     const template = spec?.template ?? {}

@@ -103,6 +103,61 @@ describe('deployment-controller', () => {
     })
   })
 
+  it('counts revisions as 64-bit integers, and skips what is none', async () => {
+    const key = 'deployment.kubernetes.io/revision'
+    story = await startRollout(deployment('web', { revisionHistoryLimit: 2 }))
+    await story.stabilize()
+    const { cluster, resources } = story.harness
+    const [first] = story.replicaSets()
+    const revise = (revision: string) =>
+      cluster.change(resources.replicaSets, `default/${first?.metadata.name}`, ({ metadata }) => {
+        metadata.annotations = { ...metadata.annotations, [key]: revision }
+      })
+    const next = async (version: number) => {
+      await story.user(`template web:${version}`, image(`web:${version}`))
+      await story.stabilize()
+      const { annotations } = story.deployment().metadata
+      return annotations?.[key]
+    }
+    revise('9007199254740993000')
+    expect(await next(2)).toBe('9007199254740993001')
+    expect(await next(3)).toBe('9007199254740993002')
+    expect(await next(4)).toBe('9007199254740993003')
+    const kept = story.replicaSets().map(({ metadata }) => metadata.annotations?.[key])
+    expect(new Set(kept)).toEqual(
+      new Set(['9007199254740993001', '9007199254740993002', '9007199254740993003']),
+    )
+    await story.user('template web:2', image('web:2'))
+    await story.stabilize()
+    const undone = story
+      .replicaSets()
+      .find(({ spec }) => spec?.template?.spec?.containers[0]?.image === 'web:2')
+    expect(undone?.metadata.annotations).toMatchObject({
+      [key]: '9007199254740993004',
+      [`${key}-history`]: '9007199254740993001',
+    })
+  })
+
+  it('leaves a revision alone that is no integer', async () => {
+    const key = 'deployment.kubernetes.io/revision'
+    story = await startRollout(deployment('web'))
+    await story.stabilize()
+    const { cluster, resources } = story.harness
+    const [first] = story.replicaSets()
+    cluster.change(resources.replicaSets, `default/${first?.metadata.name}`, ({ metadata }) => {
+      metadata.annotations = { ...metadata.annotations, [key]: '9223372036854775808' }
+    })
+    await story.user('template web:2', image('web:2'))
+    await story.stabilize()
+    expect(story.deployment().metadata.annotations?.[key]).toBe('1')
+    await story.user('template web:1', image('web:1'))
+    await story.stabilize()
+    const undone = story
+      .replicaSets()
+      .find(({ metadata }) => metadata.name === first?.metadata.name)
+    expect(undone?.metadata.annotations?.[key]).toBe('9223372036854775808')
+  })
+
   it('says what has come of the rollout, with upstream’s words', async () => {
     story = await startRollout(deployment('web', { replicas: 1 }))
     const [set] = story.replicaSets()
