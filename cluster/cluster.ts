@@ -19,6 +19,7 @@ import type { ControlClient } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
 import { launchCluster } from './launch.ts'
 import type { ClusterSettings } from './launch.ts'
+import type { Lifetime } from './lifetime.ts'
 import { planNode } from './plan.ts'
 import { writePlannedFiles, writeTokenFile } from './prepare.ts'
 import { builtPrograms } from './programs.ts'
@@ -35,7 +36,7 @@ import type { StatePaths } from './state-dir.ts'
 import { removeCluster } from './take-down.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
 
-export interface StartClusterOptions extends ClusterSettings {
+export interface StartClusterOptions extends ClusterSettings, Lifetime {
   readonly name?: string | undefined
   /** Default: where `skiff` keeps its clusters. */
   readonly stateRoot?: string

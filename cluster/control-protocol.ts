@@ -31,11 +31,25 @@ export interface ComponentStatus {
   readonly message?: string
 }
 
+/** When a cluster ends without a command. */
+export interface ClusterEnd {
+  /** With this process. */
+  readonly withPid?: number
+  /** At this time, in milliseconds since the epoch. */
+  readonly atMs?: number
+}
+
+export interface ClusterStatus {
+  readonly components: readonly ComponentStatus[]
+  /** Absent: only a command ends it. */
+  readonly ends?: ClusterEnd
+}
+
 /** Method -> parameters and result. Those that take time send a ComponentStatus as event for each change meanwhile. */
 export interface ControlMethods {
   /** Starts what is planned and not running. Fails with the reason of the first component that does not start. */
   start: { params: Record<never, never>; result: Record<never, never> }
-  status: { params: Record<never, never>; result: { components: readonly ComponentStatus[] } }
+  status: { params: Record<never, never>; result: ClusterStatus }
   /** Sends events until the connection closes. */
   watch: { params: Record<never, never>; result: Record<never, never> }
   'add-node': { params: { node: NodeConfig }; result: Record<never, never> }

@@ -15,6 +15,7 @@ import type { ClusterConfig, ExtraFlags, NodeConfig, Program } from './cluster-c
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ControlClient } from './control-client.ts'
+import type { Lifetime } from './lifetime.ts'
 import { planCluster } from './plan.ts'
 import { choosePort } from './ports.ts'
 import { apiServerNames, prepareCluster, writePlannedFiles } from './prepare.ts'
@@ -44,7 +45,7 @@ export interface ClusterSettings {
   readonly extraFlags?: ExtraFlags | undefined
 }
 
-export interface LaunchOptions extends ClusterSettings {
+export interface LaunchOptions extends ClusterSettings, Lifetime {
   readonly name: string
   /** Folder that holds all clusters' state directories. */
   readonly stateRoot: string
@@ -229,6 +230,8 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
       clusterId: config.id,
       programs,
       lifetime,
+      parent: options.parent,
+      ttlMs: options.ttlMs,
       flags: options.supervisorFlags ?? [],
     })
     const token = createBootstrapToken(clock)

@@ -6,6 +6,8 @@ import { environment } from '../components/component-base/environment.ts'
 import { ClusterError } from './cluster-error.ts'
 import { readLines } from './lines.ts'
 import { lastLines, readableLine } from './log-tail.ts'
+import { formatDuration } from '../components/component-base/flags.ts'
+import type { Lifetime } from './lifetime.ts'
 import { clusterMarker, identify } from './process-identity.ts'
 import type { Programs } from './programs.ts'
 import { handOverLock } from './lock.ts'
@@ -18,7 +20,7 @@ export interface SupervisorProcess {
   readonly ready: Promise<void>
 }
 
-export interface SpawnSupervisorOptions {
+export interface SpawnSupervisorOptions extends Lifetime {
   readonly paths: StatePaths
   readonly clusterId: string
   readonly programs: Programs
@@ -26,6 +28,15 @@ export interface SpawnSupervisorOptions {
   readonly lifetime: 'detached' | 'owner'
   /** Further flags of the supervisor. */
   readonly flags?: readonly string[]
+}
+
+function lifetimeFlags({ parent, ttlMs }: Lifetime): string[] {
+  return [
+    ...(parent === undefined
+      ? []
+      : [`--parent-pid=${parent.pid}`, `--parent-start-time=${parent.startTime}`]),
+    ...(ttlMs === undefined ? [] : [`--ttl=${formatDuration(ttlMs)}`]),
+  ]
 }
 
 /** Call it as holder of the lock. The process lives on when this one ends, unless its lifetime is that of its owner. */
@@ -43,6 +54,7 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProc
       `--state-dir=${paths.dir}`,
       `--programs-dir=${options.programs.folder}`,
       ...(lifetime === 'owner' ? ['--end-with-owner'] : []),
+      ...lifetimeFlags(options),
       ...(options.flags ?? []),
     ],
     {

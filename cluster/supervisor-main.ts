@@ -2,16 +2,20 @@
 import { join } from 'node:path'
 import { runComponent, StartError } from '../components/component-base/component.ts'
 import { defineFlags, flag } from '../components/component-base/flags.ts'
+import type { FlagValues } from '../components/component-base/flags.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { readClusterConfig } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { serveControl } from './control-server.ts'
 import { watchFolder } from './folder-watch.ts'
+import { endOf, lifetimeOver } from './lifetime.ts'
+import type { Lifetime } from './lifetime.ts'
 import { inheritLock } from './lock.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { logOf, pathsIn, removeStateDir } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { createSupervisor } from './supervisor.ts'
+import { endLeftovers } from './take-down.ts'
 
 const flags = defineFlags({
   'state-dir': flag.string("The cluster's state directory."),
@@ -25,6 +29,9 @@ const flags = defineFlags({
     'When standard input ends, take the cluster down and remove the state directory.',
     false,
   ),
+  'parent-pid': flag.int('When this process is gone, take the cluster down and remove it.'),
+  'parent-start-time': flag.string('When that process started: tells it from a later one.', ''),
+  ttl: flag.duration('After this time, take the cluster down and remove it.'),
 })
 
 /** Resolves when standard input ends: whoever held its other end is gone. */
@@ -32,6 +39,28 @@ function ownerGone(): Promise<void> {
   return new Promise((resolve) => {
     process.stdin.on('end', resolve).on('error', resolve).resume()
   })
+}
+
+const never = new Promise<never>(() => {})
+
+function stopped(signal: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true })
+  })
+}
+
+/** Leaves nothing of a cluster whose components have ended, as `skiff down` does. */
+async function removeAll(paths: StatePaths, name: string, clock: Clock): Promise<void> {
+  // Processes that others started for the cluster carry its mark.
+  await endLeftovers(paths, { clock })
+  const { forgetMerged } = await import('./merge-kubeconfig.ts')
+  await forgetMerged(paths, name)
+  removeStateDir(paths)
+}
+
+function lifetimeFrom(options: FlagValues<typeof flags>): Lifetime {
+  const { 'parent-pid': pid, 'parent-start-time': startTime, ttl: ttlMs } = options
+  return { ttlMs, parent: pid === undefined ? undefined : { pid, startTime } }
 }
 
 /** Makes this process the cluster's only supervisor. The lock is its own until it ends, so it is never given up before that. */
@@ -59,6 +88,7 @@ await runComponent({
     keepLogBounded(logOf(paths, 'supervisor'), clock)
     const config = readClusterConfig(paths)
     if (config === undefined) throw new StartError(`${paths.config} is missing`)
+    const lifetime = lifetimeFrom(options)
     const supervisor = createSupervisor({
       config,
       paths,
@@ -66,6 +96,7 @@ await runComponent({
       log,
       ownsFolder: () => folder.isThere(),
       scriptOf: (program) => join(options['programs-dir'], `${program}.js`),
+      ends: endOf(lifetime, clock.now()),
       readyTimeoutMs: options['ready-timeout'],
       stopTimeoutMs: options['stop-timeout'],
     })
@@ -75,23 +106,27 @@ await runComponent({
       if (method === 'shutdown') asked.resolve()
     })
     context.ready()
-    const stopped = new Promise((resolve) => {
-      signal.addEventListener('abort', resolve, { once: true })
-    })
-    const abandoned = options['end-with-owner'] ? ownerGone() : new Promise<never>(() => {})
     const looking = new AbortController()
-    const homeless = folder.gone(looking.signal)
-    homeless.catch(() => {}) // given up below
+    const over = (one: Promise<unknown>): Promise<unknown> => {
+      one.catch(() => {}) // it is given up when another one has come first
+      return one
+    }
+    const life = lifetimeOver(lifetime, { clock, signal: looking.signal })
     const end = await Promise.race([
       asked.promise.then(() => 'asked' as const),
-      stopped.then(() => 'stopped' as const),
-      abandoned.then(() => 'abandoned' as const),
-      homeless.then(() => 'homeless' as const),
+      stopped(signal).then(() => 'stopped' as const),
+      over(options['end-with-owner'] ? ownerGone() : never).then(() => 'its owner is gone'),
+      over(life).then(() => life),
+      over(folder.gone(looking.signal)).then(() => 'homeless' as const),
     ])
     looking.abort(new Error('the cluster ends'))
     if (end === 'homeless') log.warn('the state directory is gone; everything stops', { dir })
     await supervisor.shutdown()
     await control.close()
-    if (end === 'abandoned' && folder.isThere()) removeStateDir(paths)
+    const isRemoved = end !== 'asked' && end !== 'stopped' && end !== 'homeless'
+    if (isRemoved && folder.isThere()) {
+      log.info('the cluster ends', { why: end })
+      await removeAll(paths, config.name, clock)
+    }
   },
 })

@@ -8,7 +8,7 @@ import type { Child } from './child-process.ts'
 import { writeClusterConfig } from './cluster-config.ts'
 import type { ClusterConfig, Program } from './cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
-import type { ComponentStatus, ControlHandlers } from './control-protocol.ts'
+import type { ClusterEnd, ComponentStatus, ControlHandlers } from './control-protocol.ts'
 import { createManagedComponent } from './managed-component.ts'
 import type { ManagedComponent } from './managed-component.ts'
 import { planCluster, planNode, startOrder } from './plan.ts'
@@ -32,6 +32,8 @@ interface SupervisorOptions {
   readonly ownsFolder: () => boolean
   /** The script that is a program. */
   readonly scriptOf: (program: Program) => string
+  /** Absent: only a command ends the cluster. */
+  readonly ends: ClusterEnd | undefined
   readonly readyTimeoutMs: number
   readonly stopTimeoutMs: number
 }
@@ -160,6 +162,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     },
     status: async () => ({
       components: [...components.values()].map((component) => component.status()),
+      ...(options.ends === undefined ? {} : { ends: options.ends }),
     }),
     watch: async (_, { emit, signal }) => {
       await reporting(emit, async () => {

@@ -5,7 +5,7 @@ import { nodeNames, readClusterConfig, serverUrl } from '../cluster-config.ts'
 import type { ClusterConfig } from '../cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { Cluster } from '../cluster.ts'
-import type { ComponentStatus } from '../control-protocol.ts'
+import type { ClusterEnd, ComponentStatus } from '../control-protocol.ts'
 import { lockHolder } from '../lock.ts'
 import { listClusters, statePaths } from '../state-dir.ts'
 import type { StatePaths } from '../state-dir.ts'
@@ -77,6 +77,14 @@ function describe(
   })
 }
 
+function endText({ withPid, atMs }: ClusterEnd, nowMs: number): string {
+  const ways = [
+    ...(withPid === undefined ? [] : [`with process ${withPid}`]),
+    ...(atMs === undefined ? [] : [`in ${shortDuration(Math.max(0, atMs - nowMs))}`]),
+  ]
+  return `ends ${ways.join(', or ')}`
+}
+
 /** Undefined when it cannot be read: the other clusters shall be listed all the same. */
 function storedConfig(paths: StatePaths): ClusterConfig | undefined {
   try {
@@ -124,18 +132,27 @@ export const status = defineCommand({
     if (given.all) return listAll(context, given.output === 'json')
     return await withCluster(context, given.name, async (cluster) => {
       const { terminal, clock } = context
-      const { components } = await cluster.control.call('status', {})
+      const { components, ends } = await cluster.control.call('status', {})
       const states = await nodeStates(cluster)
       const isReady = components.every((one) => one.state === 'ready')
       const { name, dialect } = cluster.config
       if (given.output === 'json') {
         const nodes = Object.fromEntries(states ?? [])
-        const all = { name, server: cluster.server, dialect, ready: isReady, components, nodes }
+        const all = {
+          name,
+          server: cluster.server,
+          dialect,
+          ready: isReady,
+          components,
+          nodes,
+          ends,
+        }
         terminal.out(`${JSON.stringify(all)}\n`)
       } else {
         terminal.out(`${name}: ${cluster.server}\n\n`)
         const more = { states, nowMs: clock.now(), colors: terminal.outColors }
         terminal.out(describe(cluster, components, more))
+        if (ends !== undefined) terminal.out(`\n${endText(ends, clock.now())}\n`)
       }
       return isReady ? exitCodes.ok : exitCodes.failed
     })

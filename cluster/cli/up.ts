@@ -5,6 +5,7 @@ import { startCluster } from '../cluster.ts'
 import { nodeNames, programs } from '../cluster-config.ts'
 import type { ExtraFlags, Program } from '../cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { parentOf } from '../lifetime.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { createUpProgress } from './up-progress.ts'
@@ -25,6 +26,10 @@ const flags = defineFlags({
     { isWhole: true },
   ),
   wait: flag.duration('How long the nodes may take to become Ready.', 60_000, { least: 0 }),
+  parent: flag.int('Remove the cluster, as down does, when the process with this pid is gone.'),
+  ttl: flag.duration('Remove the cluster, as down does, after this time.', undefined, {
+    least: 1000,
+  }),
   ...outputFlag,
 })
 
@@ -93,6 +98,7 @@ export const up = defineCommand({
       'skiff up --name big --nodes 1 --simulated-nodes 500',
       'A second cluster beside it, with 501 nodes',
     ],
+    ['skiff up --parent $$ --ttl 1h', 'It ends with this shell, or after an hour'],
     [
       'skiff up --set controller-manager.node-monitor-grace-period=20s',
       'Notice a lost node after 4 seconds instead of 50',
@@ -113,6 +119,8 @@ export const up = defineCommand({
         address: given.address,
         extraFlags: parseExtraFlags(given.set),
         waitMs: given.wait,
+        parent: given.parent === undefined ? undefined : parentOf(given.parent),
+        ttlMs: given.ttl,
         clock,
         signal,
         onProgress: (event) => progress.report(event),

@@ -53,7 +53,11 @@ type Options = Pick<Flag, 'choices' | 'hidden' | 'isWhole' | 'least' | 'deprecat
 
 function declaring<T extends FlagType>(type: T) {
   function flag(description: string, value: FlagTypes[T], options?: Options): Flag<T>
-  function flag(description: string): Flag<T, FlagTypes[T] | undefined>
+  function flag(
+    description: string,
+    value?: undefined,
+    options?: Options,
+  ): Flag<T, FlagTypes[T] | undefined>
   function flag(
     description: string,
     value?: FlagTypes[T],
