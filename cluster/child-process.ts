@@ -19,6 +19,8 @@ export interface ChildOptions {
   readonly logFile: string
   /** Undefined: it may take as long as it needs. */
   readonly readyTimeoutMs?: number | undefined
+  /** Since when nothing else keeps it from becoming ready; undefined: something does now, and its time does not run. */
+  readonly unhinderedSinceMs?: () => number | undefined
   /** Hears the lines on the channel that do not say ready. */
   readonly onReport?: (report: ReadyLine) => void
   /** How long after TERM it is killed. */
@@ -115,13 +117,20 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
   const waiting = new AbortController()
   const never = new Promise<never>(() => {})
   const { readyTimeoutMs } = options
+  /** Resolves when it has had its whole time, without a hindrance, and is not ready. */
+  const outOfTime = async (limitMs: number): Promise<'timeout'> => {
+    const startedMs = clock.now()
+    for (let leftMs = limitMs; leftMs > 0;) {
+      await clock.sleep(leftMs, waiting.signal)
+      const since =
+        options.unhinderedSinceMs === undefined ? startedMs : options.unhinderedSinceMs()
+      const ownMs = since === undefined ? 0 : clock.now() - Math.max(since, startedMs)
+      leftMs = limitMs - ownMs
+    }
+    return 'timeout'
+  }
   const timedOut =
-    readyTimeoutMs === undefined
-      ? never
-      : clock.sleep(readyTimeoutMs, waiting.signal).then(
-          () => 'timeout' as const,
-          () => never, // the race is over
-        )
+    readyTimeoutMs === undefined ? never : outOfTime(readyTimeoutMs).catch(() => never) // the race is over
   const race = async (): Promise<ReadyLine> => {
     try {
       const first = await Promise.race([

@@ -7,6 +7,8 @@ export type ComponentState =
   | 'waiting'
   | 'starting'
   | 'ready'
+  /** It was ready and runs, but it is frozen or blocked: it answers nothing. `sinceMs` is when that began. */
+  | 'stuck'
   /** Stopped by SIGSTOP. */
   | 'paused'
   /** It ended by itself; the next start waits for its delay. */

@@ -18,6 +18,10 @@ export interface ManagedComponent {
   stop(): Promise<void>
   /** Sends a signal to the running process; `not-running` when there is none. */
   signal(signal: NodeJS.Signals): void
+  /** It has answered nothing since then: ready becomes stuck. */
+  silent(sinceMs: number, why: string): void
+  /** It answers: stuck becomes ready. */
+  answers(): void
   pause(): void
   resume(): void
   /** SIGKILL; resolves when that process is gone. */
@@ -33,6 +37,8 @@ export interface ManagedComponentOptions {
     spec: ComponentSpec,
     onReport: (report: Readonly<Record<string, unknown>>) => void,
   ) => Child
+  /** What it waits for, when that keeps it from becoming ready. */
+  readonly waitsFor: () => string | undefined
   readonly onChange: (status: ComponentStatus) => void
   /** What to type to see the program's flags. */
   readonly helpLine: string
@@ -79,6 +85,8 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
   /** Aborts when the component is no longer wanted. */
   let wanted: AbortController | undefined
 
+  const reason = (): string | undefined =>
+    message ?? (state === 'starting' ? options.waitsFor() : undefined)
   const status = (): ComponentStatus => ({
     name: spec.name,
     program: spec.program,
@@ -87,11 +95,11 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
     sinceMs,
     ...(child?.pid === undefined ? {} : { pid: child.pid }),
     ...(info === undefined ? {} : { info }),
-    ...(message === undefined ? {} : { message }),
+    ...(reason() === undefined ? {} : { message: reason() as string }),
   })
-  const enter = (next: ComponentState, why?: string): void => {
+  const enter = (next: ComponentState, why?: string, fromMs = clock.now()): void => {
     state = next
-    sinceMs = clock.now()
+    sinceMs = fromMs
     message = why
     onChange(status())
   }
@@ -208,6 +216,12 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
     start,
     stop,
     signal: (signal) => running().signal(signal),
+    silent: (fromMs, why) => {
+      if (state === 'ready') enter('stuck', why, fromMs)
+    },
+    answers: () => {
+      if (state === 'stuck') enter('ready')
+    },
     pause: () => {
       running().signal('SIGSTOP')
       enter('paused')

@@ -12,11 +12,27 @@ export interface ProcessIdentity {
 /** The environment variable that every process of a cluster inherits; its value is the cluster's id. */
 export const clusterMarker = 'SKIFF_CLUSTER_ID'
 
-function linuxStartTime(pid: number): string | undefined {
+/** State and start time (proc(5): fields 3 and 22). */
+function linuxStat(pid: number): { state: string | undefined; startTime: string | undefined } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The command name is in parentheses and may hold anything; fields are counted from its end (proc(5): 3 = state, 22 = starttime).
+  // The command name is in parentheses and may hold anything; fields are counted from its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields[0] === 'Z' ? undefined : fields[19]
+  return { state: fields[0], startTime: fields[19] }
+}
+
+function linuxStartTime(pid: number): string | undefined {
+  const { state, startTime } = linuxStat(pid)
+  return state === 'Z' ? undefined : startTime
+}
+
+/** Whether a signal (SIGSTOP, or a debugger's) has stopped the process. Known on Linux only. */
+export function isStopped(pid: number): boolean {
+  if (process.platform !== 'linux') return false
+  try {
+    return /^[Tt]$/.test(linuxStat(pid).state ?? '')
+  } catch {
+    return false // it has ended
+  }
 }
 
 /** When `pid` started, or undefined when there is no such process (a zombie is none). */

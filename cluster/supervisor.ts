@@ -15,6 +15,7 @@ import { planCluster, planNode, startOrder } from './plan.ts'
 import type { ComponentSpec } from './plan.ts'
 import { clusterMarker, identify } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
+import { noticeStopped, watchPulse } from './pulse.ts'
 import { logOf, writePrivateFile } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
@@ -73,6 +74,23 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   const refuseWhenClosing = (): void => {
     if (closing !== undefined) throw new ClusterError('not-running', 'the cluster is going down')
   }
+  /** The components that it cannot become ready without, as they are now. */
+  const dependenciesOf = (spec: ComponentSpec): ComponentStatus[] =>
+    spec.dependsOn.flatMap((name) => {
+      const component = components.get(name)
+      if (component === undefined) return []
+      noticeStopped(component, clock.now())
+      return [component.status()]
+    })
+  const waitsFor = (spec: ComponentSpec): string | undefined => {
+    const culprit = dependenciesOf(spec).find(({ state }) => state !== 'ready')
+    return culprit && `waits for ${culprit.name}, which is ${culprit.state}`
+  }
+  const unhinderedSinceMs = (spec: ComponentSpec): number | undefined => {
+    const all = dependenciesOf(spec)
+    if (all.some(({ state }) => state !== 'ready')) return undefined
+    return Math.max(0, ...all.map(({ sinceMs }) => sinceMs))
+  }
   const spawn = (
     spec: ComponentSpec,
     onReport: (report: Readonly<Record<string, unknown>>) => void,
@@ -90,6 +108,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         logFile: logOf(paths, spec.name),
         // A node is ready once it has joined, and that may wait for somebody's approval.
         readyTimeoutMs: spec.program === 'node-agent' ? undefined : options.readyTimeoutMs,
+        unhinderedSinceMs: () => unhinderedSinceMs(spec),
         stopTimeoutMs: options.stopTimeoutMs,
       },
       clock,
@@ -107,6 +126,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       clock,
       log,
       spawn,
+      waitsFor: () => waitsFor(spec),
       onChange,
       helpLine: `${process.execPath} ${options.scriptOf(spec.program)} --help`,
     })
@@ -152,7 +172,17 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     record()
   }
-  const shutdown = (): Promise<void> => (closing ??= stopAll())
+  const watching = new AbortController()
+  const shutdown = (): Promise<void> => {
+    watching.abort(new Error('the cluster is going down'))
+    return (closing ??= stopAll())
+  }
+  void watchPulse(() => components.values(), {
+    address: config.address,
+    clock,
+    log,
+    signal: watching.signal,
+  })
 
   const handlers: ControlHandlers = {
     start: async (_, { emit }) => {
@@ -161,7 +191,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       return {}
     },
     status: async () => ({
-      components: [...components.values()].map((component) => component.status()),
+      components: [...components.values()].map((component) => {
+        noticeStopped(component, clock.now())
+        return component.status()
+      }),
       ...(options.ends === undefined ? {} : { ends: options.ends }),
     }),
     watch: async (_, { emit, signal }) => {

@@ -15,7 +15,8 @@ export const exitCodes = {
 
 const meanings: Record<keyof typeof exitCodes, string> = {
   ok: 'done; for `status`: every component is ready; for `why`: allowed',
-  failed: 'it failed; standard error says why; for `why`: denied',
+  failed:
+    'it failed; standard error says why; for `status`: a component is not ready, or is stuck; for `why`: denied',
   usage: 'wrong use: unknown command or flag, invalid value',
   'not-found': 'no such cluster, node, component or token',
   'already-exists': 'the cluster is running already, or the name is taken',

@@ -1,4 +1,5 @@
 /** `skiff status`: the components of a cluster, or all clusters. */
+import { timestamp } from '../../components/component-base/clock.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { nodeNames, readClusterConfig, serverUrl } from '../cluster-config.ts'
@@ -14,7 +15,7 @@ import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
-import { shortDuration, styled, table } from './terminal.ts'
+import { asTyped, shortDuration, styled, table } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
@@ -25,8 +26,10 @@ const flags = defineFlags({
 /** How long a server that may be down or paused is asked for the nodes. */
 const askMs = 2000
 
-/** Node name -> Ready, NotReady, Unknown; undefined when the server does not answer. */
-async function nodeStates(cluster: Cluster): Promise<Map<string, string> | undefined> {
+type NodeStates = Map<string, string> | 'no answer' | undefined
+
+/** Node name -> Ready, NotReady, Unknown; `no answer` in time from a server that is there; undefined when it cannot be asked. */
+async function nodeStates(cluster: Cluster): Promise<NodeStates> {
   const { client } = cluster
   const limit = new AbortController()
   const cancel = client.clock.after(askMs, () => limit.abort(new Error('no answer')))
@@ -41,16 +44,16 @@ async function nodeStates(cluster: Cluster): Promise<Map<string, string> | undef
       ]),
     )
   } catch {
-    return undefined // the table says which component is down; that is the answer
+    return limit.signal.aborted ? 'no answer' : undefined // the table says which component is down
   } finally {
     cancel()
   }
 }
 
-function nodeCell(cluster: Cluster, name: string, states: Map<string, string> | undefined): string {
+function nodeCell(cluster: Cluster, name: string, states: NodeStates): string {
   const node = cluster.config.nodes.find((one) => one.name === name)
   if (node === undefined) return ''
-  if (states === undefined) return '?'
+  if (!(states instanceof Map)) return '?'
   const names = nodeNames(node)
   if (names.length === 1) return states.get(name) ?? 'not registered'
   return `${names.filter((one) => states.get(one) === 'Ready').length} of ${names.length} Ready`
@@ -59,7 +62,7 @@ function nodeCell(cluster: Cluster, name: string, states: Map<string, string> | 
 function describe(
   cluster: Cluster,
   components: readonly ComponentStatus[],
-  more: { states: Map<string, string> | undefined; nowMs: number; colors: boolean },
+  more: { states: NodeStates; nowMs: number; colors: boolean },
 ): string {
   const rows = components.map((one) => [
     one.name,
@@ -71,10 +74,14 @@ function describe(
     one.message ?? '',
   ])
   const text = table([['COMPONENT', 'STATE', 'PID', 'RESTARTS', 'SINCE', 'NODE', ''], ...rows])
-  return text.replaceAll(/ (ready|failed|backoff|paused|stopped) /g, (whole, state: string) => {
-    const style = state === 'ready' ? 'green' : state === 'failed' ? 'red' : 'yellow'
-    return styled(whole, style, more.colors)
-  })
+  return text.replaceAll(
+    / (ready|stuck|failed|backoff|paused|stopped) /g,
+    (whole, state: string) => {
+      const style =
+        state === 'ready' ? 'green' : ['failed', 'stuck'].includes(state) ? 'red' : 'yellow'
+      return styled(whole, style, more.colors)
+    },
+  )
 }
 
 function endText({ withPid, atMs }: ClusterEnd, nowMs: number): string {
@@ -83,6 +90,29 @@ function endText({ withPid, atMs }: ClusterEnd, nowMs: number): string {
     ...(atMs === undefined ? [] : [`in ${shortDuration(Math.max(0, atMs - nowMs))}`]),
   ]
   return `ends ${ways.join(', or ')}`
+}
+
+/** The components as they are; the API server is stuck too when it was silent from `askedMs` on. */
+function withSilence(
+  components: readonly ComponentStatus[],
+  { states, askedMs }: { states: NodeStates; askedMs: number },
+): readonly ComponentStatus[] {
+  if (states !== 'no answer') return components
+  return components.map((one) =>
+    one.program === 'api-server' && one.state === 'ready'
+      ? { ...one, state: 'stuck', sinceMs: askedMs, message: 'does not answer' }
+      : one,
+  )
+}
+
+function stuckText(components: readonly ComponentStatus[], suffix: string, nowMs: number): string {
+  const lines = components
+    .filter(({ state }) => state === 'stuck')
+    .map(({ name, sinceMs, message = '' }) => {
+      const since = `${timestamp(sinceMs)} (${shortDuration(nowMs - sinceMs)})`
+      return `${name} is stuck since ${since}: ${message}. Restart it with: skiff restart ${name}${suffix}\n`
+    })
+  return lines.length === 0 ? '' : `\n${lines.join('')}`
 }
 
 /** Undefined when it cannot be read: the other clusters shall be listed all the same. */
@@ -121,7 +151,9 @@ function listAll(context: CommandContext, asJson: boolean): number {
 export const status = defineCommand({
   name: 'status',
   summary: 'Show the processes of a cluster',
-  description: 'Exits with 0 when every component is ready, with 1 when one is not.',
+  description:
+    'Exits with 0 when every component is ready, with 1 when one is not. A component that is frozen or blocked is stuck:\n' +
+    'the output says since when.',
   flags,
   examples: [
     ['skiff status', 'The cluster "default"'],
@@ -132,17 +164,23 @@ export const status = defineCommand({
     if (given.all) return listAll(context, given.output === 'json')
     return await withCluster(context, given.name, async (cluster) => {
       const { terminal, clock } = context
-      const { components, ends } = await cluster.control.call('status', {})
+      const askedMs = clock.now()
       const states = await nodeStates(cluster)
+      const { components: seen, ends } = await cluster.control.call('status', {})
+      const components = withSilence(seen, { states, askedMs })
       const isReady = components.every((one) => one.state === 'ready')
       const { name, dialect } = cluster.config
       if (given.output === 'json') {
-        const nodes = Object.fromEntries(states ?? [])
+        const nodes = Object.fromEntries(states instanceof Map ? states : [])
+        const stuck = components
+          .filter(({ state }) => state === 'stuck')
+          .map((one) => ({ name: one.name, since: timestamp(one.sinceMs) }))
         const all = {
           name,
           server: cluster.server,
           dialect,
           ready: isReady,
+          stuck,
           components,
           nodes,
           ends,
@@ -152,6 +190,8 @@ export const status = defineCommand({
         terminal.out(`${name}: ${cluster.server}\n\n`)
         const more = { states, nowMs: clock.now(), colors: terminal.outColors }
         terminal.out(describe(cluster, components, more))
+        const suffix = name === 'default' ? '' : ` --name ${name}`
+        terminal.out(asTyped(stuckText(components, suffix, clock.now()), context.environment))
         if (ends !== undefined) terminal.out(`\n${endText(ends, clock.now())}\n`)
       }
       return isReady ? exitCodes.ok : exitCodes.failed

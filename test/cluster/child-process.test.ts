@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ChildStartError, startChild } from '../../cluster/child-process.ts'
 import type { Child, ChildOptions } from '../../cluster/child-process.ts'
+import { identify } from '../../cluster/process-identity.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -117,4 +118,18 @@ test('stop called twice is one stop', async () => {
   const child = start('ready')
   await child.ready
   expect(child.stop()).toBe(child.stop())
+})
+
+test('what keeps a child from becoming ready does not count against its time', async () => {
+  const clock = new FakeClock()
+  let unhinderedSinceMs: number | undefined
+  const limits = { readyTimeoutMs: 30_000, unhinderedSinceMs: () => unhinderedSinceMs }
+  const child = start('never-ready', limits, clock)
+  await clock.step(300_000)
+  expect(identify(child.pid ?? 0)).toBeDefined()
+  unhinderedSinceMs = clock.now() + 10_000
+  await clock.step(39_999)
+  expect(identify(child.pid ?? 0)).toBeDefined()
+  await clock.step(1)
+  expect((await failure(child)).message).toBe('thing was not ready after 30 s')
 })

@@ -41,6 +41,7 @@ function managed() {
       return child
     },
     onChange: ({ state }: ComponentStatus) => void states.push(state),
+    waitsFor: () => undefined,
     helpLine: 'help',
   })
   return { component, children, states }
@@ -102,4 +103,22 @@ test('a stop ends a start that waits; whoever started it is told', async () => {
   childOf(children, 1).end()
   await stopped
   expect(component.status().state).toBe('stopped')
+})
+
+test('a component that answers nothing is stuck since then, and ready again when it answers', async () => {
+  const { component } = await running()
+  const { sinceMs } = component.status()
+  component.silent(sinceMs - 7000, 'does not answer')
+  component.silent(sinceMs, 'does not answer')
+  expect(component.status()).toMatchObject({
+    state: 'stuck',
+    sinceMs: sinceMs - 7000,
+    message: 'does not answer',
+  })
+  component.answers()
+  expect(component.status()).toMatchObject({ state: 'ready' })
+  expect(component.status()).not.toHaveProperty('message')
+  component.pause()
+  component.silent(sinceMs, 'does not answer')
+  expect(component.status()).toMatchObject({ state: 'paused' })
 })

@@ -19,6 +19,7 @@ const longest = [
   'e2e/helm.test.ts',
   'api-server/reloads.test.ts',
   'node-agent/join.test.ts',
+  'e2e/stuck.test.ts',
   'e2e/interrupted.test.ts',
   'e2e/kubectl-auth.test.ts',
   'clients/kubectl-custom-kinds.test.ts',
