@@ -84,6 +84,7 @@ export function nodeRestriction(reader: ObjectReader, dialect: Dialect): Admissi
       [(spec.serviceAccountName ?? '') !== '', 'a service account'],
       [podSecrets(spec).length > 0, 'secrets'],
       [podConfigMaps(spec).length > 0, 'configmaps'],
+      [(spec.resourceClaims ?? []).length > 0, 'resourceclaims'],
       [sources.some(({ clusterTrustBundle }) => clusterTrustBundle), 'clustertrustbundles'],
       [volumes.some((volume) => volume.persistentVolumeClaim), 'persistentvolumeclaims'],
     ] as const

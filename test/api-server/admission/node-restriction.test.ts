@@ -159,6 +159,10 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
         { spec: { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 's' } }] } },
         'persistentvolumeclaims',
       ],
+      [
+        { spec: { resourceClaims: [{ name: 'r', resourceClaimName: 's' }] } },
+        'reference resourceclaims',
+      ],
     ] as const) {
       expect([change, await create(mirror(change))]).toEqual([change, expect.stringContaining(why)])
     }
