@@ -95,6 +95,13 @@ interface ConfigurationFile {
   readonly parse: (content: string) => AuthenticationConfiguration
 }
 
+/** Whose service account tokens are accepted; the first signs. */
+function issuersOf(options: ApiServerOptions, dialect: Dialect): readonly string[] {
+  const given = options['service-account-issuer']
+  if (given.length > 0) return given
+  return [`https://${dialect.apiServerService}.default.svc.cluster.local`]
+}
+
 /** The file of --authentication-config, read and checked; undefined without one. */
 async function openConfiguration(
   options: ApiServerOptions,
@@ -116,7 +123,7 @@ async function openConfiguration(
   const parse = (content: string): AuthenticationConfiguration => {
     const configuration = parseAuthenticationConfiguration(content, {
       dialect: parts.dialect,
-      disallowedIssuers: options['service-account-issuer'],
+      disallowedIssuers: issuersOf(options, parts.dialect),
     })
     if (configuration.anonymous !== undefined && options['anonymous-auth'] !== undefined) {
       throw new Error(
@@ -218,7 +225,7 @@ export async function createAuthentication(
     )
   }
   const configuration = await openConfiguration(options, parts)
-  const issuerNames = options['service-account-issuer']
+  const issuerNames = issuersOf(options, parts.dialect)
   const apiAudiences = options['api-audiences'].length > 0 ? options['api-audiences'] : issuerNames
 
   const tokens: TokenAuthenticator[] = []

@@ -156,7 +156,7 @@ async function webhookOf(
     ])
   const connection =
     webhook.kubeconfigFile === undefined
-      ? inClusterConnection(environment)
+      ? inClusterConnection({ environment, dialect })
       : await webhookConnectionOf(webhook.kubeconfigFile)
   return webhookAuthorizer({
     ...webhook,

@@ -56,8 +56,8 @@ export const apiServerFlags = defineFlags({
   ),
   'service-account-signing-key-file': flag.string('Key that signs service account tokens, PEM.'),
   'service-account-issuer': flag.list(
-    'Issuer of service account tokens; repeatable: the first signs, all are accepted.',
-    ['https://kubernetes.default.svc.cluster.local'],
+    "Issuer of service account tokens; repeatable: the first signs, all are accepted; default: the URL of the API server's Service.",
+    [],
   ),
   'service-account-lookup': flag.bool('Refuse tokens of deleted service accounts.', true),
   'api-audiences': flag.list('Audiences the server accepts; default: the issuer.', []),

@@ -68,6 +68,11 @@ export function labelKey(dialect: Dialect, subdomain: string, name: string): str
   return `${host}/${name}`
 }
 
+/** Where a pod finds its service account's token and the cluster's authority. */
+export function serviceAccountFolder(dialect: Dialect): string {
+  return `/var/run/secrets/${dialect.labelDomain}/serviceaccount`
+}
+
 /** Signer names and the annotations that upstream puts under the API domain: `kubelet` signers are `kubernetes.io/...`. */
 export function apiKey(dialect: Dialect, subdomain: string, name: string): string {
   const host = subdomain === '' ? dialect.apiDomain : `${subdomain}.${dialect.apiDomain}`

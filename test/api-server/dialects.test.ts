@@ -35,7 +35,7 @@ function withoutProse(body: unknown): string {
 }
 
 describe.each(['kubernetes', 'svc'] as const)('dialect %s', (dialect) => {
-  const server = sharedServer({ dialect, flags: ['--service-account-issuer=https://issuer'] })
+  const server = sharedServer({ dialect })
 
   it('[RES-005] is the only one in discovery, objects, views and media types', async () => {
     const ns = await server().namespace()

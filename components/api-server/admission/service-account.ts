@@ -1,6 +1,6 @@
 /** ServiceAccount: every pod runs as an account that exists, with its token mounted unless it opts out. */
 import type { Dialect } from '../../api/dialect.ts'
-import { labelKey } from '../../api/dialect.ts'
+import { labelKey, serviceAccountFolder } from '../../api/dialect.ts'
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts'
 import { goQuote } from '../../machinery/go-syntax.ts'
 import { resourcesOf } from '../../api/resources.ts'
@@ -151,7 +151,7 @@ export function serviceAccountAdmission(options: {
   const { pods, serviceAccounts } = resourcesOf(dialect)
   const mirrorAnnotation = labelKey(dialect, '', 'config.mirror')
   const enforceAnnotation = labelKey(dialect, '', 'enforce-mountable-secrets')
-  const mountPath = `/var/run/secrets/${dialect.labelDomain}/serviceaccount`
+  const mountPath = serviceAccountFolder(dialect)
 
   /** The account, once it is there; undefined when it is not after a while. */
   function awaitAccount(namespace: string, name: string): Promise<ServiceAccount | undefined> {

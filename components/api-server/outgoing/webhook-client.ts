@@ -4,6 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { Dialect } from '../../api/dialect.ts'
+import { serviceAccountFolder } from '../../api/dialect.ts'
 import { createBackoff } from '../../component-base/backoff.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { parseKubeconfig, type Kubeconfig, type KubeconfigUser } from '../../client/kubeconfig.ts'
@@ -105,21 +107,25 @@ export async function webhookConnectionOf(path: string): Promise<WebhookConnecti
   }
 }
 
-/** What the pod of a cluster knows of its cluster's API server. */
-export function inClusterConnection(
-  environment: Readonly<Record<string, string | undefined>>,
-): WebhookConnection {
+/** What a pod of a cluster of that dialect knows of its cluster's API server. */
+export function inClusterConnection(pod: {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly dialect: Dialect
+  /** Reads a file of the pod; default: of this process. */
+  readonly read?: (path: string) => string
+}): WebhookConnection {
+  const { environment, dialect, read = (path) => readFileSync(path, 'utf8') } = pod
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = environment
   if (!host || !port) {
     throw new Error(
       'unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined',
     )
   }
-  const folder = '/var/run/secrets/kubernetes.io/serviceaccount'
+  const folder = serviceAccountFolder(dialect)
   return {
     url: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
-    ca: readFileSync(`${folder}/ca.crt`, 'utf8'),
-    token: readFileSync(`${folder}/token`, 'utf8').trim(),
+    ca: read(`${folder}/ca.crt`),
+    token: read(`${folder}/token`).trim(),
   }
 }
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createCertificateRequest } from '../../../certs/csr.ts'
 import { generateKeyPair } from '../../../certs/keys.ts'
 import { dialects } from '../../../components/api/dialect.ts'
+import { inClusterConnection } from '../../../components/api-server/outgoing/webhook-client.ts'
 import type { KubeObject } from '../../../components/machinery/object.ts'
 import { StatusError } from '../../../components/machinery/status-error.ts'
 import { admissionWorld } from './world.ts'
@@ -80,6 +81,27 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
   })
   const mountPath = `/var/run/secrets/${dialect.labelDomain}/serviceaccount`
+
+  test('a webhook that runs in the cluster is called with the token mounted there', async () => {
+    const { admit, resources } = world()
+    const { spec } = (await admit({ resource: resources.pods, object: pod() })) as KubeObject
+    const [mount] = spec.containers[0].volumeMounts as { mountPath: string }[]
+    const files = new Map([
+      [`${mount?.mountPath}/ca.crt`, 'authority'],
+      [`${mount?.mountPath}/token`, 'token\n'],
+    ])
+    const read = (path: string): string => {
+      const content = files.get(path)
+      if (content === undefined) throw new Error(`no file ${path}`)
+      return content
+    }
+    const environment = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' }
+    expect(inClusterConnection({ environment, dialect, read })).toEqual({
+      url: 'https://10.96.0.1:443',
+      ca: 'authority',
+      token: 'token',
+    })
+  })
 
   test('[AUTHN-026] an unset account is the default one, its token mounted in every container', async () => {
     const { admit, resources } = world()
