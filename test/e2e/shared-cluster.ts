@@ -10,9 +10,7 @@ export async function sharedCluster(): Promise<PlacedCluster> {
   const cluster = openPlace(root).cluster('shared')
   await builtOnce()
   await onceIn(root, 'up', async () => {
-    // Resources that a test adds are to be collected without half a minute's wait.
-    const soon = 'controller-manager.garbage-collector-discovery-period=3s'
-    await cluster.skiff('up', '--set', soon)
+    await cluster.skiff('up')
   })
   return cluster
 }

@@ -4,7 +4,7 @@ import type { Dialect } from '../../api/dialect.ts'
 import { runController } from '../../client/controller.ts'
 import { createDiscovery } from '../../client/server-resources.ts'
 import type { Discover, ServerResources } from '../../client/server-resources.ts'
-import { messageOf } from '../../component-base/log.ts'
+import { createWorkQueue } from '../../client/work-queue.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { apiVersionOf } from '../../machinery/resource.ts'
 import { createAbsentOwners } from './absent-owners.ts'
@@ -13,8 +13,11 @@ import { OwnerGraph } from './graph.ts'
 import { createMonitors } from './monitors.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 
-/** While no discovery has succeeded yet. */
-const firstDiscoveryRetryMs = 1000
+const discoveryRetryMs = 1000
+/** A definition changes several times while it is established. */
+const settleMs = 200
+/** The one key of the queue of discoveries. */
+const everything = 'served resources'
 
 /** Those whose objects take part: events own nothing, and are too many. Pure. */
 export function collectable(found: ServerResources, dialect: Dialect): Resource[] {
@@ -43,7 +46,9 @@ export async function runGarbageCollector(
     attemptToOrphan: (uid) => toOrphan.add(uid),
     onAbsent: (vertex) => absentOwners.add(vertex, vertex.namespace),
   })
-  const monitors = createMonitors({ client, graph, clock, log }, signal)
+  const discoveries = createWorkQueue({ clock, initialMs: discoveryRetryMs })
+  const onServedChange = (): void => discoveries.addAfter(everything, settleMs)
+  const monitors = createMonitors({ client, graph, clock, log, onServedChange }, signal)
   let kinds: ReadonlyMap<string, Resource> = new Map()
   const collector = createCollector({
     client,
@@ -65,25 +70,30 @@ export async function runGarbageCollector(
     )
     monitors.watch([...collectable(found, dialect), ...kept])
   }
+  /** At the start, whenever what says which kinds are served has changed, and once a period. */
   const keepLearning = async (started: () => void): Promise<void> => {
-    let hasLearned = false
-    try {
-      // The controllers that run workloads come first.
-      await Promise.race([informers.ready(), clock.sleep(discoveryPeriodMs, signal)])
-      while (!signal.aborted) {
-        try {
+    const { promise: longEnough, resolve: goOn } = Promise.withResolvers<void>()
+    signal.addEventListener('abort', () => goOn(), { once: true })
+    const cancel = clock.after(discoveryPeriodMs, goOn)
+    // The controllers that run workloads come first.
+    await Promise.race([informers.ready(), longEnough])
+    cancel()
+    await runController(
+      {
+        name: 'garbage-collector-controller',
+        informers: [],
+        initialKeys: [everything],
+        reconcile: async () => {
           await learn()
-          hasLearned = true
           started()
-        } catch (error) {
-          signal.throwIfAborted()
-          log.warn('resources not discovered; trying again', { why: messageOf(error) })
-        }
-        await clock.sleep(hasLearned ? discoveryPeriodMs : firstDiscoveryRetryMs, signal)
-      }
-    } catch (error) {
-      if (!signal.aborted) throw error
-    }
+          return { requeueAfterMs: discoveryPeriodMs }
+        },
+        queue: discoveries,
+        clock,
+        log,
+      },
+      signal,
+    )
   }
 
   const { promise: hasStarted, resolve: started } = Promise.withResolvers<void>()

@@ -1,4 +1,5 @@
 /** Monitors: one watch of metadata for each resource whose objects can own or be owned; the graph keeps what matters of them. */
+import { resourcesOf } from '../../api/resources.ts'
 import type { Client } from '../../client/client.ts'
 import { runReflector } from '../../client/reflector.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -33,10 +34,13 @@ export function createMonitors(
     readonly graph: OwnerGraph
     readonly clock: Clock
     readonly log: Log
+    /** Called when an object that decides which resources are served is there, has changed or is gone. */
+    readonly onServedChange: () => void
   },
   signal: AbortSignal,
 ): Monitors {
-  const { client, graph, clock, log } = options
+  const { client, graph, clock, log, onServedChange } = options
+  const { customResourceDefinitions, apiServices } = resourcesOf(client.dialect)
   const monitors = new Map<string, Monitor>()
   const running = new Set<Promise<void>>()
   const idOf = (resource: Resource): string => `${apiVersionOf(resource)}/${resource.plural}`
@@ -45,6 +49,7 @@ export function createMonitors(
     const stop = new AbortController()
     const { promise: synced, resolve } = Promise.withResolvers<void>()
     const own = AbortSignal.any([signal, stop.signal])
+    const decides = resource === customResourceDefinitions || resource === apiServices
     const cancel = clock.after(syncTimeoutMs, () => {
       log.warn('resource not listed yet; going on without it', { resource: idOf(resource) })
       resolve()
@@ -69,12 +74,14 @@ export function createMonitors(
         sink: {
           replace: (objects) => {
             graph.replace(resource, objects)
+            if (decides) onServedChange()
             cancel()
             resolve()
           },
           apply: (type, object) => {
             if (type === 'DELETED') graph.forget(object.metadata.uid ?? '')
             else graph.observe(resource, object)
+            if (decides) onServedChange()
           },
         },
         clock,

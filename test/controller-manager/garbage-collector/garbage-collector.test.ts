@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { DeleteOptions } from '../../../components/client/resource-client.ts'
+import type { Discover } from '../../../components/client/server-resources.ts'
 import { runGarbageCollector } from '../../../components/controller-manager/garbage-collector/garbage-collector.ts'
 import type { KubeObject, OwnerReference } from '../../../components/machinery/object.ts'
 import type { Resource } from '../../../components/machinery/resource.ts'
@@ -334,5 +335,54 @@ describe('garbage-collector-controller', () => {
       .map(({ resource }) => resource)
     expect(watched).toEqual(expect.arrayContaining(['pods', 'clusterroles', 'namespaces']))
     expect(watched).not.toContain('events')
+  })
+
+  it('a kind that is served from now on is collected within a second', async () => {
+    setUp()
+    const { configMaps, customResourceDefinitions } = harness.resources
+    const widgets: Resource = {
+      ...configMaps,
+      group: 'example.com',
+      version: 'v1',
+      plural: 'widgets',
+      kind: 'Widget',
+      storagePrefix: 'example.com/widgets',
+    }
+    const name = 'widgets.example.com'
+    let asked = 0
+    await harness.start({
+      ...collector,
+      start: (context, signal) => {
+        const discover: Discover = () => {
+          asked += 1
+          const { all, preferred } = staticResources(context.dialect)
+          const more = harness.cluster.peek(customResourceDefinitions, name) ? [widgets] : []
+          return Promise.resolve({
+            all: [...all, ...more],
+            preferred: [...preferred, ...more],
+            failed: [],
+          })
+        }
+        return runGarbageCollector(discover, context, signal)
+      },
+    })
+    await harness.step(1000)
+    const before = asked
+    harness.cluster.seed(customResourceDefinitions, { metadata: { name } })
+    for (const step of ['named', 'established'])
+      harness.cluster.change(customResourceDefinitions, name, (definition) => {
+        definition['status'] = { step }
+      })
+    await harness.step(500)
+    expect(asked).toBe(before + 1)
+    const owner = put(widgets, 'w')
+    put(configMaps, 'of-w', [ownedBy(owner)])
+    await harness.step(0)
+    harness.cluster.remove(widgets, 'default/w')
+    await harness.step(500)
+    expect(names(configMaps)).toEqual([])
+    harness.cluster.remove(customResourceDefinitions, name)
+    await harness.step(500)
+    expect(asked).toBe(before + 2)
   })
 })
