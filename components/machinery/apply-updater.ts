@@ -15,6 +15,7 @@ import {
   membersOf,
   setOf,
   unionOf,
+  unionOfAll,
   type FieldSet,
 } from './field-set.ts'
 import { ownerId, type Owner, type Owners } from './managed-fields.ts'
@@ -58,9 +59,9 @@ export function ownersAfterUpdate(
   const { live, changed } = states
   const compare = comparisonsOf(versions, live, changed)
   const owners = afterChange(knownOwners(states.owners, versions), compare)
-  const { added, modified, removed } = compare(versions.apiVersion)
+  const { stated, removed } = compare(versions.apiVersion)
   // An item that is repeated now, or no more, has come and gone at once: it has no owner.
-  const taken = differenceOf(differenceOf(unionOf(added, modified), removed), unowned)
+  const taken = differenceOf(differenceOf(stated, removed), unowned)
   if (isEmptySet(taken)) return owners
   const id = ownerId(asker)
   const fields = unionOf(owners.get(id)?.fields ?? emptySet, taken)
@@ -109,11 +110,16 @@ export function applyConfig(
   return { ok: true, object, owners: after, isSame }
 }
 
+interface Change extends Comparison {
+  /** What was added or modified. */
+  readonly stated: FieldSet
+}
+
 /** The comparison of two states in any version, made once per version. */
-type Comparisons = (apiVersion: string) => Comparison
+type Comparisons = (apiVersion: string) => Change
 
 function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Comparisons {
-  const made = new Map<string, Comparison>()
+  const made = new Map<string, Change>()
   return (apiVersion) => {
     const known = made.get(apiVersion)
     if (known !== undefined) return known
@@ -123,13 +129,12 @@ function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Com
       versions.convert(live, versions, version),
       versions.convert(changed, versions, version),
     )
-    const comparison = {
-      added: versions.owned(all.added),
-      modified: versions.owned(all.modified),
-      removed: versions.owned(all.removed),
-    }
-    made.set(apiVersion, comparison)
-    return comparison
+    const added = versions.owned(all.added)
+    const modified = versions.owned(all.modified)
+    const removed = versions.owned(all.removed)
+    const change = { added, modified, removed, stated: unionOf(modified, added) }
+    made.set(apiVersion, change)
+    return change
   }
 }
 
@@ -160,8 +165,7 @@ function conflictsOf(
   const conflicts: Owner[] = []
   for (const [id, owner] of owners) {
     if (id === except) continue
-    const { added, modified } = compare(owner.apiVersion)
-    const fields = intersectionOf(owner.fields, unionOf(modified, added))
+    const fields = intersectionOf(owner.fields, compare(owner.apiVersion).stated)
     if (!isEmptySet(fields)) conflicts.push({ ...owner, fields })
   }
   return conflicts
@@ -206,8 +210,8 @@ function pruned(merged: unknown, { owners, last, versions }: Pruning): unknown {
   let rest = removeFields(lastVersion.shape, whole, lastFields) ?? {}
 
   const ownedBy = new Map<string, FieldSet>([[last.apiVersion, emptySet]])
-  for (const { apiVersion, fields } of owners.values()) {
-    ownedBy.set(apiVersion, unionOf(ownedBy.get(apiVersion) ?? emptySet, fields))
+  for (const [apiVersion, of] of Map.groupBy(owners.values(), (owner) => owner.apiVersion)) {
+    ownedBy.set(apiVersion, unionOfAll(of.map(({ fields }) => fields)))
   }
   // Once per version, since what one owns can lie in what only a later one brings back.
   for (const [apiVersion, owned] of [...ownedBy.keys()].flatMap(() => [...ownedBy])) {

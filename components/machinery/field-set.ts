@@ -18,7 +18,14 @@ const leaf: FieldSet = Object.freeze({})
 /** The set without members. At the root, no keys means no members. */
 export const emptySet: FieldSet = leaf
 
+/** How many children make a node wide. */
+const wideFrom = 256
+
+/** Wide nodes: they are not empty, and to find that out with `for in` takes time in proportion to their width. */
+const wide = new WeakSet<FieldSet>()
+
 export function isEmptySet(set: FieldSet): boolean {
+  if (wide.has(set)) return false
   for (const _ in set) return false
   return true
 }
@@ -31,7 +38,9 @@ function isMember(node: FieldSet): boolean {
 /** The node of these parts, `.` first; undefined when it holds nothing. */
 function nodeOf(member: boolean, children: Draft, childCount: number): FieldSet | undefined {
   if (childCount === 0) return member ? leaf : undefined
-  return member ? { [self]: leaf, ...children } : children
+  const node = member ? { [self]: leaf, ...children } : children
+  if (childCount > wideFrom) wide.add(node)
+  return node
 }
 
 /** Both sets' members; `a` itself when `b` adds nothing. */
@@ -64,6 +73,32 @@ function merged(a: FieldSet, b: FieldSet, member: boolean): FieldSet {
   return sortedNode(Object.assign(all, a, changes))
 }
 
+/** The members of all sets, in one pass: its time grows with the size of the sets together, not with their number times that. */
+export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
+  const [first = emptySet, second] = sets
+  if (second === undefined) return inOrder(first)
+  const { [self]: _, ...all } = unionOfNodes(sets)
+  return all
+}
+
+function unionOfNodes(nodes: readonly FieldSet[]): FieldSet {
+  const [first = leaf] = nodes
+  if (nodes.length === 1) return inOrder(first)
+  const below = new Map<string, FieldSet[]>()
+  for (const node of nodes) {
+    for (const key in node) {
+      if (key === self) continue
+      const child = node[key] as FieldSet
+      const same = below.get(key)
+      if (same === undefined) below.set(key, [child])
+      else same.push(child)
+    }
+  }
+  const children: Draft = {}
+  for (const [key, parts] of below) children[key] = unionOfNodes(parts) as Draft
+  return sortedNode((nodeOf(nodes.some(isMember), children, below.size) ?? leaf) as Draft)
+}
+
 /** A node that was built in any order, as it is shown. */
 function inOrder(node: FieldSet): FieldSet {
   const children: Draft = {}
@@ -80,18 +115,24 @@ function inOrder(node: FieldSet): FieldSet {
 function sortedNode(node: Draft): FieldSet {
   let last: string | undefined
   let isSorted = true
+  let count = 0
   for (const key in node) {
+    count += 1
     if (last !== undefined && (key === self || (last !== self && compareElements(last, key) > 0))) {
       isSorted = false
       break
     }
     last = key
   }
-  if (isSorted) return node
+  if (isSorted) {
+    if (count > wideFrom) wide.add(node)
+    return node
+  }
   const keys = inElementOrder(Object.keys(node).filter((key) => key !== self))
   const sorted: Draft = {}
   if (node[self] !== undefined) sorted[self] = {}
   for (const key of keys) sorted[key] = node[key] as Draft
+  if (keys.length > wideFrom) wide.add(sorted)
   return sorted
 }
 
@@ -111,7 +152,7 @@ function without(
   how: { isRoot: boolean; isDeep: boolean },
 ): FieldSet | undefined {
   const wasMember = !how.isRoot && isMember(a)
-  const isTaken = !how.isRoot && isMember(b)
+  const isTaken = !how.isRoot && (wasMember || how.isDeep) && isMember(b)
   if (how.isDeep && isTaken) return undefined
   const below = { isRoot: false, isDeep: how.isDeep }
   const children: Draft = {}
@@ -200,34 +241,40 @@ export function setOf(...paths: readonly (readonly string[])[]): FieldSet {
   return inOrder(builder.set)
 }
 
-/** A set that is being gathered, in any order; hand `set` on once it is complete. */
+interface Gathered {
+  isMember: boolean
+  readonly children: Map<string, Gathered>
+}
+
+/** A set that is being gathered, in any order. */
 export class FieldSetBuilder {
-  readonly #root: Draft = {}
-  /** Nodes without children: to look whether a large node has any costs as much as the node is large. */
-  readonly #leaves = new Set<Draft>()
+  readonly #root: Gathered = { isMember: false, children: new Map() }
 
   get set(): FieldSet {
-    return this.#root
+    return builtNode(this.#root)
   }
 
   /** Adds the path of the first `length` elements; none is the object itself, which nobody owns. */
   insert(path: readonly string[], length: number): void {
+    if (length === 0) return
     let node = this.#root
     for (let depth = 0; depth < length; depth += 1) {
       const element = path[depth] as string
-      const isLast = depth === length - 1
-      const next = node[element]
+      let next = node.children.get(element)
       if (next === undefined) {
-        node = node[element] = {}
-        if (isLast) this.#leaves.add(node)
-        continue
+        next = { isMember: false, children: new Map() }
+        node.children.set(element, next)
       }
       node = next
-      if (isLast) {
-        if (!this.#leaves.has(node)) node[self] ??= {}
-      } else if (this.#leaves.delete(node)) node[self] = {}
     }
+    node.isMember = true
   }
+}
+
+function builtNode({ isMember: member, children }: Gathered): FieldSet {
+  const built: Draft = {}
+  for (const [element, child] of children) built[element] = builtNode(child) as Draft
+  return nodeOf(member, built, children.size) ?? leaf
 }
 
 /**
@@ -247,18 +294,30 @@ export function readFieldSet(value: unknown): FieldSet | undefined {
 function readNode(value: unknown): FieldSet {
   if (value === null) return leaf
   if (typeof value !== 'object' || Array.isArray(value)) throw new SyntaxError('not an object')
-  const node: Draft = {}
-  let hasChildren = false
+  const children: Draft = {}
+  let member = false
+  let count = 0
+  /** Elements that came in more than one spelling. */
+  let repeated: Map<string, FieldSet[]> | undefined
   for (const [key, child] of Object.entries(value)) {
     if (key === self) {
-      node[self] = {}
+      member = true
       continue
     }
     const element = canonicalElement(key)
     if (element === undefined) continue
     const inner = readNode(child)
-    node[element] = (node[element] === undefined ? inner : unionNode(node[element], inner)) as Draft
-    hasChildren = true
+    const before = children[element]
+    if (before === undefined) {
+      children[element] = inner as Draft
+      count += 1
+      continue
+    }
+    repeated ??= new Map()
+    const same = repeated.get(element)
+    if (same === undefined) repeated.set(element, [before, inner])
+    else same.push(inner)
   }
-  return hasChildren ? sortedNode(node) : leaf
+  for (const [element, same] of repeated ?? []) children[element] = unionOfNodes(same) as Draft
+  return sortedNode((nodeOf(member, children, count) ?? leaf) as Draft)
 }

@@ -2,7 +2,7 @@
  * Managed fields: `metadata.managedFields` as owners of field sets and back, kept in bounds (upstream: apimachinery
  * util/managedfields).
  */
-import { emptySet, readFieldSet, unionOf, type FieldSet } from './field-set.ts'
+import { emptySet, readFieldSet, unionOfAll, type FieldSet } from './field-set.ts'
 import type { ManagedFieldsEntry } from './object.ts'
 
 /** Who owns which fields, as of one version of the kind. */
@@ -113,28 +113,34 @@ export function capped(owners: Owners): Owners {
   )
   const kept = new Map(owners)
   const firstOfVersion = new Map<string, string>()
+  const buckets = new Map<string, { parts: FieldSet[]; owner: Omit<Owner, 'fields'> }>()
   let count = updaters.length
   for (const [id, owner] of updaters) {
     if (count <= mostUpdaters) break
-    const { apiVersion } = owner
+    const { apiVersion, time } = owner
     const first = firstOfVersion.get(apiVersion)
     if (first === undefined) {
       firstOfVersion.set(apiVersion, id)
       continue
     }
-    const bucket = {
-      manager: ancientChanges,
-      operation: 'Update',
-      apiVersion,
-      subresource: '',
-    } as const
-    const bucketId = ownerId(bucket)
-    const before = kept.get(bucketId) ?? kept.get(first)
-    kept.delete(first)
+    const bucket = { manager: ancientChanges, operation: 'Update', apiVersion } as const
+    const of = { ...bucket, subresource: '', time }
+    const bucketId = ownerId(of)
+    let parts = buckets.get(bucketId)?.parts
+    if (parts !== undefined && id === bucketId) continue
+    if (parts === undefined) {
+      // The version's bucket is there already, or its first updater becomes it.
+      const from = id !== bucketId && kept.has(bucketId) ? bucketId : first
+      parts = [kept.get(from)?.fields ?? emptySet]
+      kept.delete(from)
+    }
+    parts.push(owner.fields)
     kept.delete(id)
-    const fields = unionOf(before?.fields ?? emptySet, owner.fields)
-    kept.set(bucketId, { ...bucket, time: owner.time, fields })
+    buckets.set(bucketId, { parts, owner: of })
     count -= 1
+  }
+  for (const [id, { parts, owner }] of buckets) {
+    kept.set(id, { ...owner, fields: unionOfAll(parts) })
   }
   return kept
 }

@@ -12,6 +12,7 @@ import {
   readFieldSet,
   setOf,
   unionOf,
+  unionOfAll,
   type FieldSet,
 } from '../../components/machinery/field-set.ts'
 import { compareElements, showPath } from '../../components/machinery/field-elements.ts'
@@ -34,6 +35,25 @@ const texts = (list: readonly (readonly string[])[]): Set<string> =>
   new Set(list.map((one) => one.join(' ')))
 
 describe('field sets', () => {
+  it('unite all at once as they do two at a time', () => {
+    fc.assert(
+      fc.property(fc.array(paths, { maxLength: 5 }), (all) => {
+        const sets = all.map((one) => setOf(...one))
+        const inTurn = sets.reduce(unionOf, emptySet)
+        expect(JSON.stringify(unionOfAll(sets))).toBe(JSON.stringify(inTurn))
+      }),
+    )
+  })
+
+  it('read an element that comes in several spellings as one', () => {
+    const set = readFieldSet({
+      'v:1': { 'f:a': {} },
+      'v: 1': { 'f:b': {} },
+      'v:1 ': { '.': {}, 'f:c': {} },
+    })
+    expect(set).toEqual({ 'v:1': { '.': {}, 'f:a': {}, 'f:b': {}, 'f:c': {} } })
+  })
+
   it('are sets of paths, whatever is done to them', () => {
     fc.assert(
       fc.property(paths, paths, (a, b) => {
