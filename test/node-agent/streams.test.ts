@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { request } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createInflate, deflateSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import WebSocket from 'ws'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { createHttpsServer } from '../../components/component-base/https-server.ts'
@@ -12,6 +13,7 @@ import { silentLog } from '../../components/component-base/log.ts'
 import type { ServedNode } from '../../components/node-agent/server.ts'
 import { selfSignedServing } from '../../components/node-agent/serving-certificate.ts'
 import { podAnnotations } from '../../components/node-agent/simulation.ts'
+import { spdyDictionary } from '../../components/node-agent/streaming/spdy-dictionary.ts'
 import {
   createStreamServer,
   isStreamRequest,
@@ -363,5 +365,77 @@ describe('refusals', () => {
     // A header block that is none.
     socket?.write(Buffer.from('80030001000000110000000100000000000001020304050607', 'hex'))
     await closed
+  })
+
+  /** A control frame that opens a stream with this block of headers. */
+  function synStream(block: Buffer): Buffer {
+    const frame = Buffer.alloc(18)
+    frame.writeUInt32BE(0x80_03_00_01)
+    frame.writeUInt32BE(10 + block.length, 4)
+    frame.writeUInt32BE(1, 8)
+    return Buffer.concat([frame, block])
+  }
+
+  test('a header block that inflates without end is inflated no further than its bound', async () => {
+    const inflaters = vi.spyOn(Object.getPrototypeOf(createInflate()) as Duplex, 'push')
+    try {
+      const { socket } = await spdy('/portForward/default/web', 'portforward.k8s.io')
+      const closed = socket && once(socket, 'close')
+      socket?.on('error', () => {})
+      socket?.resume()
+      const bomb = deflateSync(Buffer.alloc(32 * 1024 * 1024), { dictionary: spdyDictionary })
+      socket?.write(synStream(bomb))
+      await closed
+      const inflated = inflaters.mock.calls.map(([chunk]) => (chunk as Buffer | null)?.length ?? 0)
+      expect(inflated.length).toBeGreaterThan(0)
+      expect(inflated.reduce((sum, length) => sum + length, 0)).toBeLessThan(256 * 1024)
+      for (const inflater of inflaters.mock.contexts as Duplex[]) {
+        expect(inflater.destroyed).toBe(true)
+      }
+    } finally {
+      inflaters.mockRestore()
+    }
+  })
+
+  test('a control frame that is longer than any header block ends the connection before it is read', async () => {
+    const { socket } = await spdy('/portForward/default/web', 'portforward.k8s.io')
+    const closed = socket && once(socket, 'close')
+    socket?.on('error', () => {})
+    socket?.resume()
+    const head = synStream(Buffer.alloc(16 * 1024 * 1024 - 11)).subarray(0, 18)
+    socket?.write(head)
+    await closed
+  })
+
+  test('streams beyond a thousand are refused, and the others go on', async () => {
+    const { socket } = await spdy('/portForward/default/web', 'portforward.k8s.io')
+    const client = spdyClient(socket as Duplex)
+    const pair = async (requestid: string) => ({
+      error: await client.open({ streamtype: 'error', port: '80', requestid }),
+      data: await client.open({ streamtype: 'data', port: '80', requestid }),
+    })
+    const first = await pair('0')
+    for (let id = 1; id <= 998; id += 1) {
+      await client.open({ streamtype: 'error', port: '80', requestid: String(id) })
+    }
+    const refused = await client.open({ streamtype: 'error', port: '80', requestid: '999' })
+    expect(await refused.text).toBe('')
+    first.data.send('GET /x HTTP/1.1\r\nhost: web\r\nconnection: close\r\n\r\n')
+    expect(await first.data.until('GET /x')).toContain('200 OK')
+    socket?.destroy()
+  })
+
+  test('a message in 200,000 empty fragments is read in seconds of processor time', async () => {
+    const path = exec(['cat'], 'input=1&output=1')
+    const { ws, channels, ended } = await webSocket(path, 'v5.channel.k8s.io')
+    const before = process.cpuUsage()
+    ws.send(Buffer.from([0]), { fin: false })
+    for (let count = 0; count < 200_000; count += 1) ws.send(Buffer.alloc(0), { fin: false })
+    ws.send(Buffer.from('a'), { fin: true })
+    ws.send(Buffer.from([255, 0]))
+    await ended
+    expect(channels[1]).toBe('a')
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1e6).toBeLessThan(10)
   })
 })

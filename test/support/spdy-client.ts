@@ -44,6 +44,8 @@ export function spdyClient(transport: Duplex): {
       const payload = rest.subarray(8, 8 + rest.readUIntBE(5, 3))
       const isControl = (rest[0] ?? 0) >= 0x80
       if (isControl && rest.readUInt16BE(2) === 6) pinged.resolve()
+      // Reset by the other end.
+      if (isControl && rest.readUInt16BE(2) === 3) streams.get(payload.readUInt32BE())?.end()
       const stream = isControl ? undefined : streams.get(rest.readUInt32BE())
       if (stream !== undefined) {
         stream.text += payload.toString()

@@ -6,7 +6,10 @@ import { readProtobuf, readProtobufEnvelope } from '../../machinery/protobuf-rea
 import type { RequestContext } from '../request.ts'
 import { load } from '../yaml.ts'
 
-const unzipped = promisify<Buffer, Buffer>(gunzip)
+const unzip = promisify(gunzip)
+
+/** A compressed body that is longer than this is not shown: it may be another server's, and inflate to any size. */
+const maxOutputLength = 32 * 1024 * 1024
 
 type Fields = Record<string, unknown>
 
@@ -49,7 +52,7 @@ export async function loggedObject(
 ): Promise<unknown> {
   const [type = ''] = (more.contentType ?? '').split(';', 1)
   try {
-    const plain = more.contentEncoding === 'gzip' ? await unzipped(bytes) : bytes
+    const plain = more.contentEncoding === 'gzip' ? await unzip(bytes, { maxOutputLength }) : bytes
     if (plain.length === 0) return undefined
     const value = decoded(plain, type.trim().toLowerCase(), context)
     if (typeof value !== 'object' || value === null) return undefined

@@ -51,6 +51,7 @@ export async function forwardOverSpdy(transport: Duplex, connect: ConnectPort): 
     if (port === undefined) stream.reset()
     else if (kind === 'error') {
       errors.set(id, stream)
+      stream.once('close', () => errors.get(id) === stream && errors.delete(id))
       stream.resume()
     } else if (kind === 'data') {
       const error = errors.get(id)

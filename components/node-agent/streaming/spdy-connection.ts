@@ -4,13 +4,18 @@
  */
 import { Duplex } from 'node:stream'
 import { callbackify } from 'node:util'
-import { createHeaderReader, createHeaderWriter } from './spdy-headers.ts'
+import { byteReader } from './byte-reader.ts'
+import { createHeaderReader, createHeaderWriter, mostHeaderBytes } from './spdy-headers.ts'
 import type { SpdyHeaders } from './spdy-headers.ts'
 
 const version = 3
 const kinds = { synStream: 1, synReply: 2, rstStream: 3, ping: 6, goAway: 7, headers: 8 } as const
 const fin = 1
-const mostFrameBytes = 64 * 1024 * 1024 // what 24 bits of length hold is less
+const refusedStream = 3
+/** Control frames hold some numbers and a header block, which deflate makes hardly longer. */
+const mostControlBytes = mostHeaderBytes + 1024
+/** Streams that are open at once; more are refused. */
+const mostStreams = 1000
 /** What is read of a stream in advance; more waits on the wire. */
 const mostBufferedBytes = 1024 * 1024
 const dataBytes = 32 * 1024
@@ -93,17 +98,29 @@ export interface SpdyConnection {
   end(): void
 }
 
-async function* framesOf(transport: Duplex): AsyncIterable<{ head: Buffer; payload: Buffer }> {
-  let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of transport as AsyncIterable<Buffer>) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    while (rest.length >= 8) {
-      const length = rest.readUIntBE(5, 3)
-      if (length > mostFrameBytes) throw new Error('a SPDY frame is too long')
-      if (rest.length < 8 + length) break
-      yield { head: rest.subarray(0, 8), payload: rest.subarray(8, 8 + length) }
-      rest = rest.subarray(8 + length)
-    }
+interface Frame {
+  readonly head: Buffer
+  readonly isControl: boolean
+  readonly flags: number
+  readonly payload: Buffer
+}
+
+/** Control frames come whole, data frames in the pieces in which they arrive: only the last of them has its flags. */
+async function* framesOf(transport: Duplex): AsyncIterable<Frame> {
+  const bytes = byteReader(transport as AsyncIterable<Buffer>)
+  for (let head = await bytes.exactly(8); head !== undefined; head = await bytes.exactly(8)) {
+    const isControl = (head.readUInt8() & 0x80) !== 0
+    const flags = head.readUInt8(4)
+    let missing = head.readUIntBE(5, 3)
+    if (isControl && missing > mostControlBytes) throw new Error('a SPDY frame is too long')
+    do {
+      const payload = await (isControl || missing === 0
+        ? bytes.exactly(missing)
+        : bytes.some(missing))
+      if (payload === undefined) return
+      missing -= payload.length
+      yield { head, isControl, flags: missing === 0 ? flags : 0, payload }
+    } while (missing > 0)
   }
 }
 
@@ -132,6 +149,10 @@ export function serveSpdy(
     if (kind === kinds.synStream) {
       const id = payload.readUInt32BE() & 0x7f_ff_ff_ff
       const headers = await reader.read(payload.subarray(10))
+      if (streams.size >= mostStreams) {
+        await send(controlFrame(kinds.rstStream, 0, numbers(id, refusedStream)))
+        return
+      }
       const stream = new SpdyStream(id, headers, send)
       streams.set(id, stream)
       stream.once('close', () => streams.delete(id))
@@ -150,9 +171,8 @@ export function serveSpdy(
 
   const read = async (): Promise<void> => {
     try {
-      for await (const { head, payload } of framesOf(transport)) {
-        const flags = head.readUInt8(4)
-        if ((head.readUInt8() & 0x80) !== 0) {
+      for await (const { head, isControl, flags, payload } of framesOf(transport)) {
+        if (isControl) {
           const kind = head.readUInt16BE(2)
           if (kind === kinds.goAway) continue
           await onControl(kind, flags, payload)

@@ -5,8 +5,8 @@ import { lengthPrefixed, spdyDictionary, spdyDictionaryId } from './spdy-diction
 /** By lower-case name; repeated values are one text with NUL between them. */
 export type SpdyHeaders = ReadonlyMap<string, string>
 
-/** Far more than any header block of a client of ours. */
-const mostHeaderBytes = 64 * 1024
+/** Far more than any header block of a client of ours, inflated or not. */
+export const mostHeaderBytes = 64 * 1024
 
 function parseBlock(block: Buffer): SpdyHeaders {
   const headers = new Map<string, string>()
@@ -28,34 +28,45 @@ function parseBlock(block: Buffer): SpdyHeaders {
   return headers
 }
 
-/** Reads the header blocks of one connection; they have to come in their order. Rejects when one cannot be read. */
+/**
+ * Reads the header blocks of one connection, in their order. Rejects when a block cannot be read or is too long: it inflates no
+ * further than that, and reads no more.
+ */
 export function createHeaderReader(): {
   read(block: Buffer): Promise<SpdyHeaders>
   close(): void
 } {
   const inflate = createInflate({ dictionary: spdyDictionary, finishFlush: constants.Z_SYNC_FLUSH })
   let chunks: Buffer[] = []
-  let failure: Error | undefined
-  inflate.on('data', (chunk: Buffer) => chunks.push(chunk))
-  inflate.on('error', (error) => {
-    failure = error
+  let size = 0
+  inflate.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > mostHeaderBytes) inflate.destroy(new Error('a SPDY header block is too long'))
+  })
+  inflate.on('error', () => {
+    // The read under way rejects, and so does every later one.
   })
   return {
     read: async (block) => {
       chunks = []
+      size = 0
       await new Promise<void>((resolve, reject) => {
         inflate.once('error', reject)
-        inflate.write(block, () => {
+        inflate.write(block, (error) => {
           inflate.off('error', reject)
-          if (failure === undefined) resolve()
-          else reject(failure)
+          // Destroyed while it wrote, it calls back without an error.
+          const failure = error ?? inflate.errored
+          if (failure) reject(failure)
+          else resolve()
         })
       })
-      const whole = Buffer.concat(chunks)
-      if (whole.length > mostHeaderBytes) throw new Error('a SPDY header block is too long')
-      return parseBlock(whole)
+      return parseBlock(Buffer.concat(chunks))
     },
-    close: () => inflate.close(),
+    close: () => {
+      chunks = []
+      inflate.destroy()
+    },
   }
 }
 

@@ -1,6 +1,8 @@
 /** WebSocketConnection: the server's end of a WebSocket (RFC 6455) on a connection that was handed over. */
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
+import { byteReader } from './byte-reader.ts'
+import type { ByteReader } from './byte-reader.ts'
 
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 const mostMessageBytes = 4 * 1024 * 1024
@@ -44,29 +46,31 @@ interface Frame {
   readonly data: Buffer
 }
 
-/** The first whole frame of the bytes, and what comes after it; undefined while it is not all there. */
-function cutFrame(bytes: Buffer): { frame: Frame; rest: Buffer } | undefined {
-  if (bytes.length < 2) return undefined
-  const [first, second] = [bytes.readUInt8(), bytes.readUInt8(1)]
+async function readLength(bytes: ByteReader, short: number): Promise<number | undefined> {
+  if (short < 126) return short
+  const long = await bytes.exactly(short === 126 ? 2 : 8)
+  if (long === undefined) return undefined
+  return short === 126 ? long.readUInt16BE() : Number(long.readBigUInt64BE())
+}
+
+/** Undefined at the end. Rejects when the peer breaks the protocol. */
+async function readFrame(bytes: ByteReader): Promise<Frame | undefined> {
+  const head = await bytes.exactly(2)
+  if (head === undefined) return undefined
+  const [first, second] = [head.readUInt8(), head.readUInt8(1)]
   if ((first & 0x70) !== 0) throw new Error('an extension that was not agreed on')
   if ((second & 0x80) === 0) throw new Error('a frame of a client without a mask')
-  const short = second & 0x7f
-  const head = short < 126 ? 2 : short === 126 ? 4 : 10
-  if (bytes.length < head + 4) return undefined
-  const length =
-    short < 126 ? short : short === 126 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2))
+  const length = await readLength(bytes, second & 0x7f)
+  if (length === undefined) return undefined
   if (length > mostMessageBytes) throw new Error('a frame that is too long')
-  const start = head + 4
-  if (bytes.length < start + length) return undefined
-  const mask = bytes.subarray(head, start)
-  const data = Buffer.from(bytes.subarray(start, start + length))
+  const mask = await bytes.exactly(4)
+  const masked = await bytes.exactly(length)
+  if (mask === undefined || masked === undefined) return undefined
+  const data = Buffer.from(masked)
   for (let index = 0; index < length; index += 1) {
     data[index] = (data[index] ?? 0) ^ (mask[index & 3] ?? 0)
   }
-  return {
-    frame: { isLast: (first & 0x80) !== 0, opcode: first & 0x0f, data },
-    rest: bytes.subarray(start + length),
-  }
+  return { isLast: (first & 0x80) !== 0, opcode: first & 0x0f, data }
 }
 
 /** Serves it; `onMessage` gets one whole message after the other, and the next only when it has resolved. */
@@ -94,29 +98,26 @@ export function serveWebSocket(
   }
 
   let parts: Buffer[] = []
+  let size = 0
   const onFrame = async ({ isLast, opcode, data }: Frame): Promise<void> => {
     if (opcode === opcodes.ping) await send(opcodes.pong, data)
     else if (opcode === opcodes.close) close()
     else if (opcode <= opcodes.binary) {
-      parts.push(data)
-      if (parts.reduce((sum, part) => sum + part.length, 0) > mostMessageBytes) {
-        throw new Error('a message that is too long')
-      }
+      if (data.length > 0) parts.push(data)
+      size += data.length
+      if (size > mostMessageBytes) throw new Error('a message that is too long')
       if (!isLast) return
-      const whole = parts.length === 1 ? data : Buffer.concat(parts)
+      const whole = parts.length === 1 ? (parts[0] ?? data) : Buffer.concat(parts)
       parts = []
+      size = 0
       await onMessage(whole)
     }
   }
   const read = async (): Promise<void> => {
-    let bytes: Buffer = Buffer.alloc(0)
+    const bytes = byteReader(socket as AsyncIterable<Buffer>)
     try {
-      for await (const chunk of socket as AsyncIterable<Buffer>) {
-        bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk])
-        for (let cut = cutFrame(bytes); cut !== undefined; cut = cutFrame(bytes)) {
-          bytes = cut.rest
-          await onFrame(cut.frame)
-        }
+      for (let next = await readFrame(bytes); next !== undefined; next = await readFrame(bytes)) {
+        await onFrame(next)
       }
     } catch {
       close(1002) // broken by the peer, who is told so if it still listens
