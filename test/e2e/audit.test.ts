@@ -7,6 +7,10 @@ import { observe } from '../../cluster/observe.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
+import type { KubeObject } from '../../components/machinery/object.ts'
+import type { ClusterRoleBinding } from '../../components/api/generated/types.ts'
+import { eventually } from '../support/eventually.ts'
+import { connectionsOf, openFiles } from './machine.ts'
 import { createPlace } from './place.ts'
 
 const place = createPlace()
@@ -124,18 +128,46 @@ async function makeTraffic(cluster: Cluster): Promise<void> {
   await until((count) => count === 0)
 }
 
-test('[RES-002] every state change of a cluster, the server’s own ones too, is a request in the audit log', async () => {
-  const auditPath = join(place.root, 'tmp', 'audit.log')
-  const cluster = await place.up('audited', ['--set', `api-server.audit-log-path=${auditPath}`])
-  await makeTraffic(cluster)
-  // Stopping it writes the last records and unlocks the store.
-  await cluster.control.call('stop-component', { name: 'api-server' })
-  const commits = commitsIn(cluster.paths.store)
-  const requests = readFileSync(auditPath, 'utf8')
+/** The requests of a stopped API server's audit log that succeeded. */
+function requestsIn(path: string): AuditEvent[] {
+  return readFileSync(path, 'utf8')
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as AuditEvent)
     .filter(({ responseStatus: { code } }) => code >= 200 && code < 300)
+}
+
+/** What the processes of a cluster have in their hands: files of its store, and connections that they opened. */
+async function pathsToState(cluster: Cluster): Promise<{ files: string[]; peers: string[] }> {
+  const { components } = await cluster.control.call('status', {})
+  const files: string[] = []
+  const peers: string[] = []
+  for (const { name, pid = -1 } of components) {
+    files.push(...openFiles(pid, cluster.paths.store).map((path) => `${name} ${path}`))
+    const isServer = name === 'api-server'
+    if (!isServer) peers.push(...connectionsOf(pid).map((address) => `${name} ${address}`))
+  }
+  return { files, peers }
+}
+
+test('[RES-002] every state change of a cluster, the server’s own ones too, is a request in the audit log', async () => {
+  const auditPath = join(place.root, 'tmp', 'audit.log')
+  const cluster = await place.up('audited', ['--set', `api-server.audit-log-path=${auditPath}`])
+  await makeTraffic(cluster)
+
+  // No component but the API server has the store open, and they are connected to the API server alone.
+  const { files, peers } = await pathsToState(cluster)
+  expect(files).not.toEqual([])
+  expect(files.filter((file) => !file.startsWith('api-server '))).toEqual([])
+  expect(new Set(peers.map((peer) => peer.split(' ')[0]))).toEqual(
+    new Set(['controller-manager', 'scheduler', 'node-1', 'node-2', 'node-3']),
+  )
+  expect(peers.filter((peer) => !peer.endsWith(`:${cluster.config.port}`))).toEqual([])
+
+  // Stopping it writes the last records and unlocks the store.
+  await cluster.control.call('stop-component', { name: 'api-server' })
+  const commits = commitsIn(cluster.paths.store)
+  const requests = requestsIn(auditPath)
 
   expect(commits[0]?.revision).toBe(1)
   expect(commits.map(({ revision }) => revision)).toEqual(commits.map((_, index) => index + 1))
@@ -155,4 +187,64 @@ test('[RES-002] every state change of a cluster, the server’s own ones too, is
   const own = requests.filter(({ user }) => user.username === 'system:apiserver')
   expect(own.map(({ verb }) => verb)).toContain('create')
   expect(own.map(keyOf)).toContain('core/namespaces/kube-system')
+})
+
+test('[RBAC-038] with service account credentials each controller acts as its own account, bound to its own role', async () => {
+  const audit = (name: string): string => join(place.root, 'tmp', `${name}.log`)
+  const accounts = 'system:serviceaccount:kube-system:'
+  const manager = 'system:kube-controller-manager'
+  const start = async (name: string, flag: string, nodes: string): Promise<Cluster> => {
+    const settings = [
+      `api-server.audit-log-path=${audit(name)}`,
+      `controller-manager.use-service-account-credentials=${flag}`,
+    ]
+    const words = settings.flatMap((one) => ['--set', one])
+    const cluster = await place.up(name, ['--nodes', nodes, ...words])
+    const { namespaces, serviceAccounts } = resourcesOf(cluster.client.dialect)
+    await cluster.client.resource(namespaces).create({ metadata: { name: 'a' } })
+    const key = { namespace: 'a', name: 'default' }
+    await eventually(async () => await cluster.client.resource(serviceAccounts).get(key))
+    return cluster
+  }
+  const maker = ({ verb, objectRef }: AuditEvent): boolean =>
+    verb === 'create' && objectRef?.resource === 'serviceaccounts' && objectRef.namespace === 'a'
+
+  const on = await start('on', 'true', '1')
+  await makeTraffic(on)
+  const { roles, clusterRoles, roleBindings, clusterRoleBindings } = resourcesOf(on.client.dialect)
+  const named = async (resource: typeof roles): Promise<KubeObject[]> =>
+    (await on.client.resource(resource).list()).items.filter(({ metadata }) =>
+      metadata.name?.startsWith('system:controller:'),
+    )
+  const found = [...(await named(clusterRoles)), ...(await named(roles))]
+  const bindings = [...(await named(clusterRoleBindings)), ...(await named(roleBindings))]
+  await on.control.call('stop-component', { name: 'api-server' })
+  const requests = requestsIn(audit('on'))
+  const users = new Set(requests.map(({ user }) => user.username))
+  const acting = [...users].filter((user) => user.startsWith(accounts))
+  const busy = ['deployment', 'replicaset', 'namespace', 'service-account']
+  for (const name of busy) expect(acting).toContain(`${accounts}${name}-controller`)
+  expect(requests.find(maker)?.user.username).toBe(`${accounts}service-account-controller`)
+  for (const user of acting) {
+    const account = user.slice(accounts.length)
+    const role = `system:controller:${account}`
+    expect(found.map(({ metadata }) => metadata.name)).toContain(role)
+    const binding = bindings.find(({ metadata }) => metadata.name === role) as ClusterRoleBinding
+    expect(binding.roleRef.name).toBe(role)
+    expect(binding.subjects).toContainEqual(
+      expect.objectContaining({ kind: 'ServiceAccount', name: account, namespace: 'kube-system' }),
+    )
+  }
+  // The manager itself leads, and gets tokens for its controllers.
+  const own = requests.filter(({ user, verb }) => {
+    return user.username === manager && !['get', 'list', 'watch'].includes(verb)
+  })
+  const kinds = new Set(own.map(({ objectRef }) => objectRef?.resource))
+  expect([...kinds].toSorted()).toEqual(['leases', 'serviceaccounts'])
+
+  const off = await start('off', 'false', '0')
+  await off.control.call('stop-component', { name: 'api-server' })
+  const without = requestsIn(audit('off'))
+  expect(without.find(maker)?.user.username).toBe(manager)
+  expect(without.filter(({ user }) => user.username.startsWith(accounts))).toEqual([])
 })

@@ -5,32 +5,65 @@ import { identify, isAlive, signalProcess } from '../../cluster/process-identity
 import type { ProcessIdentity } from '../../cluster/process-identity.ts'
 import { eventually } from '../support/eventually.ts'
 
-/** Everything on this machine that listens by TCP: address and port in the form of proc(5), and the socket's inode. */
-export function tcpListeners(): { address: string; inode: string }[] {
+interface TcpSocket {
+  /** Address and port in the form of proc(5). */
+  readonly address: string
+  readonly peer: string
+  readonly state: string
+  readonly inode: string
+}
+
+function tcpSockets(): TcpSocket[] {
   return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
     readFileSync(path, 'utf8')
       .split('\n')
       .slice(1)
       .map((line) => line.trim().split(/\s+/))
-      .filter((fields) => fields[3] === '0A') // LISTEN
-      .map((fields) => ({ address: fields[1] ?? '', inode: fields[9] ?? '' })),
+      .map(([, address = '', peer = '', state = '', , , , , , inode = '']) => {
+        return { address, peer, state, inode }
+      }),
   )
+}
+
+/** Everything on this machine that listens by TCP. */
+export function tcpListeners(): TcpSocket[] {
+  return tcpSockets().filter(({ state }) => state === '0A') // LISTEN
+}
+
+/** Where the descriptors of a process lead. */
+function openPaths(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
+    } catch {
+      return [] // closed meanwhile
+    }
+  })
+}
+
+/** The files that a process has open whose path begins so. */
+export function openFiles(pid: number, path: string): string[] {
+  return openPaths(pid).filter((one) => one.startsWith(path))
 }
 
 /** Where a process listens by TCP. */
 export function listeningAddresses(pid: number): string[] {
-  const open = new Set(
-    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
-      try {
-        return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
-      } catch {
-        return [] // closed meanwhile
-      }
-    }),
-  )
+  const open = new Set(openPaths(pid))
   return tcpListeners()
     .filter(({ inode }) => open.has(`socket:[${inode}]`))
     .map(({ address }) => address)
+}
+
+const portOf = (address: string): number => parseInt(address.split(':')[1] ?? '', 16)
+
+/** The TCP connections that a process opened itself, each as the `address:port` at the other end, the address in the form of proc(5). */
+export function connectionsOf(pid: number): string[] {
+  const open = new Set(openPaths(pid))
+  const own = new Set(listeningAddresses(pid).map(portOf))
+  return tcpSockets()
+    .filter(({ state, inode }) => state === '01' && open.has(`socket:[${inode}]`)) // ESTABLISHED
+    .filter(({ address }) => !own.has(portOf(address)))
+    .map(({ peer }) => `${peer.split(':')[0]}:${portOf(peer)}`)
 }
 
 /** Living processes with this folder somewhere in their command line, this one not counted. */

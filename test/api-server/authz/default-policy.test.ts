@@ -78,7 +78,7 @@ describe.each([dialects.kubernetes, dialects.svc])('the default policy ($name)',
     expect(await isAllowed({ user: user('x', 'system:monitoring'), path: '/metrics' })).toBe(true)
   })
 
-  test('[RBAC-038] each controller has a role bound to its account', async () => {
+  test('each controller has a role bound to its account', async () => {
     const account = user(`system:serviceaccount:${dialect.systemNamespace}:deployment-controller`)
     const create = { verb: 'create', group: 'apps', resource: 'replicasets', namespace: 'a' }
     expect(await isAllowed({ user: account, ...create })).toBe(true)
