@@ -122,17 +122,20 @@ describe('listing', () => {
 
   it('[COLL-016][LIM-015] the client alone chooses the size of a chunk', async () => {
     const at = `/api/v1/namespaces/${await server().namespace()}/configmaps`
-    const made = Array.from({ length: 1000 }, (_, index) => ({ metadata: { name: `n-${index}` } }))
-    for (let from = 0; from < made.length; from += 100) {
-      const some = made.slice(from, from + 100)
+    const made = Array.from({ length: 6000 }, (_, index) => ({ metadata: { name: `n-${index}` } }))
+    for (let from = 0; from < made.length; from += 200) {
+      const some = made.slice(from, from + 200)
       await Promise.all(some.map((body) => server().ok('POST', at, { body })))
     }
     const all: List = await server().ok('GET', at)
-    expect(all.items.length).toBe(1000)
+    expect(all.items.length).toBe(6000)
     expect(all.metadata.continue ?? '').toBe('')
-    expect((await server().ok('GET', `${at}?limit=10`)).items.length).toBe(10)
-    expect((await server().ok('GET', `${at}?limit=900`)).items.length).toBe(900)
-    expect((await server().ok('GET', `${at}?limit=5000`)).items.length).toBe(1000)
+    for (const limit of [10, 900, 5000]) {
+      const page: List = await server().ok('GET', `${at}?limit=${limit}`)
+      expect(page.items.length).toBe(limit)
+      expect(page.metadata.continue).toMatch(/./)
+    }
+    expect((await server().ok('GET', `${at}?limit=7000`)).items.length).toBe(6000)
   })
 
   it('[COLL-018] all chunks show one version of the collection', async () => {

@@ -10,7 +10,7 @@ describe('dry runs', () => {
   const collection = async (): Promise<string> =>
     `/api/v1/namespaces/${await server().namespace()}/configmaps`
 
-  it('[DRY-001][DRY-002][DRY-004][DRY-005] show the outcome of POST, PUT and DELETE and keep nothing', async () => {
+  it('[DRY-002][DRY-005] show the outcome of POST, PUT and DELETE and keep nothing', async () => {
     const at = await collection()
     const kept = await server().ok('POST', at, { body: { metadata: { name: 'kept' } } })
     const watch = await server().watch(
@@ -62,7 +62,7 @@ describe('dry runs', () => {
     expect(taken.status).toBe(422)
   })
 
-  it('[DRY-006] an empty value is a normal request', async () => {
+  it('[DRY-001][DRY-004][DRY-006] an empty value is a normal request', async () => {
     const at = await collection()
     const made = await server().ok('POST', `${at}?dryRun=`, { body: { metadata: { name: 'x' } } })
     expect(await server().ok('GET', `${at}/x`)).toEqual(made)
@@ -70,6 +70,15 @@ describe('dry runs', () => {
     expect((await server().ok('GET', `${at}/x`)).data).toEqual({ a: '1' })
     await server().ok('DELETE', `${at}/x?dryRun=`)
     expect((await server().request('GET', `${at}/x`)).status).toBe(404)
+    // What it would do with the value All, it does not do.
+    const dry = await server().request('POST', `${at}?dryRun=All`, {
+      body: { metadata: { name: 'x' } },
+    })
+    expect([dry.status, dry.body.metadata.name]).toEqual([201, 'x'])
+    expect((await server().request('GET', `${at}/x`)).status).toBe(404)
+    const kept = await server().ok('POST', at, { body: { metadata: { name: 'x' } } })
+    expect((await server().request('DELETE', `${at}/x?dryRun=All`)).status).toBe(200)
+    expect(await server().ok('GET', `${at}/x`)).toEqual(kept)
   })
 
   it('[DRY-007] any other value is refused', async () => {

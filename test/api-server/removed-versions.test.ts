@@ -40,8 +40,12 @@ const removals = [
     served: places('storage', 'v1', '*/csistoragecapacities'),
   }),
   row('[VER-070] flowcontrol v1beta1 went with 1.26', {
-    removed: places('flowcontrol.apiserver', 'v1beta1', flow),
-    served: [],
+    removed: [
+      ...places('flowcontrol.apiserver', 'v1beta1', flow),
+      // What replaced it went, too.
+      ...places('flowcontrol.apiserver', 'v1beta2', flow),
+    ],
+    served: places('flowcontrol.apiserver', 'v1', flow),
   }),
   row('[VER-071] autoscaling v2beta2 went with 1.26', {
     removed: places('autoscaling', 'v2beta2', '*/horizontalpodautoscalers'),

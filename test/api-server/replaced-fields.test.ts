@@ -80,8 +80,8 @@ describeDialects('fields of stable versions', (server) => {
     await expectUnknown(post(path, body), 'endpoints[0].topology')
   })
 
-  const webhook = (change: object) => {
-    const { path, body } = sample('validatingwebhookconfigurations')
+  const webhook = (plural: string, change: object) => {
+    const { path, body } = sample(plural)
     body.webhooks = [{ ...body.webhooks[0], ...change }]
     return post(path, body)
   }
@@ -100,10 +100,18 @@ describeDialects('fields of stable versions', (server) => {
   })
 
   it('[VER-084] a webhook says its side effects and the reviews that it understands', async () => {
-    await expectInvalid(webhook({ sideEffects: undefined }), 'webhooks[0].sideEffects')
-    const reviews = 'webhooks[0].admissionReviewVersions'
-    await expectInvalid(webhook({ admissionReviewVersions: undefined }), reviews)
-    await expectInvalid(webhook({ admissionReviewVersions: [] }), reviews)
+    for (const plural of ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']) {
+      const changed = (change: object) => webhook(plural, change)
+      await expectCreated(changed({}))
+      // Version v1beta1 took a default, and two more values that v1 does not know.
+      for (const sideEffects of [undefined, 'Some', 'Unknown']) {
+        await expectInvalid(changed({ sideEffects }), 'webhooks[0].sideEffects')
+      }
+      const reviews = 'webhooks[0].admissionReviewVersions'
+      for (const admissionReviewVersions of [undefined, []]) {
+        await expectInvalid(changed({ admissionReviewVersions }), reviews)
+      }
+    }
   })
 
   it('[VER-085] webhooks of a configuration have different names', async () => {

@@ -30,7 +30,7 @@ describe('the API server', () => {
     expect(text.out).toContain('/healthz is deprecated since 1.16')
   })
 
-  it('[VER-045] lists its feature gates in --help, with stage and deprecation, as node agents do', async () => {
+  it('[VER-045][VER-057] lists its feature gates in --help, with stage and deprecation, as node agents do', async () => {
     for (const component of ['api-server', 'node-agent']) {
       const { text, closed } = run(component, '--help')
       await closed
@@ -62,6 +62,32 @@ describe('the API server', () => {
     const refused = run('api-server', '--feature-gates=ValidatingAdmissionPolicy=false')
     expect(await refused.closed).toEqual([1, null])
     expect(refused.text.err).toContain('feature is locked to true')
+  })
+
+  it('[VER-002][VER-005] serves alpha and beta versions only where --runtime-config says so', async () => {
+    const versionsOf = async (flags: readonly string[]): Promise<string[]> => {
+      await using server = await startApiServer({ flags })
+      const { groups } = (await server.ok('GET', '/apis')) as {
+        groups: { versions: { groupVersion: string }[] }[]
+      }
+      const listed = groups.flatMap(({ versions }) => versions.map((one) => one.groupVersion))
+      for (const version of unstable) {
+        const { status } = await server.request('GET', `/apis/${version}`)
+        expect([version, status]).toEqual([version, listed.includes(version) ? 200 : 404])
+      }
+      return listed
+    }
+    const [alpha, beta] = ['coordination.k8s.io/v1alpha2', 'networking.k8s.io/v1beta1']
+    const unstable = [alpha, beta]
+    const stable = await versionsOf([])
+    expect(stable.length).toBeGreaterThan(15)
+    // No beta from before 1.22 is left in this release.
+    for (const version of stable) expect(version).toMatch(/\/v\d+$/)
+    for (const version of unstable) {
+      const listed = await versionsOf([`--runtime-config=${version}=true`])
+      expect(listed.toSorted()).toEqual([...stable, version].toSorted())
+      expect(await versionsOf([`--runtime-config=${version}=false`])).toEqual(stable)
+    }
   })
 
   it('[VER-016] takes another --runtime-config only when it is started again', async () => {

@@ -21,7 +21,7 @@ describe('feature gates', () => {
     expect(parseFeatureGates('').gates).toEqual(defaultFeatureGates)
   })
 
-  it('[VER-056] [VER-057] [VER-058] [VER-059] the listing shows stage and default', () => {
+  it('[VER-056] [VER-058] [VER-059] the listing shows stage and default', () => {
     expect(featureGateHelp()).toEqual(
       expect.arrayContaining([
         'AuthorizeWithSelectors=true|false (BETA - default=true)',

@@ -12,7 +12,7 @@ function keysServed(runtimeConfig: string): string[] {
 }
 
 describe('runtime configuration', () => {
-  it('[VER-002][VER-005] serves stable versions only by default', () => {
+  it('serves stable versions only by default', () => {
     const { served } = servedResources(resources, '')
     expect(served.length).toBeGreaterThan(50)
     for (const resource of served) expect(resource.version).toMatch(/^v\d+$/)

@@ -146,10 +146,42 @@ describe('RBAC', () => {
     expect(isAllowed({ user: jane, path: '/healthz/ping', verb: 'post' })).toBe(false)
   })
 
-  test('[RBAC-009] names are case-sensitive', () => {
+  test('[RBAC-009] names of subjects are case-sensitive', () => {
     putRole('r', [readPods])
     putBinding({ role: 'r', subjects: [userSubject('Jane'), groupSubject('Devs')] })
     expect(isAllowed(getPod)).toBe(false)
+    for (const [who, may] of [
+      [user('Jane'), true],
+      [user('JANE'), false],
+      [user('x', 'Devs'), true],
+      [user('x', 'devs'), false],
+    ] as const) {
+      expect(isAllowed({ ...getPod, user: who }), who.name).toBe(may)
+    }
+    putBinding({ role: 'r', subjects: [{ kind: 'ServiceAccount', name: 'Bot', namespace: 'a' }] })
+    expect(isAllowed({ ...getPod, user: user('system:serviceaccount:a:Bot') })).toBe(true)
+    expect(isAllowed({ ...getPod, user: user('system:serviceaccount:a:bot') })).toBe(false)
+  })
+
+  test('verbs, groups, resources, names and paths of rules are case-sensitive', () => {
+    const rule = { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get'] }
+    const asked = { user: jane, group: 'apps', resource: 'deployments', verb: 'get', name: 'web' }
+    const cases: [object, boolean][] = [
+      [{}, true],
+      [{ verbs: ['Get'] }, false],
+      [{ apiGroups: ['Apps'] }, false],
+      [{ resources: ['Deployments'] }, false],
+      [{ resourceNames: ['web'] }, true],
+      [{ resourceNames: ['Web'] }, false],
+    ]
+    for (const [odd, may] of cases) {
+      putRole('r', [{ ...rule, ...odd }])
+      putBinding({ role: 'r', subjects: [userSubject('jane')] })
+      expect(isAllowed(asked), JSON.stringify(odd)).toBe(may)
+    }
+    putRole('r', [{ nonResourceURLs: ['/Healthz'], verbs: ['get'] }])
+    expect(isAllowed({ user: jane, path: '/healthz' })).toBe(false)
+    expect(isAllowed({ user: jane, path: '/Healthz' })).toBe(true)
   })
 
   test('[RBAC-008] [RBAC-043] an account gains by its own name, its namespace group or the group of all', () => {

@@ -45,7 +45,20 @@ describe.each(Object.values(dialects))('node-lifecycle-controller ($name)', (dia
     await harness.step()
   }
 
-  it('[NODE-012] [NODE-022] a node not heard of for 50 s becomes Unknown, and not before', async () => {
+  it('[NODE-012] a node that the controller looks at every second becomes Unknown within the second after the 50th', async () => {
+    harness = createReconcilerHarness({ dialect, flags: { 'node-monitor-period': 1000 } })
+    addNode(harness.cluster, 'a')
+    await harness.start(nodeLifecycleController)
+    await harness.step()
+    await pass(21, 'a')
+    // The renewal of a second ago has been seen.
+    await pass(49)
+    expect(condition('a')?.status).toBe('True')
+    await pass(2)
+    expect(condition('a')?.status).toBe('Unknown')
+  })
+
+  it('[NODE-022] a node not heard of for 50 s becomes Unknown, and not before', async () => {
     await start('a', 'b')
     await pass(60, 'a', 'b')
     const readySince = condition('a')?.lastTransitionTime
