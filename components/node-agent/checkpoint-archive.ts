@@ -25,6 +25,13 @@ export async function prepareCheckpointFolder(location: string): Promise<void> {
   await chmod(folder, 0o700)
 }
 
+/** Writes the archive of a container to `location`. */
+export type WriteCheckpoint = (what: {
+  pod: Pod
+  container: RuntimeContainer
+  location: string
+}) => Promise<void>
+
 /** Writes the archive with mode 0600; it appears under its name when it is whole. */
 export async function writeCheckpointArchive(what: {
   pod: Pod

@@ -75,6 +75,13 @@ function refuse(status: number, text: string): Answer {
   return { status, headers, body: Buffer.from(text) }
 }
 
+/** Upstream: kubelet_pods.go, validateContainerLogStatus. */
+function waitingText(reason: string | undefined): string {
+  if (reason === 'ErrImagePull') return "image can't be pulled"
+  if (reason === 'ImagePullBackOff') return 'trying and failing to pull image'
+  return reason ?? 'ContainerCreating'
+}
+
 /** The answer to a request for the log of a container that is on this node. */
 export function answerContainerLogs(
   request: {
@@ -82,6 +89,7 @@ export function answerContainerLogs(
     readonly container: string
     /** Undefined before it has ever started. */
     readonly id: string | undefined
+    readonly waitingReason: () => string | undefined
     readonly query: URLSearchParams
   },
   { runtime, clock }: { runtime: ContainerRuntime; clock: Clock },
@@ -96,7 +104,7 @@ export function answerContainerLogs(
       400,
       isPrevious
         ? `previous terminated container "${container}" in pod "${pod}" not found`
-        : `container "${container}" in pod "${pod}" is waiting to start: ContainerCreating`,
+        : `container "${container}" in pod "${pod}" is waiting to start: ${waitingText(request.waitingReason())}`,
     )
   }
   const writer = createWriter(options)

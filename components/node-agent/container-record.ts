@@ -16,9 +16,12 @@ export interface ContainerWaiting {
 }
 
 export interface ContainerRecord {
-  readonly spec: Container
+  /** As the pod has it now. */
+  spec: Container
   readonly role: ContainerRole
   id: string | undefined
+  /** Of the container that is there or was last; empty before the first. */
+  image: string
   imageId: string
   state: ContainerWaiting | ContainerRunning | ContainerExited
   /** How it ended the time before. */
@@ -30,24 +33,30 @@ export interface ContainerRecord {
   isReady: boolean
   /** A start or stop is under way. */
   isBusy: boolean
+  /** It was stopped because its specification changed: it is started again whatever the pod's policy. */
+  isReplaced: boolean
   /** Tries that failed in a row; drives the back-off. */
   failures: number
   /** It is not started before this time. */
   retryAtMs: number
 }
 
-function newRecord(spec: Container, role: ContainerRole): ContainerRecord {
+function newRecord(pod: Pod, spec: Container, role: ContainerRole): ContainerRecord {
+  // Upstream: kubelet_pods.go, convertToAPIContainerStatuses.
+  const hasInit = (pod.spec?.initContainers ?? []).length > 0
   return {
     spec,
     role,
     id: undefined,
+    image: '',
     imageId: '',
-    state: { kind: 'waiting', reason: 'ContainerCreating' },
+    state: { kind: 'waiting', reason: hasInit ? 'PodInitializing' : 'ContainerCreating' },
     last: undefined,
     restarts: 0,
     isStarted: false,
     isReady: false,
     isBusy: false,
+    isReplaced: false,
     failures: 0,
     retryAtMs: 0,
   }
@@ -57,9 +66,9 @@ function newRecord(spec: Container, role: ContainerRole): ContainerRecord {
 export function newRecords(pod: Pod): ContainerRecord[] {
   return [
     ...(pod.spec?.initContainers ?? []).map((spec) =>
-      newRecord(spec, spec.restartPolicy === 'Always' ? 'sidecar' : 'init'),
+      newRecord(pod, spec, spec.restartPolicy === 'Always' ? 'sidecar' : 'init'),
     ),
-    ...(pod.spec?.containers ?? []).map((spec) => newRecord(spec, 'main')),
+    ...(pod.spec?.containers ?? []).map((spec) => newRecord(pod, spec, 'main')),
     ...newEphemeral(pod, []),
   ]
 }
@@ -68,16 +77,35 @@ export function newRecords(pod: Pod): ContainerRecord[] {
 export function newEphemeral(pod: Pod, known: readonly ContainerRecord[]): ContainerRecord[] {
   return (pod.spec?.ephemeralContainers ?? [])
     .filter(({ name }) => !known.some(({ spec }) => spec.name === name))
-    .map((spec) => newRecord(spec, 'ephemeral'))
+    .map((spec) => newRecord(pod, spec, 'ephemeral'))
 }
 
 /** Takes over what the runtime says of the container. */
 export function takeOver(record: ContainerRecord, container: RuntimeContainer): void {
   record.id = container.id
+  record.isReplaced = false
+  record.image = container.image
   record.imageId = container.imageId
   record.restarts = container.attempt
   record.state = container.state
   record.last = container.last ?? record.last
+}
+
+/**
+ * Whether what runs, or ran last, is not what the pod wants now (upstream: kuberuntime_manager.go, containerChanged, whose hash
+ * is of name and image).
+ */
+export function isChanged({ id, image, spec }: ContainerRecord): boolean {
+  return id !== undefined && image !== (spec.image ?? '')
+}
+
+/** Takes over the container's specification. One with another image waits for nothing that the former brought about. */
+export function takeOverSpec(record: ContainerRecord, spec: Container): void {
+  const isOther = record.spec.image !== spec.image
+  record.spec = spec
+  if (!isOther) return
+  record.failures = record.state.kind === 'exited' ? 1 : 0
+  record.retryAtMs = 0
 }
 
 /** Restart back-off: the first restart is at once, then 10 s, doubling up to 5 minutes. */
@@ -118,7 +146,7 @@ export function noteStartFailure(
 
 /** Whether the pod's policy wants the container again after this end. */
 export function wantsRestart(pod: Pod, record: ContainerRecord, exited: ContainerExited): boolean {
-  if (record.role === 'sidecar') return true
+  if (record.role === 'sidecar' || record.isReplaced) return true
   if (record.role === 'ephemeral') return false
   const policy = pod.spec?.restartPolicy ?? 'Always'
   // An init container that has done its work is never run again.

@@ -27,6 +27,8 @@ export interface RuntimeContainer {
   readonly name: string
   /** 0 for the first try; rises with every restart. */
   readonly attempt: number
+  /** As the container's specification named it when it started. */
+  readonly image: string
   readonly imageId: string
   readonly state: ContainerRunning | ContainerExited
   /** How the try before it ended; known of one that is taken up. */

@@ -9,6 +9,7 @@ import {
   noteExit,
   noteStartFailure,
   takeOver,
+  takeOverSpec,
 } from './container-record.ts'
 import type {
   ContainerExited,
@@ -20,6 +21,7 @@ import type {
 import { RuntimeFault } from './container-runtime.ts'
 import { nonRootFault } from './non-root.ts'
 import type { PodAction } from './pod-plan.ts'
+import { containerSpecOf } from './pod-spec.ts'
 import { runProber } from './prober.ts'
 import { seccompProfileOf } from './seccomp.ts'
 import { messageFromLog } from './termination-message.ts'
@@ -70,9 +72,14 @@ export class PodContainers {
     return this.#records
   }
 
-  /** The pod's object changed: it may have more ephemeral containers. */
+  /** The pod's object changed: containers may have other images, and there may be more ephemeral ones. */
   update(): void {
-    this.#records.push(...newEphemeral(this.#options.pod(), this.#records))
+    const pod = this.#options.pod()
+    for (const record of this.#records) {
+      const spec = containerSpecOf(pod, record.spec.name)
+      if (spec !== undefined) takeOverSpec(record, spec)
+    }
+    this.#records.push(...newEphemeral(pod, this.#records))
   }
 
   /** Ends all probing; the containers go on. */
@@ -97,7 +104,10 @@ export class PodContainers {
     record.isBusy = true
     try {
       if (action.do === 'start') await this.#start(record)
-      else await this.#stop(record, action.why, action.graceSeconds)
+      else {
+        record.isReplaced = action.isReplacing === true
+        await this.#stop(record, action.message, action.graceSeconds)
+      }
     } catch (error) {
       this.#log.error('container action failed', { container: record.spec.name, error })
       noteStartFailure(record, {
@@ -191,11 +201,11 @@ export class PodContainers {
     await runtime.stopContainer(id, pause > 0 ? Math.max(graceMs - pause, 2000) : graceMs)
   }
 
-  async #stop(record: ContainerRecord, why: string, graceSeconds?: number): Promise<void> {
+  async #stop(record: ContainerRecord, message: string, graceSeconds?: number): Promise<void> {
     const { runtime, clock } = this.#options
     const { spec, id, state } = record
     if (id === undefined || state.kind !== 'running') return
-    this.#say('Normal', 'Killing', `${why} ${spec.name}`, record)
+    this.#say('Normal', 'Killing', message, record)
     this.#endProbes(record)
     const graceMs = this.#graceMs(graceSeconds)
     const hurried = Promise.withResolvers<void>()
@@ -315,7 +325,10 @@ export class PodContainers {
   #killUnhealthy(record: ContainerRecord, kind: ProbeKind, probe: Probe): void {
     if (record.isBusy) return
     const graceSeconds = probe.terminationGracePeriodSeconds
-    const why = `Container ${record.spec.name} failed ${kind} probe, will be restarted:`
-    void this.act({ do: 'stop', record, why, graceSeconds })
+    const isRestarted = this.#options.pod().spec?.restartPolicy !== 'Never'
+    const message =
+      `Container ${record.spec.name} failed ${kind} probe` +
+      (isRestarted ? ', will be restarted' : '')
+    void this.act({ do: 'stop', record, message, graceSeconds })
   }
 }

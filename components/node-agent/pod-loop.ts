@@ -5,18 +5,14 @@ import type { ResourceClient } from '../client/resource-client.ts'
 import type { ObjectMeta } from '../machinery/object.ts'
 import { keyOf } from '../machinery/object.ts'
 import { isStatusError } from '../machinery/status-error.ts'
-import type { PodWorkerOptions } from './pod-worker.ts'
+import type { FoundContainer, PodWorkerOptions } from './pod-worker.ts'
 import { PodWorker } from './pod-worker.ts'
 
 export interface PodLoop {
   onEvent(event: InformerEvent<Pod>): void
   pods(): readonly Pod[]
   /** Undefined for a pod that is not here. */
-  container(
-    namespace: string,
-    pod: string,
-    container: string,
-  ): { exists: boolean; id: string | undefined; isRunning: boolean } | undefined
+  container(namespace: string, pod: string, container: string): FoundContainer | undefined
   /** The agent stops; containers go on. */
   abandon(): void
 }

@@ -1,14 +1,17 @@
 /** PodPlan: what to do next for one pod, as a pure function of what is wanted and what is. */
 import type { Pod } from '../api/generated/types.ts'
 import type { ContainerRecord } from './container-record.ts'
-import { wantsRestart } from './container-record.ts'
+import { isChanged, wantsRestart } from './container-record.ts'
 
 export type PodAction =
   | { readonly do: 'start'; readonly record: ContainerRecord }
   | {
       readonly do: 'stop'
       readonly record: ContainerRecord
-      readonly why: string
+      /** Of the event. */
+      readonly message: string
+      /** It is to start again as the pod has it now. */
+      readonly isReplacing?: true
       /** Instead of the pod's own, as long as that is not being deleted. */
       readonly graceSeconds?: number | undefined
     }
@@ -68,22 +71,29 @@ export function isWorkDone(pod: Pod, records: readonly ContainerRecord[]): boole
   return main.length > 0 && main.every((record) => isDone(pod, record))
 }
 
-function stopAll(records: readonly ContainerRecord[], why: string): PodPlan {
+function stopAll(records: readonly ContainerRecord[]): PodPlan {
   const running = records.filter(isRunning)
   // Sidecars outlive the containers that they serve, and stop in the reverse of the order they started in.
   const main = running.filter(({ role }) => role !== 'sidecar')
   const first = main.length > 0 ? main : running.slice(-1)
   return {
-    actions: first.filter(({ isBusy }) => !isBusy).map((record) => ({ do: 'stop', record, why })),
+    actions: first
+      .filter(({ isBusy }) => !isBusy)
+      .map((record) => ({ do: 'stop', record, message: `Stopping container ${record.spec.name}` })),
     wakeAtMs: undefined,
     isOver: running.length === 0 && records.every(({ isBusy }) => !isBusy),
   }
 }
 
-/** Starts a container that waits or is wanted again, or says when. */
+/** Starts a container that waits or is wanted again, or says when; stops one that is to be another. */
 function start(view: PodView, record: ContainerRecord): PodPlan {
-  const { state, isBusy, retryAtMs } = record
-  if (isBusy || state.kind === 'running') return idle
+  const { state, isBusy, retryAtMs, role, spec } = record
+  if (isBusy) return idle
+  if (state.kind === 'running') {
+    if (!isChanged(record) || role === 'init' || role === 'ephemeral') return idle
+    const message = `Container ${spec.name} definition changed, will be restarted`
+    return { ...idle, actions: [{ do: 'stop', record, message, isReplacing: true }] }
+  }
   if (state.kind === 'exited' && !wantsRestart(view.pod, record, state)) return idle
   if (retryAtMs > view.nowMs) return { ...idle, wakeAtMs: retryAtMs }
   return { ...idle, actions: [{ do: 'start', record }] }
@@ -101,8 +111,8 @@ function both(a: PodPlan, b: PodPlan): PodPlan {
 /** The next steps. Actions on one container never overlap; those on different ones may run side by side. */
 export function planPod(view: PodView): PodPlan {
   const { pod, records, isEnding } = view
-  if (isEnding) return stopAll(records, 'Stopping container')
-  if (isWorkDone(pod, records)) return stopAll(records, 'Stopping container')
+  if (isEnding) return stopAll(records)
+  if (isWorkDone(pod, records)) return stopAll(records)
   let plan = idle
   for (const record of records) {
     if (record.role === 'ephemeral') plan = both(plan, start(view, record))

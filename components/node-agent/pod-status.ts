@@ -88,7 +88,7 @@ function statesOf(
 }
 
 function waitingState(
-  { records, nowMs, podIp }: PodStatusInput,
+  { nowMs }: PodStatusInput,
   record: ContainerRecord,
   state: ContainerWaiting,
 ): ContainerWaiting {
@@ -97,10 +97,6 @@ function waitingState(
     if (record.failures <= 1 && !record.isBusy) return state
     const message = `Back-off pulling image "${record.spec.image ?? ''}": ${state.message ?? ''}`
     return { kind: 'waiting', reason: 'ImagePullBackOff', message }
-  }
-  const isBehindInit = record.role === 'main' && !isInitialized(records) && podIp !== undefined
-  if (state.reason === 'ContainerCreating' && isBehindInit) {
-    return { kind: 'waiting', reason: 'PodInitializing' }
   }
   return state
 }
@@ -118,7 +114,7 @@ function containerStatus(input: PodStatusInput, record: ContainerRecord): Contai
     ...statesOf(input, record),
     ready: isReady,
     restartCount: record.restarts,
-    image: spec.image ?? '',
+    image: record.image || (spec.image ?? ''),
     imageID: record.imageId,
     ...(record.id === undefined ? {} : { containerID: `${input.runtimeName}://${record.id}` }),
     started: isUp && record.isStarted,

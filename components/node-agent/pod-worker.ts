@@ -39,6 +39,17 @@ function contradicts(now: PodStatus | undefined, published: PodStatus | undefine
   )
 }
 
+/** A container by name, for those who ask the agent about it. */
+export interface FoundContainer {
+  /** The pod has one of that name. */
+  readonly exists: boolean
+  /** Of its last try; undefined before the first. */
+  readonly id: string | undefined
+  readonly isRunning: boolean
+  /** What it waits for, as its status says. */
+  readonly waitingReason: () => string | undefined
+}
+
 export class PodWorker {
   readonly key: string
   readonly uid: string
@@ -103,13 +114,20 @@ export class PodWorker {
     return this.#pod
   }
 
-  /** The running container of that name, or undefined; `exists` tells whether the pod has one of that name at all. */
-  container(name: string): { exists: boolean; id: string | undefined; isRunning: boolean } {
+  /** What there is of the container of that name. */
+  container(name: string): FoundContainer {
     const record = this.#containers.records.find(({ spec }) => spec.name === name)
     return {
       exists: record !== undefined,
       id: record?.id,
       isRunning: record?.state.kind === 'running',
+      waitingReason: () => {
+        const { initContainerStatuses = [], containerStatuses = [] } = this.#status(false)
+        const status = [...initContainerStatuses, ...containerStatuses].find(
+          (one) => one.name === name,
+        )
+        return status?.state?.waiting?.reason
+      },
     }
   }
 

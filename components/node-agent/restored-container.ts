@@ -27,7 +27,13 @@ export function restoredFrom(status: ContainerStatus): RuntimeContainer | undefi
   const id = bareId(status.containerID)
   const { running, terminated } = status.state ?? {}
   if (id === '') return undefined
-  const known = { id, name: status.name, attempt: status.restartCount, imageId: status.imageID }
+  const known = {
+    id,
+    name: status.name,
+    attempt: status.restartCount,
+    image: status.image,
+    imageId: status.imageID,
+  }
   const last = exitedFrom(status.lastState?.terminated, id)
   if (running !== undefined) {
     const startedMs = Date.parse(running.startedAt ?? '')

@@ -10,6 +10,7 @@ import type { Log } from '../component-base/log.ts'
 import { checkpointPath, prepareCheckpointFolder } from './checkpoint-archive.ts'
 import { answerContainerLogs } from './container-logs.ts'
 import type { ContainerRuntime } from './container-runtime.ts'
+import type { FoundContainer } from './pod-worker.ts'
 import { accessAttributes } from './server-access.ts'
 
 /** What the server shows of one node. */
@@ -20,11 +21,7 @@ export interface ServedNode {
   readonly auth: DelegatedAuth
   pods(): readonly Pod[]
   /** Undefined for a pod that is not on the node. */
-  container(
-    namespace: string,
-    pod: string,
-    container: string,
-  ): { exists: boolean; id: string | undefined; isRunning: boolean } | undefined
+  container(namespace: string, pod: string, container: string): FoundContainer | undefined
   /** What is wrong with the node; undefined when it is healthy. */
   fault(): string | undefined
   statsSummary(): object
@@ -160,7 +157,10 @@ export function createNodeServer(
     if (found === undefined) return text(404, `pod "${pod}" not found`)
     if (!found.exists) return text(404, `container "${container}" not found in pod "${pod}"`)
     const { runtime } = node
-    return answerContainerLogs({ pod, container, id: found.id, query }, { runtime, clock })
+    return answerContainerLogs(
+      { pod, container, id: found.id, waitingReason: found.waitingReason, query },
+      { runtime, clock },
+    )
   }
 
   const health = ({ node }: Route): Answer => {

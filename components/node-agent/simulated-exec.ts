@@ -1,16 +1,10 @@
 /** Simulated exec: a command in a container that exists only as a record, between its streams and the simulated shell. */
 import type { Writable } from 'node:stream'
-import type { Container, Pod } from '../api/generated/types.ts'
+import type { Pod } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { CommandStreams } from './container-runtime.ts'
 import { runSimulated } from './simulated-shell.ts'
 import { lineInput, withCarriageReturns } from './simulated-terminal.ts'
-
-/** The pod's container of that name, whichever of its lists it is in. */
-export function containerSpecOf(pod: Pod, name: string): Container | undefined {
-  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {}
-  return [...containers, ...initContainers, ...ephemeralContainers].find((one) => one.name === name)
-}
 
 /** What a container's command finds in its environment. */
 export function environmentOf(

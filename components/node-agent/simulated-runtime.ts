@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Container, Pod } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
+import type { WriteCheckpoint } from './checkpoint-archive.ts'
 import type {
   CheckpointRequest,
   CommandStreams,
@@ -20,10 +21,11 @@ import type {
   StartRequest,
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
+import { containerSpecOf } from './pod-spec.ts'
 import { restoredFrom } from './restored-container.ts'
 import { courseOfCommand, shellOf } from './simulated-command.ts'
 import type { Course } from './simulated-command.ts'
-import { containerSpecOf, drained, execSimulated } from './simulated-exec.ts'
+import { drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
 import { lineDueMs, logLength, logLines } from './simulated-log.ts'
 import type { Writing } from './simulated-log.ts'
@@ -157,6 +159,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       id: this.#clock.randomBytes(32).toString('hex'),
       name: container.name,
       attempt,
+      image: container.image ?? '',
       imageId: imageIdOf(container.image ?? ''),
       state: { kind: 'running', startedMs: this.#clock.now() },
     }
@@ -455,10 +458,3 @@ export class SimulatedRuntime implements ContainerRuntime {
     this.#pods.get(record.podUid)?.host.onExit(record.container)
   }
 }
-
-/** Writes the archive of a container to `location`. */
-export type WriteCheckpoint = (what: {
-  pod: Pod
-  container: RuntimeContainer
-  location: string
-}) => Promise<void>

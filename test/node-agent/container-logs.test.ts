@@ -26,7 +26,13 @@ async function lab(annotations: Record<string, string> = {}, command: string[] =
   const id = await start(0)
   const ask = (query = '', of: string | undefined = id) =>
     answerContainerLogs(
-      { pod: 'web', container: 'main', id: of, query: new URLSearchParams(query) },
+      {
+        pod: 'web',
+        container: 'main',
+        id: of,
+        waitingReason: () => undefined,
+        query: new URLSearchParams(query),
+      },
       { runtime, clock },
     )
   const read = (query?: string, of?: string): string => {
@@ -154,8 +160,23 @@ test('the log of the try before is there until the next one', async () => {
   expect(read('', id)).toBe('')
 })
 
-test('a container that has not started is said to wait', async () => {
-  const { runtime, clock } = await lab()
-  const request = { pod: 'web', container: 'main', id: undefined, query: new URLSearchParams() }
-  expect(answerContainerLogs(request, { runtime, clock })).toMatchObject({ status: 400 })
-})
+test.each([
+  ['PodInitializing', 'PodInitializing'],
+  ['ErrImagePull', "image can't be pulled"],
+  ['ImagePullBackOff', 'trying and failing to pull image'],
+])(
+  'of a container that has not started, for %s, there is only what it waits for',
+  async (reason, text) => {
+    const { runtime, clock } = await lab()
+    const request = {
+      pod: 'web',
+      container: 'main',
+      id: undefined,
+      waitingReason: () => reason,
+      query: new URLSearchParams(),
+    }
+    const { status, body } = answerContainerLogs(request, { runtime, clock })
+    expect(status).toBe(400)
+    expect(String(body)).toBe(`container "main" in pod "web" is waiting to start: ${text}`)
+  },
+)

@@ -1,5 +1,7 @@
 /** Containers of a pod on a worker: what is reported of those that end, change, or cannot be created. */
 import { describe, expect, test } from 'vitest'
+import type { Pod } from '../../components/api/generated/types.ts'
+import { podAnnotations } from '../../components/node-agent/simulation.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { FakeClock } from '../support/fake-clock.ts'
@@ -99,4 +101,79 @@ describe('a container that cannot be configured', () => {
     const image = await runPod(pod('image', { containers: main({ runAsNonRoot: true }) }))
     expect(image.last.phase).toBe('Running')
   })
+})
+
+describe('a container whose image changes', () => {
+  const setImage =
+    (image: string) =>
+    ({ spec }: Pod): void => {
+      for (const container of spec?.containers ?? []) container.image = image
+    }
+  const crashing = { [podAnnotations.exitAfter]: '2s', [podAnnotations.exitCode]: '1' }
+
+  test('is replaced while it runs, whatever the policy', async () => {
+    const run = await runPod(pod('web', { restartPolicy: 'Never' }))
+    const before = run.last.containerStatuses?.[0]
+    await run.change(setImage('app:2'))
+    await run.clock.step(0)
+    const after = run.last.containerStatuses?.[0]
+    expect(after).toMatchObject({ image: 'app:2', restartCount: 1, state: { running: {} } })
+    expect(after?.lastState?.terminated?.containerID).toBe(before?.containerID)
+    expect(run.last.phase).toBe('Running')
+    expect(run.events).toContain('Killing: Container main definition changed, will be restarted')
+    expect(run.events).toContain('Pulling: Pulling image "app:2"')
+  })
+
+  test('is replaced when the agent finds the change after its own restart', async () => {
+    const first = await runPod(pod('web'))
+    first.worker.abandon()
+    const changed = { ...pod('web'), status: first.last }
+    setImage('app:2')(changed)
+    const again = await runPod(changed, { clock: first.clock })
+    expect(again.last.containerStatuses?.[0]).toMatchObject({ image: 'app:2', restartCount: 1 })
+  })
+
+  test('starts over with its back-off', async () => {
+    const run = await runPod(pod('crash', {}, crashing))
+    await run.clock.step(50_000)
+    const waiting = () => run.last.containerStatuses?.[0]?.state?.waiting
+    const restarts = () => run.last.containerStatuses?.[0]?.restartCount
+    expect(waiting()?.message).toContain('back-off 40s')
+    expect(restarts()).toBe(3)
+    await run.change(setImage('app:2'))
+    expect(restarts()).toBe(4)
+    await run.clock.step(2500)
+    expect(waiting()?.message).toContain('back-off 10s')
+  })
+
+  test('is not waited for any longer when the former one could not be pulled', async () => {
+    const image = { [podAnnotations.start]: 'image-pull-error' }
+    const run = await runPod(pod('pull', {}, image))
+    await run.clock.step(60_000)
+    await run.change((changed) => {
+      setImage('app:2')(changed)
+      changed.metadata.annotations = {}
+    })
+    expect(run.last.phase).toBe('Running')
+  })
+
+  test('stays as it ended when it is not to be restarted', async () => {
+    const run = await runPod(pod('done', { restartPolicy: 'Never' }, crashing))
+    await run.clock.step(3000)
+    await run.change(setImage('app:2'))
+    expect(run.last).toMatchObject({ phase: 'Failed' })
+    expect(run.last.containerStatuses?.[0]).toMatchObject({ image: 'app:1', restartCount: 0 })
+  })
+})
+
+test('all containers of a pod with init containers wait with PodInitializing', async () => {
+  const initContainers = [{ name: 'setup', image: 'i:1' }]
+  const slow = { [podAnnotations.startDelay]: '5s' }
+  const run = await runPod(pod('init', { initContainers }, slow))
+  await run.clock.step(200)
+  const { initContainerStatuses = [], containerStatuses = [] } = run.last
+  const reasons = [...initContainerStatuses, ...containerStatuses].map(
+    ({ state }) => state?.waiting?.reason,
+  )
+  expect(reasons).toEqual(['PodInitializing', 'PodInitializing'])
 })
