@@ -1,5 +1,5 @@
 /** `skiff join`: runs a node agent on this machine for a cluster elsewhere. A URL, a token and a CA pin are all it needs. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join as joinPath, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
@@ -11,8 +11,10 @@ import { readableLine } from '../log-tail.ts'
 import { writeTokenFile } from '../prepare.ts'
 import { builtPrograms } from '../programs.ts'
 import { withClearErrors } from '../state-dir.ts'
+import { hasCertificate, isServerOf, readStoredNode, setStoredNodeAside } from '../stored-node.ts'
 import { explained } from '../system-error.ts'
 import { defineCommand } from './command.ts'
+import type { CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { checkNodeName } from './node-name.ts'
 
@@ -41,16 +43,41 @@ function checkServer(text: string): string {
   })
 }
 
-/** From an earlier start; whether it is still good is for the agent to find out. */
-function hasCertificate(certDir: string): boolean {
-  return existsSync(certDir) && readdirSync(certDir).some((file) => file.endsWith('.pem'))
+interface Wanted {
+  readonly name: string
+  readonly rootDir: string
+  readonly server: string
+  /** Empty: the CA is not pinned. */
+  readonly pin: string
+  readonly hasToken: boolean
+}
+
+/**
+ * A key from an earlier join is used for the cluster that it is of. For another one a token wins: the key is set aside. Without
+ * a token it is an error that names the key.
+ */
+async function settleStored(wanted: Wanted, { terminal, clock }: CommandContext): Promise<void> {
+  const { name, rootDir, server, pin, hasToken } = wanted
+  const stored = await readStoredNode(rootDir)
+  if (stored === undefined) return
+  const isPinned = pin === '' || stored.pins.includes(pin)
+  if (isPinned && (await isServerOf(server, stored.caPem, clock))) return
+  const whose = `node "${name}" has the key of another cluster (CA ${stored.pins.join(', ')})`
+  if (!hasToken) {
+    throw new ClusterError('usage', `${whose} in ${rootDir}`, {
+      hint: 'join this cluster with a token, or give another --node-name or --root-dir; the cluster makes one: skiff token create',
+    })
+  }
+  const aside = withClearErrors(rootDir, () => setStoredNodeAside(rootDir))
+  terminal.err(`${whose}; it is set aside in ${aside}\n`)
 }
 
 export const join = defineCommand({
   name: 'join',
   summary: 'Run a node agent here for a cluster on another machine',
   description:
-    'Stays in the foreground until Ctrl-C; a second start needs no token, the node has its certificate then.\n' +
+    'Stays in the foreground until Ctrl-C; a second start needs no token, the node has its certificate then. A key of\n' +
+    'another cluster is set aside when a token is given, and is an error without one.\n' +
     "On the cluster's machine, `skiff token create --print-join-command` prints the line to type here. That cluster\n" +
     'must listen on an address that can be reached: skiff up --address.',
   arguments: [{ name: 'SERVER' }],
@@ -62,7 +89,8 @@ export const join = defineCommand({
       'This machine becomes a node',
     ],
   ],
-  run: async ({ stateRoot, signal, terminal }, { flags: given, args: [serverText = ''] }) => {
+  run: async (context, { flags: given, args: [serverText = ''] }) => {
+    const { stateRoot, signal, terminal } = context
     const server = checkServer(serverText)
     const pin = given['discovery-token-ca-cert-hash']
     if (pin !== '' && !/^sha256:[0-9a-f]{64}$/.test(pin)) {
@@ -89,11 +117,12 @@ export const join = defineCommand({
     const rootDir =
       given['root-dir'] === '' ? joinPath(stateRoot, 'nodes', name) : resolve(given['root-dir'])
     const certDir = joinPath(rootDir, 'pki')
-    if (token === undefined && !hasCertificate(certDir)) {
+    if (token === undefined && !hasCertificate(rootDir)) {
       throw new ClusterError('usage', `node "${name}" has no certificate yet, and needs a token`, {
         hint: 'give --token-file or --token; the cluster makes one: skiff token create',
       })
     }
+    await settleStored({ name, rootDir, server, pin, hasToken: token !== undefined }, context)
     withClearErrors(rootDir, () => mkdirSync(certDir, { recursive: true, mode: 0o700 }))
     const tokenFile = joinPath(rootDir, 'bootstrap.json')
     await writeTokenFile(tokenFile, token)
