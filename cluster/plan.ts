@@ -106,8 +106,6 @@ function planControllerManager(config: ClusterConfig, paths: StatePaths): Compon
     'use-service-account-credentials': 'true',
     controllers: '*,bootstrapsigner,tokencleaner',
     'leader-elect': 'true',
-    // The supervisor never runs two of it, so one that was killed need not wait for its own lease to run out.
-    'leader-elect-identity': config.id,
   }
   return {
     name: 'controller-manager',
@@ -132,7 +130,6 @@ function planScheduler(config: ClusterConfig, paths: StatePaths): ComponentSpec 
     'client-ca-file': join(paths.pki, 'ca.crt'),
     kubeconfig,
     'leader-elect': 'true',
-    'leader-elect-identity': config.id,
   }
   return {
     name: 'scheduler',

@@ -1,4 +1,8 @@
-/** LeaderElector: of several processes one leads at a time, by holding a Lease (model: client-go leaderelection). */
+/**
+ * LeaderElector: of several processes one leads at a time, by holding a Lease (model: client-go leaderelection). A leader that
+ * ends cleanly gives the lease back once its work has stopped, as upstream's scheduler does (ReleaseOnCancel).
+ */
+import { hostname } from 'node:os'
 import { microTimestamp } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
@@ -12,7 +16,7 @@ export interface LeaderElectorOptions {
   readonly leases: Pick<ResourceClient, 'get' | 'create' | 'update'>
   readonly namespace: string
   readonly name: string
-  /** Of this process, unlike every other's: `<host>_<uuid>`. */
+  /** Of this process: `electionIdentity`. */
   readonly identity: string
   readonly clock: Clock
   readonly log: Log
@@ -24,6 +28,15 @@ export interface LeaderElectorOptions {
   readonly retryPeriodMs?: number
   /** Called when the observed leader changes. */
   readonly onNewLeader?: (identity: string) => void
+}
+
+/**
+ * The identity of a new process, unlike that of every other, on this host too, unless it is given a part of it. A process
+ * that restarts is another one: it waits until the lease was given back or ran out, and its takeover counts in
+ * `leaseTransitions`.
+ */
+export function electionIdentity(clock: Clock, part?: string): string {
+  return `${hostname()}_${part ?? clock.uuid()}`
 }
 
 /** What is in a Lease's spec. */

@@ -1,10 +1,9 @@
 /** The controller manager: one leader at a time runs the selected controllers over shared informers. */
-import { hostname } from 'node:os'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
 import { createInformerFactory } from '../client/informer.ts'
-import { runLeaderElection } from '../client/leader-elector.ts'
+import { electionIdentity, runLeaderElection } from '../client/leader-elector.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { WorkQueues } from '../client/work-queue.ts'
 import type { Log } from '../component-base/log.ts'
@@ -97,7 +96,7 @@ export async function runControllerManager(
       leases: client.resource(resourcesOf(client.dialect).leases),
       namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
       name: options['leader-elect-resource-name'],
-      identity: `${hostname()}_${options['leader-elect-identity'] ?? clock.uuid()}`,
+      identity: electionIdentity(clock, options['leader-elect-identity']),
       clock,
       log,
       leaseDurationMs: options['leader-elect-lease-duration'],

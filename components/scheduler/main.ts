@@ -1,5 +1,4 @@
 /** The scheduler's process: flags, informers, listener, leadership, and the scheduling loop. */
-import { hostname } from 'node:os'
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import type { Namespace, Node, Pod } from '../api/generated/types.ts'
 import { servedRelease } from '../api/lifecycle.ts'
@@ -10,7 +9,7 @@ import { openComponentListener } from '../client/component-listener.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
 import { createInformerFactory } from '../client/informer.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
-import { runLeaderElection } from '../client/leader-elector.ts'
+import { electionIdentity, runLeaderElection } from '../client/leader-elector.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
@@ -118,7 +117,7 @@ async function run(context: Context): Promise<void> {
         leases: client.resource(resources.leases),
         namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
         name: options['leader-elect-resource-name'],
-        identity: `${hostname()}_${options['leader-elect-identity'] ?? clock.uuid()}`,
+        identity: electionIdentity(clock, options['leader-elect-identity']),
         clock,
         log,
         leaseDurationMs: options['leader-elect-lease-duration'],

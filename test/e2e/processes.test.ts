@@ -76,6 +76,18 @@ async function expectWorking(name: string): Promise<void> {
   )
 }
 
+/** Who leads among the controller managers and schedulers, and how often that changed. */
+async function leadership(): Promise<Record<string, { holder: string; transitions: number }>> {
+  const { client } = cluster
+  const leases = client.resource(resourcesOf(client.dialect).leases)
+  const found = ['controller-manager', 'scheduler'].map(async (name) => {
+    const ref = { namespace: client.dialect.systemNamespace, name: `kube-${name}` }
+    const { holderIdentity, leaseTransitions } = (await leases.get(ref))['spec']
+    return [name, { holder: holderIdentity, transitions: leaseTransitions }] as const
+  })
+  return Object.fromEntries(await Promise.all(found))
+}
+
 /** Everything that runs for the cluster, supervisor included, and where it listens. */
 function inventory(): { pids: number[]; addresses: string[] } {
   const pids = processesMarked(cluster.config.id).map(({ pid }) => pid)
@@ -113,6 +125,7 @@ test.each(['api-server', 'controller-manager', 'scheduler', 'node-2'])(
     const others = components.filter((one) => one !== name)
     const othersBefore = await Promise.all(others.map((one) => pidOf(cluster, one)))
     const pid = await pidOf(cluster, name)
+    const leases = await leadership()
     await killHard(pid)
     await eventually(async () => {
       const { components: all } = await cluster.control.call('status', {})
@@ -125,6 +138,15 @@ test.each(['api-server', 'controller-manager', 'scheduler', 'node-2'])(
     const status = await place.run(['status', '--name', 'lab'])
     expect(status).toMatchObject({ code: 0, stderr: '' })
     expect(await Promise.all(others.map((one) => pidOf(cluster, one)))).toEqual(othersBefore)
+    // Of a leader that was killed another process takes over, and that shows; the other leads on.
+    for (const [leader, before] of Object.entries(leases)) {
+      const after = (await leadership())[leader]
+      if (leader !== name) expect(after).toEqual(before)
+      else {
+        expect(after?.transitions).toBe((before?.transitions ?? 0) + 1)
+        expect(after?.holder).not.toBe(before?.holder)
+      }
+    }
   },
 )
 
