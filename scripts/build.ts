@@ -17,6 +17,7 @@ const bundles = {
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
+  'yaml-reader': 'components/api-server/yaml-reader.ts',
 } as const
 
 /** CommonJS packages inside an ESM bundle still call `require` for Node's own modules. */

@@ -61,6 +61,7 @@ import {
 } from './metrics/server-metrics.ts'
 import { measuredStore } from './metrics/storage-metrics.ts'
 import { versionInfo } from './version.ts'
+import { YamlBodies } from './yaml-bodies.ts'
 import { mayUpgrade, webSocketUpgrade } from './websocket-request.ts'
 import { keepReadable } from './storage/keep-readable.ts'
 import { forgetting } from './watch-cache/forgetting.ts'
@@ -204,6 +205,7 @@ export async function runApiServer(
   const parts: Parts = {
     dialect,
     cbor: gates.CBORServingAndStorage ? (await import('./forms/cbor-form.ts')).cbor : undefined,
+    yaml: new YamlBodies(clock),
     resources,
     clock,
     log,
@@ -384,15 +386,14 @@ export async function runApiServer(
     isBootstrapped = true
     context.ready({ port: bound.port })
     releaseStartLeftovers(clock)
-    const own = { ...common, client: ownClient }
-    const definitions = resources.customResourceDefinitions
+    const own = { ...common, client: ownClient, definitions: resources.customResourceDefinitions }
     keepers = [
       keepFlowSchemaStatus(own, stopping.signal),
       keepPolicyStatus(
         { ...own, served: () => [...served, ...custom.established] },
         stopping.signal,
       ),
-      settleDefinitions({ ...own, definitions, converters }, stopping.signal),
+      settleDefinitions({ ...own, converters }, stopping.signal),
       aggregator.run(ownClient, stopping.signal),
     ]
     background.push(...keepers)
@@ -408,7 +409,7 @@ export async function runApiServer(
     await Promise.allSettled(keepers)
     inner.abort()
     await Promise.allSettled(background)
-    await audit?.sink.close()
+    await Promise.all([audit?.sink.close(), parts.yaml.close()])
     await store.close()
   }
 }

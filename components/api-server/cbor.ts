@@ -5,6 +5,7 @@
 import { decode, encode, objectToTokens, Token, Tokenizer, Type } from 'cborg'
 import type { DecodeOptions, TokenOrNestedTokens } from 'cborg/interface'
 import type { Schema } from '../machinery/schema.ts'
+import { ValueBudget } from '../machinery/value-limit.ts'
 
 /** Tag 55799: says of what follows that it is CBOR. It stands before every body. */
 const selfDescribed = Buffer.from([0xd9, 0xd9, 0xf7])
@@ -89,12 +90,20 @@ interface Container {
   readonly isMap: boolean
 }
 
-/** Byte strings are texts, unless the tag before them says otherwise; counts how deep containers nest. */
+/** Byte strings are texts, unless the tag before them says otherwise; counts values, and how deep containers nest. */
 class TextTokenizer extends Tokenizer {
   readonly #open: Container[] = []
+  readonly #budget: ValueBudget
   #isRaw = false
 
+  /** Keys are values here. */
+  constructor(bytes: Buffer, mostValues: number) {
+    super(bytes, options)
+    this.#budget = new ValueBudget(mostValues * 2)
+  }
+
   override next(): Token {
+    this.#budget.spend()
     const token = super.next()
     const { type } = token
     const isRaw = this.#isRaw
@@ -173,7 +182,7 @@ const options: DecodeOptions = {
   tags,
 }
 
-/** One item as a JSON value. Throws an Error that says what is wrong with it. */
-export function readCbor(bytes: Buffer): unknown {
-  return decode(bytes, { ...options, tokenizer: new TextTokenizer(bytes, options) })
+/** One item as a JSON value. Throws an Error that says what is wrong with it, and TooManyValuesError. */
+export function readCbor(bytes: Buffer, mostValues = Infinity): unknown {
+  return decode(bytes, { ...options, tokenizer: new TextTokenizer(bytes, mostValues) })
 }

@@ -10,13 +10,13 @@ import type { KubeObject } from '../machinery/object.ts'
 import { remembered } from '../machinery/remembered.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
 import { ProtobufError, readProtobuf, readProtobufEnvelope } from '../machinery/protobuf-reader.ts'
-import { badRequest, StatusError } from '../machinery/status-error.ts'
+import { badRequest, isStatusError, StatusError } from '../machinery/status-error.ts'
+import { maxBodyValues, TooManyValuesError } from '../machinery/value-limit.ts'
 import { convertTo } from '../api/conversions/conversions.ts'
 import { checkKind, versionPart, type BodyKind } from './body-kind.ts'
 import type { Cbor } from './forms/cbor-form.ts'
 import type { RequestContext } from './request.ts'
 import type { FieldValidation } from './write-options.ts'
-import { load } from './yaml.ts'
 
 /** Largest body of any request (upstream: MaxRequestBodyBytes). */
 export const maxBodyBytes = 3 * 1024 * 1024
@@ -33,9 +33,25 @@ const shownBytes = 1024
 /** Nesting that every later step can walk without exhausting the stack; upstream's bound is 10,000. */
 const deepest = 1000
 
-/** Parses JSON; a fault is a 400 whose text starts with `what`. */
+/** Why a body of too many values is refused. */
+export function tooManyValues(cause?: unknown): StatusError {
+  return new StatusError(
+    'RequestEntityTooLarge',
+    `Request entity too large: The allowed maximum of values in a body is ${maxBodyValues}`,
+    { cause },
+  )
+}
+
+/** How large the JSON text is. Throws a 413 for one of too many values, but for one that nests too deep. */
+export function measuredBody(body: Buffer): JsonMeasure {
+  const measure = measureJson(body)
+  if (measure.values > maxBodyValues && measure.depth <= deepest) throw tooManyValues()
+  return measure
+}
+
+/** Parses JSON; a fault is a 400 whose text starts with `what`, too many values are a 413. */
 export function parseJson(body: Buffer, what: string): unknown {
-  return parseMeasured(body, measureJson(body), what)
+  return parseMeasured(body, measuredBody(body), what)
 }
 
 function parseMeasured(body: Buffer, { depth }: JsonMeasure, what: string): unknown {
@@ -98,8 +114,9 @@ function parseProtobuf(body: Buffer, wanted: BodyKind): Record<string, unknown> 
     const typed = { kind: kind || wanted.kind, apiVersion: apiVersion || wanted.apiVersion }
     // Another kind has other field numbers; what is wrong is said when the kind is checked.
     if (typed.kind !== wanted.kind) return typed
-    return { ...readProtobuf(schemaOf(wanted.schema), raw), ...typed }
+    return { ...readProtobuf(schemaOf(wanted.schema), raw, maxBodyValues), ...typed }
   } catch (error) {
+    if (error instanceof TooManyValuesError) throw tooManyValues(error)
     if (!(error instanceof ProtobufError)) throw error
     throw new StatusError(
       'BadRequest',
@@ -111,8 +128,9 @@ function parseProtobuf(body: Buffer, wanted: BodyKind): Record<string, unknown> 
 
 function parseCbor(cbor: Cbor, body: Buffer, wanted: BodyKind): unknown {
   try {
-    return cbor.read(body)
+    return cbor.read(body, maxBodyValues)
   } catch (error) {
+    if (error instanceof TooManyValuesError) throw tooManyValues(error)
     const why = error instanceof Error ? error.message : String(error)
     throw new StatusError(
       'BadRequest',
@@ -122,7 +140,11 @@ function parseCbor(cbor: Cbor, body: Buffer, wanted: BodyKind): unknown {
   }
 }
 
-function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Parsed {
+function parseBody(
+  context: RequestContext,
+  body: Buffer,
+  wanted: BodyKind,
+): Parsed | Promise<Parsed> {
   const type = mediaTypeOf(context)
   const isProtobuf = protobufTypes.has(type) && wanted.custom === undefined
   const cbor = type === 'application/cbor' ? context.cbor : undefined
@@ -135,8 +157,8 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
   }
   if (isProtobuf) return { value: parseProtobuf(body, wanted), json: undefined }
   if (type === 'application/json') {
+    const measure = measuredBody(body)
     try {
-      const measure = measureJson(body)
       return {
         value: parseMeasured(body, measure, "couldn't get version/kind; json parse error"),
         json: { bytes: body, fields: measure.fields },
@@ -150,14 +172,23 @@ function parseBody(context: RequestContext, body: Buffer, wanted: BodyKind): Par
       )
     }
   }
+  return parseYaml(context, body)
+}
+
+async function parseYaml({ yaml }: RequestContext, body: Buffer): Promise<Parsed> {
   try {
-    return { value: load(body.toString()), json: undefined }
+    return { value: (await yaml.read(body)).value, json: undefined }
   } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    throw new StatusError('BadRequest', `error converting YAML to JSON: yaml: ${why}`, {
-      cause: error,
-    })
+    throw yamlFault(error, (why) => `error converting YAML to JSON: yaml: ${why}`)
   }
+}
+
+/** The refusal of YAML that cannot be read, in the words that `shown` makes of the fault. */
+export function yamlFault(error: unknown, shown: (why: string) => string): StatusError {
+  if (isStatusError(error)) return error
+  if (error instanceof TooManyValuesError) return tooManyValues(error)
+  const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
+  return new StatusError('BadRequest', shown(why), { cause: error })
 }
 
 const bodyKindOf = remembered((resource: Resource): BodyKind => ({
@@ -258,7 +289,7 @@ export async function decodeBodyAs(
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
   const body = await context.http.body(maxBodyBytes)
-  const { value, json } = parseBody(context, body, wanted)
+  const { value, json } = await parseBody(context, body, wanted)
   return decodeAs(context, wanted, { value, json, fieldValidation })
 }
 
@@ -290,7 +321,7 @@ export async function decodeDeleteOptions(
 ): Promise<Record<string, unknown> | undefined> {
   const body = await context.http.body(maxBodyBytes)
   if (body.length === 0) return undefined
-  const { value } = parseBody(context, body, deleteOptionsKind)
+  const { value } = await parseBody(context, body, deleteOptionsKind)
   const sent = value as Record<string, unknown> | null
   const apiVersion = typeof sent?.['apiVersion'] === 'string' ? sent['apiVersion'] : ''
   const wanted = { ...deleteOptionsKind, apiVersion: apiVersion || deleteOptionsKind.apiVersion }

@@ -13,6 +13,7 @@ export function entryOf(next: Next, parts: Parts): (http: HttpRequest) => Promis
       http,
       dialect: parts.dialect,
       cbor: parts.cbor,
+      yaml: parts.yaml,
       id: parts.clock.uuid(),
       receivedAtMs: parts.clock.now(),
       info: noInfo,

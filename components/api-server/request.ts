@@ -5,6 +5,7 @@ import type { KubeObject } from '../machinery/object.ts'
 import type { Resource } from '../machinery/resource.ts'
 import type { AuditRecord } from './audit/record.ts'
 import type { Cbor } from './forms/cbor-form.ts'
+import type { YamlBodies } from './yaml-bodies.ts'
 
 export type { Answer, HttpRequest, PeerCertificate, ResponseSink } from '../component-base/http.ts'
 
@@ -72,6 +73,7 @@ export interface RequestContext {
   resource: Resource | undefined
   /** CBOR in and out, when its feature gate is on. */
   readonly cbor?: Cbor | undefined
+  readonly yaml: Pick<YamlBodies, 'read'>
   /** Set for watches: aborted when the caller's credential or right to it has gone. */
   lost?: AbortSignal
   /** What the answer's headers say besides, be it a refusal or not. */

@@ -1,7 +1,8 @@
-/** How deep JSON text nests and how many fields it gives: what must be known before, and after, it is parsed. */
+/** How deep JSON text nests and how much it holds: what must be known before, and after, it is parsed. */
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COMMA = 0x2c
 const COLON = 0x3a
 const OPEN_LIST = 0x5b
 const CLOSE_LIST = 0x5d
@@ -13,6 +14,8 @@ export interface JsonMeasure {
   readonly depth: number
   /** The fields of all objects, repeats included. */
   readonly fields: number
+  /** At most so many values: fields of objects and items of lists. */
+  readonly values: number
 }
 
 /** Looks at the bytes once; text that is not JSON gets figures that mean little, and never an error. */
@@ -21,6 +24,8 @@ export function measureJson(text: Uint8Array): JsonMeasure {
   let depth = 0
   let deepest = 0
   let fields = 0
+  let commas = 0
+  let opened = 0
   for (let at = 0; at < length; at += 1) {
     const byte = text[at]
     if (byte === QUOTE) {
@@ -30,10 +35,12 @@ export function measureJson(text: Uint8Array): JsonMeasure {
         if (inside === BACKSLASH) at += 1
       }
     } else if (byte === COLON) fields += 1
+    else if (byte === COMMA) commas += 1
     else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+      opened += 1
       depth += 1
       if (depth > deepest) deepest = depth
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) depth -= 1
   }
-  return { depth: deepest, fields }
+  return { depth: deepest, fields, values: commas + opened }
 }

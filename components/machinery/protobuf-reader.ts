@@ -2,7 +2,9 @@
  * Protobuf to JSON values by schema: the binary form that client-go writes. Wire rules are proto2's, with upstream's own
  * encodings of times, quantities and embedded JSON. What comes out is checked and completed by decode, like a JSON body.
  */
+import { measureJson } from './json-measure.ts'
 import type { FieldSchema, ScalarSchema, Schema, StructSchema } from './schema.ts'
+import { ValueBudget } from './value-limit.ts'
 
 /** The bytes are not a message of that schema. */
 export class ProtobufError extends Error {
@@ -16,6 +18,9 @@ const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const
 
 /** Messages nested deeper than any type of the API are not read. */
 const deepest = 200
+
+/** Nesting of embedded JSON that every later step can walk. */
+const deepestJson = 1000
 
 class Cursor {
   readonly bytes: Buffer
@@ -143,9 +148,12 @@ function readWrapped(bytes: Buffer): Buffer {
   return inner
 }
 
-function readEmbeddedJson(bytes: Buffer): unknown {
+function readEmbeddedJson(bytes: Buffer, budget: ValueBudget): unknown {
   const inner = readWrapped(bytes)
   if (inner.length === 0) return null
+  const { depth, values } = measureJson(inner)
+  if (depth > deepestJson) throw new ProtobufError('embedded JSON is nested too deep')
+  budget.spend(values)
   try {
     return JSON.parse(inner.toString())
   } catch {
@@ -158,7 +166,7 @@ function expectType(found: number, wanted: number, what: string): void {
     throw new ProtobufError(`proto: wrong wireType = ${found} for field ${what}`)
 }
 
-function readScalar(schema: ScalarSchema, type: number, cursor: Cursor): unknown {
+function readScalar(schema: ScalarSchema, { type, cursor, budget }: At): unknown {
   const { kind, goType } = schema
   switch (kind) {
     case 'bool':
@@ -187,7 +195,7 @@ function readScalar(schema: ScalarSchema, type: number, cursor: Cursor): unknown
         case 'IntOrString':
           return readIntOrString(bytes)
         default:
-          return readEmbeddedJson(bytes)
+          return readEmbeddedJson(bytes, budget)
       }
     }
   }
@@ -207,12 +215,12 @@ function fieldsOf(schema: StructSchema): Map<number, FieldSchema | StructSchema>
   return fields
 }
 
-function readEntry(bytes: Buffer, values: Schema, depth: number): [string, unknown] {
+function readEntry(bytes: Buffer, values: Schema, at: At): [string, unknown] {
   let key = ''
   let value: unknown
   eachField(bytes, (number, type, cursor) => {
     if (number === 1) key = cursor.slice().toString()
-    else if (number === 2) value = readValue(values, { type, cursor, depth })
+    else if (number === 2) value = readValue(values, { ...at, type, cursor })
     else return false
     return true
   })
@@ -230,26 +238,28 @@ interface At {
   readonly type: number
   readonly cursor: Cursor
   readonly depth: number
+  readonly budget: ValueBudget
 }
 
 function readValue(schema: Schema, at: At): unknown {
-  const { type, cursor, depth } = at
+  const { type, cursor, depth, budget } = at
+  budget.spend()
   if (schema.kind === 'struct') {
     expectType(type, wire.bytes, schema.goType)
-    return readStruct(schema, cursor.slice(), depth + 1)
+    return readStruct(schema, cursor.slice(), { depth: depth + 1, budget })
   }
   if (schema.kind === 'list') {
     // Only as a map's value: a message that holds the items.
     const items: unknown[] = []
     eachField(cursor.slice(), (number, itemType, inner) => {
       if (number !== 1) return false
-      items.push(readValue(schema.items, { type: itemType, cursor: inner, depth }))
+      items.push(readValue(schema.items, { type: itemType, cursor: inner, depth, budget }))
       return true
     })
     return items
   }
   if (schema.kind === 'map') throw new ProtobufError('a map has no value form')
-  return readScalar(schema, type, cursor)
+  return readScalar(schema, at)
 }
 
 function readInto(target: Record<string, unknown>, field: FieldSchema, at: At): void {
@@ -257,7 +267,7 @@ function readInto(target: Record<string, unknown>, field: FieldSchema, at: At): 
   if (schema.kind === 'map') {
     expectType(at.type, wire.bytes, name)
     const map = (target[name] ??= Object.create(null)) as Record<string, unknown>
-    const [key, value] = readEntry(at.cursor.slice(), schema.values, at.depth)
+    const [key, value] = readEntry(at.cursor.slice(), schema.values, at)
     map[key] = value
   } else if (schema.kind === 'list' && !schema.wrapped) {
     const list = (target[name] ??= []) as unknown[]
@@ -282,7 +292,11 @@ function unionValue(schema: StructSchema, value: Record<string, unknown>): unkno
   }
 }
 
-function readStruct(schema: StructSchema, bytes: Buffer, depth: number): unknown {
+function readStruct(
+  schema: StructSchema,
+  bytes: Buffer,
+  { depth, budget }: Pick<At, 'depth' | 'budget'>,
+): unknown {
   if (depth > deepest) throw new ProtobufError('message is nested too deep')
   const fields = fieldsOf(schema)
   const value: Record<string, unknown> = {}
@@ -291,18 +305,26 @@ function readStruct(schema: StructSchema, bytes: Buffer, depth: number): unknown
     if (field === undefined) return false
     if ('kind' in field) {
       expectType(type, wire.bytes, field.goType)
-      Object.assign(value, readStruct(field, cursor.slice(), depth + 1))
+      Object.assign(value, readStruct(field, cursor.slice(), { depth: depth + 1, budget }))
     } else {
-      readInto(value, field, { type, cursor, depth })
+      readInto(value, field, { type, cursor, depth, budget })
     }
     return true
   })
   return unionValue(schema, value)
 }
 
-/** Reads one message of the schema. Throws a ProtobufError for anything else; unknown field numbers are skipped. */
-export function readProtobuf(schema: StructSchema, bytes: Buffer): Record<string, unknown> {
-  return readStruct(schema, bytes, 0) as Record<string, unknown>
+/**
+ * Reads one message of the schema; unknown field numbers are skipped. Throws a ProtobufError for anything else, and
+ * TooManyValuesError for one of more than `mostValues`.
+ */
+export function readProtobuf(
+  schema: StructSchema,
+  bytes: Buffer,
+  mostValues = Infinity,
+): Record<string, unknown> {
+  const budget = new ValueBudget(mostValues)
+  return readStruct(schema, bytes, { depth: 0, budget }) as Record<string, unknown>
 }
 
 /** The envelope every protobuf body has (spec: "Protobuf envelope"). */

@@ -1,6 +1,6 @@
 /** The main thread's end of the writer's thread: a call is a promise, and the death of the thread fails them all. */
-import { existsSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { workerFile } from '../component-base/worker-file.ts'
 import type { AnswerMessage, CallMessage, CallName, Calls } from './sqlite-messages.ts'
 import { StoreError } from './store.ts'
 
@@ -17,7 +17,7 @@ export class SqliteThread {
   #end: StoreError | undefined
 
   constructor() {
-    this.#worker = new Worker(writerUrl(), {
+    this.#worker = new Worker(workerFile(import.meta.url, 'sqlite-writer'), {
       name: 'sqlite-writer',
       execArgv: ['--disable-warning=ExperimentalWarning'],
     })
@@ -69,11 +69,4 @@ export class SqliteThread {
     }
     for (const caller of this.#callers.splice(0)) caller.reject(this.#end)
   }
-}
-
-/** Beside this file when it runs from sources; when it is built, a bundle of its own beside this one or its chunks' folder. */
-function writerUrl(): URL {
-  if (import.meta.url.endsWith('.ts')) return new URL('./sqlite-writer.ts', import.meta.url)
-  const beside = new URL('./sqlite-writer.js', import.meta.url)
-  return existsSync(beside) ? beside : new URL('../sqlite-writer.js', import.meta.url)
 }

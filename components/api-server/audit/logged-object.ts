@@ -4,7 +4,6 @@ import { gunzip } from 'node:zlib'
 import { findSchema } from '../../api/schemas.ts'
 import { readProtobuf, readProtobufEnvelope } from '../../machinery/protobuf-reader.ts'
 import type { RequestContext } from '../request.ts'
-import { load } from '../yaml.ts'
 
 const unzip = promisify(gunzip)
 
@@ -24,10 +23,10 @@ function fromProtobuf(bytes: Buffer, { resource }: RequestContext): unknown {
   return schema === undefined ? undefined : { kind, apiVersion, ...readProtobuf(schema, raw) }
 }
 
-function decoded(bytes: Buffer, type: string, context: RequestContext): unknown {
+async function decoded(bytes: Buffer, type: string, context: RequestContext): Promise<unknown> {
   if (type.endsWith('protobuf')) return fromProtobuf(bytes, context)
   if (type.endsWith('cbor')) return context.cbor?.read(bytes)
-  if (type.endsWith('yaml')) return load(bytes.toString(), { isLenient: true })
+  if (type.endsWith('yaml')) return (await context.yaml.read(bytes, { isLenient: true })).value
   return JSON.parse(bytes.toString())
 }
 
@@ -54,7 +53,7 @@ export async function loggedObject(
   try {
     const plain = more.contentEncoding === 'gzip' ? await unzip(bytes, { maxOutputLength }) : bytes
     if (plain.length === 0) return undefined
-    const value = decoded(plain, type.trim().toLowerCase(), context)
+    const value = await decoded(plain, type.trim().toLowerCase(), context)
     if (typeof value !== 'object' || value === null) return undefined
     return more.omitManagedFields ? withoutManagedFields(value) : value
   } catch {

@@ -4,11 +4,19 @@ import { schemaOfResource } from '../../api/schemas.ts'
 import { isRecord } from '../../machinery/apply-shape.ts'
 import { decode } from '../../machinery/decode.ts'
 import { duplicateFields, hasDuplicateFields } from '../../machinery/duplicate-fields.ts'
-import { measureJson } from '../../machinery/json-measure.ts'
+import { maxBodyValues, TooManyValuesError } from '../../machinery/value-limit.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { badRequest, conflict, objectModified, StatusError } from '../../machinery/status-error.ts'
-import { decodeValue, maxBodyBytes, mediaTypeOf, toStorage } from '../decode-body.ts'
+import {
+  decodeValue,
+  maxBodyBytes,
+  measuredBody,
+  mediaTypeOf,
+  tooManyValues,
+  toStorage,
+  yamlFault,
+} from '../decode-body.ts'
 import type { Cbor } from '../forms/cbor-form.ts'
 import { objectIn } from '../forms.ts'
 import { applyTo, checkConfig, type AppliedObject, type ApplyRequest } from '../registry/apply.ts'
@@ -17,7 +25,6 @@ import { withConversions } from '../registry/needed-conversions.ts'
 import type { RequestContext } from '../request.ts'
 import { answerForm } from '../respond.ts'
 import { patchOptionsOf, type FieldValidation, type WriteOptions } from '../write-options.ts'
-import { load, repeatedKey } from '../yaml.ts'
 import {
   demandedVersion,
   ensureMayCreate,
@@ -53,8 +60,9 @@ interface Sent {
 function parseCborConfig(cbor: Cbor, body: Buffer): Sent {
   let value: unknown
   try {
-    value = cbor.read(body)
+    value = cbor.read(body, maxBodyValues)
   } catch (error) {
+    if (error instanceof TooManyValuesError) throw tooManyValues(error)
     const why = error instanceof Error ? error.message : String(error)
     throw undecodable(why, error, 'CBOR')
   }
@@ -62,30 +70,36 @@ function parseCborConfig(cbor: Cbor, body: Buffer): Sent {
   return { config: value, fault: undefined }
 }
 
+/** How JSON of an object begins; so may YAML. */
+const mayBeJson = /^\s*\{/
+const headBytes = 1024
+
 /** The configuration in a body of YAML, of which JSON is a part that is quick to read. */
-function parseConfig(body: Buffer): Sent {
-  const { depth, fields } = measureJson(body)
-  if (depth > deepest) throw undecodable('exceeded max depth')
-  const text = body.toString()
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-    const [first] = hasDuplicateFields(fields, value) ? duplicateFields(body) : []
-    return { config: recordOf(value), fault: first === undefined ? undefined : repeated(1, first) }
-  } catch (error) {
-    // Not JSON, then, but YAML still.
-    if (!(error instanceof SyntaxError)) throw error
+async function parseConfig({ yaml }: RequestContext, body: Buffer): Promise<Sent> {
+  if (mayBeJson.test(body.toString('latin1', 0, headBytes))) {
+    const { depth, fields } = measuredBody(body)
+    if (depth > deepest) throw undecodable('exceeded max depth')
+    try {
+      const value: unknown = JSON.parse(body.toString())
+      const [first] = hasDuplicateFields(fields, value) ? duplicateFields(body) : []
+      const fault = first === undefined ? undefined : repeated(1, first)
+      return { config: recordOf(value), fault }
+    } catch (error) {
+      // Not JSON, then, but YAML still.
+      if (!(error instanceof SyntaxError)) throw error
+    }
   }
   try {
-    value = load(text, { isLenient: true })
+    const { value: config, repeatedKey: key } = await yaml.read(body, { isLenient: true })
+    return {
+      config: recordOf(config),
+      fault: key === undefined ? undefined : repeated(key.line, key.name),
+    }
   } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
-    throw undecodable(`error converting YAML to JSON: yaml: ${why}`, error)
-  }
-  const key = repeatedKey(text)
-  return {
-    config: recordOf(value),
-    fault: key === undefined ? undefined : repeated(key.line, key.name),
+    throw yamlFault(
+      error,
+      (why) => `error decoding YAML: error converting YAML to JSON: yaml: ${why}`,
+    )
   }
 }
 
@@ -153,7 +167,7 @@ export async function readApply(
   const { config, fault } =
     context.cbor !== undefined && mediaTypeOf(context) === applyCborType
       ? parseCborConfig(context.cbor, body)
-      : parseConfig(body)
+      : await parseConfig(context, body)
   const request: ApplyRequest = {
     resource,
     subresource: info.subresource,

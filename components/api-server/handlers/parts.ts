@@ -16,6 +16,7 @@ import { readyToShow } from '../registry/custom-state.ts'
 import { managerOf } from '../registry/field-tracking.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Written } from '../registry/write.ts'
+import type { YamlBodies } from '../yaml-bodies.ts'
 import type { CountWatchEvents } from '../metrics/server-metrics.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { badRequest } from '../../machinery/status-error.ts'
@@ -31,6 +32,7 @@ export interface Parts {
   readonly continueTokens: ContinueTokens
   /** Undefined while its feature gate is off. */
   readonly cbor: Cbor | undefined
+  readonly yaml: YamlBodies
   /** Aborts when the server begins to shut down: watches end. */
   readonly stopping: AbortSignal
   /** Told of what watches are sent, for metrics. */

@@ -13,6 +13,7 @@ import { parseRequestInfo } from '../../../components/api-server/request-info.ts
 import { silentLog } from '../../../components/component-base/log.ts'
 import { notFound } from '../../../components/machinery/status-error.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
+import { YamlBodies } from '../../../components/api-server/yaml-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const url = '/api/v1/namespaces/a/pods/x'
@@ -37,6 +38,7 @@ async function recordsOf(fault: Error): Promise<unknown[]> {
       signal,
     },
     dialect: dialects.kubernetes,
+    yaml: new YamlBodies(clock),
     id: 'id-1',
     receivedAtMs: clock.now(),
     info: parseRequestInfo('GET', url),
