@@ -2,7 +2,7 @@
 import type { Authentication } from './authentication.ts'
 import { bindPod, createBinding, evictPod } from './handlers/pod-actions.ts'
 import { createPodLog } from './handlers/pod-log.ts'
-import { createProxyHandlers, type NodeAgentCredentials } from './handlers/proxy.ts'
+import { createProxyHandlers } from './handlers/proxy.ts'
 import { createReviewHandlers } from './handlers/review-handlers.ts'
 import type { Reviews } from './handlers/reviews.ts'
 import { scaleHandler } from './handlers/scale.ts'
@@ -10,6 +10,7 @@ import { createStreamHandlers } from './handlers/streams.ts'
 import { createTokenHandler } from './handlers/token.ts'
 import { listComponentStatuses } from './handlers/component-statuses.ts'
 import type { HealthCheck } from './handlers/health.ts'
+import type { NodeAgentCredentials } from './outgoing/node-agents.ts'
 import type { Routes } from './router.ts'
 
 export function createRoutes(options: {

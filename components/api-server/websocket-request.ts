@@ -24,16 +24,21 @@ function isStreamOfPod({ group, plural, subresource }: RequestInfo): boolean {
   return group === '' && plural === 'pods' && streams.has(subresource)
 }
 
+/** Whether the answer is a stream that a WebSocket can carry as messages. */
+function isMessages({ verb, group, plural, subresource }: RequestInfo): boolean {
+  return verb === 'watch' || (group === '' && plural === 'pods' && subresource === 'log')
+}
+
 /**
- * Of what this server answers itself, watches go on as WebSockets, and streams of pods as their node's agent agrees to; every
- * other request is answered as if it had not asked.
+ * Of what this server answers itself, watches and logs of pods go on as WebSockets, and streams of pods as their node's agent
+ * agrees to; every other request is answered as if it had not asked.
  */
 export function mayUpgrade(isElsewhere: IsElsewhere): (incoming: IncomingMessage) => boolean {
   return ({ method = '', url = '/', headers }) => {
     try {
       const info = parseRequestInfo(method, url)
       if (isElsewhere(info) || isStreamOfPod(info)) return true
-      return method === 'GET' && info.verb === 'watch' && isWebSocketRequest({ headers })
+      return method === 'GET' && isMessages(info) && isWebSocketRequest({ headers })
     } catch {
       // A broken target hears of it in an ordinary answer.
       return false
@@ -42,7 +47,10 @@ export function mayUpgrade(isElsewhere: IsElsewhere): (incoming: IncomingMessage
 }
 
 export interface WebSocketOptions {
-  /** The whole chain. A watch is answered with status 101 and a body that writes one message at a time. */
+  /**
+   * The whole chain. A watch and a log are answered with status 101 and a body that writes one message at a time, and with the
+   * protocol, when it matters which.
+   */
   readonly handle: (http: HttpRequest) => Promise<Answer>
   readonly dialect: Dialect
   readonly log: Log

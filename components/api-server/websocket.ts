@@ -1,7 +1,8 @@
 /**
- * WebSocket (RFC 6455): watches for clients that cannot read a stream of a plain answer, one message per event. The request goes
- * through the same chain as any; only what it answers is sent as messages.
+ * WebSocket (RFC 6455): watches and logs for clients that cannot read a stream of a plain answer, one message per event. The
+ * request goes through the same chain as any; only what it answers is sent as messages.
  */
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Dialect } from '../api/dialect.ts'
@@ -42,12 +43,15 @@ function sinkOf(ws: WebSocket, socket: Duplex, from: { isText: boolean; signal: 
 /** Answers upgrade requests. */
 export function createWebSocketUpgrade(options: WebSocketOptions): ServeUpgrade {
   const { handle, dialect, log } = options
+  /** What the answer says; a watch takes any. */
+  const agreed = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     maxPayload: mostReceivedBytes,
     perMessageDeflate: false,
-    handleProtocols: (offered) => chooseProtocol(offered, dialect),
+    handleProtocols: (offered, incoming) =>
+      agreed.get(incoming) ?? chooseProtocol(offered, dialect),
   })
   return async (http, { incoming, socket, head }) => {
     const answer = await handle(http)
@@ -56,10 +60,12 @@ export function createWebSocketUpgrade(options: WebSocketOptions): ServeUpgrade 
       refuseUpgrade(socket, answer)
       return
     }
-    const isText = headers['content-type'] === 'application/json'
+    const { 'content-type': type, 'sec-websocket-protocol': protocol, ...others } = headers
+    const isText = type === 'application/json' || type === 'text/plain'
+    if (protocol !== undefined) agreed.set(incoming, String(protocol))
     const sayHeaders = (lines: string[]): void => {
-      for (const [name, value] of Object.entries(headers)) {
-        if (name !== 'content-type') lines.push(`${name}: ${[value].flat().join(', ')}`)
+      for (const [name, value] of Object.entries(others)) {
+        lines.push(`${name}: ${[value].flat().join(', ')}`)
       }
     }
     server.once('headers', sayHeaders)

@@ -20,7 +20,7 @@ describeDialects('streams of pods', (server) => {
     await server().ok('PUT', '/api/v1/nodes/streaming/status', { body: node })
     namespace = await server().namespace()
     at = `/api/v1/namespaces/${namespace}/pods`
-    for (const name of ['p', 'pair', 'refuse', 'loose']) {
+    for (const name of ['p', 'pair', 'refuse', 'redirected', 'loose']) {
       const containers = (name === 'pair' ? ['a', 'b'] : ['c']).map((one) => ({
         name: one,
         image: 'i',
@@ -128,9 +128,17 @@ describeDialects('streams of pods', (server) => {
     socket?.destroy()
   })
 
-  it('an agent that refuses is heard in its own words', async () => {
+  it('an agent that refuses is heard in its own words, as plain text', async () => {
     const { answer, text } = await upgrade('POST', `${at}/refuse/exec?command=a&stdout=true`)
     expect([answer.statusCode, text]).toEqual([500, 'no, sir\n'])
+    expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8')
+  })
+
+  it('a redirect of the agent is an error', async () => {
+    const { answer, text } = await upgrade('POST', `${at}/redirected/exec?command=a&stdout=true`)
+    expect(answer.statusCode).toBe(500)
+    expect(answer.headers['location']).toBeUndefined()
+    expect(text).toContain('"message":"invalid upgrade response: status code 302"')
   })
 
   it('who may create pods/exec may, and nobody else', async () => {

@@ -1,80 +1,11 @@
 /** Watches over WebSockets: one message per event, through the same authentication, authorization and audit as any request. */
 import { request as httpsRequest } from 'node:https'
 import { expect, it } from 'vitest'
-import { WebSocket } from 'ws'
-import {
-  admin,
-  startApiServer,
-  user,
-  type Identity,
-  type TestApiServer,
-} from '../support/api-server.ts'
+import { admin, startApiServer, user } from '../support/api-server.ts'
 import { cborItems, protobufEvent } from '../support/binary-forms.ts'
 import { eventually } from '../support/eventually.ts'
 import { describeDialects } from '../support/shared-server.ts'
-
-interface Message {
-  readonly data: Buffer
-  readonly isBinary: boolean
-}
-
-interface Opened {
-  readonly socket: WebSocket
-  /** The next message; rejects when the socket closed before one came. */
-  next(): Promise<Message>
-  /** Resolves to the code it was closed with. */
-  readonly closed: Promise<number>
-}
-
-interface Ask {
-  readonly as?: Identity
-  readonly protocols?: string[]
-  readonly headers?: Record<string, string>
-}
-
-/** Opens a WebSocket; a plain answer is a rejection with its status and body. */
-async function open(server: TestApiServer, path: string, ask: Ask = {}): Promise<Opened> {
-  const shown = server.credential(ask.as ?? admin)
-  const socket = new WebSocket(`wss://127.0.0.1:${server.port}${path}`, ask.protocols ?? [], {
-    ca: server.pki.authority.certificatePem,
-    headers: ask.headers ?? {},
-    ...(shown === undefined ? {} : { cert: shown.certificatePem, key: shown.privateKeyPem }),
-  })
-  const waiting: Message[] = []
-  let wake = (): void => {}
-  socket.on('message', (data: Buffer, isBinary) => {
-    waiting.push({ data, isBinary })
-    wake()
-  })
-  const closed = new Promise<number>((resolve) => {
-    socket.on('close', (code) => {
-      resolve(code)
-      wake()
-    })
-  })
-  await new Promise<void>((resolve, reject) => {
-    socket.on('open', resolve)
-    socket.on('error', reject)
-    socket.on('unexpected-response', (_, response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () => {
-        const text = Buffer.concat(chunks).toString()
-        reject(Object.assign(new Error(text), { status: response.statusCode, text }))
-      })
-    })
-  })
-  const next = async (): Promise<Message> => {
-    const message = waiting.shift()
-    if (message !== undefined) return message
-    if (socket.readyState !== WebSocket.OPEN) throw new Error('the WebSocket closed')
-    await new Promise<void>((resolve) => {
-      wake = resolve
-    })
-    return await next()
-  }
-  return { socket, next, closed }
-}
+import { openWebSocket as open } from '../support/web-socket.ts'
 
 const body = { metadata: { name: 'c' }, data: { a: 'b' } }
 
@@ -180,7 +111,7 @@ describeDialects('a watch over a WebSocket', (server) => {
 
   it('that is refused is a plain answer with a Status', async () => {
     const path = await maps()
-    const refusals: [path: string, ask: Ask, status: number][] = [
+    const refusals: [path: string, ask: Parameters<typeof open>[2], status: number][] = [
       [`${path}?watch=1`, { as: user('nobody') }, 403],
       [`/api/v1/nothings?watch=1`, {}, 404],
       [`${path}?watch=1&resourceVersion=x`, {}, 400],

@@ -16,7 +16,10 @@ export interface FakeNodeAgent extends AsyncDisposable {
   node(name: string): { metadata: { name: string }; status: object }
 }
 
-/** Answers every request with its method and path as text; one that asks for another protocol gets an echo, or is refused. */
+/**
+ * Answers every request with its method and path as text; one that asks for another protocol gets an echo, or is refused. Logs come
+ * as a page with a cookie, those of the pod `redirected` as a redirect, those of `refused` not at all.
+ */
 export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
   const requests: string[] = []
   const headers: IncomingHttpHeaders[] = []
@@ -34,7 +37,13 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
       const line = `${request.method ?? ''} ${request.url ?? ''}`
       requests.push(line)
       headers.push(request.headers)
-      response.setHeader('content-type', 'text/plain')
+      const isLog = request.url?.startsWith('/containerLogs/') === true
+      response.setHeader('content-type', isLog ? 'text/html' : 'text/plain')
+      if (isLog) response.setHeader('set-cookie', 'session=agent')
+      if (isLog && request.url?.includes('/redirected/') === true) {
+        response.writeHead(302, { location: 'https://elsewhere.example.com/' })
+      }
+      if (isLog && request.url?.includes('/refused/') === true) response.statusCode = 304
       response.end(`${line}\n`)
     },
   )
@@ -42,8 +51,13 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
   server.on('upgrade', (request, socket) => {
     requests.push(`${request.method ?? ''} ${request.url ?? ''}`)
     headers.push(request.headers)
+    const refused = 'content-type: text/html\r\ncontent-length: 8\r\n\r\nno, sir\n'
     if (request.url?.includes('refuse') === true) {
-      socket.end('HTTP/1.1 500 Internal Server Error\r\ncontent-length: 8\r\n\r\nno, sir\n')
+      socket.end(`HTTP/1.1 500 Internal Server Error\r\n${refused}`)
+      return
+    }
+    if (request.url?.includes('redirected') === true) {
+      socket.end(`HTTP/1.1 302 Found\r\nlocation: https://elsewhere.example.com/\r\n${refused}`)
       return
     }
     upgraded.add(socket)

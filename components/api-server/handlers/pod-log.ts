@@ -1,9 +1,21 @@
 /** pods/log: the log of a container, streamed from the agent of the pod's node (upstream: registry/core/pod LogLocation). */
+import type { IncomingMessage } from 'node:http'
 import { FieldPath } from '../../machinery/field-path.ts'
 import { badRequest, invalid, notFound, StatusError } from '../../machinery/status-error.ts'
+import { protocolsWithoutToken } from '../authn/bearer-token.ts'
+import { networkFault } from '../outgoing/network-fault.ts'
+import { NodeFault } from '../outgoing/node-fault.ts'
+import {
+  getFromAgent,
+  nodeTarget,
+  type NodeAddress,
+  type NodeAgentCredentials,
+} from '../outgoing/node-agents.ts'
+import { queryFlag } from '../request-info.ts'
 import type { Answer, RequestContext } from '../request.ts'
+import { isWebSocketRequest } from '../websocket-request.ts'
 import type { ResourceHandler } from './parts.ts'
-import { forward, nodeTarget, type NodeAgentCredentials } from './proxy.ts'
+import { pipe } from './proxy.ts'
 
 interface Named {
   readonly name: string
@@ -66,28 +78,102 @@ export function containerOf(context: RequestContext, spec: PodSpec): string {
   throw badRequest(`container ${asked} is not valid for pod ${pod}`)
 }
 
+/** What the agent is asked for: the options that are known, and nothing else of the client's request. */
+function pathOf({ info }: RequestContext, container: string): string {
+  const { query, namespace, name } = info
+  const words = new URLSearchParams()
+  for (const flag of ['follow', 'previous', 'timestamps']) {
+    if (queryFlag(query, flag)) words.set(flag, 'true')
+  }
+  for (const option of ['sinceSeconds', 'sinceTime', 'tailLines', 'limitBytes']) {
+    const text = query.get(option)
+    if (text) words.set(option, text)
+  }
+  const path = ['containerLogs', namespace, name, container].map(encodeURIComponent).join('/')
+  return `/${path}${words.size === 0 ? '' : `?${words.toString()}`}`
+}
+
 /** The most of an agent's refusal that is passed on (upstream: maxReadLength of the response checker). */
 const mostRefusalBytes = 50_000
 
-/** What an agent refuses is an error of ours, with its words. */
-async function refusal(answer: Answer): Promise<StatusError> {
+/** What an agent refuses is an error of ours, with its words (upstream: GenericHttpResponseChecker). */
+async function refusal(incoming: IncomingMessage): Promise<StatusError> {
+  const { statusCode: code = 502 } = incoming
   const chunks: Buffer[] = []
   let size = 0
-  const enough = new AbortController()
-  const write = (chunk: Buffer): boolean => {
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     size += chunk.length
-    if (size >= mostRefusalBytes) enough.abort()
-    return true
-  }
-  if (Buffer.isBuffer(answer.body)) write(answer.body)
-  else {
-    await answer.body({ write, drained: async () => {}, buffered: 0, signal: enough.signal })
+    if (size >= mostRefusalBytes) break
   }
   const text = Buffer.concat(chunks).subarray(0, mostRefusalBytes).toString()
-  if (answer.status === 400) return badRequest(text)
-  const reason = answer.status === 404 ? 'NotFound' : 'InternalError'
-  return new StatusError(reason, text, { code: answer.status, details: {} })
+  if (code === 400) return badRequest(text)
+  if (code < 400) {
+    return new NodeFault('', `the server responded with the status code ${code}`, { details: {} })
+  }
+  const reason = code === 404 ? 'NotFound' : 'InternalError'
+  return new NodeFault(reason, text, { code, details: {} })
+}
+
+/** Statuses that Go's client follows when they say where to. */
+const redirects = new Set([301, 302, 303, 307, 308])
+
+/** The log as the agent sends it. Throws a StatusError for a refusal, and for a redirect, which is never followed. */
+async function logOf(
+  context: RequestContext,
+  target: NodeAddress & { readonly path: string },
+  credentials: NodeAgentCredentials,
+): Promise<IncomingMessage> {
+  const fail = (url: string, why: string, cause?: unknown): never => {
+    throw new NodeFault('', `Get ${JSON.stringify(url)}: ${why}`, { cause })
+  }
+  const host = target.host.includes(':') ? `[${target.host}]` : target.host
+  const url = `https://${host}:${target.port}${target.path}`
+  const incoming = await getFromAgent(target, credentials, {
+    signal: context.http.signal,
+    isTrusting: queryFlag(context.info.query, 'insecureSkipTLSVerifyBackend'),
+  }).catch((error: unknown) => fail(url, networkFault(error) ?? (error as Error).message, error))
+  const { statusCode: code = 502, headers } = incoming
+  if (redirects.has(code) && headers.location !== undefined) {
+    incoming.destroy()
+    return fail(headers.location, 'redirects forbidden')
+  }
+  if (code < 200 || code > 206) throw await refusal(incoming)
+  return incoming
+}
+
+/** Protocols of WebSockets that carry a log; without any it is the first (upstream: wsstream NewDefaultReaderProtocols). */
+const binaryProtocol = 'binary.k8s.io'
+const base64Protocol = 'base64.binary.k8s.io'
+
+/** The protocol that the client offers first of those that are known; '' when it offers none. Throws a 403 StatusError. */
+function protocolOf(context: RequestContext): string {
+  const offered = protocolsWithoutToken(context.http, context.dialect)
+  const known = [binaryProtocol, base64Protocol]
+  const protocol = offered.length === 0 ? '' : offered.find((one) => known.includes(one))
+  if (protocol !== undefined) return protocol
+  throw new StatusError(
+    'Forbidden',
+    `requested protocol(s) are not supported: [${offered.join(' ')}]; supports [${known.join(' ')}]`,
+  )
+}
+
+/** The log as messages of a WebSocket: first an empty one, then one for each piece that comes. */
+function messagesOf(incoming: IncomingMessage, protocol: string): Answer {
+  const isBase64 = protocol === base64Protocol
+  return {
+    status: 101,
+    headers: {
+      'content-type': isBase64 ? 'text/plain' : 'application/octet-stream',
+      ...(protocol === '' ? {} : { 'sec-websocket-protocol': protocol }),
+    },
+    body: async (sink) => {
+      sink.write(Buffer.alloc(0))
+      await pipe(incoming, sink, (chunk) =>
+        isBase64 ? Buffer.from(chunk.toString('base64')) : chunk,
+      )
+    },
+  }
 }
 
 export function createPodLog(credentials: NodeAgentCredentials): ResourceHandler {
@@ -102,12 +188,15 @@ export function createPodLog(credentials: NodeAgentCredentials): ResourceHandler
       // An unscheduled Pod has no log yet, which upstream shows as an empty one.
       return { status: 200, headers: { 'content-type': 'text/plain' }, body: Buffer.alloc(0) }
     }
-    const question = context.http.url.indexOf('?')
-    const query = question < 0 ? '' : context.http.url.slice(question)
-    const path = `/containerLogs/${namespace}/${name}/${container}${query}`
-    const target = { scheme: 'https' as const, ...nodeTarget(parts, spec.nodeName), path }
-    const answer = await forward(context, target, credentials)
-    if (answer.status >= 400) throw await refusal(answer)
-    return answer
+    const protocol = isWebSocketRequest(context.http) ? protocolOf(context) : undefined
+    const target = { ...nodeTarget(parts, spec.nodeName), path: pathOf(context, container) }
+    const incoming = await logOf(context, target, credentials)
+    if (protocol !== undefined) return messagesOf(incoming, protocol)
+    // The agent's headers stay here: a type that browsers run, or a cookie, would be taken for this server's.
+    return {
+      status: 200,
+      headers: { 'content-type': 'text/plain' },
+      body: (sink) => pipe(incoming, sink),
+    }
   }
 }

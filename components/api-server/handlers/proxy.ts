@@ -1,26 +1,15 @@
 /** proxy: forwards a request to a node agent, a Pod or a Service and streams the answer back (RES-047; upstream: UpgradeAwareHandler). */
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import type { RequestOptions } from 'node:https'
 import { BlockList, isIP } from 'node:net'
 import type { Service } from '../../api/generated/types.ts'
 import { request as httpRequest } from '../../component-base/node-http.ts'
-import type { KubeObject } from '../../machinery/object.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
 import { maxBodyBytes } from '../decode-body.ts'
-import { agentThrough, type Dial } from '../outgoing/egress-selector.ts'
+import { connectionTo, nodeTarget, type NodeAgentCredentials } from '../outgoing/node-agents.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
-
-/** How the server shows itself to node agents. */
-export interface NodeAgentCredentials {
-  readonly cert: Buffer | undefined
-  readonly key: Buffer | undefined
-  readonly ca: Buffer | undefined
-  /** The way to nodes; undefined: direct. */
-  readonly dial?: Dial | undefined
-}
 
 interface Target {
   readonly scheme: 'http' | 'https'
@@ -66,23 +55,6 @@ function forwardable(headers: Readonly<Record<string, string | string[] | undefi
     kept[name] = value
   }
   return kept
-}
-
-/** Where a node's agent listens, from its status. */
-export function nodeAddress(node: KubeObject): { host: string; port: number } {
-  const status = (node['status'] ?? {}) as {
-    addresses?: { type: string; address: string }[]
-    daemonEndpoints?: { kubeletEndpoint?: { Port?: number } }
-  }
-  const preferred = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP']
-  const ip = status.addresses?.find(({ type }) => type === 'InternalIP')
-  const found =
-    ip ??
-    status.addresses?.toSorted((a, b) => preferred.indexOf(a.type) - preferred.indexOf(b.type))[0]
-  if (found === undefined) {
-    throw new StatusError('ServiceUnavailable', `no preferred addresses found; known addresses: []`)
-  }
-  return { host: found.address, port: status.daemonEndpoints?.kubeletEndpoint?.Port ?? 10_250 }
 }
 
 function restOf(context: RequestContext): string {
@@ -178,29 +150,20 @@ function serviceTarget(context: RequestContext, resource: Resource, parts: Parts
   throw new StatusError('ServiceUnavailable', `no endpoints available for service "${name}"`)
 }
 
-async function pipe(from: IncomingMessage, sink: ResponseSink): Promise<void> {
+/** Writes what comes, as fast as it is taken, until the client is gone. */
+export async function pipe(
+  from: IncomingMessage,
+  sink: ResponseSink,
+  shown: (chunk: Buffer) => Buffer = (chunk) => chunk,
+): Promise<void> {
   for await (const chunk of from as AsyncIterable<Buffer>) {
-    if (!sink.write(chunk)) await sink.drained()
+    if (!sink.write(shown(chunk))) await sink.drained()
     if (sink.signal.aborted) return
   }
 }
 
-/** How a connection to a node agent is made. */
-export function connectionTo(credentials: NodeAgentCredentials | undefined): RequestOptions {
-  return {
-    ...(credentials?.cert === undefined ? {} : { cert: credentials.cert }),
-    ...(credentials?.key === undefined ? {} : { key: credentials.key }),
-    ...(credentials?.ca === undefined ? {} : { ca: credentials.ca }),
-    // Node agents serve with a certificate of their own unless an authority for them was given.
-    rejectUnauthorized: credentials?.ca !== undefined,
-    ...(credentials?.dial === undefined
-      ? {}
-      : { agent: agentThrough(credentials.dial, { keepAlive: false }) }),
-  }
-}
-
 /** Sends the request on and answers with what comes back; an unreachable target is a 503. */
-export async function forward(
+async function forward(
   context: RequestContext,
   target: Target,
   credentials: NodeAgentCredentials | undefined,
@@ -217,7 +180,10 @@ export async function forward(
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const outgoing =
       target.scheme === 'https'
-        ? httpsRequest({ ...options, ...connectionTo(credentials) })
+        ? httpsRequest({
+            ...options,
+            ...(credentials ? connectionTo(credentials) : { rejectUnauthorized: false }),
+          })
         : httpRequest(options)
     outgoing.once('response', resolve)
     outgoing.on('error', (error) => {
@@ -236,13 +202,6 @@ export async function forward(
     headers: forwardable(answer.headers),
     body: (sink) => pipe(answer, sink),
   }
-}
-
-/** Where the agent of the named node listens. */
-export function nodeTarget(parts: Parts, name: string): { host: string; port: number } {
-  const node = parts.cache.get(parts.resources.nodes, '', name)
-  if (node === undefined) throw notFound(parts.resources.nodes, name)
-  return nodeAddress(node)
 }
 
 /** Lets admission look at a connection that is about to be made (upstream: ConnectResource). */

@@ -5,16 +5,18 @@
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
+import { badRequest, notFound } from '../../machinery/status-error.ts'
 import { join, type TunnelAnswer } from '../aggregation/tunnel.ts'
 import { protocolsWithoutToken } from '../authn/bearer-token.ts'
+import { NodeFault } from '../outgoing/node-fault.ts'
+import { connectionTo, nodeTarget } from '../outgoing/node-agents.ts'
+import type { NodeAgentCredentials } from '../outgoing/node-agents.ts'
 import { queryFlag } from '../request-info.ts'
 import type { Answer, RequestContext } from '../request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { containerOf } from './pod-log.ts'
 import type { PodSpec } from './pod-log.ts'
-import { admitConnection, connectionTo, nodeTarget } from './proxy.ts'
-import type { NodeAgentCredentials } from './proxy.ts'
+import { admitConnection } from './proxy.ts'
 
 const flags = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const
 
@@ -91,7 +93,13 @@ const passedOn = [
 
 const mostRefusalBytes = 50_000
 
+/** What the agent says instead, as plain text: a type that browsers run would be taken for this server's. */
 async function refusalOf(answer: IncomingMessage): Promise<Answer> {
+  const { statusCode: status = 502 } = answer
+  if (status < 400) {
+    answer.destroy()
+    throw new NodeFault('', `invalid upgrade response: status code ${status}`)
+  }
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -100,8 +108,8 @@ async function refusalOf(answer: IncomingMessage): Promise<Answer> {
     if (length > mostRefusalBytes) break
   }
   return {
-    status: answer.statusCode ?? 502,
-    headers: { 'content-type': answer.headers['content-type'] ?? 'text/plain; charset=utf-8' },
+    status,
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
     body: Buffer.concat(chunks).subarray(0, mostRefusalBytes),
   }
 }
@@ -127,7 +135,7 @@ async function connectStream(
   return await new Promise<Answer>((resolve, reject) => {
     outgoing.once('error', (error) => {
       const message = `error dialing backend: ${error.message}`
-      reject(new StatusError('InternalError', message, { cause: error, details: {} }))
+      reject(new NodeFault('InternalError', message, { cause: error, details: {} }))
     })
     outgoing.once('response', (answer) => {
       refusalOf(answer).then(resolve, reject)
