@@ -157,6 +157,25 @@ describeDialects('streams of pods', (server) => {
     expect(got.answer.statusCode).toBe(403)
   })
 
+  it('a GET, as browsers open WebSockets, needs the verb get, and may offer no protocol', async () => {
+    await allow(server(), namespace, {
+      name: 'browser',
+      rules: [{ resources: ['pods/exec'], verbs: ['get'] }],
+    })
+    const { answer, socket } = await upgrade('GET', `${at}/p/exec?command=a&stdout=true`, {
+      as: user('browser'),
+      headers: {
+        upgrade: 'websocket',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        'sec-websocket-version': '13',
+      },
+    })
+    expect(answer.statusCode).toBe(101)
+    expect(agent.requests.at(-1)).toBe(`GET /exec/${namespace}/p/c?output=1&command=a`)
+    expect(agent.headers.at(-1)).not.toHaveProperty('sec-websocket-protocol')
+    socket?.destroy()
+  })
+
   it.each([
     ['nope/exec?command=a&stdout=true', 404, 'not found'],
     ['loose/exec?command=a&stdout=true', 400, 'pod loose does not have a host assigned'],

@@ -73,8 +73,8 @@ afterEach(async () => {
 })
 
 /** A WebSocket that collects what each channel says; resolves `ended` with the close code. */
-async function webSocket(path: string, protocol: string) {
-  const ws = new WebSocket(`wss://127.0.0.1:${port}${path}`, protocol, {
+async function webSocket(path: string, protocol: string | readonly string[]) {
+  const ws = new WebSocket(`wss://127.0.0.1:${port}${path}`, [protocol].flat(), {
     rejectUnauthorized: false,
     headers: { 'x-user': 'ann' },
   })
@@ -163,6 +163,39 @@ describe('exec over a WebSocket', () => {
       expect(status(channels)).toEqual({ metadata: {}, status: 'Success' })
     },
   )
+
+  test.each([
+    ['channel.k8s.io', ['channel.k8s.io']],
+    ['base64.channel.k8s.io', ['base64.channel.k8s.io']],
+    ['', []],
+  ])(
+    'the older protocol "%s" has words for a failure, and none for success',
+    async (name, offered) => {
+      const good = await webSocket(exec(['cat'], 'input=1&output=1'), offered)
+      expect(good.ws.protocol).toBe(name)
+      const isBase64 = name.startsWith('base64')
+      const input = Buffer.from('in\n')
+      good.ws.send(isBase64 ? `0${input.toString('base64')}` : Buffer.concat([Buffer.of(0), input]))
+      while (good.channels[1] !== 'in\n') await once(good.ws, 'message')
+      good.ws.close()
+      const echo = await webSocket(exec(['echo', 'hello']), offered)
+      await echo.ended
+      expect([echo.channels[1], echo.channels[3]]).toEqual(['hello\n', undefined])
+      const bad = await webSocket(exec(['sh', '-c', 'exit 3']), offered)
+      await bad.ended
+      const words = 'command terminated with non-zero exit code: exit status 3'
+      expect(bad.channels[3]).toBe(words)
+    },
+  )
+
+  test('the client chooses by its order, but the protocol that ends input comes first', async () => {
+    const [v4, v5] = ['v4.channel.k8s.io', 'v5.channel.k8s.io']
+    const older = await webSocket(exec(['echo']), ['x', 'channel.k8s.io', v4])
+    expect(older.ws.protocol).toBe('channel.k8s.io')
+    const newest = await webSocket(exec(['echo']), [v4, v5])
+    expect(newest.ws.protocol).toBe(v5)
+    await Promise.all([older.ended, newest.ended])
+  })
 
   test('an exit code is told as clients know it', async () => {
     const { channels, ended } = await webSocket(
@@ -311,6 +344,19 @@ describe('port-forward', () => {
     expect(channels[3]).toMatch(/^Q\0error forwarding port 81: /)
     // The other connection has ended too, and with it the WebSocket.
     expect(await ended).toBe(1000)
+  })
+
+  test.each([
+    ['v4.base64.channel.k8s.io', ['v4.base64.channel.k8s.io']],
+    ['', []],
+  ])('channels come with the protocol "%s" too', async (name, offered) => {
+    const { ws, channels } = await webSocket('/portForward/default/web?ports=80', offered)
+    expect(ws.protocol).toBe(name)
+    const text = Buffer.from(get)
+    ws.send(name === '' ? Buffer.concat([Buffer.of(0), text]) : `0${text.toString('base64')}`)
+    while (!(channels[0] ?? '').includes('GET /x')) await once(ws, 'message')
+    expect([channels[0]?.slice(0, 2), channels[1]]).toEqual(['P\0', 'P\0'])
+    ws.close()
   })
 
   test('each frame comes in a TLS record of its own', async () => {

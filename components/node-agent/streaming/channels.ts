@@ -5,7 +5,7 @@ import { callbackify } from 'node:util'
 import type { Clock } from '../../component-base/clock.ts'
 import { serveSpdy } from './spdy-connection.ts'
 import type { SpdyStream } from './spdy-connection.ts'
-import { serveWebSocket } from './websocket-connection.ts'
+import { numberedChannels } from './numbered-channels.ts'
 
 export interface WantedChannels {
   readonly stdin: boolean
@@ -15,6 +15,16 @@ export interface WantedChannels {
   readonly isTerminal: boolean
 }
 
+/** How a command or an attach ended: a Status. */
+export interface CommandStatus {
+  readonly metadata: object
+  readonly status: 'Success' | 'Failure'
+  readonly message?: string
+  readonly reason?: string
+  readonly details?: object
+  readonly code?: number
+}
+
 export interface Channels {
   readonly stdin: Readable | undefined
   readonly stdout: Writable | undefined
@@ -22,14 +32,22 @@ export interface Channels {
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal
   /** Ends the output, says how it ended, and closes the connection. */
-  finish(status: object): Promise<void>
+  finish(status: CommandStatus): Promise<void>
 }
 
-/** What a WebSocket client may ask for, the best first; v5 tells of the end of its input. */
+/** Has a message for the end of the input. */
+export const streamCloseProtocol = 'v5.channel.k8s.io'
+/**
+ * What a WebSocket client may ask for; '' is none (upstream: createWebSocketStreams). Those before v4 say how the command
+ * failed in words, and nothing when it succeeded.
+ */
 export const commandProtocols = [
-  'v5.channel.k8s.io',
+  streamCloseProtocol,
   'v4.channel.k8s.io',
   'v4.base64.channel.k8s.io',
+  'channel.k8s.io',
+  'base64.channel.k8s.io',
+  '',
 ] as const
 /** The same of SPDY clients. */
 export const spdyCommandProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'] as const
@@ -44,31 +62,31 @@ async function ended(stream: Writable | undefined, last?: Buffer): Promise<void>
   })
 }
 
+/** The status as a protocol has it; undefined when it has nothing to say. */
+function statusText(status: CommandStatus, protocol: string): string | undefined {
+  if (/^v[45]\./.test(protocol)) return JSON.stringify(status)
+  return status.status === 'Success' ? undefined : status.message
+}
+
 /** Channels over a WebSocket; the handshake has been answered. */
 export function webSocketChannels(
   socket: Duplex,
   wanted: WantedChannels,
   protocol: string,
 ): Channels {
-  const isBase64 = protocol.includes('base64')
   const stdin = wanted.stdin ? new PassThrough() : undefined
   const gone = new AbortController()
 
-  const onMessage = async (message: Buffer): Promise<void> => {
-    const number = isBase64 ? Number(message.toString('latin1', 0, 1)) : message[0]
-    const rest = message.subarray(1)
-    if (number === numbers.closeOf && rest[0] === numbers.stdin) stdin?.end()
+  const onData = async (number: number, data: Buffer): Promise<void> => {
+    const isEnd = protocol === streamCloseProtocol && number === numbers.closeOf
+    if (isEnd && data[0] === numbers.stdin) stdin?.end()
     if (number !== numbers.stdin || stdin === undefined || stdin.writableEnded) return
-    const data = isBase64 ? Buffer.from(rest.toString('latin1'), 'base64') : rest
     if (!stdin.write(data)) {
       await new Promise<void>((resolve) => void stdin.once('drain', resolve).once('close', resolve))
     }
   }
-  const connection = serveWebSocket(socket, onMessage)
-  const send = async (number: number, data: Buffer): Promise<void> =>
-    await (isBase64
-      ? connection.send(Buffer.from(`${number}${data.toString('base64')}`), true)
-      : connection.send(Buffer.concat([Buffer.from([number]), data])))
+  const connection = numberedChannels(socket, protocol, onData)
+  const { send } = connection
   const channel = (number: number): Writable =>
     new Writable({
       write: (chunk: Buffer, _, done) => callbackify(() => send(number, chunk))(done),
@@ -80,7 +98,8 @@ export function webSocketChannels(
   const stdout = wanted.stdout ? channel(numbers.stdout) : undefined
   const stderr = wanted.stderr && !wanted.isTerminal ? channel(numbers.stderr) : undefined
   // Nothing, to say that the command runs now: some clients wait for it.
-  void send(stdout === undefined ? numbers.error : numbers.stdout, Buffer.alloc(0))
+  const first = stdout ? numbers.stdout : stderr ? numbers.stderr : numbers.error
+  void send(first, Buffer.alloc(0))
   return {
     stdin,
     stdout,
@@ -90,7 +109,8 @@ export function webSocketChannels(
       // Nobody reads it any more; what still comes must not hold up the end.
       stdin?.destroy()
       await Promise.all([ended(stdout), ended(stderr)])
-      await send(numbers.error, Buffer.from(JSON.stringify(status)))
+      const text = statusText(status, protocol)
+      if (text !== undefined) await send(numbers.error, Buffer.from(text))
       connection.close()
       await connection.closed
     },

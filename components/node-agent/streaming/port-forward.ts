@@ -1,6 +1,7 @@
 /** Port forward: connections of a client to ports of a pod, over SPDY or as numbered channels of a WebSocket (upstream: portforward). */
 import { Duplex, PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { numberedChannels } from './numbered-channels.ts'
 import { serveSpdy } from './spdy-connection.ts'
 import type { SpdyStream } from './spdy-connection.ts'
 import { serveWebSocket } from './websocket-connection.ts'
@@ -11,8 +12,8 @@ export type ConnectPort = (port: number) => Promise<Duplex>
 export const spdyPortForwardProtocol = 'portforward.k8s.io'
 /** SPDY inside the messages of a WebSocket. */
 export const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io'
-/** One pair of channels per port of the query. */
-export const channelProtocol = 'v4.channel.k8s.io'
+/** One pair of channels per port of the query; '' is none (upstream: handleWebSocketStreams). */
+export const channelProtocols = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', ''] as const
 
 const mostPort = 65_535
 
@@ -91,19 +92,17 @@ export async function forwardThroughTunnel(socket: Duplex, connect: ConnectPort)
  */
 export async function forwardOverChannels(
   socket: Duplex,
-  ports: readonly number[],
+  to: { readonly ports: readonly number[]; readonly protocol: string },
   connect: ConnectPort,
 ): Promise<void> {
+  const { ports, protocol } = to
   const clients: PassThrough[] = ports.map(() => new PassThrough())
-  const connection = serveWebSocket(socket, async (message) => {
-    const number = message[0] ?? 0
+  const connection = numberedChannels(socket, protocol, async (number, data) => {
     const client = number % 2 === 0 ? clients[number / 2] : undefined
-    if (client?.writable !== true || client.write(message.subarray(1))) return
+    if (client?.writable !== true || client.write(data)) return
     await new Promise<void>((resolve) => void client.once('drain', resolve).once('close', resolve))
   })
-  const send = async (number: number, data: Buffer): Promise<void> => {
-    await connection.send(Buffer.concat([Buffer.from([number]), data]))
-  }
+  const { send } = connection
   const joined: Promise<void>[] = []
   for (const [index, port] of ports.entries()) {
     const name = Buffer.alloc(2)

@@ -1,11 +1,11 @@
 /** Remote command: runs an exec or attach on its channels, and says how it ended in the words clients know (upstream: remotecommand). */
 import type { ContainerRuntime } from '../container-runtime.ts'
 import { RuntimeFault } from '../container-runtime.ts'
-import type { Channels } from './channels.ts'
+import type { Channels, CommandStatus } from './channels.ts'
 
-const success = { metadata: {}, status: 'Success' }
+const success: CommandStatus = { metadata: {}, status: 'Success' }
 
-function exitStatus(exitCode: number): object {
+function exitStatus(exitCode: number): CommandStatus {
   if (exitCode === 0) return success
   return {
     metadata: {},
@@ -16,7 +16,7 @@ function exitStatus(exitCode: number): object {
   }
 }
 
-function failure(what: string, error: unknown): object {
+function failure(what: string, error: unknown): CommandStatus {
   const message = `${what}: ${error instanceof Error ? error.message : String(error)}`
   return {
     metadata: {},
@@ -41,7 +41,7 @@ export async function runRemoteCommand(
 ): Promise<void> {
   const { stdin, stdout, stderr, signal } = channels
   const streams = { stdin, stdout, stderr, isTerminal: work.isTerminal, signal }
-  let status: object
+  let status: CommandStatus
   try {
     if (work.command === undefined) {
       await runtime.attach(work.containerId, streams)

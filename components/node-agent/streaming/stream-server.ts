@@ -11,11 +11,12 @@ import {
   commandProtocols,
   spdyChannels,
   spdyCommandProtocols,
+  streamCloseProtocol,
   webSocketChannels,
 } from './channels.ts'
 import type { Channels } from './channels.ts'
 import {
-  channelProtocol,
+  channelProtocols,
   forwardOverChannels,
   forwardOverSpdy,
   forwardThroughTunnel,
@@ -84,7 +85,7 @@ function commandSession(
   }
   const command = kind === 'exec' ? query.getAll('command') : undefined
   const known: readonly string[] = isSpdy ? spdyCommandProtocols : commandProtocols
-  const protocol = known.find((one) => offered.includes(one))
+  const protocol = negotiated({ isSpdy, offered }, known)
   if (protocol === undefined) return noProtocol(offered, known)
   return {
     protocol,
@@ -98,10 +99,20 @@ function commandSession(
   }
 }
 
+/**
+ * The protocol to speak: the one that tells of the end of the input if it is offered, else what the client offers first of those that
+ * are known. A WebSocket may offer none, which is ''. Undefined when there is none to agree on.
+ */
+function negotiated({ isSpdy, offered }: Handshake, known: readonly string[]): string | undefined {
+  const wanted = offered.length === 0 && !isSpdy ? [''] : offered
+  const common = wanted.filter((one) => known.includes(one))
+  return common.find((one) => one === streamCloseProtocol) ?? common[0]
+}
+
 function noProtocol(offered: readonly string[], known: readonly string[]): Answer {
   return text(
     403,
-    `unable to negotiate protocol: client supports [${offered.join(' ')}], server supports [${known.join(' ')}]`,
+    `unable to negotiate protocol: client supports [${offered.join(' ')}], server supports [${known.filter((one) => one !== '').join(' ')}]`,
   )
 }
 
@@ -126,20 +137,19 @@ function portForwardSession(
       await forwardThroughTunnel(socket, connect)
     return { protocol: tunnelProtocol, serve }
   }
-  if (!offered.includes(channelProtocol)) {
-    return noProtocol(offered, [tunnelProtocol, channelProtocol])
-  }
+  const protocol = negotiated({ isSpdy, offered }, channelProtocols)
+  if (protocol === undefined) return noProtocol(offered, [tunnelProtocol, ...channelProtocols])
   const texts = query.getAll('ports').flatMap((list) => list.split(','))
   const ports = texts.map(readPort)
   const bad = ports.indexOf(undefined)
   if (texts.length === 0) return text(400, '"port" query parameter is required')
   if (bad >= 0) return text(400, `invalid port ${JSON.stringify(texts[bad])}`)
   return {
-    protocol: channelProtocol,
+    protocol,
     serve: async (socket) =>
       await forwardOverChannels(
         socket,
-        ports.filter((port) => port !== undefined),
+        { ports: ports.filter((port) => port !== undefined), protocol },
         connect,
       ),
   }
@@ -151,7 +161,7 @@ function switchingHead(request: HttpRequest, { isSpdy }: Handshake, protocol: st
     : [
         'Upgrade: websocket',
         `Sec-WebSocket-Accept: ${acceptHeader(String(request.headers['sec-websocket-key'] ?? ''))}`,
-        `Sec-WebSocket-Protocol: ${protocol}`,
+        ...(protocol === '' ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
       ]
   return ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', ...lines, '', ''].join('\r\n')
 }
