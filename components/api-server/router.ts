@@ -71,6 +71,8 @@ function subresourceHandler(
 /** Picks the handler or throws 404 or 405 as upstream's routes would. */
 function handlerOf(context: RequestContext, resource: Resource, routes: Routes): ResourceHandler {
   const { info } = context
+  // Only what can be listed has a path that spans the namespaces.
+  if (resource.virtual && resource.namespaced && info.namespace === '') throw noSuchResource()
   if (info.subresource !== '') {
     const subresource = resource.subresources.find(({ name }) => name === info.subresource)
     // Only what is proxied has a path of its own behind it.

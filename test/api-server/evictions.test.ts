@@ -63,6 +63,42 @@ describe('an eviction', () => {
     expect(await target(at)).toBeDefined()
   })
 
+  it('[VER-079] a budget with an empty selector in policy/v1 covers every pod of its namespace', async () => {
+    const namespace = await server().namespace()
+    const elsewhere = await server().namespace()
+    const make = async (within: string, name: string, labels?: object): Promise<void> => {
+      const at = `/api/v1/namespaces/${within}/pods`
+      const spec = { containers: [{ name: 'c', image: 'i' }] }
+      await server().ok('POST', at, { body: { metadata: { name, labels }, spec } })
+      const body = { metadata: { name }, target: { kind: 'Node', name: 'n' } }
+      await server().ok('POST', `${at}/${name}/binding`, { body })
+      await server().ok('PATCH', `${at}/${name}/status`, {
+        headers: { 'content-type': 'application/merge-patch+json' },
+        body: { status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } },
+      })
+    }
+    await make(namespace, 'plain')
+    await make(namespace, 'labelled', { app: 'web' })
+    await make(elsewhere, 'other', { app: 'web' })
+    const budgets = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`
+    const body = { metadata: { name: 'all' }, spec: { selector: {}, maxUnavailable: 0 } }
+    const made = await server().ok('POST', budgets, { body })
+    expect(made.spec.selector).toEqual({})
+    // As the disruption controller finds it.
+    const counted = { currentHealthy: 2, desiredHealthy: 2, expectedPods: 2, disruptionsAllowed: 0 }
+    await server().ok('PUT', `${budgets}/all/status`, {
+      body: { ...made, status: { ...counted, observedGeneration: made.metadata.generation } },
+    })
+    const evictNamed = async (within: string, name: string): Promise<number> => {
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }
+      const path = `/api/v1/namespaces/${within}/pods/${name}/eviction`
+      return (await server().request('POST', path, { body: eviction })).status
+    }
+    expect(await evictNamed(namespace, 'plain')).toBe(429)
+    expect(await evictNamed(namespace, 'labelled')).toBe(429)
+    expect(await evictNamed(elsewhere, 'other')).toBe(201)
+  })
+
   it('of exactly the state that the client saw goes through', async () => {
     const { at, version } = await boundPod()
     const reply = await evict(at, { preconditions: { resourceVersion: version } })

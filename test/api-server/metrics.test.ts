@@ -45,6 +45,23 @@ const upstream: Readonly<Record<string, readonly [level: string, ...labels: stri
 
 describe('metrics of the API server', () => {
   const server = sharedServer()
+
+  it('[VER-046] every metric has its stability level in its help', async () => {
+    await server().request('GET', '/api/v1/pods')
+    const lines = (await server().request('GET', '/metrics')).text.split('\n')
+    const helped = lines.filter((line) => line.startsWith('# HELP '))
+    expect(helped.length).toBeGreaterThan(20)
+    for (const line of helped) {
+      expect(line).toMatch(/^# HELP [a-z_:0-9]+ \[(ALPHA|BETA|STABLE)\] ./)
+    }
+    // Each has a help.
+    const names = helped.map((line) => line.split(' ')[2])
+    const typed = lines
+      .filter((line) => line.startsWith('# TYPE '))
+      .map((line) => line.split(' ')[2])
+    expect(typed).toEqual(names)
+  })
+
   const read = async (): Promise<string[]> =>
     (await server().request('GET', '/metrics')).text.trimEnd().split('\n')
   /** The value of the series with this name and these labels among its own; 0 when there is none. */

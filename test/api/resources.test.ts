@@ -56,7 +56,7 @@ describe('resources', () => {
     }
   })
 
-  it('[VER-018] a beta carries the releases that deprecate and remove it', () => {
+  it('a beta carries the releases that deprecate and remove it', () => {
     const betas = resources.all.filter(({ version }) => version.includes('beta'))
     expect(betas.length).toBeGreaterThan(5)
     for (const { lifecycle } of betas) {

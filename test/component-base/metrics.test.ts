@@ -7,7 +7,7 @@ import {
 } from '../../components/component-base/metrics.ts'
 
 describe('metrics', () => {
-  it('[VER-046] shows counters, gauges and histograms as text, each with its stability level', () => {
+  it('shows counters, gauges and histograms as text, each with its stability level', () => {
     const metrics = createMetrics({ release: '1.32' })
     const requests = metrics.counter({
       name: 'apiserver_request_total',

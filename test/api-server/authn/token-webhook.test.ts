@@ -263,6 +263,26 @@ describe('the flags of the token webhook', () => {
     expect(reviewsOf('wrong-authority')).toEqual([])
   })
 
+  it('[REVIEW-009] says in a review why a token is bad, and ignores an error beside authenticated', async () => {
+    await using server = await startApiServer({ flags: [configFlag()] })
+    const path = '/apis/authentication.k8s.io/v1/tokenreviews'
+    const review = async (token: string) =>
+      (await server.ok('POST', path, { body: { spec: { token } } })).status
+    remote.answer = () => ({ status: { authenticated: false, error: 'it is torn' } })
+    const torn = await review('bad-token')
+    expect(torn.authenticated ?? false).toBe(false)
+    expect(torn.error).toContain('it is torn')
+    expect((await whoami(server, 'bad-token')).status).toBe(401)
+    remote.answer = () => ({ status: { authenticated: true, user: jane, error: 'a rumour' } })
+    const good = await review('odd-token')
+    expect(good).toMatchObject({
+      authenticated: true,
+      user: { username: 'jane', extra: jane.extra },
+    })
+    expect(good).not.toHaveProperty('error')
+    expect((await whoami(server, 'odd-token')).user).toMatchObject({ username: 'jane' })
+  })
+
   it('[WEBHOOK-015] show the server’s certificate to the remote', async () => {
     const files = remote.clientFiles(folder)
     remote.answer = isJane

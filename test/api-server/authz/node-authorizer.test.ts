@@ -94,7 +94,20 @@ describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)'
           envFrom: [{ secretRef: { name: 'from-secret' } }, { configMapRef: { name: 'from-map' } }],
         },
       ],
-      initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: 'init-secret' } }] }],
+      initContainers: [
+        {
+          name: 'i',
+          env: [{ name: 'x', valueFrom: { configMapKeyRef: { name: 'init-map', key: 'k' } } }],
+          envFrom: [{ secretRef: { name: 'init-secret' } }],
+        },
+      ],
+      ephemeralContainers: [
+        {
+          name: 'd',
+          env: [{ name: 'x', valueFrom: { secretKeyRef: { name: 'debug-secret', key: 'k' } } }],
+          envFrom: [{ configMapRef: { name: 'debug-map' } }],
+        },
+      ],
       imagePullSecrets: [{ name: 'pull-secret' }],
       volumes: [
         { name: 'a', secret: { secretName: 'volume-secret' } },
@@ -124,12 +137,12 @@ describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)'
       },
     })
     const related: Asked[] = [
-      ...['env', 'from', 'init', 'pull', 'volume', 'projected'].map((use) => ({
+      ...['env', 'from', 'init', 'debug', 'pull', 'volume', 'projected'].map((use) => ({
         resource: 'secrets',
         namespace: 'a',
         name: `${use}-secret`,
       })),
-      ...['env', 'from', 'volume', 'projected'].map((use) => ({
+      ...['env', 'from', 'init', 'debug', 'volume', 'projected'].map((use) => ({
         resource: 'configmaps',
         namespace: 'a',
         name: `${use}-map`,

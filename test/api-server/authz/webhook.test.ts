@@ -147,7 +147,8 @@ describe.each(['kubernetes', 'svc'] as const)('what the remote is asked, dialect
   it('[AUTHZ-013] special verbs in addition to the plain ones', async () => {
     remote.answer = ({ spec }) => {
       const { verb } = (spec as { resourceAttributes?: { verb?: string } }).resourceAttributes ?? {}
-      return ['impersonate', 'bind', 'escalate'].includes(verb ?? '') ? pass : allow
+      const special = ['impersonate', 'bind', 'escalate', 'unsafe-delete-ignore-read-errors']
+      return special.includes(verb ?? '') ? pass : allow
     }
     const rbac = `/apis/${server.group('rbac.authorization')}/v1/namespaces/default`
     const verbsOf = (name: string) =>
@@ -183,6 +184,43 @@ describe.each(['kubernetes', 'svc'] as const)('what the remote is asked, dialect
       (await server.request('POST', `${rbac}/rolebindings`, { as: user(binding), body })).status,
     ).toBe(403)
     expect(verbsOf(binding)).toEqual(['create', 'bind'])
+    const deleter = fresh()
+    await using gated = await start([entry('remote')], {
+      dialect,
+      flags: ['--feature-gates=AllowUnsafeMalformedObjectDeletion=true'],
+    })
+    const unsafe = { ignoreStoreReadErrorWithClusterBreakingPotential: true }
+    const deleted = await gated.request('DELETE', `${pods}/web`, {
+      as: user(deleter),
+      body: unsafe,
+    })
+    expect(deleted.status).toBe(403)
+    expect(deleted.body.message).toContain('not permitted to do "unsafe-delete-ignore-read-errors"')
+    expect(verbsOf(deleter)).toEqual(['delete', 'unsafe-delete-ignore-read-errors'])
+  })
+
+  it('[REVIEW-020] about the selectors of a review, as requirements', async () => {
+    remote.answer = () => allow
+    const name = fresh()
+    const fieldSelector = {
+      requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1'] }],
+    }
+    const labelSelector = {
+      requirements: [
+        { key: 'app', operator: 'NotIn', values: ['a', 'b'] },
+        { key: 'old', operator: 'DoesNotExist' },
+      ],
+    }
+    const attributes = { namespace: 'default', verb: 'list', resource: 'pods' }
+    const resourceAttributes = { ...attributes, fieldSelector, labelSelector }
+    const path = `/apis/${server.group('authorization')}/v1/subjectaccessreviews`
+    const made = await server.ok('POST', path, {
+      body: { spec: { user: name, resourceAttributes } },
+    })
+    expect(made.status.allowed).toBe(true)
+    expect(askedOf(name).map(({ spec }) => (spec as Json)['resourceAttributes'])).toEqual([
+      { ...attributes, version: '*', fieldSelector, labelSelector },
+    ])
   })
 })
 

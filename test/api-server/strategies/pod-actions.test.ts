@@ -224,7 +224,7 @@ describe('an eviction', () => {
     })
   })
 
-  test('[VER-079] an empty selector covers every Pod of the namespace', () => {
+  test('an empty selector covers every Pod of the namespace', () => {
     const decided = decideEviction(
       pod(),
       [budget({ disruptionsAllowed: 1 }, { selector: {} })],
