@@ -1,5 +1,6 @@
 /** The deprecation rules, on right and wrong entries and on the product's own data. */
 import { describe, expect, it } from 'vitest'
+import { compareReleases } from '../../../components/api/lifecycle.ts'
 import {
   apiVersionFaults,
   behaviorFaults,
@@ -118,6 +119,36 @@ describe('versions of the API', () => {
     expect(stable.length).toBeGreaterThan(50)
     expect(apiVersionFaults(stable)).toEqual([])
     expect(stable.filter(({ removed }) => removed !== undefined)).toEqual([])
+  })
+
+  it('[VER-018] a beta that a newer beta or a stable version replaces is deprecated then or later, and removed after that', () => {
+    const entries = apiVersionEntries()
+    const rank = (groupVersion: string): number => {
+      const [, major, level = '', minor] = /v(\d+)(alpha|beta)?(\d*)$/.exec(groupVersion) ?? []
+      return (
+        Number(major) * 1000 + (level === '' ? 500 : level === 'beta' ? 100 + Number(minor) : 0)
+      )
+    }
+    const group = (groupVersion: string): string => groupVersion.split('/')[0] ?? ''
+    let replaced = 0
+    for (const { groupVersion, kind, deprecated = '', removed = '' } of entries) {
+      if (!groupVersion.includes('beta')) continue
+      const newer = entries.filter(
+        (other) =>
+          other.kind === kind &&
+          group(other.groupVersion) === group(groupVersion) &&
+          !other.groupVersion.includes('alpha') &&
+          rank(other.groupVersion) > rank(groupVersion),
+      )
+      const [first] = newer.map(({ introduced }) => introduced).toSorted(compareReleases)
+      if (first === undefined) continue
+      replaced += 1
+      expect(compareReleases(deprecated, first), `${groupVersion} ${kind}`).toBeGreaterThanOrEqual(
+        0,
+      )
+      expect(compareReleases(removed, deprecated), `${groupVersion} ${kind}`).toBeGreaterThan(0)
+    }
+    expect(replaced).toBeGreaterThan(30)
   })
 
   it('[VER-027] a replacement is at least as stable', () => {
