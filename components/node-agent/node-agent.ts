@@ -81,6 +81,7 @@ async function environmentOf(
     resources: settings.resources,
     devices: more.devices.resources,
     servicesFor: more.servicesFor,
+    allowedUnsafeSysctls: settings.allowedUnsafeSysctls,
     nodeIp: settings.nodeIp,
     podRange: options['pod-cidr'],
     serverPort: more.serverPort,

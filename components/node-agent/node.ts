@@ -32,6 +32,7 @@ import type { NodeResourceOptions } from './node-resources.ts'
 import { nodeStatusOf } from './node-status.ts'
 import type { NodeStatusInput } from './node-status.ts'
 import { defaultPodRange, PodAddresses } from './pod-addresses.ts'
+import { createPodAdmission } from './pod-admission.ts'
 import { createPodEnvironment } from './pod-environment.ts'
 import { createPodLoop, podWrites } from './pod-loop.ts'
 import type { DevicePlugins } from './device-plugins/device-plugins.ts'
@@ -59,6 +60,7 @@ export interface NodeEnvironment {
   readonly serverPort: () => Promise<number>
   readonly clientCa: string | undefined
   readonly servicesFor: ServicesFor
+  readonly allowedUnsafeSysctls: readonly string[]
   readonly mayRecord: () => boolean
   readonly lookEveryMs: number
   readonly leaseDurationSeconds?: number
@@ -226,6 +228,7 @@ export function createNode(
       environment.podRange ??
       self?.spec?.podCIDR ??
       defaultPodRange(nodeName, environment.resources.maxPods)
+    const allocatable = () => self?.status?.allocatable ?? {}
     pods = createPodLoop({
       runtime,
       addresses: new PodAddresses(range),
@@ -237,7 +240,12 @@ export function createNode(
       environment: createPodEnvironment({
         client,
         servicesFor: environment.servicesFor,
-        allocatable: () => self?.status?.allocatable ?? {},
+        allocatable,
+      }),
+      admit: createPodAdmission({
+        dialect,
+        allocatable,
+        allowedUnsafeSysctls: environment.allowedUnsafeSysctls,
       }),
       ...podWrites(client.resource<Pod>(resources.pods)),
       clock,

@@ -59,6 +59,11 @@ export const nodeAgentFlags = defineFlags({
     'memory.available<100Mi',
   ),
 
+  'allowed-unsafe-sysctls': flag.list(
+    'Unsafe sysctls that pods may set: names, or beginnings that end with *.',
+    [],
+  ),
+
   'node-status-update-frequency': flag.duration('How often the node is looked at.', 10_000),
   'node-lease-duration-seconds': flag.int(
     "How long the node's lease holds; it is renewed four times in that time.",

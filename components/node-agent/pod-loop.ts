@@ -5,6 +5,7 @@ import type { ResourceClient } from '../client/resource-client.ts'
 import type { ObjectMeta } from '../machinery/object.ts'
 import { keyOf } from '../machinery/object.ts'
 import { isStatusError } from '../machinery/status-error.ts'
+import type { AdmitPod, Rejection } from './pod-admission.ts'
 import type { FoundContainer, PodWorkerOptions } from './pod-worker.ts'
 import { PodWorker } from './pod-worker.ts'
 
@@ -48,8 +49,20 @@ export function podWrites(
   }
 }
 
-export function createPodLoop(options: PodWorkerOptions): PodLoop {
+/** Options of the workers, but for admission, which is among the pods of the node. */
+export type PodLoopOptions = Omit<PodWorkerOptions, 'admit'> & { readonly admit: AdmitPod }
+
+export function createPodLoop(options: PodLoopOptions): PodLoop {
   const workers = new Map<string, PodWorker>()
+  const admit = (pod: Pod): Rejection | undefined => {
+    const active = [...workers.values()].filter(
+      ({ isActive, uid }) => isActive && uid !== pod.metadata.uid,
+    )
+    return options.admit(
+      pod,
+      active.map((worker) => worker.pod),
+    )
+  }
 
   const drop = (key: string): void => {
     workers.get(key)?.vanish()
@@ -70,7 +83,7 @@ export function createPodLoop(options: PodWorkerOptions): PodLoop {
         return
       }
       drop(key)
-      workers.set(key, new PodWorker(pod, options))
+      workers.set(key, new PodWorker(pod, { ...options, admit }))
     },
     pods: () => [...workers.values()].map(({ pod }) => pod),
     container: (namespace, pod, container) =>

@@ -4,6 +4,7 @@
  */
 import type { Pod, PodStatus } from '../api/generated/types.ts'
 import type { Clock } from '../component-base/clock.ts'
+import { timestamp } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import { deepEqual, keyOf } from '../machinery/object.ts'
 import type { ContainerRuntime } from './container-runtime.ts'
@@ -11,6 +12,7 @@ import type { PodAddresses } from './pod-addresses.ts'
 import type { RecordPodEvent } from './pod-containers.ts'
 import { PodContainers } from './pod-containers.ts'
 import type { PodEnvironment } from './pod-environment.ts'
+import type { Rejection } from './pod-admission.ts'
 import { planPod } from './pod-plan.ts'
 import { podStatusOf } from './pod-status.ts'
 
@@ -18,6 +20,8 @@ export interface PodWorkerOptions {
   readonly runtime: ContainerRuntime
   readonly addresses: PodAddresses
   readonly hostIp: string
+  /** Asked once, of a pod that no agent has started yet. */
+  readonly admit: (pod: Pod) => Rejection | undefined
   readonly record: RecordPodEvent
   readonly environment: PodEnvironment
   /** Writes the status; `gone` when the server has this pod no more. */
@@ -61,6 +65,9 @@ export class PodWorker {
   readonly #log: Log
   /** It had reached its end before this agent saw it. */
   readonly #wasOver: boolean
+  /** Undefined until it is asked; null for a pod that was taken. */
+  #rejection: Rejection | null | undefined
+  #isOver = false
   #pod: Pod
   #podIp: string | undefined
   #failure: { reason: string; message: string } | undefined
@@ -86,6 +93,9 @@ export class PodWorker {
     })
     const { phase } = pod.status ?? {}
     this.#wasOver = phase === 'Succeeded' || phase === 'Failed'
+    const isKnown = pod.status?.startTime !== undefined
+    const isEnding = pod.metadata.deletionTimestamp !== undefined
+    if (this.#wasOver || isKnown || isEnding) this.#rejection = null
     this.#containers = new PodContainers({
       runtime: options.runtime,
       record: options.record,
@@ -112,6 +122,11 @@ export class PodWorker {
 
   get pod(): Pod {
     return this.#pod
+  }
+
+  /** It was taken, and something of it may run. */
+  get isActive(): boolean {
+    return this.#rejection === null && !this.#wasOver && !this.#isOver && !this.#isStopped
   }
 
   /** What there is of the container of that name. */
@@ -174,6 +189,7 @@ export class PodWorker {
       return
     }
     const { clock } = this.#options
+    if (this.#rejection === undefined) this.#askAdmission()
     const nowMs = clock.now()
     const deadlineMs = this.#deadlineMs()
     if (nowMs >= deadlineMs && !this.#wasOver) {
@@ -195,9 +211,21 @@ export class PodWorker {
     if (wakeAt < Infinity) {
       this.#cancelWake = clock.after(Math.max(0, wakeAt - nowMs), () => this.#queueSync())
     }
+    this.#isOver = plan.isOver
     // Its address is free for others; the status goes on naming it.
     if (plan.isOver) this.#options.addresses.release(this.uid)
     this.#report(plan.isOver)
+  }
+
+  /** A pod that the node does not take fails (upstream: kubelet.go, rejectPod). */
+  #askAdmission(): void {
+    const { admit, record } = this.#options
+    const rejection = admit(this.#pod) ?? null
+    this.#rejection = rejection
+    if (rejection === null) return
+    const { reason, message } = rejection
+    record(this.#pod, { type: 'Warning', reason, message })
+    this.#failure = { reason, message: `Pod was rejected: ${message}` }
   }
 
   #deadlineMs(): number {
@@ -229,6 +257,9 @@ export class PodWorker {
 
   #status(isOver: boolean): PodStatus {
     const { hostIp, runtime, clock } = this.#options
+    if (this.#rejection && this.#failure !== undefined) {
+      return { phase: 'Failed', ...this.#failure, startTime: timestamp(this.#startedMs) }
+    }
     return podStatusOf({
       pod: this.#pod,
       previous: this.#published,

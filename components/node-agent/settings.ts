@@ -15,6 +15,7 @@ import type { NodeResourceOptions } from './node-resources.ts'
 import type { nodeAgentFlags } from './options.ts'
 import type { Registration } from './register.ts'
 import { parseTaint } from './register.ts'
+import { parseUnsafeSysctls } from './sysctl-allowlist.ts'
 
 export type NodeAgentFlags = FlagValues<typeof nodeAgentFlags>
 
@@ -36,6 +37,7 @@ export interface Settings {
   readonly isCrowd: boolean
   readonly nodeIp: string
   readonly resources: NodeResourceOptions & { readonly evictionHard: readonly EvictionThreshold[] }
+  readonly allowedUnsafeSysctls: readonly string[]
   readonly registration: Omit<Registration, 'nodeName'>
 }
 
@@ -114,6 +116,9 @@ export function settingsOf(flags: NodeAgentFlags): Settings {
       kubeReserved: flags['kube-reserved'],
       evictionHard: checked('eviction-hard', () => parseEvictionThresholds(flags['eviction-hard'])),
     },
+    allowedUnsafeSysctls: checked('allowed-unsafe-sysctls', () =>
+      parseUnsafeSysctls(flags['allowed-unsafe-sysctls']),
+    ),
     registration: {
       labels: flags['node-labels'],
       taints: checked('register-with-taints', () => flags['register-with-taints'].map(parseTaint)),

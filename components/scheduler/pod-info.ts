@@ -1,10 +1,11 @@
 /** PodInfo: what the scheduler needs of one pod, computed once so that looking at a node costs only arithmetic. */
+import type { Amounts } from '../api/amounts.ts'
+import { amountsOf } from '../api/amounts.ts'
 import type { Container, Pod, Toleration } from '../api/generated/types.ts'
+import { podAmounts, podRequests } from '../api/pod-amounts.ts'
 import { keyOf } from '../machinery/object.ts'
 import type { PodTerm } from './pod-term.ts'
 import { podTerms } from './pod-term.ts'
-import type { Amounts } from './amounts.ts'
-import { addAmounts, amountsOf, noAmounts, raiseTo } from './amounts.ts'
 
 export interface HostPort {
   readonly ip: string
@@ -29,31 +30,6 @@ export interface PodInfo {
 
 const defaultMilliCpu = 100
 const defaultMemory = 200 * 1024 * 1024
-
-/**
- * What a pod needs at its peak: the sum of its containers and of the restartable init containers, or what an ordinary
- * init container needs beside the restartable ones started before it, whichever is more; plus the overhead.
- */
-export function podAmounts(pod: Pod, ofContainer: (container: Container) => Amounts): Amounts {
-  const total = noAmounts()
-  for (const container of pod.spec?.containers ?? []) addAmounts(total, ofContainer(container))
-  const sidecars = noAmounts()
-  const initPeak = noAmounts()
-  for (const container of pod.spec?.initContainers ?? []) {
-    const own = ofContainer(container)
-    if (container.restartPolicy === 'Always') {
-      addAmounts(total, own)
-      addAmounts(sidecars, own)
-      raiseTo(initPeak, sidecars)
-    } else {
-      addAmounts(own, sidecars)
-      raiseTo(initPeak, own)
-    }
-  }
-  raiseTo(total, initPeak)
-  addAmounts(total, amountsOf(pod.spec?.overhead))
-  return total
-}
 
 function withScoringDefaults(container: Container): Amounts {
   const requests = container.resources?.requests
@@ -83,7 +59,7 @@ export function podInfoOf(pod: Pod): PodInfo {
     key: keyOf(pod),
     uid: pod.metadata.uid ?? '',
     priority: pod.spec?.priority ?? 0,
-    requests: podAmounts(pod, (container) => amountsOf(container.resources?.requests)),
+    requests: podRequests(pod),
     scoringMilliCpu: scoring.milliCpu,
     scoringMemory: scoring.memory,
     hostPorts: hostPortsOf(pod),

@@ -2,9 +2,9 @@
  * Snapshot: nodes and the pods on them, kept up to date pod by pod. It counts assumed pods (chosen, not yet seen bound)
  * so that two decisions in a row never hand out the same room.
  */
+import type { Amounts } from '../api/amounts.ts'
+import { addAmounts, amountsOf, copyAmounts, noAmounts } from '../api/amounts.ts'
 import type { Node, Pod, Taint } from '../api/generated/types.ts'
-import type { Amounts } from './amounts.ts'
-import { addAmounts, amountsOf, copyAmounts, noAmounts } from './amounts.ts'
 import { quantityValue } from '../machinery/quantity.ts'
 import type { ClusterView } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'

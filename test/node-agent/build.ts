@@ -55,6 +55,7 @@ export async function runPod(
       servicesFor: async () => ({ own: more.services ?? [], apiServer: undefined }),
       allocatable: () => ({ cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' }),
     }),
+    admit: () => undefined,
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),
     writeStatus: async (_pod, status) => {
       statuses.push(structuredClone(status))

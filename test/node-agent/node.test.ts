@@ -2,7 +2,13 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
-import type { Node, Pod, Service } from '../../components/api/generated/types.ts'
+import type {
+  Event as CoreEvent,
+  Node,
+  Pod,
+  PodSpec,
+  Service,
+} from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createRestClient } from '../../components/client/rest-client.ts'
 import type { RestClient } from '../../components/client/rest-client.ts'
@@ -103,6 +109,49 @@ describe('a pod bound to the node', () => {
       const ended = container?.state?.terminated ?? container?.lastState?.terminated
       expect(ended?.exitCode).toBe(3)
     })
+  })
+})
+
+describe('a pod that the node does not take', () => {
+  const rejected = async (name: string, spec: Partial<PodSpec>) => {
+    const containers = [{ name: 'main', image: 'app:1' }]
+    await pods().create({
+      metadata: { name, namespace: 'default' },
+      spec: { nodeName: 'n1', containers, ...spec },
+    })
+    await eventually(async () => expect((await getPod(name)).status?.phase).toBe('Failed'))
+    return (await getPod(name)).status
+  }
+  const withCpu = (cpu: string) => ({
+    containers: [{ name: 'main', image: 'app:1', resources: { requests: { cpu } } }],
+  })
+
+  test('for its sysctls fails, and an event says why', async () => {
+    const sysctls = [{ name: 'kernel.msgmax', value: '65536' }]
+    const status = await rejected('unsafe', { securityContext: { sysctls } })
+    const message = 'forbidden sysctl: "kernel.msgmax" not allowlisted'
+    expect(status).toMatchObject({
+      reason: 'SysctlForbidden',
+      message: `Pod was rejected: ${message}`,
+      startTime: expect.any(String) as string,
+    })
+    expect(status).not.toHaveProperty('containerStatuses')
+    const events = lab.admin.resource<CoreEvent>(resources.events)
+    await eventually(async () => {
+      const { items } = await events.list({ namespace: 'default' })
+      const about = items.filter(({ involvedObject }) => involvedObject.name === 'unsafe')
+      expect(about).toMatchObject([{ type: 'Warning', reason: 'SysctlForbidden', message }])
+    })
+  })
+
+  test('for want of room fails, and others still find theirs', async () => {
+    const status = await rejected('large', withCpu('1000'))
+    expect(status?.reason).toBe('OutOfcpu')
+    expect(status?.message).toMatch(
+      /^Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000, used: 0, capacity: \d+000$/,
+    )
+    await createPod('small')
+    await eventually(async () => expect((await getPod('small')).status?.phase).toBe('Running'))
   })
 })
 

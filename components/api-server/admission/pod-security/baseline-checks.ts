@@ -1,5 +1,6 @@
 /** The checks of the level baseline: known ways out of a container (upstream: pod-security-admission/policy). */
 import type { Container, SELinuxOptions } from '../../../api/generated/types.ts'
+import { safeSysctls } from '../../../api/sysctls.ts'
 import {
   containerNames,
   containersOf,
@@ -153,22 +154,6 @@ function seccomp(pod: CheckedPod, minor: number): Violation | undefined {
     detail: `${who.join(' and ')} must not set securityContext.seccompProfile.type to ${quotedSet(types)}`,
   }
 }
-
-/** Sysctls that only touch the Pod, with the minor release that allowed them. */
-const safeSysctls = new Map([
-  ['kernel.shm_rmid_forced', 0],
-  ['net.ipv4.ip_local_port_range', 0],
-  ['net.ipv4.tcp_syncookies', 0],
-  ['net.ipv4.ping_group_range', 0],
-  ['net.ipv4.ip_unprivileged_port_start', 0],
-  ['net.ipv4.ip_local_reserved_ports', 27],
-  ['net.ipv4.tcp_keepalive_time', 29],
-  ['net.ipv4.tcp_fin_timeout', 29],
-  ['net.ipv4.tcp_keepalive_intvl', 29],
-  ['net.ipv4.tcp_keepalive_probes', 29],
-  ['net.ipv4.tcp_rmem', 32],
-  ['net.ipv4.tcp_wmem', 32],
-])
 
 function sysctls({ spec }: CheckedPod, minor: number): Violation | undefined {
   const names = (spec.securityContext?.sysctls ?? []).map(({ name }) => name)
