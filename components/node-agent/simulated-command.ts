@@ -68,7 +68,7 @@ export async function courseOfWords(foreseen: Foreseen): Promise<Course | undefi
   const context = {
     environment: environmentOf(pod, found),
     hostname: hostnameOf(pod),
-    get stdin() {
+    stdin: () => {
       if (hasInput) throw new Unforeseen('somebody may type')
       return undefined
     },

@@ -73,7 +73,7 @@ export async function execSimulated(
   const code = await runSimulated(command, {
     environment: environmentOf(pod, variables),
     hostname: hostnameOf(pod),
-    stdin: input,
+    stdin: () => input,
     out: async (text) => await write(stdout, shown(text)),
     err,
     trace: err,

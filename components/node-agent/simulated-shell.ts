@@ -12,7 +12,8 @@ import { simulatedTime } from './simulation.ts'
 export interface ShellContext {
   readonly environment: Readonly<Record<string, string>>
   readonly hostname: string
-  readonly stdin: Readable | undefined
+  /** Asked by what reads it, and by nothing else. */
+  readonly stdin: () => Readable | undefined
   /** Resolves when there is room for more. */
   readonly out: (text: string | Buffer) => Promise<void>
   readonly err: (text: string) => Promise<void>
@@ -58,7 +59,7 @@ const commands: Readonly<Record<string, Run>> = {
     let code = 0
     for (const name of args.length === 0 ? ['-'] : args) {
       if (name === '-') {
-        for await (const chunk of (stdin ?? []) as AsyncIterable<Buffer>) await out(chunk)
+        for await (const chunk of (stdin() ?? []) as AsyncIterable<Buffer>) await out(chunk)
       } else {
         await err(`cat: can't open '${name}': No such file or directory\n`)
         code = 1
@@ -206,15 +207,15 @@ async function runInput(context: ShellContext, state: ShellState): Promise<void>
   const prompt = isTerminal ? '/ # ' : ''
   let rest = ''
   await out(prompt)
-  for await (const chunk of (stdin ?? []) as AsyncIterable<Buffer>) {
+  for await (const chunk of (stdin() ?? []) as AsyncIterable<Buffer>) {
     const lines = (rest + chunk.toString()).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      await runStatements(line, { ...context, stdin: undefined }, state)
+      await runStatements(line, { ...context, stdin: () => undefined }, state)
       await out(prompt)
     }
   }
-  await runStatements(rest, { ...context, stdin: undefined }, state)
+  await runStatements(rest, { ...context, stdin: () => undefined }, state)
 }
 
 /** Runs a command to its end and resolves with its exit code; 137 when it is cut off. */

@@ -45,6 +45,11 @@ test.each([
   })
 })
 
+test('what reads nothing is foreseen though somebody may type', async () => {
+  const script = { command: ['sh', '-c', 'echo a; exit 4'], stdin: true }
+  expect(await courseOf(script)).toMatchObject({ output: [{ text: 'a' }], exitCode: 4 })
+})
+
 test('the end of a line that is not broken is known', async () => {
   expect(await courseOf({ command: ['echo', '-n', 'DONE'] })).toMatchObject({
     output: [{ afterMs: 0, text: 'DONE', isPartial: true }],
