@@ -12,12 +12,14 @@ export interface ProcessIdentity {
 /** The environment variable that every process of a cluster inherits; its value is the cluster's id. */
 export const clusterMarker = 'SKIFF_CLUSTER_ID'
 
-/** State and start time (proc(5): fields 3 and 22). */
-function linuxStat(pid: number): { state: string | undefined; startTime: string | undefined } {
+/** State, process group and start time (proc(5): fields 3, 5 and 22). */
+function linuxStat(
+  pid: number,
+): Readonly<Record<'state' | 'group' | 'startTime', string | undefined>> {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   // The command name is in parentheses and may hold anything; fields are counted from its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return { state: fields[0], startTime: fields[19] }
+  return { state: fields[0], group: fields[2], startTime: fields[19] }
 }
 
 function linuxStartTime(pid: number): string | undefined {
@@ -76,6 +78,26 @@ export function signalProcess(process_: ProcessIdentity, signal: NodeJS.Signals)
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
     throw error
   }
+}
+
+/** Whether a process of the group lives; on Linux a zombie, which only its parent can remove, does not count. */
+export function isGroupAlive(group: number): boolean {
+  try {
+    process.kill(-group, 0)
+  } catch (error) {
+    // EPERM: what is left in it has become another user's.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  if (process.platform !== 'linux') return true
+  return readdirSync('/proc').some((entry) => {
+    if (!/^[0-9]+$/.test(entry)) return false
+    try {
+      const stat = linuxStat(Number(entry))
+      return stat.group === String(group) && stat.state !== 'Z'
+    } catch {
+      return false // gone meanwhile
+    }
+  })
 }
 
 /** Living processes that carry the cluster's marker in their environment. Linux only; elsewhere the recorded ones must do. */

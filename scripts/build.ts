@@ -16,6 +16,7 @@ const bundles = {
   'controller-manager': 'components/controller-manager/main.ts',
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
+  keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
   'yaml-reader': 'components/api-server/yaml-reader.ts',
 } as const

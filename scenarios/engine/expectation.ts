@@ -1,6 +1,6 @@
 /** Expectation: what a selection of objects should be like, judged state by state. PURE. */
 import type { KubeObject } from '../../components/machinery/object.ts'
-import { count, either, object, optional, readable } from './shape.ts'
+import { count, Deferred, either, object, optional, readable } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 import { brief, missingFrom } from './subset.ts'
 import { parseCondition, parsePath } from './where.ts'
@@ -84,7 +84,8 @@ export function describeExpectation({ where, match, count, absent }: Expectation
   const lines = [...where]
   if (match !== undefined) lines.push(`holds ${brief(match, 400)}`)
   if (absent) lines.push('there is no such object')
-  if (typeof count === 'number') lines.push(`exactly ${count} such objects`)
+  if (typeof count === 'number' || count instanceof Deferred)
+    lines.push(`exactly ${String(count)} such objects`)
   else if (count !== undefined) {
     const { atLeast, atMost } = count
     if (atLeast !== undefined) lines.push(`at least ${atLeast} such objects`)

@@ -1,12 +1,15 @@
 /** Running one scenario on a cluster: its steps in order, until one fails. */
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
+import { dirname, resolve } from 'node:path'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { dialectOf } from '../../cluster/cluster-config.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { clientOf } from './actors.ts'
 import type { Scenario } from './scenario.ts'
+import { failureLines, NestedFailure } from './failure-lines.ts'
+import type { KeptProcess } from './kept-process.ts'
 import { AssertionFailure } from './step.ts'
 import type { ScenarioStep, StepContext } from './step.ts'
 import { createVariables } from './variables.ts'
@@ -42,11 +45,6 @@ export interface RunScenarioOptions {
 /** A step that was told to end has this long to do so in its own way; then nobody waits for it. */
 const patienceMs = 5000
 
-function failureLines(error: unknown): string[] {
-  if (error instanceof AssertionFailure) return error.lines()
-  return [messageOf(error)]
-}
-
 /** The clients of a scenario's actors, one connection each. */
 function createActorClients(cluster: Cluster): {
   as: StepContext['clientAs']
@@ -73,6 +71,28 @@ function createActorClients(cluster: Cluster): {
   }
 }
 
+/** Resolves when the step fails as expected; an end of the scenario's time is no such failure. */
+async function expectFailure(
+  run: () => Promise<void>,
+  options: { pattern: string; over: Promise<never>; either: AbortSignal },
+): Promise<void> {
+  const { pattern, over, either } = options
+  let lines: string[]
+  try {
+    await Promise.race([run(), over])
+    lines = []
+  } catch (error) {
+    if (either.aborted) throw error
+    lines = failureLines(error)
+  }
+  if (lines.length > 0 && new RegExp(pattern).test(lines.join('\n'))) return
+  throw new AssertionFailure({
+    message: lines.length === 0 ? 'it did not fail' : 'it failed, but in another way',
+    expected: [`a failure with ${pattern}`],
+    actual: lines.length === 0 ? ['no failure'] : lines,
+  })
+}
+
 /** Runs the steps; resolves with the result whatever happens, and rejects only when `signal` aborts. */
 export async function runScenario(
   scenario: Scenario,
@@ -87,6 +107,8 @@ export async function runScenario(
   })
   const actors = createActorClients(cluster)
   const cleanups: (() => Promise<void>)[] = []
+  const besides: (() => readonly string[])[] = []
+  const processes = new Map<string, KeptProcess>()
   const startedMs = clock.now()
   const deadline = new AbortController()
   const cancel = clock.after(scenario.timeoutMs, () =>
@@ -110,22 +132,36 @@ export async function runScenario(
     clientAs: actors.as,
     note: (text) => void notes.push(text),
     onEnd: (cleanup) => void cleanups.push(cleanup),
-    runSteps: async (steps) => {
-      for (const step of steps) await runStep(step, notes)
+    failScenario: (error) => deadline.abort(error),
+    onFailure: (report) => void besides.push(report),
+    folder: dirname(resolve(scenario.file)),
+    processes,
+    runSteps: async (steps, where) => {
+      for (const step of steps) {
+        try {
+          await runStep(step, notes)
+        } catch (error) {
+          if (either.aborted) throw error
+          throw new NestedFailure(`${where}, ${variables.expand(step.title)}`, error)
+        }
+      }
     },
   })
   const runStep = async (step: ScenarioStep, notes: string[]): Promise<void> => {
     either.throwIfAborted()
-    const running = step.kind.run(variables.resolve(step.params), contextFor(notes))
-    await Promise.race([running, over.promise])
+    const run = async (): Promise<void> =>
+      await step.kind.run(variables.resolve(step.params), contextFor(notes))
+    const { fails } = step
+    if (fails === undefined) await Promise.race([run(), over.promise])
+    else await expectFailure(run, { pattern: variables.expand(fails), over: over.promise, either })
   }
 
   const results: StepResult[] = []
   let hasFailed = false
   for (const step of scenario.steps) {
-    const { title } = step
     const kind = step.kind.name
     if (hasFailed) {
+      const title = variables.expand(step.title)
       results.push({ title, kind, outcome: 'not run', durationMs: 0, notes: [], failure: [] })
       continue
     }
@@ -136,10 +172,11 @@ export async function runScenario(
       await runStep(step, notes)
     } catch (error) {
       hasFailed = true
-      failure = failureLines(error)
+      failure = [...failureLines(error), ...besides.flatMap((report) => report())]
     }
     const result: StepResult = {
-      title,
+      // What the step has saved is known by now.
+      title: variables.expand(step.title),
       kind,
       outcome: hasFailed ? 'failed' : 'passed',
       durationMs: clock.now() - stepStartedMs,
@@ -151,7 +188,11 @@ export async function runScenario(
   }
   cancel()
   cancelPatience()
-  const failure: string[] = []
+  // What went on beside the steps, and failed after the last of them.
+  const failure: string[] =
+    deadline.signal.aborted && !hasFailed
+      ? [...failureLines(deadline.signal.reason), ...besides.flatMap((report) => report())]
+      : []
   for (const cleanup of cleanups.toReversed()) {
     try {
       await cleanup()

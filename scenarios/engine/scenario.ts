@@ -8,21 +8,24 @@ import {
   anything,
   choice,
   count,
+  deferredIn,
   duration,
   mapping,
   object,
   optional,
   record,
+  regularExpression,
+  scalar,
   string,
 } from './shape.ts'
 import type { Issue, Shape, ShapeType } from './shape.ts'
 import { ScenarioStep } from './step.ts'
 import type { StepKind } from './step.ts'
 import { createStepKinds } from './step-kinds.ts'
-import { parseLocated, YamlError } from './yaml.ts'
+import { parseLocated, pathText, YamlError } from './yaml.ts'
 import type { Path } from './yaml.ts'
 
-const flagsOf = record(string)
+const flagsOf = record(scalar)
 
 const clusterShape = object({
   nodes: optional(count),
@@ -63,15 +66,16 @@ export class ScenarioError extends Error {
   }
 }
 
-/** A step is a mapping with the name of its kind, and a title under `name` if it wants one. */
+/** A step is a mapping with the name of its kind; a title under `name` and what it has to fail with under `fails` if it wants them. */
 function checkStep(
   value: unknown,
   at: { path: Path; issues: Issue[]; kinds: readonly StepKind[] },
 ): ScenarioStep | undefined {
   const { path, issues, kinds } = at
+  const before = issues.length
   const step = mapping.check(value, path, issues)
-  if (step === undefined) return undefined
-  const { name, ...rest } = step
+  if (issues.length > before) return undefined
+  const { name, fails, ...rest } = step
   const [key, ...others] = Object.keys(rest)
   const names = kinds.map((kind) => kind.name)
   if (key === undefined) {
@@ -90,12 +94,14 @@ function checkStep(
     issues.push({ path: [...path, key], message: `unknown step; ${hint}` })
     return undefined
   }
-  const before = issues.length
   const params = kind.shape.check(rest[key], [...path, key], issues)
+  const pattern =
+    fails === undefined ? undefined : regularExpression.check(fails, [...path, 'fails'], issues)
+  const ownTitle = name === undefined ? undefined : string.check(name, [...path, 'name'], issues)
   if (issues.length > before) return undefined
-  const title =
-    name === undefined ? kind.title(params) : string.check(name, [...path, 'name'], issues)
-  return new ScenarioStep({ kind, params, title, path })
+  const failing = pattern === undefined ? '' : ` (fails: ${pattern})`
+  const title = String(ownTitle ?? `${kind.title(params)}${failing}`)
+  return new ScenarioStep({ kind, params, title, path, fails: pattern && String(pattern) })
 }
 
 function createStepsShape(): Shape<ScenarioStep[]> {
@@ -118,15 +124,6 @@ function createStepsShape(): Shape<ScenarioStep[]> {
 
 const defaultTimeoutMs = 120_000
 
-/** `steps[2].expect.within` */
-function pathText(path: Path): string {
-  return path
-    .map((part, index) =>
-      typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`,
-    )
-    .join('')
-}
-
 /** Reads a scenario from text. Throws a ScenarioError. */
 export function parseScenario(text: string, file: string): Scenario {
   let document
@@ -145,6 +142,10 @@ export function parseScenario(text: string, file: string): Scenario {
   })
   const issues: Issue[] = []
   const checked = shape.check(document.value, [], issues)
+  const { steps: _, variables: __, ...settings } = checked
+  for (const { path, text } of issues.length > 0 ? [] : deferredIn(settings)) {
+    issues.push({ path, message: `${text} is not known yet: variables are for steps` })
+  }
   if (issues.length > 0) {
     throw new ScenarioError(
       issues.map(({ path, message }) => {

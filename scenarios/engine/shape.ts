@@ -1,5 +1,6 @@
 /** Shapes: what a scenario file may hold, declared once; checking a value against one gives typed data or a list of issues. */
 import { nearestName, parseDuration } from '../../components/component-base/flags.ts'
+import { pathText } from './yaml.ts'
 import type { Path } from './yaml.ts'
 
 export interface Issue {
@@ -25,20 +26,71 @@ function found(value: unknown): string {
   return JSON.stringify(value)
 }
 
+const reference = /\$\{[^}]*\}/
+const isReference = (value: unknown): value is string =>
+  typeof value === 'string' && /^\$\{[^}]*\}$/.test(value)
+
+/**
+ * A value that holds a variable, which is not known before its step runs: it stands in the place of the value, and is checked
+ * when the variable is put in. In titles it is the text as written.
+ */
+export class Deferred {
+  readonly text: string
+  readonly shape: Shape<unknown>
+  readonly path: Path
+  constructor(value: { text: string; shape: Shape<unknown>; path: Path }) {
+    this.text = value.text
+    this.shape = value.shape
+    this.path = value.path
+  }
+
+  toString(): string {
+    return this.text
+  }
+
+  /** The value in its shape, now that the variable is known. Throws an error that names the place in the file. */
+  with(resolved: unknown): unknown {
+    const issues: Issue[] = []
+    const value = this.shape.check(resolved, this.path, issues)
+    const [issue] = issues
+    if (issue === undefined) return value
+    throw new Error(`${pathText(issue.path)}: ${this.text} ${issue.message}`)
+  }
+}
+
+/** Every place in a checked value that waits for a variable. */
+export function deferredIn(value: unknown): Deferred[] {
+  if (value instanceof Deferred) return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(deferredIn) : []
+}
+
+/** A duration in a title; one that waits for a variable as it is written. */
+export function secondsText(ms: number): string {
+  return typeof ms === 'number' ? `${ms / 1000} s` : String(ms)
+}
+
 function simple<T>(what: string, test: (value: unknown) => T | undefined): Shape<T> {
-  return {
+  const shape: Shape<T> = {
     what,
     check: (value, path, issues) => {
       const result = test(value)
+      const isText = typeof result === 'string' && !isReference(value)
+      if (!isText && typeof value === 'string' && reference.test(value))
+        return new Deferred({ text: value, shape, path }) as T
       if (result === undefined)
         issues.push({ path, message: `must be ${what}, not ${found(value)}` })
       return result as T
     },
   }
+  return shape
 }
 
 export const string: Shape<string> = simple('a string', (value) =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined,
+)
+/** A word on a command line, or a value behind a flag. */
+export const scalar: Shape<string> = simple('a string, a number, true or false', (value) =>
+  ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined,
 )
 export const boolean: Shape<boolean> = simple('true or false', (value) =>
   typeof value === 'boolean' ? value : undefined,
@@ -70,7 +122,7 @@ export function readable(what: string, read: (text: string) => unknown): Shape<s
     check: (value, path, issues) => {
       const before = issues.length
       const text = string.check(value, path, issues)
-      if (issues.length > before || /^\$\{[^}]*\}$/.test(text)) return text
+      if (issues.length > before || typeof text !== 'string') return text
       try {
         read(text.replaceAll(/\$\{[^}]*\}/g, 'var'))
       } catch (error) {
@@ -87,17 +139,21 @@ export const regularExpression: Shape<string> = readable(
 /** Any JSON value. */
 export const anything: Shape<unknown> = { what: 'any value', check: (value) => value }
 
-export const mapping: Shape<Record<string, unknown>> = simple('a mapping', (value) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined,
-)
+export const mapping: Shape<Record<string, unknown>> = {
+  what: 'a mapping',
+  check: (value, path, issues) => {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>
+    issues.push({ path, message: `must be a mapping, not ${found(value)}` })
+    return {}
+  },
+}
 
 /** An API object as it is written in manifests. */
 export const manifest: Shape<Record<string, unknown>> = {
   what: 'an object with kind and metadata',
   check: (value, path, issues) => {
-    const object = mapping.check(value, path, issues) ?? {}
+    const object = mapping.check(value, path, issues)
     for (const field of ['kind', 'metadata']) {
       if (object[field] === undefined) issues.push({ path, message: `the object has no ${field}` })
     }
@@ -152,7 +208,7 @@ export function record<T>(item: Shape<T>): Shape<Record<string, T>> {
   return {
     what: `a mapping to ${item.what}`,
     check: (value, path, issues) => {
-      const entries = Object.entries(mapping.check(value, path, issues) ?? {})
+      const entries = Object.entries(mapping.check(value, path, issues))
       return Object.fromEntries(
         entries.map(([key, one]) => [key, item.check(one, [...path, key], issues)]),
       )

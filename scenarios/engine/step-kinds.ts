@@ -10,8 +10,10 @@ import { expect } from './steps/expect.ts'
 import { join } from './steps/join.ts'
 import { kubectl } from './steps/kubectl.ts'
 import { patch } from './steps/patch.ts'
+import { processStep } from './steps/process.ts'
 import { createRepeat } from './steps/repeat.ts'
 import { request } from './steps/request.ts'
+import { run } from './steps/run.ts'
 import { sleep } from './steps/sleep.ts'
 import { createTogether } from './steps/together.ts'
 import { token } from './steps/token.ts'
@@ -34,6 +36,8 @@ export function createStepKinds(steps: Shape<ScenarioStep[]>): readonly StepKind
     createWriters(steps),
     createRepeat(steps),
     createTogether(steps),
+    run,
+    processStep,
     kubectl,
     sleep,
   ]

@@ -3,6 +3,7 @@ import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
+import type { KeptProcess } from './kept-process.ts'
 import type { Shape } from './shape.ts'
 import type { Actor } from './actors.ts'
 import type { Variables } from './variables.ts'
@@ -24,8 +25,16 @@ export interface StepContext {
   readonly note: (text: string) => void
   /** Runs at the scenario's end, last one first. */
   readonly onEnd: (cleanup: () => Promise<void>) => void
-  /** Runs nested steps one after the other, as part of this one. */
-  readonly runSteps: (steps: readonly ScenarioStep[]) => Promise<void>
+  /** Fails the scenario, whatever step is running: for what goes on beside the steps. */
+  readonly failScenario: (error: Error) => void
+  /** Lines for the report of a step that fails: what went on beside it. */
+  readonly onFailure: (report: () => readonly string[]) => void
+  /** The folder of the scenario's file. */
+  readonly folder: string
+  /** What the scenario keeps running, by name. */
+  readonly processes: Map<string, KeptProcess>
+  /** Runs nested steps one after the other, as part of this one; `where` names this part in the report of a failure. */
+  readonly runSteps: (steps: readonly ScenarioStep[], where: string) => Promise<void>
 }
 
 export interface StepKind<P = unknown> {
@@ -51,11 +60,20 @@ export class ScenarioStep {
   readonly params: unknown
   readonly title: string
   readonly path: Path
-  constructor(step: { kind: StepKind; params: unknown; title: string; path: Path }) {
+  /** A regular expression: the step has to fail, with a report that fits. */
+  readonly fails: string | undefined
+  constructor(step: {
+    kind: StepKind
+    params: unknown
+    title: string
+    path: Path
+    fails?: string | undefined
+  }) {
     this.kind = step.kind
     this.params = step.params
     this.title = step.title
     this.path = step.path
+    this.fails = step.fails
   }
 }
 

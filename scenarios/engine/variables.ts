@@ -1,14 +1,24 @@
 /** Variables: `${name}` in the texts of a scenario, and the names that depend on the cluster's dialect. */
 import { apiGroup, labelKey } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
+import { Deferred } from './shape.ts'
 
 export interface Variables {
   set(name: string, value: unknown): void
   /**
    * The value with every `${...}` in its texts replaced. A text that is nothing but one reference becomes that value itself,
-   * whatever its type. An unknown name throws.
+   * whatever its type. An unknown name throws, and so does a
+   * value that does not fit its place.
    */
   resolve<T>(value: T): T
+  /** The text with every `${...}` that is known replaced; for titles, so an unknown one stays as it is. */
+  expand(text: string): string
+}
+
+/** A value in the middle of a text: a list by its items, an object as JSON. */
+function asText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(asText).join(',')
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
 }
 
 /**
@@ -25,6 +35,7 @@ export function createVariables(
     ['publicNamespace', dialect.publicNamespace],
     ['nodeLeaseNamespace', dialect.nodeLeaseNamespace],
   ])
+  const isKnown = (name: string): boolean => /^(group|label):/.test(name) || values.has(name)
   const valueOf = (name: string): unknown => {
     if (name.startsWith('group:')) return apiGroup(dialect, name.slice('group:'.length))
     if (name.startsWith('label:')) {
@@ -37,10 +48,11 @@ export function createVariables(
   const resolveText = (text: string): unknown => {
     const whole = /^\$\{([^}]+)\}$/.exec(text)
     if (whole !== null) return valueOf(whole[1] ?? '')
-    return text.replaceAll(/\$\{([^}]+)\}/g, (_, name: string) => String(valueOf(name)))
+    return text.replaceAll(/\$\{([^}]+)\}/g, (_, name: string) => asText(valueOf(name)))
   }
   const resolve = (value: unknown): unknown => {
     if (typeof value === 'string') return resolveText(value)
+    if (value instanceof Deferred) return value.with(resolveText(value.text))
     if (Array.isArray(value)) return value.map(resolve)
     if (typeof value !== 'object' || value === null) return value
     // Steps inside a step are values of their own class; their texts are resolved when they run.
@@ -54,5 +66,9 @@ export function createVariables(
   return {
     set: (name, value) => void values.set(name, value),
     resolve: <T>(value: T): T => resolve(value) as T,
+    expand: (text) =>
+      text.replaceAll(/\$\{([^}]+)\}/g, (whole, name: string) =>
+        isKnown(name) ? asText(valueOf(name)) : whole,
+      ),
   }
 }

@@ -10,6 +10,15 @@ export interface LocatedDocument {
   lineOf(path: Path): number
 }
 
+/** `steps[2].expect.within` */
+export function pathText(path: Path): string {
+  return path
+    .map((part, index) =>
+      typeof part === 'number' ? `[${part}]` : index === 0 ? part : `.${part}`,
+    )
+    .join('')
+}
+
 /** Text that is no YAML; the message is one line, `line` where it goes wrong. */
 export class YamlError extends Error {
   readonly line: number

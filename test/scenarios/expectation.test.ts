@@ -107,6 +107,10 @@ function contextOver(server: ReturnType<typeof scriptedServer>, clock: FakeClock
     clientAs: async () => client,
     note: () => {},
     onEnd: () => {},
+    failScenario: () => {},
+    onFailure: () => {},
+    folder: '/',
+    processes: new Map(),
     runSteps: async () => {},
   }
 }

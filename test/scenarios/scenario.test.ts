@@ -32,6 +32,19 @@ describe('a scenario file', () => {
     ])
   })
 
+  test('flags of components take numbers, true and false, as a command line would', () => {
+    const { cluster } = parseScenario(
+      `${head}  - sleep: 1s\n`.replace(
+        'steps:',
+        'cluster: { flags: { api-server: { profiling: false, v: 4, feature-gates: "A=true" } } }\nsteps:',
+      ),
+      'lab.yaml',
+    )
+    expect(cluster.flags).toEqual({
+      'api-server': { profiling: 'false', v: '4', 'feature-gates': 'A=true' },
+    })
+  })
+
   const wrong: [what: string, text: string, expected: string][] = [
     ['no YAML', 'steps: [a\nb: c', 'lab.yaml:2: deficient indentation'],
     ['a missing field', 'steps: [sleep: 1s]', 'lab.yaml:1: description is missing: a string'],
@@ -84,6 +97,47 @@ describe('a scenario file', () => {
       'a flag for no component',
       'description: x\ncluster:\n  flags:\n    api: {}\nsteps: [sleep: 1s]',
       'lab.yaml:4: cluster.flags.api: unknown field; known are api-server, ',
+    ],
+    [
+      'a list as the value of a flag',
+      'description: x\ncluster:\n  flags:\n    scheduler: { v: [4] }\nsteps: [sleep: 1s]',
+      'lab.yaml:4: cluster.flags.scheduler.v: must be a string, a number, true or false, not a list',
+    ],
+    [
+      'a variable outside of steps',
+      "description: x\ntimeout: '${long}'\nsteps: [sleep: 1s]",
+      'lab.yaml:2: timeout: ${long} is not known yet: variables are for steps',
+    ],
+    [
+      'a failure that cannot be read',
+      `${head}  - fails: '('\n    sleep: 1s\n`,
+      'lab.yaml:3: steps[0].fails: Invalid regular expression',
+    ],
+    [
+      'a branch that is no list',
+      `${head}  - together: { one: { sleep: 1s } }\n`,
+      'lab.yaml:3: steps[0].together.one: must be a list of steps',
+    ],
+    ['no branch', `${head}  - together: {}\n`, 'lab.yaml:3: steps[0].together: has no branch'],
+    [
+      'a command without words',
+      `${head}  - run: { expect: { exitCode: 1 } }\n`,
+      'lab.yaml:3: steps[0].run: command is missing: a string, or a list of a string, a number, true or false',
+    ],
+    [
+      'a stream that a command does not have',
+      `${head}  - run: { command: x, save: { a: stdin } }\n`,
+      'lab.yaml:3: steps[0].run.save.a: must be one of stdout, stderr, not "stdin"',
+    ],
+    [
+      'a process that does nothing',
+      `${head}  - process: {}\n`,
+      'lab.yaml:3: steps[0].process: says nothing; it needs one of name, command, ',
+    ],
+    [
+      'a process with a path for a name',
+      `${head}  - process: { name: ../x, command: x }\n`,
+      'lab.yaml:3: steps[0].process.name: must be a name of letters, digits,',
     ],
     ['nothing in it', '', 'lab.yaml:1: must be a mapping with description, cluster, timeout, '],
     ['no step', 'description: x\nsteps: []', 'lab.yaml:2: steps: has no step'],

@@ -20,6 +20,8 @@ const longest = [
   'api-server/reloads.test.ts',
   'node-agent/join.test.ts',
   'e2e/stuck.test.ts',
+  'e2e/join-again.test.ts',
+  'scenarios/commands.test.ts',
   'e2e/interrupted.test.ts',
   'e2e/kubectl-auth.test.ts',
   'clients/kubectl-custom-kinds.test.ts',

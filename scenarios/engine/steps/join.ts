@@ -1,5 +1,5 @@
 /** join: starts a node agent by hand, with whatever token, pin and server it is given, and sees it join or say why not. */
-import { mkdirSync, watch } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join as joinPath } from 'node:path'
 import { startChild } from '../../../cluster/child-process.ts'
 import type { Child } from '../../../cluster/child-process.ts'
@@ -13,6 +13,7 @@ import { duration, object, optional, regularExpression, string } from '../shape.
 import type { ShapeType } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
+import { untilLogged } from '../until-logged.ts'
 
 const shape = object({
   node: string,
@@ -57,23 +58,6 @@ async function startAgent(
     clock,
   )
   return { child, logFile }
-}
-
-/** Resolves when a line of the log matches; the agent may have ended by then, or still try. */
-function untilLogged(logFile: string, pattern: RegExp, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const look = (): void => {
-      if (!lastLines(logFile, 200).some((line) => pattern.test(line))) return
-      watcher.close()
-      resolve()
-    }
-    const watcher = watch(logFile, look)
-    signal.addEventListener('abort', () => {
-      watcher.close()
-      reject(signal.reason as Error)
-    })
-    look()
-  })
 }
 
 export const join = defineStep({

@@ -15,7 +15,7 @@ export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
     run: async (params, { runSteps, variables }) => {
       for (let round = 1; round <= params.times; round += 1) {
         variables.set('round', round)
-        await runSteps(params.steps)
+        await runSteps(params.steps, `round ${round}`)
       }
     },
   })

@@ -109,7 +109,7 @@ export function createWriters(steps: Shape<ScenarioStep[]>): StepKind {
       )
       writing.catch(() => {}) // awaited below, after the steps have ended
       try {
-        await context.runSteps(during)
+        await context.runSteps(during, 'during')
       } finally {
         stop.abort(new Error('the steps have ended'))
       }

@@ -1,0 +1,100 @@
+/** Kept process: a command that runs under a keeper, so that nothing of it outlives whoever runs the scenario. */
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { environment } from '../../components/component-base/environment.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { clusterMarker } from '../../cluster/process-identity.ts'
+import { builtPrograms } from '../../cluster/programs.ts'
+import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
+
+export interface ProcessOptions {
+  /** Program and arguments; one text is for the shell. */
+  readonly command: string | readonly string[]
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly cwd: string
+  /** File that is its standard input; nothing unless given. */
+  readonly inputFile?: string | undefined
+  /** Files that its standard output and error are appended to; they may be the same. */
+  readonly outputFile: string
+  readonly errorFile: string
+}
+
+export type ProcessEnd = Exclude<KeeperReport, { kind: 'started' }>
+
+export interface KeptProcess {
+  readonly outputFile: string
+  /** Resolves when it runs, or could not be started. */
+  readonly started: Promise<KeeperReport>
+  /** Resolves when it and its group are gone; never rejects. */
+  readonly ended: Promise<ProcessEnd>
+  /** TERM to its group, KILL to what is left after 5 s. Resolves when the group is gone. */
+  end(): Promise<void>
+  /** SIGKILL to its group. Resolves when the group is gone. */
+  kill(): Promise<void>
+}
+
+function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork {
+  const { command, env = {}, cwd } = options
+  const [program = '', ...args] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command
+  return {
+    command: program,
+    args,
+    cwd,
+    environment: {
+      ...environment,
+      KUBECONFIG: paths.adminKubeconfig,
+      ...env,
+      // By this mark `skiff down` finds it, should its keeper have been killed.
+      [clusterMarker]: config.id,
+    },
+  }
+}
+
+/** Starts a command with the administrator's kubeconfig in its environment. What goes wrong arrives by the promises. */
+export function startProcess(options: ProcessOptions, cluster: Cluster): KeptProcess {
+  const files = [
+    openSync(options.inputFile ?? '/dev/null', 'r'),
+    openSync(options.outputFile, 'a', 0o600),
+    openSync(options.errorFile, 'a', 0o600),
+  ]
+  const keeper = spawn(
+    process.execPath,
+    ['--max-semi-space-size=1', join(builtPrograms().folder, 'keeper.js')],
+    // Detached: a Ctrl-C of the terminal reaches it through us alone.
+    { stdio: [...files, 'ipc'], detached: true },
+  )
+  for (const file of files) closeSync(file)
+
+  const started = Promise.withResolvers<KeeperReport>()
+  const ended = Promise.withResolvers<ProcessEnd>()
+  const settle = (end: ProcessEnd): void => {
+    started.resolve(end)
+    ended.resolve(end)
+  }
+  keeper.on('message', (message) => {
+    const report = message as KeeperReport
+    if (report.kind === 'started') started.resolve(report)
+    else settle(report)
+  })
+  keeper.once('error', (error) => settle({ kind: 'failed', code: '', message: error.message }))
+  keeper.once('exit', (code, signal) => settle({ kind: 'ended', code, signal }))
+  keeper.send(workOf(options, cluster), () => {}) // that it failed shows in its exit
+
+  const tell = async (what: 'end' | 'kill'): Promise<void> => {
+    if (keeper.connected) keeper.send(what, () => {}) // it may end by itself this very moment
+    await ended.promise
+  }
+  return {
+    outputFile: options.outputFile,
+    started: started.promise,
+    ended: ended.promise,
+    end: () => tell('end'),
+    kill: () => tell('kill'),
+  }
+}
+
+export function describeEnd(end: ProcessEnd): string {
+  if (end.kind === 'failed') return `could not be started: ${end.message}`
+  return end.signal === null ? `ended with exit code ${end.code ?? '?'}` : `ended by ${end.signal}`
+}

@@ -1,0 +1,86 @@
+/** Running a command to its end, and what it has to bring: for the steps that run one. */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { integer, object, optional, scalar } from './shape.ts'
+import type { ShapeType } from './shape.ts'
+import { describeEnd, startProcess } from './kept-process.ts'
+import type { ProcessEnd, ProcessOptions } from './kept-process.ts'
+import { AssertionFailure } from './step.ts'
+import type { StepContext } from './step.ts'
+
+export const outcomeShape = object({
+  exitCode: optional(integer),
+  /** A part of the text. */
+  stdout: optional(scalar),
+  stderr: optional(scalar),
+})
+
+export interface CommandOutcome {
+  readonly end: ProcessEnd
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface CommandOptions extends Pick<ProcessOptions, 'command' | 'env' | 'cwd'> {
+  readonly input?: string | undefined
+  /** Aborting ends the command with its whole group. */
+  readonly signal: AbortSignal
+}
+
+/** Runs it; when it has ended, nothing it started is left. Rejects with `signal.reason`. */
+export async function runCommand(
+  options: CommandOptions,
+  { cluster, clock }: StepContext,
+): Promise<CommandOutcome> {
+  const { input, signal } = options
+  signal.throwIfAborted()
+  const stem = join(cluster.paths.logs, `.command-${clock.uuid()}`)
+  const [inputFile, outputFile, errorFile] = ['in', 'out', 'err'].map(
+    (name) => `${stem}.${name}`,
+  ) as [string, string, string]
+  writeFileSync(inputFile, input ?? '', { mode: 0o600 })
+  try {
+    const running = startProcess({ ...options, inputFile, outputFile, errorFile }, cluster)
+    const stop = (): void => void running.end()
+    signal.addEventListener('abort', stop, { once: true })
+    const end = await running.ended
+    signal.removeEventListener('abort', stop)
+    signal.throwIfAborted()
+    const [stdout, stderr] = [outputFile, errorFile].map((file) => readFileSync(file, 'utf8')) as [
+      string,
+      string,
+    ]
+    return { end, stdout, stderr }
+  } finally {
+    for (const file of [inputFile, outputFile, errorFile]) rmSync(file, { force: true })
+  }
+}
+
+const mostLines = 20
+const firstLines = (text: string): string[] => text.trimEnd().split('\n').slice(0, mostLines)
+
+/** Throws an AssertionFailure when the outcome is another one than expected. */
+export function checkOutcome(
+  what: string,
+  { end, stdout, stderr }: CommandOutcome,
+  expected: ShapeType<typeof outcomeShape> = {},
+): void {
+  const { exitCode = 0, stdout: wantedOut, stderr: wantedErr } = expected
+  const code = end.kind === 'ended' ? end.code : undefined
+  const isGood =
+    code === exitCode &&
+    (wantedOut === undefined || stdout.includes(wantedOut)) &&
+    (wantedErr === undefined || stderr.includes(wantedErr))
+  if (isGood) return
+  throw new AssertionFailure({
+    message: `${what} did not do as expected`,
+    expected: [
+      `exit code ${exitCode}`,
+      ...(wantedOut === undefined ? [] : [`output with: ${wantedOut}`]),
+      ...(wantedErr === undefined ? [] : [`errors with: ${wantedErr}`]),
+    ],
+    actual: [`it ${describeEnd(end)}`, ...firstLines(stdout), ...firstLines(stderr)].filter(
+      (line) => line !== '',
+    ),
+  })
+}

@@ -1,0 +1,36 @@
+/** Playing a scenario that needs no API server: its cluster is a folder. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Client } from '../../components/client/client.ts'
+import { systemClock } from '../../components/component-base/clock.ts'
+import type { Cluster } from '../../cluster/cluster.ts'
+import { pathsIn } from '../../cluster/state-dir.ts'
+import { runScenario } from '../../scenarios/engine/run-scenario.ts'
+import type { ScenarioResult } from '../../scenarios/engine/run-scenario.ts'
+import { parseScenario } from '../../scenarios/engine/scenario.ts'
+
+/** `id` is the cluster's; processes of a scenario carry it. */
+export function playedCluster(folder: string, id = 'played'): Cluster {
+  const paths = pathsIn(folder)
+  mkdirSync(paths.logs, { recursive: true })
+  return {
+    config: { dialect: 'kubernetes', caHash: 'sha256:0', id },
+    server: 'https://127.0.0.1:6443',
+    client: {} as Client,
+    paths,
+  } as unknown as Cluster
+}
+
+/** Runs these steps, as YAML, in `folder`. */
+export async function play(
+  folder: string,
+  steps: string,
+  more: { head?: string; signal?: AbortSignal; id?: string } = {},
+): Promise<ScenarioResult> {
+  const text = `description: played\n${more.head ?? ''}\nsteps:\n${steps}`
+  return await runScenario(parseScenario(text, join(folder, 'played.yaml')), {
+    cluster: playedCluster(folder, more.id),
+    clock: systemClock,
+    signal: more.signal ?? new AbortController().signal,
+  })
+}
