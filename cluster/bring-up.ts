@@ -21,6 +21,8 @@ export type Progress =
 export interface BringUpOptions {
   /** The administrator's. */
   readonly client: Client
+  /** Rejects when the API server is set so that no node can join by token. */
+  readonly checkJoins: () => Promise<void>
   readonly waitMs: number
   /** How long the token that the nodes join with lives. */
   readonly tokenTtlMs: number
@@ -41,8 +43,8 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 /** Creates what nodes join with. */
 async function openForJoining(
-  { config, paths, token }: LaunchedCluster,
-  { client, tokenTtlMs, signal }: BringUpOptions,
+  { config, paths, token, resumed }: LaunchedCluster,
+  { client, checkJoins, tokenTtlMs, signal }: BringUpOptions,
 ): Promise<void> {
   const dialect = dialectOf(config)
   const secret = tokenSecret({
@@ -61,6 +63,8 @@ async function openForJoining(
     ],
     signal,
   )
+  // Nodes from before have their certificates.
+  if (config.nodes.length > 0 && !resumed) await checkJoins()
 }
 
 /** Which components have not started though every Node is Ready (from before), each with the last thing it said. */

@@ -17,6 +17,7 @@ import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ControlClient } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
+import { checkAnonymousJoins } from './join-objects.ts'
 import { launchCluster } from './launch.ts'
 import type { ClusterSettings } from './launch.ts'
 import type { Lifetime } from './lifetime.ts'
@@ -94,6 +95,15 @@ interface Attachment {
   readonly resumed: boolean
 }
 
+async function checkJoinsOf(attachment: Attachment): Promise<void> {
+  const anonymous = clusterClient(attachment, 'anonymous')
+  try {
+    await checkAnonymousJoins(anonymous, attachment.config.extraFlags)
+  } finally {
+    anonymous.close()
+  }
+}
+
 /** A joined agent has its own certificate; its token must not lie around. */
 async function dropTokens(
   nodes: readonly NodeConfig[],
@@ -137,6 +147,7 @@ function attach(attachment: Attachment): Cluster {
     createToken,
     waitForNodes: wait,
     addNode: async (node, options) => {
+      await checkJoinsOf(attachment)
       const token = await createToken({ description: `for ${node.name}` })
       const spec = planNode(node, config, paths)
       await writePlannedFiles([spec], { config, paths, token: formatToken(token) })
@@ -206,7 +217,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     try {
       cluster = attach(attachment)
       const { client } = cluster
-      await bringUp(launched, { client, waitMs, tokenTtlMs: defaultTokenTtlMs, onProgress, signal })
+      const tokenTtlMs = defaultTokenTtlMs
+      const checkJoins = (): Promise<void> => checkJoinsOf(attachment)
+      await bringUp(launched, { client, checkJoins, waitMs, tokenTtlMs, onProgress, signal })
       await dropTokens(launched.config.nodes, attachment)
       launched.release()
       return cluster

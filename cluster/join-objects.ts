@@ -8,6 +8,8 @@ import type { KubeObject } from '../components/machinery/object.ts'
 import type { Resource } from '../components/machinery/resource.ts'
 import { isStatusError } from '../components/machinery/status-error.ts'
 import { nodeTokenGroup } from './bootstrap-token.ts'
+import type { ClusterConfig } from './cluster-config.ts'
+import { ClusterError } from './cluster-error.ts'
 
 export interface PlacedObject {
   readonly resource: Resource
@@ -109,6 +111,38 @@ export function joinObjects(options: {
       },
     },
   ]
+}
+
+/**
+ * Throws a ClusterError when the API server refuses anonymous requests: a node reads cluster-info anonymously before it knows
+ * whom to trust, and would ask until its time is over.
+ */
+export async function checkAnonymousJoins(
+  anonymous: Client,
+  extraFlags: ClusterConfig['extraFlags'],
+): Promise<void> {
+  const { dialect } = anonymous
+  const info = { namespace: dialect.publicNamespace, name: 'cluster-info' }
+  try {
+    await anonymous.resource(resourcesOf(dialect).configMaps).get(info)
+  } catch (error) {
+    if (!isStatusError(error, 'Unauthorized')) return // whatever else it is passes, or the agents say it
+    const mode = extraFlags['api-server']?.['authorization-mode'] ?? ''
+    const isOpen = mode.split(',').includes('AlwaysAllow')
+    throw new ClusterError(
+      'usage',
+      'the API server refuses anonymous requests, so no node can join by token',
+      {
+        details: isOpen
+          ? [`authorization-mode=${mode}: AlwaysAllow switches anonymous requests off`]
+          : [],
+        hint: isOpen
+          ? 'add --set api-server.anonymous-auth=true, or leave AlwaysAllow out, or start without nodes: --nodes 0'
+          : 'allow them for cluster-info, or start without nodes: --nodes 0',
+        cause: error,
+      },
+    )
+  }
 }
 
 const retryMs = 20

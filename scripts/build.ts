@@ -1,4 +1,5 @@
 /** Build: one ESM bundle per process into dist/, heavy parts in lazily loaded chunks beside it. `--lenient`: the others are built when one cannot be. */
+import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
@@ -21,6 +22,31 @@ const bundles = {
   'yaml-reader': 'components/api-server/yaml-reader.ts',
 } as const
 
+function git(...words: string[]): string {
+  return execFileSync('git', words, {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, TZ: 'UTC' },
+  }).trim()
+}
+
+/** The commit that is built, as `/version` tells it; its date, so that a second build of it is the same. */
+function builtCommit(): { gitCommit: string; gitTreeState: string; buildDate: string } {
+  try {
+    const dateForm = '--date=format-local:%Y-%m-%dT%H:%M:%SZ'
+    return {
+      gitCommit: git('rev-parse', 'HEAD'),
+      gitTreeState: git('status', '--porcelain') === '' ? 'clean' : 'dirty',
+      buildDate: git('log', '-1', '--format=%cd', dateForm),
+    }
+  } catch {
+    // Not a checkout, or there is no git.
+    return { gitCommit: '', gitTreeState: '', buildDate: '1970-01-01T00:00:00Z' }
+  }
+}
+const commit = builtCommit()
+
 /** CommonJS packages inside an ESM bundle still call `require` for Node's own modules. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
@@ -39,6 +65,7 @@ async function bundle(name: string, source: string): Promise<string[]> {
     target: 'node24',
     mainFields: ['module', 'main'],
     banner: { js: requireBanner },
+    define: { __SKIFF_BUILD__: JSON.stringify(commit) },
     // Whitespace stays: a crash prints its source line, and a minified bundle is one line.
     minifySyntax: true,
     legalComments: 'none',

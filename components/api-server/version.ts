@@ -17,6 +17,20 @@ export interface VersionInfo {
   readonly platform: string
 }
 
+/** What `scripts/build.ts` puts into a bundle about the commit it was built from. */
+interface Build {
+  readonly gitCommit: string
+  readonly gitTreeState: string
+  readonly buildDate: string
+}
+declare const __SKIFF_BUILD__: Build | undefined
+
+/** Run from its sources, it was not built. */
+const build: Build =
+  typeof __SKIFF_BUILD__ === 'object'
+    ? __SKIFF_BUILD__
+    : { gitCommit: '', gitTreeState: '', buildDate: '1970-01-01T00:00:00Z' }
+
 /** The body of `/version`; goVersion and compiler name the runtime, which clients only print. */
 export function versionInfo(runtime: {
   version: string
@@ -27,9 +41,7 @@ export function versionInfo(runtime: {
     major: release.major,
     minor: release.minor,
     gitVersion,
-    gitCommit: '',
-    gitTreeState: 'clean',
-    buildDate: '1970-01-01T00:00:00Z',
+    ...build,
     goVersion: `node${runtime.version}`,
     compiler: 'v8',
     platform: `${runtime.platform}/${runtime.arch === 'x64' ? 'amd64' : runtime.arch}`,
