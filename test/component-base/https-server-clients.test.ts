@@ -19,6 +19,34 @@ import {
 afterEach(cleanUp)
 
 describe('clients that go away', () => {
+  it('ends the connection of a client that opens and resets streams without end (CVE-2023-44487, CVE-2023-39325)', async () => {
+    const { port } = await serve(async () => ({ status: 200, headers: {}, body: Buffer.from('x') }))
+    const socket = tlsSocket(port, ['h2'])
+    await once(socket, 'secureConnect')
+    const frame = (type: number, flags: number, stream: number, payload: Buffer): Buffer => {
+      const head = Buffer.alloc(9)
+      head.writeUIntBE(payload.length, 0, 3)
+      head.writeUInt8(type, 3)
+      head.writeUInt8(flags, 4)
+      head.writeUInt32BE(stream, 5)
+      return Buffer.concat([head, payload])
+    }
+    const settings = 4
+    const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    socket.write(Buffer.concat([preface, frame(settings, 0, 0, Buffer.alloc(0))]))
+    // GET https://x/ and its end, by the static table of HPACK; then RST_STREAM with CANCEL.
+    const get = Buffer.from('828784410178', 'hex')
+    const cancel = Buffer.from('00000008', 'hex')
+    const pairs = Array.from({ length: 3000 }, (_, index) => {
+      const stream = 2 * index + 1
+      return Buffer.concat([frame(1, 0x5, stream, get), frame(3, 0, stream, cancel)])
+    })
+    socket.resume()
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    socket.write(Buffer.concat(pairs))
+    await closed
+  })
+
   it('aborts the signal and the stream of a client that vanishes, and keeps nothing of it', async () => {
     const ends: string[] = []
     const started = Promise.withResolvers<void>()

@@ -177,7 +177,7 @@ describe('the checkpoint endpoint', () => {
     })
   })
 
-  test('[CKPT-014] does not answer strangers', async () => {
+  test('[CKPT-014] does not answer strangers (CVE-2025-0426)', async () => {
     const { call, checkpoints } = await start()
     const answer = await call('POST', target, '')
     expect([answer.status, text(answer)]).toEqual([401, 'Unauthorized'])

@@ -105,7 +105,7 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     )
   })
 
-  test('a node changes no owner references of itself, through whatever it may write', async () => {
+  test('a node changes no owner references of itself, through whatever it may write (CVE-2025-5187)', async () => {
     const owner = { apiVersion: 'v1', kind: 'Namespace', name: 'none', uid: 'u' }
     const owned = node('n1', { metadata: { ownerReferences: [owner] } })
     const why = '403 nodes "n1" is forbidden: node "n1" is not allowed to modify ownerReferences'
@@ -139,7 +139,7 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     spec: { nodeName: 'n1', containers: [], ...change.spec },
   })
 
-  test('it creates mirror pods only, its own', async () => {
+  test('it creates mirror pods only, its own, that refer to nothing (CVE-2025-4563)', async () => {
     const create = (object: KubeObject) => ask({ resource: resources.pods, object })
     expect(await create(mirror())).toBe('admitted')
     for (const [change, why] of [

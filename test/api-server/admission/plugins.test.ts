@@ -209,7 +209,7 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     expect(await secretsOf({ imagePullSecrets: [{ name: 't' }] })).toEqual([{ name: 't' }])
   })
 
-  test('an account may limit the secrets its pods use', async () => {
+  test('an account may limit the secrets its pods use (CVE-2023-2728, CVE-2024-3177)', async () => {
     const { outcome, resources, reader } = world()
     reader.put(resources.serviceAccounts, {
       metadata: {

@@ -116,7 +116,7 @@ describe('the level baseline refuses', () => {
     expect(await refusalIn('open', spec)).toBe('admitted')
   })
 
-  it('looks at initialization and ephemeral containers too', async () => {
+  it('looks at initialization and ephemeral containers too (CVE-2023-2727)', async () => {
     const init = { ...container({ privileged: true }), name: 'init' }
     const debug = { ...container({ privileged: true }), name: 'debug' }
     expect(
