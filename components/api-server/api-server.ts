@@ -47,6 +47,7 @@ import { createServiceAllocator } from './registry/service-allocator.ts'
 import type { Answer, RequestContext } from './request.ts'
 import { localClientOf } from './local-client.ts'
 import { entryOf } from './request-entry.ts'
+import { reportUnattended } from './report-unattended.ts'
 import { createRouter } from './router.ts'
 import { measuredAuthentication, measuredAuthorizer } from './metrics/access-metrics.ts'
 import { measuredAdmission } from './metrics/admission-metrics.ts'
@@ -389,6 +390,7 @@ export async function runApiServer(
     const own = { ...common, client: ownClient, definitions: resources.customResourceDefinitions }
     keepers = [
       keepFlowSchemaStatus(own, stopping.signal),
+      reportUnattended(own, stopping.signal),
       keepPolicyStatus(
         { ...own, served: () => [...served, ...custom.established] },
         stopping.signal,

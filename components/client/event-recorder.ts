@@ -8,7 +8,7 @@ import type { KubeObject } from '../machinery/object.ts'
 import { isStatusError, StatusError } from '../machinery/status-error.ts'
 import { createEventCorrelator } from './event-correlator.ts'
 import type { Correlation } from './event-correlator.ts'
-import type { ResourceClient } from './resource-client.ts'
+import type { ObjectRef } from './resource-client.ts'
 
 export interface RecordedEvent {
   readonly type: 'Normal' | 'Warning'
@@ -27,9 +27,14 @@ export interface EventRecorder {
   run(signal: AbortSignal): Promise<void>
 }
 
+/** The writes of the core group's Event resource. */
+export interface EventWriter {
+  create(event: KubeObject): Promise<unknown>
+  patch(ref: ObjectRef, changed: object, options: { readonly type: 'merge' }): Promise<unknown>
+}
+
 export interface EventRecorderOptions {
-  /** Of the core group's Event resource. */
-  readonly events: Pick<ResourceClient, 'create' | 'patch'>
+  readonly events: EventWriter
   /** Who reports: `default-scheduler`, `kubelet`. */
   readonly component: string
   /** The node the reporter is on. */

@@ -1,5 +1,7 @@
 /** kubectl on workloads: made, changed in every way, rolled out and back, exposed, described. */
 import { beforeAll, describe, expect } from 'vitest'
+import { unattendedKinds } from '../../components/api/unattended-kinds.ts'
+import { eventually } from '../support/eventually.ts'
 import { kubectlFor, requireKubectl, tableOf } from './kubectl.ts'
 import type { Kubectl } from './kubectl.ts'
 import { sharedCluster } from './shared-cluster.ts'
@@ -46,6 +48,18 @@ describe('workloads', () => {
 
   const field = async (name: string, template: string) =>
     await kubectl.ok`get ${name} -o jsonpath=${template}`
+
+  test('create warns of a kind that nothing acts on, and describe says why nothing happens', async () => {
+    const why = unattendedKinds.get('batch/jobs')
+    const made = await kubectl.try`create job idle --image=busybox -- true`
+    expect(made).toMatchObject({ code: 0, stdout: 'job.batch/idle created\n' })
+    expect(made.stderr).toBe(`Warning: ${why}\n`)
+    await eventually(async () => {
+      expect(await kubectl.ok`describe job idle`).toMatch(
+        new RegExp(`Warning +NoController +.+ +kube-apiserver +${why}`),
+      )
+    })
+  })
 
   test('create makes an object of each kind that it has a generator for', async () => {
     const made = [

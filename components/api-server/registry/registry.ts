@@ -4,6 +4,7 @@
  */
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
+import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { deepEqual, type KubeObject } from '../../machinery/object.ts'
 import {
@@ -175,6 +176,8 @@ export class Registry {
       ...(strategy.validate?.(object, context) ?? []),
     ])
     for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
+    const unattended = unattendedKinds.get(resource.storagePrefix)
+    if (unattended !== undefined) warnings.push(unattended)
     await admission.validate(admitted)
     // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
     strategy.applyDefaults?.(object, context)

@@ -1,0 +1,36 @@
+/**
+ * Kinds that are served and that nothing in the cluster acts on yet: by storage prefix, what is missing and what that means. A
+ * client that creates one is warned, and an Event says it of the object. An entry goes when its controller comes.
+ */
+export const unattendedKinds: ReadonlyMap<string, string> = new Map([
+  ['apps/daemonsets', 'this cluster has no DaemonSet controller: no pods are created'],
+  ['apps/statefulsets', 'this cluster has no StatefulSet controller: no pods are created'],
+  ['batch/cronjobs', 'this cluster has no CronJob controller: no jobs are created'],
+  ['batch/jobs', 'this cluster has no Job controller: no pods are created'],
+  [
+    'autoscaling/horizontalpodautoscalers',
+    'this cluster has no HorizontalPodAutoscaler controller: nothing is scaled',
+  ],
+  [
+    'core/persistentvolumeclaims',
+    'this cluster has no volume controllers: the claim stays Pending',
+  ],
+  ['core/persistentvolumes', 'this cluster has no volume controllers: no claim is bound to it'],
+  ['core/resourcequotas', 'this cluster has no ResourceQuota controller: quotas are not enforced'],
+  [
+    'networking/ingresses',
+    'this cluster has no ingress controller of its own: unless you run one, no traffic is routed',
+  ],
+  [
+    'networking/networkpolicies',
+    'this cluster has no network plugin: network policies are not enforced',
+  ],
+  [
+    'resource/resourceclaims',
+    'this cluster has no ResourceClaim controller: no devices are allocated',
+  ],
+  [
+    'storagemigration/storageversionmigrations',
+    'this cluster has no StorageVersionMigration controller: nothing is migrated',
+  ],
+])
