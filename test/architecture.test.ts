@@ -78,7 +78,7 @@ const wrappers: Record<string, readonly string[]> = {
   execa: ['cluster/'],
   systeminformation: ['components/node-agent/host-info.ts'],
   'tar-stream': ['components/node-agent/'],
-  ws: ['components/api-server/websocket.ts'],
+  ws: ['components/api-server/websocket.ts', 'components/api-server/outgoing/pod-connection.ts'],
 }
 
 describe('architecture', () => {

@@ -1,4 +1,5 @@
 /** What lies below an object, and types that are operations: rows RES-009 to RES-013, RES-019, RES-042, RES-047 and RES-048. */
+import { createServer, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { user, type Identity } from '../support/api-server.ts'
 import { allow } from '../support/grants.ts'
@@ -210,13 +211,9 @@ describeDialects('sub-resources', (server) => {
       return answer.text
     }
     expect(await through('/api/v1/nodes/n/proxy/healthz?x=1')).toBe('GET /healthz?x=1\n')
-    const live = await server().ok('GET', `${at}/p`)
-    await server().ok('PUT', `${at}/p/status`, {
-      body: { ...live, status: { ...live.status, podIP: '127.0.0.1' } },
-    })
-    const port = agent.port
-    expect(await through(`${at}/https:p:${port}/proxy/a/b`)).toBe('GET /a/b\n')
-    expect(await through(`${at}/https:p:${port}/proxy/a/?x=1`)).toBe('GET /a/?x=1\n')
+    await addressed(at, '10.1.2.3')
+    expect(await through(`${at}/p:8080/proxy/a/b`)).toBe('10.1.2.3:8080 GET /a/b\n')
+    expect(await through(`${at}/http:p:8080/proxy/a/?x=1`)).toBe('10.1.2.3:8080 GET /a/?x=1\n')
     const noPort = await server().request('GET', `${at}/https:p:70000/proxy/a`)
     expect(noPort.status).toBe(400)
     const services = `/api/v1/namespaces/${ns}`
@@ -246,16 +243,64 @@ describeDialects('sub-resources', (server) => {
     ])
   })
 
-  it("a pod whose address is of the machine's neighbourhood is not reached", async () => {
+  /** Gives the pod p an address. */
+  async function addressed(at: string, podIP: string): Promise<void> {
+    await server().ok('PATCH', `${at}/p/status`, {
+      body: { status: { podIP, podIPs: [{ ip: podIP }] } },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    })
+  }
+
+  it.each([
+    '127.0.0.1',
+    '127.8.9.1',
+    '::1',
+    '::ffff:127.0.0.1',
+    '169.254.169.254',
+    '0.0.0.0',
+    '255.255.255.255',
+    '::',
+    'fe80::1',
+    '224.0.0.1',
+    'ff02::1',
+  ])('a pod whose address is %s is not reached, by any method', async (podIP) => {
     const { at } = await runningPod()
-    const live = await server().ok('GET', `${at}/p`)
-    for (const podIP of ['169.254.169.254', '0.0.0.0', 'fe80::1', '224.0.0.1']) {
-      await server().ok('PATCH', `${at}/p/status`, {
-        body: { status: { ...live.status, podIP } },
-        headers: { 'content-type': 'application/merge-patch+json' },
-      })
-      const answer = await server().request('GET', `${at}/p/proxy/`)
-      expect([answer.status, answer.body.message]).toEqual([400, 'address not allowed'])
+    await addressed(at, podIP)
+    for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PATCH']) {
+      const answer = await server().request(method, `${at}/p:8080/proxy/`)
+      expect(answer.status, method).toBe(400)
+      if (method !== 'HEAD') expect(answer.body.message).toBe('address not allowed')
+    }
+  })
+
+  it('nothing but what the agent says a pod listens on is reached, whatever the address is', async () => {
+    const { at } = await runningPod()
+    const reached: string[] = []
+    const listener = createServer((socket) => {
+      reached.push(String(socket.remotePort))
+      socket.destroy()
+    })
+    await new Promise<void>((resolve) => void listener.listen(0, '127.0.0.1', resolve))
+    const { port } = listener.address() as AddressInfo
+    const ask = async (path: string): Promise<unknown[]> => {
+      const { status, body } = await server().request('POST', path, { body: {} })
+      return [status, body.message]
+    }
+    const notAllowed = [400, 'address not allowed']
+    try {
+      await addressed(at, '127.0.0.1')
+      expect(await ask(`${at}/p:${port}/proxy/`)).toEqual(notAllowed)
+      expect(await ask(`/api/v1/nodes/n:${port}/proxy/`)).toEqual(notAllowed)
+      await addressed(at, '10.1.2.3')
+      const why = `error forwarding port ${port}: connect: connection refused`
+      expect(await ask(`${at}/p:${port}/proxy/`)).toEqual([
+        503,
+        `error trying to reach service: ${why}`,
+      ])
+      expect(await ask(`${at}/https:p:${port}/proxy/`)).toMatchObject([503, expect.anything()])
+      expect(reached).toEqual([])
+    } finally {
+      await new Promise((resolve) => listener.close(resolve))
     }
   })
 

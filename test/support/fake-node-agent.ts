@@ -1,10 +1,16 @@
 /** A node agent's listener that tells what it was asked: for requests the API server passes on. */
-import type { IncomingHttpHeaders } from 'node:http'
+import { createServer as createHttpServer } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { duplexPair, type Duplex } from 'node:stream'
 import { issue, type Pki } from '../../certs/pki.ts'
 import { servingProfile } from '../../certs/profiles.ts'
+import { forwardOverChannels } from '../../components/node-agent/streaming/port-forward.ts'
+import { acceptHeader } from '../../components/node-agent/streaming/websocket-connection.ts'
+
+/** The port that every pod of the agent listens on, with HTTP. */
+export const listenedPort = 8080
 
 export interface FakeNodeAgent extends AsyncDisposable {
   readonly port: number
@@ -19,6 +25,7 @@ export interface FakeNodeAgent extends AsyncDisposable {
 /**
  * Answers every request with its method and path as text; one that asks for another protocol gets an echo, or is refused. Logs come
  * as a page with a cookie, those of the pod `redirected` as a redirect, those of `refused` not at all.
+ * Pods listen on one port, through its port-forward over a WebSocket.
  */
 export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
   const requests: string[] = []
@@ -48,6 +55,24 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
     },
   )
   const upgraded = new Set<Duplex>()
+  const inPod = createHttpServer((request, response) => {
+    response.end(`${request.headers.host} ${request.method ?? ''} ${request.url ?? ''}\n`)
+  })
+  const connect = async (port: number): Promise<Duplex> => {
+    if (port !== listenedPort) throw new Error('connect: connection refused')
+    const [client, accepted] = duplexPair()
+    inPod.emit('connection', accepted)
+    return client
+  }
+  const forwardPort = ({ url = '', headers: asked }: IncomingMessage, socket: Duplex): void => {
+    const port = Number(new URL(url, 'https://agent').searchParams.get('ports'))
+    socket.write(
+      'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+        `Sec-WebSocket-Accept: ${acceptHeader(String(asked['sec-websocket-key']))}\r\n` +
+        'Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n',
+    )
+    void forwardOverChannels(socket, { ports: [port], protocol: 'v4.channel.k8s.io' }, connect)
+  }
   server.on('upgrade', (request, socket) => {
     requests.push(`${request.method ?? ''} ${request.url ?? ''}`)
     headers.push(request.headers)
@@ -63,6 +88,10 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
     upgraded.add(socket)
     socket.on('error', () => {})
     socket.once('close', () => upgraded.delete(socket))
+    if (request.headers['sec-websocket-protocol'] === 'v4.channel.k8s.io') {
+      forwardPort(request, socket)
+      return
+    }
     const protocol = request.headers['x-stream-protocol-version'] ?? ''
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${request.headers.upgrade}\r\n` +

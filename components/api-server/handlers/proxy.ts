@@ -1,31 +1,17 @@
 /** proxy: forwards a request to a node agent, a Pod or a Service and streams the answer back (RES-047; upstream: UpgradeAwareHandler). */
-import type { IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { BlockList, isIP } from 'node:net'
-import type { Service } from '../../api/generated/types.ts'
+import type { RequestOptions } from 'node:https'
+import { connect as connectTls } from 'node:tls'
 import { request as httpRequest } from '../../component-base/node-http.ts'
 import type { Resource } from '../../machinery/resource.ts'
-import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
+import { StatusError } from '../../machinery/status-error.ts'
 import { maxBodyBytes } from '../decode-body.ts'
 import { connectionTo, nodeTarget, type NodeAgentCredentials } from '../outgoing/node-agents.ts'
+import { connectToPod } from '../outgoing/pod-connection.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
-
-interface Target {
-  readonly scheme: 'http' | 'https'
-  readonly host: string
-  readonly port: number
-  readonly path: string
-}
-
-/** Addresses that are never a pod's: they reach the machine's neighbourhood (upstream: IsProxyableIP). Local nodes use loopback. */
-const notProxied = new BlockList()
-notProxied.addAddress('0.0.0.0')
-notProxied.addAddress('::', 'ipv6')
-notProxied.addSubnet('169.254.0.0', 16)
-notProxied.addSubnet('fe80::', 10, 'ipv6')
-notProxied.addSubnet('224.0.0.0', 4)
-notProxied.addSubnet('ff00::', 8, 'ipv6')
+import { nodeAgentTarget, podTarget, serviceTarget, type PodTarget } from './proxy-target.ts'
 
 /** Headers that describe one connection, or that carry the caller's credential, are not passed on. */
 const notForwarded = new Set([
@@ -65,91 +51,6 @@ function restOf(context: RequestContext): string {
   return `/${rest.map(encodeURIComponent).join('/')}${end}${query}`
 }
 
-/** `name`, `name:port` or `scheme:name:port`, as the path segment may say. */
-function splitTarget(segment: string): { scheme: 'http' | 'https'; name: string; port: string } {
-  const parts = segment.split(':')
-  if (parts.length === 1) return { scheme: 'http', name: segment, port: '' }
-  if (parts.length === 2) return { scheme: 'http', name: parts[0] ?? '', port: parts[1] ?? '' }
-  if (parts.length === 3 && (parts[0] === 'http' || parts[0] === 'https' || parts[0] === '')) {
-    return {
-      scheme: parts[0] === 'https' ? 'https' : 'http',
-      name: parts[1] ?? '',
-      port: parts[2] ?? '',
-    }
-  }
-  throw badRequest(`invalid proxy request ${JSON.stringify(segment)}`)
-}
-
-function portOf(text: string): number | undefined {
-  if (!/^\d+$/.test(text)) return undefined
-  if (Number(text) > 65_535) throw badRequest(`invalid port ${JSON.stringify(text)}`)
-  return Number(text) || undefined
-}
-
-function podTarget(context: RequestContext, resource: Resource, parts: Parts): Target {
-  const { scheme, name, port } = splitTarget(context.info.name)
-  const pod = parts.cache.get(resource, context.info.namespace, name)
-  if (pod === undefined) throw notFound(resource, name)
-  const { containers = [] } = pod['spec'] as {
-    containers?: { ports?: { containerPort: number }[] }[]
-  }
-  const host = (pod['status'] as { podIP?: string } | undefined)?.podIP
-  if (!isProxied(host)) throw badRequest('address not allowed')
-  const declared = containers.flatMap(({ ports = [] }) => ports)[0]?.containerPort
-  return { scheme, host, port: portOf(port) ?? declared ?? 80, path: restOf(context) }
-}
-
-function isProxied(host = ''): host is string {
-  const family = isIP(host)
-  return family !== 0 && !notProxied.check(host, family === 6 ? 'ipv6' : 'ipv4')
-}
-
-interface EndpointAddress {
-  readonly ip: string
-  readonly targetRef?: { readonly namespace?: string; readonly name?: string }
-}
-
-/** Who may write Endpoints must not thereby reach any address: it has to be one of a pod that the address names. */
-function isPodAddress(context: RequestContext, parts: Parts, address: EndpointAddress): boolean {
-  const { namespace } = context.info
-  const { ip, targetRef } = address
-  if (targetRef?.name === undefined || targetRef.namespace !== namespace) return false
-  const pod = parts.cache.get(parts.resources.pods, namespace, targetRef.name)
-  const status = pod?.['status'] as { podIP?: string; podIPs?: { ip: string }[] } | undefined
-  const isOwn = status?.podIP === ip || status?.podIPs?.some((one) => one.ip === ip) === true
-  return isOwn && isProxied(ip)
-}
-
-/** The name of the port that a request means: a number stands for the name of that port, and nothing for the port without a name. */
-function servicePortName({ metadata, spec }: Service, port: string): string {
-  if (!/^\d+$/.test(port)) return port
-  const found = spec?.ports?.find((one) => one.port === Number(port))
-  if (found !== undefined) return found.name ?? ''
-  throw new StatusError(
-    'ServiceUnavailable',
-    `no service port ${port} found for service "${metadata.name}"`,
-  )
-}
-
-function serviceTarget(context: RequestContext, resource: Resource, parts: Parts): Target {
-  const { scheme, name, port } = splitTarget(context.info.name)
-  const service = parts.cache.get(resource, context.info.namespace, name) as Service | undefined
-  if (service === undefined) throw notFound(resource, name)
-  const endpoints = parts.cache.get(parts.resources.endpoints, context.info.namespace, name)
-  const wanted = servicePortName(service, port)
-  for (const subset of (endpoints?.['subsets'] ?? []) as {
-    addresses?: EndpointAddress[]
-    ports?: { name?: string; port: number }[]
-  }[]) {
-    const address = subset.addresses?.find((one) => isPodAddress(context, parts, one))
-    const at = subset.ports?.find((one) => (one.name ?? '') === wanted)
-    if (address !== undefined && at !== undefined) {
-      return { scheme, host: address.ip, port: at.port, path: restOf(context) }
-    }
-  }
-  throw new StatusError('ServiceUnavailable', `no endpoints available for service "${name}"`)
-}
-
 /** Writes what comes, as fast as it is taken, until the client is gone. */
 export async function pipe(
   from: IncomingMessage,
@@ -162,46 +63,69 @@ export async function pipe(
   }
 }
 
+interface Way {
+  readonly host: string
+  readonly port: number
+  /** Connects; what it resolves with asks on that connection. */
+  open(): Promise<(options: RequestOptions) => ClientRequest>
+}
+
+const unreachable = (error: Error): StatusError =>
+  new StatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`, {
+    cause: error,
+  })
+
 /** Sends the request on and answers with what comes back; an unreachable target is a 503. */
-async function forward(
-  context: RequestContext,
-  target: Target,
-  credentials: NodeAgentCredentials | undefined,
-): Promise<Answer> {
+async function forward(context: RequestContext, { host, port, open }: Way): Promise<Answer> {
   const body = await context.http.body(maxBodyBytes)
-  const options = {
-    host: target.host,
-    port: target.port,
-    path: target.path,
-    method: context.http.method,
-    headers: { ...forwardable(context.http.headers), 'content-length': String(body.length) },
-    signal: context.http.signal,
-  }
+  const { method, headers, signal } = context.http
+  const ask = await open()
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const outgoing =
-      target.scheme === 'https'
-        ? httpsRequest({
-            ...options,
-            ...(credentials ? connectionTo(credentials) : { rejectUnauthorized: false }),
-          })
-        : httpRequest(options)
-    outgoing.once('response', resolve)
-    outgoing.on('error', (error) => {
-      reject(
-        new StatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`, {
-          cause: error,
-        }),
-      )
+    ask({
+      host,
+      port,
+      path: restOf(context),
+      method,
+      headers: { ...forwardable(headers), 'content-length': String(body.length) },
+      signal,
     })
-    outgoing.end(body)
+      .once('response', resolve)
+      .on('error', (error) => reject(unreachable(error)))
+      .end(body)
   })
   // Nobody reads the body of this answer.
-  if (context.http.method === 'HEAD') answer.resume()
+  if (method === 'HEAD') answer.resume()
   return {
     status: answer.statusCode ?? 502,
     headers: forwardable(answer.headers),
     body: (sink) => pipe(answer, sink),
   }
+}
+
+/** The way to a port of a pod, through the agent of its node. */
+function wayToPod(
+  context: RequestContext,
+  parts: Parts,
+  to: { target: PodTarget; credentials: NodeAgentCredentials },
+): Way {
+  const { scheme, node, pod, host, port } = to.target
+  const { credentials } = to
+  const { namespace } = context.info
+  const agent = nodeTarget(parts, node)
+  const open: Way['open'] = async () => {
+    const more = { credentials, signal: context.http.signal }
+    const socket = await connectToPod(agent, { namespace, pod, port }, more).catch(
+      (error: Error) => {
+        throw unreachable(error)
+      },
+    )
+    // Whatever certificate a pod shows, as upstream.
+    const isSecure = scheme === 'https'
+    const connection = isSecure ? connectTls({ socket, rejectUnauthorized: false }) : socket
+    const defaultPort = isSecure ? 443 : 80
+    return (options) => httpRequest({ ...options, defaultPort, createConnection: () => connection })
+  }
+  return { host, port, open }
 }
 
 /** Lets admission look at a connection that is about to be made (upstream: ConnectResource). */
@@ -231,24 +155,25 @@ export async function admitConnection(
   })
 }
 
-/** The handlers of nodes/proxy, pods/proxy and services/proxy. */
+/** The handlers of nodes/proxy, pods/proxy and services/proxy (docs/decisions/0006-proxies.md). */
 export function createProxyHandlers(
   credentials: NodeAgentCredentials,
 ): Readonly<Record<string, ResourceHandler>> {
+  const toPod =
+    (find: typeof podTarget): ResourceHandler =>
+    async (context, resource, parts) => {
+      await admitConnection(context, resource, parts)
+      const target = find(context, resource, parts)
+      return await forward(context, wayToPod(context, parts, { target, credentials }))
+    }
   return {
     'nodes/proxy': async (context, resource, parts) => {
       await admitConnection(context, resource, parts)
-      const { name } = splitTarget(context.info.name)
-      const target = { scheme: 'https' as const, ...nodeTarget(parts, name), path: restOf(context) }
-      return await forward(context, target, credentials)
+      const open: Way['open'] = async () => (options) =>
+        httpsRequest({ ...options, ...connectionTo(credentials) })
+      return await forward(context, { ...nodeAgentTarget(context, parts), open })
     },
-    'pods/proxy': async (context, resource, parts) => {
-      await admitConnection(context, resource, parts)
-      return await forward(context, podTarget(context, resource, parts), undefined)
-    },
-    'services/proxy': async (context, resource, parts) => {
-      await admitConnection(context, resource, parts)
-      return await forward(context, serviceTarget(context, resource, parts), undefined)
-    },
+    'pods/proxy': toPod(podTarget),
+    'services/proxy': toPod(serviceTarget),
   }
 }

@@ -7,7 +7,11 @@ import { createProxyHandlers } from '../../../components/api-server/handlers/pro
 import type { Parts } from '../../../components/api-server/handlers/parts.ts'
 import type { RequestContext } from '../../../components/api-server/request.ts'
 import type { Resource } from '../../../components/machinery/resource.ts'
-import { startFakeNodeAgent, type FakeNodeAgent } from '../../support/fake-node-agent.ts'
+import {
+  listenedPort,
+  startFakeNodeAgent,
+  type FakeNodeAgent,
+} from '../../support/fake-node-agent.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 const handler = createProxyHandlers({ cert: undefined, key: undefined, ca: undefined })[
@@ -22,30 +26,37 @@ beforeAll(async () => {
 })
 afterAll(() => listener[Symbol.asyncDispose]())
 
-/** Asks the service s for /x, with these addresses behind it and the pod p at 127.0.0.1. */
+/** Asks the service s for /x, with these addresses behind it and the pod p at 10.1.2.3. */
 async function ask(
   addresses: readonly object[],
   port = 'web',
   names: readonly string[] = ['web'],
 ): Promise<string> {
-  const ports = names.map((name) => ({ name, port: listener.port }))
+  const ports = names.map((name) => ({ name, port: listenedPort }))
   const spec = { ports: names.map((name, index) => ({ name, port: 80 + index })) }
   const objects = new Map<Resource, object>([
     [resources.services, { metadata: { name: 's' }, spec }],
     [resources.endpoints, { subsets: [{ addresses, ports }] }],
-    [resources.pods, { status: { podIP: '127.0.0.1' } }],
+    [
+      resources.pods,
+      { metadata: { name: 'p' }, spec: { nodeName: 'n' }, status: { podIP: '10.1.2.3' } },
+    ],
   ])
   const parts = {
     resources,
     registry: { admit: async () => {} },
     cache: {
       get: (resource: Resource, namespace: string, name: string) =>
-        namespace === 'a' && ['s', 'p'].includes(name) ? objects.get(resource) : undefined,
+        resource === resources.nodes
+          ? listener.node(name)
+          : namespace === 'a' && ['s', 'p'].includes(name)
+            ? objects.get(resource)
+            : undefined,
     },
   } as unknown as Parts
   const info = {
     namespace: 'a',
-    name: `https:s:${port}`,
+    name: `http:s:${port}`,
     subresource: 'proxy',
     path: '',
     rest: ['x'],
@@ -61,10 +72,10 @@ async function ask(
   return Buffer.concat(chunks).toString()
 }
 
-const ofPod = { ip: '127.0.0.1', targetRef: { kind: 'Pod', name: 'p', namespace: 'a' } }
+const ofPod = { ip: '10.1.2.3', targetRef: { kind: 'Pod', name: 'p', namespace: 'a' } }
 
 test('a service is reached at an address of a pod in its namespace', async () => {
-  expect(await ask([{ ip: '127.0.0.9' }, ofPod])).toBe('GET /x\n')
+  expect(await ask([{ ip: '10.1.2.9' }, ofPod])).toBe('10.1.2.3:8080 GET /x\n')
 })
 
 test.each([
@@ -72,7 +83,7 @@ test.each([
   ['by its number', '81', ['admin', 'web']],
   ['without saying it when it has no name', '', ['']],
 ])('a port of a service is reached %s', async (_, port, names) => {
-  expect(await ask([ofPod], port, names)).toBe('GET /x\n')
+  expect(await ask([ofPod], port, names)).toBe('10.1.2.3:8080 GET /x\n')
 })
 
 test.each([
@@ -88,10 +99,10 @@ test.each([
 })
 
 test.each([
-  ['names no pod', { ip: '127.0.0.1' }],
-  ["is not its pod's", { ip: '127.0.0.2', targetRef: { name: 'p', namespace: 'a' } }],
-  ['names a pod elsewhere', { ip: '127.0.0.1', targetRef: { name: 'p', namespace: 'b' } }],
-  ['names a pod that is gone', { ip: '127.0.0.1', targetRef: { name: 'q', namespace: 'a' } }],
+  ['names no pod', { ip: '10.1.2.3' }],
+  ["is not its pod's", { ip: '10.1.2.4', targetRef: { name: 'p', namespace: 'a' } }],
+  ['names a pod elsewhere', { ip: '10.1.2.3', targetRef: { name: 'p', namespace: 'b' } }],
+  ['names a pod that is gone', { ip: '10.1.2.3', targetRef: { name: 'q', namespace: 'a' } }],
 ])('an address that %s is not used', async (_, address) => {
   await expect(ask([address])).rejects.toThrow('no endpoints available for service "s"')
 })
