@@ -16,8 +16,7 @@ test('there are scenarios to run', () => {
   expect(files.length).toBeGreaterThanOrEqual(7)
 })
 
-// Scenarios promise times, which a machine that is busy may need a second try to keep.
-test.each(files)('%s is green', { retry: 2 }, async (file) => {
+test.each(files)('%s is green', async (file) => {
   const stateRoot = temporaryFolder('s')
   onTestFinished(() => rm(stateRoot, { recursive: true, force: true }))
   const [result] = await runScenarios([readScenario(join(folder, file))], {

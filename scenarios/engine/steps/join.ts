@@ -28,7 +28,8 @@ const shape = object({
 })
 type Params = ShapeType<typeof shape>
 
-const defaultWithinMs = 5000
+/** As that of `expect`: a bound on what hangs, not a promise of speed. */
+const defaultWithinMs = 30_000
 
 async function startAgent(
   params: Params,
