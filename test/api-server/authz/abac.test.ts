@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { abacAuthorizer, parsePolicies } from '../../../components/api-server/authz/abac.ts'
+import type { AuthorizationAttributes } from '../../../components/api-server/request.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { startApiServer, user, type TestApiServer } from '../../support/api-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -199,6 +200,7 @@ describe('the policy file', () => {
   it('[ABAC-002] holds one object a line, and no list', async () => {
     const two = `${line({ spec: { user: 'a' } })}\n\n# comment\n${line({ spec: { user: 'b' } })}\n`
     expect(parse(two)).toBe(2)
+    expect(parse(two.replaceAll(/^/gm, '  \t').replaceAll('\n', '\r\n'))).toBe(2)
     expect(parse(`[${line({})}]`)).toBe('line 1: a line holds one JSON object')
     expect(await refused(flagsOf(`[${line({})}]`))).toContain(
       'line 1: a line holds one JSON object',
@@ -216,23 +218,74 @@ describe('the policy file', () => {
     expect(parse(`${line({})}\n${line({ spec: { usr: 'x' } })}`)).toBe(
       'line 2: strict decoding error: unknown field "spec.usr"',
     )
-    expect(parse(line({ spec: { readonly: 'yes' } }))).toContain('spec.readonly of type bool')
+    expect(parse(line({ spec: { readonly: 'yes' } }))).toMatch(
+      /^line 1: .*Go struct field PolicySpec\.spec\.readonly of type bool$/,
+    )
     expect(parse('{')).toContain('line 1: ')
   })
-  it('a line without a subject is for nobody', async () => {
-    const authorizer = abacAuthorizer(
-      parsePolicies(line({ spec: { nonResourcePath: '*' } }), dialect),
-    )
-    const asked = {
-      user: { name: 'x', groups: [] },
-      verb: 'get',
-      isResourceRequest: false,
-      path: '/',
+
+  const authorizerOf = (...specs: readonly Spec[]) =>
+    abacAuthorizer(parsePolicies(specs.map((spec) => line({ spec })).join('\n'), dialect))
+  const onPath = (path: string, verb = 'get'): AuthorizationAttributes => ({
+    ...{ user: { name: 'x', groups: ['devs'] }, verb, isResourceRequest: false, path },
+    ...{ group: '', version: '', resource: '', subresource: '', namespace: '', name: '' },
+  })
+  const noneMatched = { decision: 'no-opinion', reason: 'No policy matched.' }
+
+  it('a line without a subject matches no request', () => {
+    expect(authorizerOf({ nonResourcePath: '*' }).authorize(onPath('/'))).toEqual(noneMatched)
+  })
+
+  it('a line without a path matches no path, not even an empty one', () => {
+    const authorizer = authorizerOf({ user: '*', namespace: '*', resource: '*', apiGroup: '*' })
+    for (const path of ['', '/', '/healthz']) {
+      expect(authorizer.authorize(onPath(path))).toEqual(noneMatched)
     }
-    const empty = { group: '', version: '', resource: '', subresource: '', namespace: '', name: '' }
-    expect(await authorizer.authorize({ ...empty, ...asked })).toMatchObject({
-      decision: 'no-opinion',
-      reason: 'No policy matched.',
+  })
+
+  it('a decision gives the line that made it', () => {
+    const policy = { user: 'x', nonResourcePath: '/healthz', readonly: true }
+    const authorizer = authorizerOf({ user: 'y', nonResourcePath: '*' }, policy)
+    expect(authorizer.name).toBe('ABAC')
+    const allowed = { decision: 'allow', reason: '' }
+    expect(authorizer.authorize(onPath('/healthz'))).toEqual(allowed)
+    expect(authorizer.explain?.(onPath('/healthz'))).toEqual({
+      decision: allowed,
+      detail: { policy },
+    })
+    expect(authorizer.explain?.(onPath('/healthz', 'post'))).toEqual({
+      decision: noneMatched,
+      detail: { missing: 'no line of the policy file allows it' },
+    })
+  })
+
+  it('the rules of a user are those of his lines in the namespace, and of paths', () => {
+    const authorizer = authorizerOf(
+      { user: 'x', namespace: 'a', resource: 'pods' },
+      { group: 'devs', namespace: '*', resource: '*', apiGroup: 'apps', readonly: true },
+      { user: 'x', namespace: 'b', resource: 'secrets', apiGroup: '*' },
+      { user: 'y', namespace: '*', resource: 'nodes', apiGroup: '*' },
+      { user: 'x', namespace: '*', nonResourcePath: '/logs/*' },
+      { group: '*', nonResourcePath: '/healthz', readonly: true },
+      { user: 'y', nonResourcePath: '*' },
+    )
+    const reading = ['get', 'list', 'watch']
+    const everywhere = { verbs: reading, apiGroups: ['apps'], resources: ['*'] }
+    const nonResourceRules = [
+      { verbs: ['*'], nonResourceURLs: ['/logs/*'] },
+      { verbs: reading, nonResourceURLs: ['/healthz'] },
+    ]
+    const rulesIn = (namespace: string) =>
+      authorizer.rulesFor?.({ name: 'x', groups: ['devs'] }, namespace)
+    expect(rulesIn('a')).toEqual({
+      resourceRules: [{ verbs: ['*'], apiGroups: [''], resources: ['pods'] }, everywhere],
+      nonResourceRules,
+      incomplete: false,
+    })
+    expect(rulesIn('c')).toEqual({
+      resourceRules: [everywhere],
+      nonResourceRules,
+      incomplete: false,
     })
   })
 })
