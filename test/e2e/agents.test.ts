@@ -22,6 +22,8 @@ let resources: Resources
 let plain: AgentProcess
 /** Checkpoints off, systemd's watchdog on. */
 let gated: AgentProcess
+/** More memory, disk and processes are to be free than any machine has. */
+let pressed: AgentProcess
 
 /** A systemd-notify that keeps what it is to say, in a file named by the environment. */
 function fakeNotify(): string {
@@ -56,10 +58,12 @@ beforeAll(async () => {
     'gated',
     '--feature-gates=ContainerCheckpoint=false,SystemdWatchdog=true',
   )
+  const thresholds = ['memory.available<1Ei', 'nodefs.available<1Ei', 'pid.available<1Ei'].join()
+  pressed = await startAgent('pressed', `--eviction-hard=${thresholds}`)
   await waitForNodes({
     client: cluster.client,
     paths: cluster.paths,
-    nodes: [plain, gated],
+    nodes: [plain, gated, pressed],
     waitMs: 90_000,
     signal: new AbortController().signal,
   })
@@ -215,6 +219,40 @@ test('[CKPT-002][CKPT-015][ERR-009] an agent takes checkpoints, and with the gat
     })
   expect(await proxied('plain')).toMatchObject({ items: [expect.any(String)] })
   expect(await outcomeOf(proxied('gated'))).toBe(404)
+})
+
+test('[NODE-013] the condition of each pressure and of the network is True while there is a problem, else False', async () => {
+  const { client } = cluster
+  const nodes = client.resource(resources.nodes)
+  const types = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable']
+  type Conditions = { type: string; status: string }[]
+  const statuses = async (name: string): Promise<(string | undefined)[]> => {
+    const { conditions = [] } = (await nodes.get({ name }))['status'] as { conditions?: Conditions }
+    return types.map((type) => conditions.find((one) => one.type === type)?.status)
+  }
+  await eventually(async () => {
+    expect(await statuses('plain')).toEqual(['False', 'False', 'False', undefined])
+    expect(await statuses('pressed')).toEqual(['True', 'True', 'True', undefined])
+  })
+  // The network of a node is another's to judge; the agent leaves that as it is, and the taint follows.
+  const taint = 'node.kubernetes.io/network-unavailable'
+  for (const status of ['True', 'False']) {
+    const conditions = [{ type: 'NetworkUnavailable', status, reason: 'Test', message: '' }]
+    await nodes.patch(
+      { name: 'plain' },
+      { status: { conditions } },
+      {
+        type: 'strategic',
+        subresource: 'status',
+      },
+    )
+    await eventually(async () => {
+      const { spec } = await nodes.get({ name: 'plain' })
+      const keys = ((spec as { taints?: { key: string }[] }).taints ?? []).map(({ key }) => key)
+      expect(keys.includes(taint)).toBe(status === 'True')
+    })
+    expect(await statuses('plain')).toEqual(['False', 'False', 'False', status])
+  }
 })
 
 test('[NODE-026] an agent under a watchdog sends keep-alives with the gate on, and none by default', async () => {

@@ -135,7 +135,7 @@ describe('the status', () => {
     })
   })
 
-  test('[NODE-013] says True for each pressure that exists, else False', () => {
+  test('says True for each pressure that exists, else False', () => {
     for (const [key, type] of [
       ['memory', 'MemoryPressure'],
       ['disk', 'DiskPressure'],
