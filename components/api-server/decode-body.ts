@@ -1,5 +1,6 @@
 /** decode-body: request bodies -> drafts. Checks media type, kind and version, fields and types, with upstream's messages. */
 import { dialects } from '../api/dialect.ts'
+import { largeBytes, nextTurn } from '../component-base/next-turn.ts'
 import { schemaOf } from '../api/schemas.ts'
 import { decode } from '../machinery/decode.ts'
 import { hasDuplicateFields, strictProblems } from '../machinery/duplicate-fields.ts'
@@ -273,6 +274,14 @@ export function decodeAs(
   return object
 }
 
+/** The whole body. */
+export async function bodyOf(context: RequestContext): Promise<Buffer> {
+  const body = await context.http.body(maxBodyBytes)
+  context.isLarge = body.length >= largeBytes
+  if (context.isLarge) await nextTurn()
+  return body
+}
+
 /** The request's body as a draft in the request's version. */
 export function decodeBody(
   context: RequestContext,
@@ -288,8 +297,9 @@ export async function decodeBodyAs(
   wanted: BodyKind,
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
-  const body = await context.http.body(maxBodyBytes)
+  const body = await bodyOf(context)
   const { value, json } = await parseBody(context, body, wanted)
+  if (context.isLarge === true) await nextTurn()
   return decodeAs(context, wanted, { value, json, fieldValidation })
 }
 
@@ -319,7 +329,7 @@ const deleteOptionsKind: BodyKind = {
 export async function decodeDeleteOptions(
   context: RequestContext,
 ): Promise<Record<string, unknown> | undefined> {
-  const body = await context.http.body(maxBodyBytes)
+  const body = await bodyOf(context)
   if (body.length === 0) return undefined
   const { value } = await parseBody(context, body, deleteOptionsKind)
   const sent = value as Record<string, unknown> | null

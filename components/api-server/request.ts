@@ -74,6 +74,8 @@ export interface RequestContext {
   /** CBOR in and out, when its feature gate is on. */
   readonly cbor?: Cbor | undefined
   readonly yaml: Pick<YamlBodies, 'read'>
+  /** Set when the body is large: what is done with it takes several turns of the event loop. */
+  isLarge?: boolean
   /** Set for watches: aborted when the caller's credential or right to it has gone. */
   lost?: AbortSignal
   /** What the answer's headers say besides, be it a refusal or not. */

@@ -21,6 +21,7 @@ import {
 import { ownerId, type Owner, type Owners } from './managed-fields.ts'
 import { deepEqual } from './object.ts'
 import { goQuote } from './go-syntax.ts'
+import type { Steps } from './steps.ts'
 import { StatusError, type StatusCause } from './status-error.ts'
 import { unownedMetadata } from './created-fields.ts'
 
@@ -51,18 +52,19 @@ const unowned = setOf(
 )
 
 /** Owners after `asker` changed `live` to `changed` by anything but an apply. The same map when ownership stays. */
-export function ownersAfterUpdate(
+export function* ownersAfterUpdate(
   states: { live: unknown; changed: unknown; owners: Owners },
   asker: Asker,
   versions: Versions,
-): Owners {
+): Steps<Owners> {
   const { live, changed } = states
   const compare = comparisonsOf(versions, live, changed)
-  const owners = afterChange(knownOwners(states.owners, versions), compare)
-  const { stated, removed } = compare(versions.apiVersion)
+  const { stated, removed } = yield* compare(versions.apiVersion)
+  const owners = yield* afterChange(knownOwners(states.owners, versions), compare)
   // An item that is repeated now, or no more, has come and gone at once: it has no owner.
   const taken = differenceOf(differenceOf(stated, removed), unowned)
   if (isEmptySet(taken)) return owners
+  yield
   const id = ownerId(asker)
   const fields = unionOf(owners.get(id)?.fields ?? emptySet, taken)
   return new Map(owners).set(id, { ...asker, fields })
@@ -83,26 +85,30 @@ export type ApplyOutcome =
   | { readonly ok: false; readonly conflicts: Conflicts }
 
 /** The state and the owners after an apply of `config`, which has been validated. */
-export function applyConfig(
+export function* applyConfig(
   states: { live: unknown; config: unknown; owners: Owners },
   by: { asker: Asker; force: boolean },
   versions: Versions,
-): ApplyOutcome {
+): Steps<ApplyOutcome> {
   const { live, config } = states
   const { shape } = versions
   const known = knownOwners(states.owners, versions)
   const id = ownerId(by.asker)
   const last = known.get(id)
+  yield
   const fields = versions.owned(fieldsOf(shape, config))
   const owners = new Map(known).set(id, { ...by.asker, fields })
+  yield
   const merged = mergeFields(shape, live, config)
+  yield
   // Nothing goes unless the applier leaves out what it stated before.
   const isDropping = last !== undefined && !isEmptySet(differenceOf(last.fields, fields))
-  const object = isDropping ? pruned(merged, { owners, last, versions }) : merged
+  const object = isDropping ? yield* pruned(merged, { owners, last, versions }) : merged
   const compare = comparisonsOf(versions, live, object)
-  const conflicts = by.force ? [] : conflictsOf(owners, { compare, except: id })
+  const conflicts = by.force ? [] : yield* conflictsOf(owners, { compare, except: id })
   if (conflicts.length > 0) return { ok: false, conflicts }
-  const after = new Map(afterChange(owners, compare, id))
+  const after = new Map(yield* afterChange(owners, compare, id))
+  yield
   const owned = differenceOf(fields, unowned)
   if (isEmptySet(owned)) after.delete(id)
   else after.set(id, { ...by.asker, fields: owned })
@@ -116,11 +122,11 @@ interface Change extends Comparison {
 }
 
 /** The comparison of two states in any version, made once per version. */
-type Comparisons = (apiVersion: string) => Change
+type Comparisons = (apiVersion: string) => Steps<Change>
 
 function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Comparisons {
   const made = new Map<string, Change>()
-  return (apiVersion) => {
+  return function* (apiVersion) {
     const known = made.get(apiVersion)
     if (known !== undefined) return known
     const version = versionOf(versions, apiVersion)
@@ -129,11 +135,14 @@ function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Com
       versions.convert(live, versions, version),
       versions.convert(changed, versions, version),
     )
+    yield
     const added = versions.owned(all.added)
     const modified = versions.owned(all.modified)
     const removed = versions.owned(all.removed)
+    yield
     const change = { added, modified, removed, stated: unionOf(modified, added) }
     made.set(apiVersion, change)
+    yield
     return change
   }
 }
@@ -158,21 +167,22 @@ function versionOf(versions: Versions, apiVersion: string): Version {
   return version
 }
 
-function conflictsOf(
+function* conflictsOf(
   owners: Owners,
   { compare, except }: { compare: Comparisons; except: string },
-): Conflicts {
+): Steps<Conflicts> {
   const conflicts: Owner[] = []
   for (const [id, owner] of owners) {
     if (id === except) continue
-    const fields = intersectionOf(owner.fields, compare(owner.apiVersion).stated)
+    const fields = intersectionOf(owner.fields, (yield* compare(owner.apiVersion)).stated)
+    yield
     if (!isEmptySet(fields)) conflicts.push({ ...owner, fields })
   }
   return conflicts
 }
 
 /** Takes what was changed, added or removed from every owner but one. Owners of nothing go. */
-function afterChange(owners: Owners, compare: Comparisons, except?: string): Owners {
+function* afterChange(owners: Owners, compare: Comparisons, except?: string): Steps<Owners> {
   let isChanged = false
   const after = new Map<string, Owner>()
   for (const [id, owner] of owners) {
@@ -180,7 +190,8 @@ function afterChange(owners: Owners, compare: Comparisons, except?: string): Own
       after.set(id, owner)
       continue
     }
-    const { added, modified, removed } = compare(owner.apiVersion)
+    const { added, modified, removed } = yield* compare(owner.apiVersion)
+    yield
     const left = differenceOf(differenceOf(owner.fields, modified), added)
     const fields = differenceOf(left, removed)
     if (fields !== owner.fields) isChanged = true
@@ -200,14 +211,16 @@ interface Pruning {
  * The merged state without what the applier owned, states no longer, and nobody else owns: everything that the applier owned
  * goes, what others own comes back version by version, and what went without having been the applier's comes back last.
  */
-function pruned(merged: unknown, { owners, last, versions }: Pruning): unknown {
+function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<unknown> {
   const lastVersion = versionOf(versions, last.apiVersion)
   const named = ({ shape }: Version, set: FieldSet): FieldSet => withNamedFields(shape, set)
   const allOf = (version: Version, object: unknown): FieldSet =>
     named(version, fieldsOf(version.shape, object))
   const whole = versions.convert(merged, versions, lastVersion)
   const lastFields = named(lastVersion, last.fields)
+  yield
   let rest = removeFields(lastVersion.shape, whole, lastFields) ?? {}
+  yield
 
   const ownedBy = new Map<string, FieldSet>([[last.apiVersion, emptySet]])
   for (const [apiVersion, of] of Map.groupBy(owners.values(), (owner) => owner.apiVersion)) {
@@ -218,12 +231,19 @@ function pruned(merged: unknown, { owners, last, versions }: Pruning): unknown {
     const version = versionOf(versions, apiVersion)
     const all = versions.convert(whole, lastVersion, version)
     const kept = allOf(version, versions.convert(rest, lastVersion, version))
-    const gone = differenceOf(allOf(version, all), unionOf(kept, named(version, owned)))
+    yield
+    const staying = unionOf(kept, named(version, owned))
+    yield
+    const gone = differenceOf(allOf(version, all), staying)
+    yield
     const back = removeFields(version.shape, all, gone) ?? {}
     rest = versions.convert(back, version, lastVersion) as object
+    yield
   }
   const lost = differenceOf(allOf(lastVersion, whole), allOf(lastVersion, rest))
+  yield
   const dropped = intersectionOf(lost, lastFields)
+  yield
   const left = removeFields(lastVersion.shape, whole, dropped) ?? {}
   return versions.convert(left, lastVersion, versions)
 }

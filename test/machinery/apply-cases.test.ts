@@ -9,6 +9,7 @@ import {
   type Asker,
   type Versions,
 } from '../../components/machinery/apply-updater.ts'
+import { finished } from '../../components/machinery/steps.ts'
 import { configFault } from '../../components/machinery/apply-validation.ts'
 import { readFieldSet } from '../../components/machinery/field-set.ts'
 import { ownerId, type Owners } from '../../components/machinery/managed-fields.ts'
@@ -177,13 +178,16 @@ function outcomeOf(
   }
   if (step.apply === undefined) {
     const changed = deepFreeze(step.update)
-    return { live: changed, owners: ownersAfterUpdate({ live, changed, owners }, asker, versions) }
+    return {
+      live: changed,
+      owners: finished(ownersAfterUpdate({ live, changed, owners }, asker, versions)),
+    }
   }
   const config = deepFreeze(step.apply)
   const fault = configFault(schema, config)
   if (fault !== undefined) return { fault, live, owners }
   const by = { asker, force: step.force === true }
-  const outcome = applyConfig({ live, config, owners }, by, versions)
+  const outcome = finished(applyConfig({ live, config, owners }, by, versions))
   if (!outcome.ok) return { conflict: conflictError(outcome.conflicts).message, live, owners }
   return { live: outcome.object, owners: outcome.owners }
 }

@@ -8,6 +8,7 @@ import {
   ownersAfterUpdate,
   type Versions,
 } from '../../components/machinery/apply-updater.ts'
+import { finished } from '../../components/machinery/steps.ts'
 import { setElement } from '../../components/machinery/field-elements.ts'
 import { hasPath } from '../../components/machinery/field-set.ts'
 import {
@@ -222,20 +223,24 @@ describe('ownership of fields', () => {
           const versions = versionsAt(apiVersion)
           if (one.do === 'update') {
             const changed = deepFreeze(objectOf(one.state))
-            owners = ownersAfterUpdate(
-              { live: object, changed, owners },
-              asker('Update', one.manager, apiVersion),
-              versions,
+            owners = finished(
+              ownersAfterUpdate(
+                { live: object, changed, owners },
+                asker('Update', one.manager, apiVersion),
+                versions,
+              ),
             )
             object = changed
             world = modelUpdate(world, one.manager, one.state)
           } else {
             const { state: wanted, force } = one
             const before = { object, owners }
-            const outcome = applyConfig(
-              { live: object, config: deepFreeze(objectOf(wanted)), owners },
-              { asker: asker('Apply', one.manager, apiVersion), force },
-              versions,
+            const outcome = finished(
+              applyConfig(
+                { live: object, config: deepFreeze(objectOf(wanted)), owners },
+                { asker: asker('Apply', one.manager, apiVersion), force },
+                versions,
+              ),
             )
             const expected = modelApply(world, one.manager, { config: wanted, force })
             expect(outcome.ok ? 'done' : 'conflict').toBe(
@@ -269,17 +274,19 @@ describe('ownership of fields', () => {
   it('of a part of what is owned as of another version survives the applier of both', () => {
     const [v1, beta] = [versionsAt('apps/v1'), versionsAt('apps/v1beta9')]
     const [one, two] = [objectOf({ c1: 1, 'c1 image': 1 }), objectOf({ c1: 1, 'c1 image': 2 })]
-    let owners = ownersAfterUpdate(
-      { live: objectOf({}), changed: one, owners: new Map() },
-      asker('Update', 'one', 'apps/v1beta9'),
-      beta,
+    let owners = finished(
+      ownersAfterUpdate(
+        { live: objectOf({}), changed: one, owners: new Map() },
+        asker('Update', 'one', 'apps/v1beta9'),
+        beta,
+      ),
     )
     const states = { live: one, changed: two, owners }
-    owners = ownersAfterUpdate(states, asker('Update', 'one', 'apps/v1'), v1)
+    owners = finished(ownersAfterUpdate(states, asker('Update', 'one', 'apps/v1'), v1))
     let object: unknown = two
     for (const config of [two, objectOf({})]) {
       const by = { asker: asker('Apply', 'one', 'apps/v1'), force: false }
-      const outcome = applyConfig({ live: object, config, owners }, by, v1)
+      const outcome = finished(applyConfig({ live: object, config, owners }, by, v1))
       if (!outcome.ok) throw new Error('conflict')
       ;({ object, owners } = outcome)
     }
@@ -291,10 +298,12 @@ describe('ownership of fields', () => {
     const owners = new Map([[ownerId(gone), { ...gone, fields: { 'f:spec': { 'f:paused': {} } } }]])
     const live = objectOf({ replicas: 1 })
     const changed = objectOf({ replicas: 2 })
-    const after = ownersAfterUpdate(
-      { live, changed, owners },
-      asker('Update', 'new', 'apps/v1'),
-      versionsAt('apps/v1'),
+    const after = finished(
+      ownersAfterUpdate(
+        { live, changed, owners },
+        asker('Update', 'new', 'apps/v1'),
+        versionsAt('apps/v1'),
+      ),
     )
     expect(entriesOf(after).map(({ manager }) => manager)).toEqual(['new'])
   })

@@ -1,16 +1,18 @@
 /** apply: PATCH with an apply configuration: merged by ownership of fields; creates what is not there. */
 import { labelKey } from '../../api/dialect.ts'
+import { nextTurn } from '../../component-base/next-turn.ts'
 import { schemaOfResource } from '../../api/schemas.ts'
 import { isRecord } from '../../machinery/apply-shape.ts'
 import { decode } from '../../machinery/decode.ts'
 import { duplicateFields, hasDuplicateFields } from '../../machinery/duplicate-fields.ts'
 import { maxBodyValues, TooManyValuesError } from '../../machinery/value-limit.ts'
 import type { KubeObject } from '../../machinery/object.ts'
+import type { Steps } from '../../machinery/steps.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { badRequest, conflict, objectModified, StatusError } from '../../machinery/status-error.ts'
 import {
+  bodyOf,
   decodeValue,
-  maxBodyBytes,
   measuredBody,
   mediaTypeOf,
   tooManyValues,
@@ -163,7 +165,7 @@ export async function readApply(
   const { info } = context
   const { dialect } = parts
   const options = patchOptionsOf(info.query, { isApply: true, dialect })
-  const body = await context.http.body(maxBodyBytes)
+  const body = await bodyOf(context)
   const { config, fault } =
     context.cbor !== undefined && mediaTypeOf(context) === applyCborType
       ? parseCborConfig(context.cbor, body)
@@ -177,6 +179,7 @@ export async function readApply(
     config,
     lastAppliedKey: labelKey(dialect, 'kubectl', 'last-applied-configuration'),
   }
+  if (context.isLarge === true) await nextTurn()
   checkConfig(request)
   return {
     request,
@@ -197,9 +200,12 @@ export const applyObject: ResourceHandler = async (context, resource, parts) => 
 
   /** The draft that applying to `live` makes. */
   const appliedTo = async (live: KubeObject, unchanged: () => KubeObject): Promise<KubeObject> => {
-    const apply = (): AppliedObject => applyTo(live, request, by)
-    const { object: value, managedFields } = await withConversions(resource, apply)
+    const isLarge = context.isLarge === true
+    if (isLarge) await nextTurn()
+    const apply = (): Steps<AppliedObject> => applyTo(live, request, by)
+    const { object: value, managedFields } = await withConversions(resource, apply, { isLarge })
     reportFault()
+    if (isLarge) await nextTurn()
     const draft =
       value === undefined
         ? unchanged()

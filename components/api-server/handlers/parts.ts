@@ -2,6 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import type { Cbor } from '../forms/cbor-form.ts'
@@ -93,6 +94,7 @@ export async function writtenBytes(
   of: { resource: Resource; dryRun: boolean },
 ): Promise<Buffer> {
   const { entry, outcome } = written
+  if (entry.mostBytes >= largeBytes) await nextTurn()
   let shown: Shown = entry
   if (of.dryRun && outcome === 'created') {
     const { resourceVersion: _, ...metadata } = entry.object().metadata

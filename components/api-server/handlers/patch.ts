@@ -1,5 +1,6 @@
 /** patch: JSON patch, merge patch and strategic merge patch on the newest state, retried when another writer was first. */
 import { schemaOf } from '../../api/schemas.ts'
+import { nextTurn } from '../../component-base/next-turn.ts'
 import { applyJsonPatch } from '../../machinery/json-patch.ts'
 import { applyMergePatch } from '../../machinery/merge-patch.ts'
 import type { KubeObject } from '../../machinery/object.ts'
@@ -12,7 +13,7 @@ import {
   StatusError,
 } from '../../machinery/status-error.ts'
 import { applyStrategicMergePatch } from '../../machinery/strategic-merge-patch.ts'
-import { decodeValue, maxBodyBytes, mediaTypeOf, parseJson, toStorage } from '../decode-body.ts'
+import { bodyOf, decodeValue, mediaTypeOf, parseJson, toStorage } from '../decode-body.ts'
 import { objectIn } from '../forms.ts'
 import type { RequestContext } from '../request.ts'
 import { answerForm } from '../respond.ts'
@@ -62,7 +63,7 @@ export async function readPatch(
   const type = mediaTypeOf(context) as (typeof patchTypes)[number]
   if (schemaName === undefined && !customPatchTypes.includes(type)) throw unsupportedCustomPatch()
   if (!patchTypes.includes(type)) throw unsupportedPatch()
-  const body = await context.http.body(maxBodyBytes)
+  const body = await bodyOf(context)
   const patch = parseJson(body, 'error decoding patch')
   if (type === 'application/json-patch+json') {
     if (!Array.isArray(patch)) throw badRequest('error decoding patch: a JSON patch is a list')
@@ -83,13 +84,15 @@ export async function readPatch(
 }
 
 /** The patched object, decoded and checked like a body that was sent. */
-export function patched(
+export async function patched(
   context: RequestContext,
   resource: Resource,
   to: { old: KubeObject; patch: Patch; fieldValidation: FieldValidation },
-): KubeObject {
-  const { info } = context
+): Promise<KubeObject> {
+  const { info, isLarge } = context
+  if (isLarge === true) await nextTurn()
   const value = to.patch(to.old)
+  if (isLarge === true) await nextTurn()
   const object = decodeValue(context, resource, { value, fieldValidation: to.fieldValidation })
   if (object.metadata.name !== info.name) {
     throw badRequest(
@@ -120,11 +123,11 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
     manager: managerOfRequest(context, options.fieldManager),
     warnings,
     context,
-    change: (now, entry) => {
+    change: async (now, entry) => {
       if (version !== undefined && version !== String(entry.revision)) {
         throw conflict(resource, info.name, objectModified)
       }
-      const object = patched(context, resource, {
+      const object = await patched(context, resource, {
         old: isCustom ? now : objectIn(resource, entry),
         patch,
         fieldValidation: options.fieldValidation,

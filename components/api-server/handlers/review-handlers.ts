@@ -1,4 +1,6 @@
 /** Review handlers: POST of each review kind, by its plural, for the router's table of virtual types. */
+import { inTurns, nextTurn } from '../../component-base/next-turn.ts'
+import { finished } from '../../machinery/steps.ts'
 import type { KubeObject, ManagedFieldsEntry } from '../../machinery/object.ts'
 import { decodeBody } from '../decode-body.ts'
 import { ensureNamespace } from '../registry/metadata.ts'
@@ -17,12 +19,15 @@ function handler(review: Review, isEchoed = true): ResourceHandler {
     const object = await decodeBody(context, resource, options.fieldValidation)
     ensureNamespace(object, context.info.namespace, resource.namespaced)
     if (isEchoed) {
-      const owners = registry.tracking.created(object, {
+      const creating = registry.tracking.created(object, {
         resource,
         subresource: '',
         manager: managerOfRequest(context, options.fieldManager),
         nowMs: clock.now(),
       })
+      const isLarge = context.isLarge === true
+      const owners = isLarge ? await inTurns(creating) : finished(creating)
+      if (isLarge) await nextTurn()
       if (owners !== undefined) {
         object.metadata.managedFields = JSON.parse(owners) as ManagedFieldsEntry[]
       }

@@ -1,6 +1,7 @@
 /** scale: the Scale view of a workload, read and written on its parent object. */
 import type { BodyKind } from '../body-kind.ts'
 import { decodeAs, decodeBodyAs } from '../decode-body.ts'
+import { finished } from '../../machinery/steps.ts'
 import { applyTo } from '../registry/apply.ts'
 import { customState } from '../registry/custom-state.ts'
 import { setManagedFields } from '../registry/field-tracking.ts'
@@ -96,12 +97,8 @@ function trackedChange(
     dryRun: options.dryRun,
     apply: (current) => {
       const scale = change(current)
-      parts.registry.tracking.updated(scale, current, {
-        resource,
-        subresource: 'scale',
-        manager,
-        nowMs: parts.clock.now(),
-      })
+      const write = { resource, subresource: 'scale', manager, nowMs: parts.clock.now() }
+      finished(parts.registry.tracking.updated(scale, current, write))
       return scale
     },
   }
@@ -133,7 +130,7 @@ async function changeOf(
   return {
     dryRun: options.dryRun,
     apply: (current) => {
-      const { object = current, managedFields } = applyTo(current, request, by)
+      const { object = current, managedFields } = finished(applyTo(current, request, by))
       reportFault()
       const scale = decoded(object)
       setManagedFields(scale, managedFields)

@@ -22,6 +22,7 @@ import { capped, entriesOf, ownersOf, type Owners } from '../../machinery/manage
 import type { KubeObject, ManagedFieldsEntry } from '../../machinery/object.ts'
 import { apiVersionOf } from '../../machinery/resource.ts'
 import { badRequest } from '../../machinery/status-error.ts'
+import type { Steps } from '../../machinery/steps.ts'
 import type { FieldTracking, TrackedWrite } from './field-tracking.ts'
 
 export interface ApplyRequest extends TrackedWrite {
@@ -71,11 +72,11 @@ export function checkConfig(request: ApplyRequest): void {
  * The outcome of applying a checked configuration to `live`, an object in the request's version, or the empty one to make a
  * new object. Throws a Conflict that names every field whose owner stands against it.
  */
-export function applyTo(
+export function* applyTo(
   live: KubeObject,
   request: ApplyRequest,
   by: { tracking: FieldTracking; empty: KubeObject },
-): AppliedObject {
+): Steps<AppliedObject> {
   const { config, resource, subresource, manager, lastAppliedKey } = request
   const versions = by.tracking.versions(resource, subresource)
   const { managedFields = [], ...metadata } = live.metadata
@@ -83,19 +84,20 @@ export function applyTo(
   let owners: Owners = ownersOf(managedFields, { isOurs: true }) ?? new Map()
   if (owners.size === 0) {
     const asker = by.tracking.asker({ ...request, manager: beforeFirstApply }, 'Update')
-    owners = ownersAfterUpdate({ live: by.empty, changed: state, owners }, asker, versions)
+    owners = yield* ownersAfterUpdate({ live: by.empty, changed: state, owners }, asker, versions)
     owners = capped(owners)
   }
   const asker = by.tracking.asker(request, 'Apply')
-  const attempt = (force: boolean): ApplyOutcome =>
+  const attempt = (force: boolean): Steps<ApplyOutcome> =>
     applyConfig({ live: state, config, owners }, { asker, force }, versions)
-  let outcome = attempt(request.force)
+  let outcome = yield* attempt(request.force)
   if (!outcome.ok && manager === kubectl) {
     const left = notLastApplied(outcome.conflicts, { live: state, versions, lastAppliedKey })
     if (left.length > 0) throw conflictError(left)
-    outcome = attempt(true)
+    outcome = yield* attempt(true)
   }
   if (!outcome.ok) throw conflictError(outcome.conflicts)
+  yield
   const entries = entriesOf(outcome.owners)
   if (manager !== kubectl) return applied(outcome.isSame, outcome.object, entries)
   const object = withLastApplied(outcome.object, config, lastAppliedKey)

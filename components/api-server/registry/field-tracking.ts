@@ -16,6 +16,7 @@ import {
   ownersOf,
   type Owners,
 } from '../../machinery/managed-fields.ts'
+import type { Steps } from '../../machinery/steps.ts'
 import { deepEqual, type KubeObject, type ManagedFieldsEntry } from '../../machinery/object.ts'
 import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
 import { convertTo } from '../../api/conversions/conversions.ts'
@@ -81,14 +82,15 @@ export class FieldTracking {
    * The owners of a new object, before hooks change it, as the JSON text of its managedFields; undefined for none. Owners
    * that the object came with are put on it instead, with its creator among them.
    */
-  created(object: KubeObject, write: TrackedWrite): string | undefined {
+  *created(object: KubeObject, write: TrackedWrite): Steps<string | undefined> {
     const { managedFields } = object.metadata
     if (managedFields !== undefined) {
       const owners = isReset(managedFields) ? undefined : ownersOf(managedFields)
+      yield
       if (owners !== undefined && owners.size > 0) {
         const changed = withoutOwners(object)
         const states = { live: emptyObject(write.resource), changed, owners }
-        setManagedFields(object, entriesOf(this.#after(states, write)))
+        setManagedFields(object, entriesOf(yield* this.#after(states, write)))
         return undefined
       }
       delete object.metadata.managedFields
@@ -96,7 +98,7 @@ export class FieldTracking {
     const { resource } = write
     if (resource.custom !== undefined) {
       const states = { live: emptyObject(resource), changed: object, owners: noOwners }
-      setManagedFields(object, entriesOf(this.#after(states, write)))
+      setManagedFields(object, entriesOf(yield* this.#after(states, write)))
       return undefined
     }
     const schema = schemaOfResource(resource)
@@ -109,7 +111,7 @@ export class FieldTracking {
    * Puts the owners on the draft of an update, before anything is restored from the old state. A draft without readable
    * owners keeps the old ones; a draft that resets them, and an object that has none, stays without.
    */
-  updated(object: KubeObject, old: KubeObject, write: TrackedWrite): void {
+  *updated(object: KubeObject, old: KubeObject, write: TrackedWrite): Steps<void> {
     const before = old.metadata.managedFields ?? []
     const sent = object.metadata.managedFields
     const { owners, isSent } = this.#startingOwners(sent, before, write)
@@ -117,8 +119,9 @@ export class FieldTracking {
       delete object.metadata.managedFields
       return
     }
+    yield
     const states = { live: withoutOwners(old), changed: withoutOwners(object), owners }
-    const after = this.#after(states, write)
+    const after = yield* this.#after(states, write)
     const isAsBefore = after === owners && !isSent
     setManagedFields(object, isAsBefore ? old.metadata.managedFields : entriesOf(after))
   }
@@ -138,18 +141,19 @@ export class FieldTracking {
     return { owners: ownersOf(before, { isOurs: true }) ?? noOwners, isSent: false }
   }
 
-  #after(
+  *#after(
     states: { live: KubeObject; changed: KubeObject; owners: Owners },
     write: TrackedWrite,
-  ): Owners {
+  ): Steps<Owners> {
     const { resource, subresource } = write
     const live = requestForm(resource, states.live)
     const changed = requestForm(resource, states.changed)
-    const after = ownersAfterUpdate(
+    const after = yield* ownersAfterUpdate(
       { live, changed, owners: states.owners },
       this.asker(write, 'Update'),
       this.versions(resource, subresource),
     )
+    yield
     return capped(after)
   }
 }

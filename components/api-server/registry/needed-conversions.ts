@@ -2,6 +2,8 @@
  * Conversions in the midst of a computation that cannot wait, where only a service can do them: the computation is left, the
  * service asked, and the computation begun again with what is known by then.
  */
+import { inTurns } from '../../component-base/next-turn.ts'
+import { finished, type Steps } from '../../machinery/steps.ts'
 import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 
@@ -40,15 +42,26 @@ export function convertedObject(object: KubeObject, from: Resource, to: Resource
   return found
 }
 
-/** The computation's result. It may be begun several times, so it must leave what it is given as it is until its end. */
-export async function withConversions<T>(resource: Resource, compute: () => T): Promise<T> {
-  if (resource.custom?.isConverted !== true) return compute()
+/**
+ * The computation's result. Where a service converts it may be begun several times, so it must leave what it is given as it is
+ * until its end; a large one takes several turns of the event loop.
+ */
+export function withConversions<T>(
+  resource: Resource,
+  compute: () => Steps<T>,
+  { isLarge }: { isLarge: boolean },
+): T | Promise<T> {
+  if (resource.custom?.isConverted === true) return askingFor(compute)
+  return isLarge ? inTurns(compute()) : finished(compute())
+}
+
+async function askingFor<T>(compute: () => Steps<T>): Promise<T> {
   const own: Known = new Map()
   for (;;) {
     let needed: NeededConversion
     known = own
     try {
-      return compute()
+      return finished(compute())
     } catch (error) {
       if (!(error instanceof NeededConversion)) throw error
       needed = error

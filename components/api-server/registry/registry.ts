@@ -6,12 +6,14 @@ import type { Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import { deepEqual, type KubeObject } from '../../machinery/object.ts'
 import {
   validateObjectMeta,
   validateObjectMetaUpdate,
 } from '../../machinery/object-meta-validation.ts'
 import type { Resource } from '../../machinery/resource.ts'
+import type { Steps } from '../../machinery/steps.ts'
 import {
   alreadyExists,
   badRequest,
@@ -139,10 +141,9 @@ export class Registry {
     ensureNamespace(object, namespace, resource.namespaced)
     withoutRepeatedOwners(object, { warnings, isAdmitted: false })
     strategy.applyDefaults?.(object, context)
-    const owners =
-      resource.custom === undefined
-        ? this.#creatorOf(request, context.nowMs)
-        : await withConversions(resource, () => this.#creatorOf(request, context.nowMs))
+    const isLarge = request.context?.isLarge === true
+    const owners = await this.#creatorOf(request, context.nowMs)
+    if (isLarge) await nextTurn()
     fillNewMetadata(object, {
       nowMs: context.nowMs,
       uuid: clock.uuid(),
@@ -165,6 +166,7 @@ export class Registry {
     await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
     if (strategy.load !== undefined) await strategy.load(object)
+    if (isLarge) await nextTurn()
     strategy.prepareForCreate?.(object, context)
     this.#refuseInvalid(resource, object, [
       ...validateObjectMeta(object.metadata, {
@@ -179,6 +181,7 @@ export class Registry {
     const unattended = unattendedKinds.get(resource.storagePrefix)
     if (unattended !== undefined) warnings.push(unattended)
     await admission.validate(admitted)
+    if (isLarge) await nextTurn()
     // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
     strategy.applyDefaults?.(object, context)
     if (isOfAnother && !dryRun) {
@@ -194,10 +197,15 @@ export class Registry {
   }
 
   /** The managedFields of a new object, as text; undefined when they are on it, or there are none. */
-  #creatorOf(request: CreateRequest, nowMs: number): string | undefined {
+  #creatorOf(
+    request: CreateRequest,
+    nowMs: number,
+  ): string | undefined | Promise<string | undefined> {
     const { object, resource, manager } = request
     if (manager === undefined) return undefined
-    return this.tracking.created(object, { resource, subresource: '', manager, nowMs })
+    const write = { resource, subresource: '', manager, nowMs }
+    const isLarge = request.context?.isLarge === true
+    return withConversions(resource, () => this.tracking.created(object, write), { isLarge })
   }
 
   async update(request: UpdateRequest): Promise<Written> {
@@ -232,17 +240,19 @@ export class Registry {
     const strategy = this.strategy(resource)
     const context = this.strategyContext(request)
     const { custom } = resource
+    const isLarge = request.context?.isLarge === true || current.mostBytes >= largeBytes
+    if (request.context !== undefined) request.context.isLarge = isLarge
     const old = custom === undefined ? current.object() : await customState(custom, current)
     const object = await request.change(old, current)
+    if (isLarge) await nextTurn()
     ensureNamespace(object, namespace, resource.namespaced)
     withoutRepeatedOwners(object, { warnings, isAdmitted: false })
     this.#checkVersion(resource, object, current)
     strategy.applyDefaults?.(object, context)
     if (request.manager !== undefined) {
       const write = { resource, subresource, manager: request.manager, nowMs: context.nowMs }
-      const track = (): void => this.tracking.updated(object, old, write)
-      if (custom === undefined) track()
-      else await withConversions(resource, track)
+      const track = (): Steps<void> => this.tracking.updated(object, old, write)
+      await withConversions(resource, track, { isLarge })
     }
     const { managedFields } = object.metadata
     keepMetadata(object, old)
@@ -272,6 +282,7 @@ export class Registry {
       // Sub-resources restore most metadata; who changed something through them is kept.
       if (subresource !== '') setManagedFields(object, managedFields)
     }
+    if (isLarge) await nextTurn()
     if (strategy.hasGeneration === true && specChanged(object, old, strategy.statusCounts)) {
       object.metadata.generation = (old.metadata.generation ?? 0) + 1
     }
@@ -282,6 +293,7 @@ export class Registry {
     ])
     if (subresource === '') warnings.push(...(strategy.warnings?.(object, old, context) ?? []))
     if (request.isAdmitted !== true) await admission.validate(admitted)
+    if (isLarge) await nextTurn()
 
     if (isReadyToGo(strategy, object)) {
       const last = custom === undefined ? object : await custom.toStored(object)
@@ -294,6 +306,7 @@ export class Registry {
     if (isSameState(next, current.object()) && !(await this.stored.isStale(resource, current))) {
       return { entry: current, outcome: 'unchanged' }
     }
+    if (isLarge) await nextTurn()
     const bytes = encodeForStore(next)
     const written = await this.commit(request, key, current.revision, bytes)
     if (written === undefined) return undefined

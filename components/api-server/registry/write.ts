@@ -18,7 +18,7 @@ export interface WriteTarget {
   /** Texts for `Warning` headers, appended to. */
   readonly warnings: string[]
   /** The client's request, for admission webhooks and the audit record; absent for the server's own writes. */
-  readonly context?: Pick<RequestContext, 'info' | 'annotations'>
+  readonly context?: Pick<RequestContext, 'info' | 'annotations' | 'isLarge'>
   /** Admission has seen what this is a part of (an eviction, a binding) and is not asked again. */
   readonly isAdmitted?: true
 }
