@@ -16,6 +16,7 @@ import { createEventRecorder } from '../client/event-recorder.ts'
 import { createInformerFactory } from '../client/informer.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
+import { createAnnotationEvents } from './annotation-events.ts'
 import { clientSigner } from './bootstrap.ts'
 import type { IssuedCertificate } from './certificate-request.ts'
 import { requestCertificate } from './certificate-request.ts'
@@ -41,7 +42,7 @@ import { nodeLabels, registerNode } from './register.ts'
 import { runRotation } from './rotate-certificate.ts'
 import type { ServedNode } from './server.ts'
 import type { ServicesFor } from './service-variables.ts'
-import { nodeAnnotations } from './simulation.ts'
+import { annotationFaults, nodeWish } from '../api/simulation.ts'
 import { statsSummary } from './stats-summary.ts'
 
 /** What all nodes of a process have in common. */
@@ -156,19 +157,15 @@ export function createNode(
   let pods: ReturnType<typeof createPodLoop> | undefined
 
   const fault = (): string | undefined => {
-    const wish = ownNode.get(nodeName)?.metadata.annotations?.[nodeAnnotations.runtimeDown]
-    if (wish === undefined || wish === 'false') return runtime.fault()
-    const why = wish === 'true' ? 'simulated fault' : wish
-    return `container runtime is down: ${why}`
+    const why = nodeWish(ownNode.get(nodeName)?.metadata.annotations, 'runtimeDown')
+    return why ? `container runtime is down: ${why}` : runtime.fault()
   }
 
   const observe = async (): Promise<Omit<NodeStatusInput, 'nowMs'>> => {
     const { metadata, status } = ownNode.get(nodeName) ?? {}
-    const annotations = metadata?.annotations ?? {}
+    const annotations = metadata?.annotations
     const own = withDevices(nodeResources(host(), environment.resources), environment.devices())
     const measured = await environment.hostPressure()
-    const isAsked = (name: keyof typeof nodeAnnotations): boolean =>
-      annotations[nodeAnnotations[name]] === 'true'
     return {
       host: host(),
       ...withAdvertised(own, status, dialect),
@@ -176,9 +173,9 @@ export function createNode(
       port: await environment.serverPort(),
       runtimeVersion: `${runtime.name}://${runtime.version}`,
       pressure: {
-        memory: measured.memory || isAsked('memoryPressure'),
-        disk: measured.disk || isAsked('diskPressure'),
-        processes: measured.processes || isAsked('pidPressure'),
+        memory: measured.memory || nodeWish(annotations, 'memoryPressure') === true,
+        disk: measured.disk || nodeWish(annotations, 'diskPressure') === true,
+        processes: measured.processes || nodeWish(annotations, 'pidPressure') === true,
       },
       fault: fault(),
     }
@@ -285,8 +282,13 @@ export function createNode(
           log,
         })
         wake = reporter.wake
+        const sayFaults = createAnnotationEvents((event) => {
+          if (!environment.mayRecord() || self === undefined) return
+          recorder.record({ apiVersion: 'v1', kind: 'Node', metadata: self.metadata }, event)
+        })
         ownNode.onEvent(({ type, object }) => {
           if (type !== 'delete') self = object
+          sayFaults(annotationFaults('Node', object.metadata.annotations))
           reporter.seen(object.status)
           reporter.wake()
         })

@@ -3,10 +3,13 @@
  * in the meantime asks for another step. One worker is one pod object: a new one of the same name has another worker.
  */
 import type { Pod, PodStatus } from '../api/generated/types.ts'
+import type { AnnotationFault } from '../api/simulation.ts'
+import { annotationFaults } from '../api/simulation.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { timestamp } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import { deepEqual, keyOf } from '../machinery/object.ts'
+import { createAnnotationEvents } from './annotation-events.ts'
 import type { ContainerRuntime } from './container-runtime.ts'
 import type { PodAddresses } from './pod-addresses.ts'
 import type { RecordPodEvent } from './pod-containers.ts'
@@ -14,6 +17,7 @@ import { PodContainers } from './pod-containers.ts'
 import type { PodEnvironment } from './pod-environment.ts'
 import type { Rejection } from './pod-admission.ts'
 import { planPod } from './pod-plan.ts'
+import { containerNames } from './pod-spec.ts'
 import { podStatusOf } from './pod-status.ts'
 
 export interface PodWorkerOptions {
@@ -61,6 +65,7 @@ export class PodWorker {
   readonly done: Promise<void>
   readonly #options: PodWorkerOptions
   readonly #containers: PodContainers
+  readonly #sayFaults: (faults: readonly AnnotationFault[]) => void
   readonly #startedMs: number
   readonly #log: Log
   /** It had reached its end before this agent saw it. */
@@ -96,6 +101,8 @@ export class PodWorker {
     const isKnown = pod.status?.startTime !== undefined
     const isEnding = pod.metadata.deletionTimestamp !== undefined
     if (this.#wasOver || isKnown || isEnding) this.#rejection = null
+    this.#sayFaults = createAnnotationEvents((event) => options.record(this.#pod, event))
+    if (!this.#wasOver && !isKnown) this.#sayFaults(this.#annotationFaults())
     this.#containers = new PodContainers({
       runtime: options.runtime,
       record: options.record,
@@ -150,6 +157,7 @@ export class PodWorker {
   update(pod: Pod): void {
     this.#pod = pod
     if (!this.#isWriting && contradicts(pod.status, this.#published)) this.#isOverruled = true
+    if (!this.#wasOver) this.#sayFaults(this.#annotationFaults())
     this.#options.runtime.updatePod(pod)
     this.#containers.hurry()
     this.#containers.update()
@@ -168,6 +176,11 @@ export class PodWorker {
     this.#cancelWake()
     this.#containers.abandon()
     this.#finish()
+  }
+
+  #annotationFaults(): AnnotationFault[] {
+    const { metadata, spec } = this.#pod
+    return annotationFaults('Pod', metadata.annotations, containerNames(spec))
   }
 
   #queueSync(): void {

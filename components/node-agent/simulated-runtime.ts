@@ -7,6 +7,8 @@
 import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Container, Pod } from '../api/generated/types.ts'
+import type { PodWishes } from '../api/simulation.ts'
+import { podWish } from '../api/simulation.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { WriteCheckpoint } from './checkpoint-archive.ts'
 import type {
@@ -30,13 +32,6 @@ import { connectToListener } from './simulated-listener.ts'
 import { lineDueMs, logLength, logLines } from './simulated-log.ts'
 import type { Writing } from './simulated-log.ts'
 import { lookSimulated } from './simulated-probe.ts'
-import {
-  podAnnotations,
-  simulated,
-  simulatedPorts,
-  simulatedProbe,
-  simulatedTime,
-} from './simulation.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -150,7 +145,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   async startContainer(request: StartRequest): Promise<RuntimeContainer> {
     const { pod, container, attempt } = request
     if (this.#fault !== undefined) throw new RuntimeFault('CreateContainerError', this.#fault)
-    const delay = simulatedTime(this.#wish(pod, 'startDelay', container.name))
+    const delay = this.#wish(pod, 'startDelay', container.name)
     if (delay !== undefined) await this.#clock.sleep(delay)
     if (this.#wish(pod, 'start', container.name) === 'fail') {
       throw new RuntimeFault('CreateContainerError', 'simulated failure to create the container')
@@ -173,7 +168,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const known = this.#byId.get(id)
     const pod = this.#pods.get(known?.podUid ?? '')?.pod
     if (known === undefined || pod === undefined || known.container.state.kind === 'exited') return
-    const needs = simulatedTime(this.#wish(pod, 'stopAfter', known.container.name)) ?? 0
+    const needs = this.#wish(pod, 'stopAfter', known.container.name) ?? 0
     if (needs > 0) await this.#clock.sleep(Math.min(needs, graceMs))
     // 137 is 128 + SIGKILL.
     this.#exit(known, needs > graceMs ? { exitCode: 137, signal: 9 } : { exitCode: 0 })
@@ -204,7 +199,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (state.kind === 'exited') return { passes: false, output: '' }
     const wish = this.#wish(pod, kind, name)
     if (wish !== undefined) {
-      return { passes: simulatedProbe(wish, this.#clock.now() - state.startedMs), output: '' }
+      return { passes: wish(this.#clock.now() - state.startedMs), output: '' }
     }
     const probe = containerSpecOf(pod, name)?.[`${kind}Probe`]
     return await lookSimulated(probe, {
@@ -225,7 +220,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       throw new RuntimeFault('Unimplemented', 'the runtime does not support checkpoints')
     }
     if (wish === 'fail') throw new RuntimeFault('Unknown', 'simulated failure of the checkpoint')
-    const needs = simulatedTime(wish) ?? 0
+    const needs = wish ?? 0
     const limit = (timeoutSeconds === 0 ? defaultCheckpointSeconds : timeoutSeconds) * 1000
     if (needs > 0) await this.#clock.sleep(Math.min(needs, limit))
     if (needs > limit) {
@@ -313,7 +308,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       ({ container }) =>
         container.state.kind === 'running' &&
         pod !== undefined &&
-        simulatedPorts(this.#wish(pod, 'listen', container.name)).includes(port),
+        this.#wish(pod, 'listen', container.name)?.includes(port) === true,
     )
     if (isUp && pod !== undefined) {
       const { namespace = '', name = '' } = pod.metadata
@@ -340,7 +335,7 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   #writing({ podUid, container, course }: Simulated): Writing {
     const pod = this.#pods.get(podUid)?.pod
-    const everyMs = pod && simulatedTime(this.#wish(pod, 'logEvery', container.name))
+    const everyMs = pod && this.#wish(pod, 'logEvery', container.name)
     return { everyMs, output: everyMs === undefined ? course?.output : undefined }
   }
 
@@ -374,10 +369,14 @@ export class SimulatedRuntime implements ContainerRuntime {
     }
   }
 
-  #wish(pod: Pod, wish: keyof typeof podAnnotations, container: string): string | undefined {
+  #wish<Name extends keyof PodWishes>(
+    pod: Pod,
+    name: Name,
+    container: string,
+  ): PodWishes[Name] | undefined {
     // The pod as it is now may ask for other things than when the call began.
     const { metadata } = this.#pods.get(pod.metadata.uid ?? '')?.pod ?? pod
-    return simulated(metadata, podAnnotations[wish], container)
+    return podWish(metadata.annotations, name, container)
   }
 
   /** Undefined when the pod was removed while the container was starting: nothing is left to keep. */
@@ -414,7 +413,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     name: string,
     variables: Simulated['variables'],
   ): Promise<Course | undefined> {
-    const exitAfter = simulatedTime(this.#wish(pod, 'exitAfter', name))
+    const exitAfter = this.#wish(pod, 'exitAfter', name)
     if (exitAfter !== undefined) return { output: undefined, endsAfterMs: exitAfter, exitCode: 0 }
     const spec = containerSpecOf(pod, name)
     const foreseen = spec && (await courseOfCommand(pod, spec, variables))
@@ -434,8 +433,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     record.cancelExit = this.#clock.after(Math.max(0, remaining), () => {
       const pod = this.#pods.get(podUid)?.pod
       const wish = pod && this.#wish(pod, 'exitCode', container.name)
-      const code = wish === undefined ? course.exitCode : Number(wish)
-      this.#exit(record, { exitCode: Number.isInteger(code) ? code : 1 })
+      this.#exit(record, { exitCode: wish ?? course.exitCode })
     })
   }
 

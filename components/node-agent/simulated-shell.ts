@@ -7,7 +7,7 @@ import type { Clock } from '../component-base/clock.ts'
 import type { ShellOptions } from './shell-options.ts'
 import { plainShell, readShellArguments, ShellUsageFault } from './shell-options.ts'
 import { expanded, parseScript, SyntaxFault } from './shell-script.ts'
-import { simulatedTime } from './simulation.ts'
+import { simulatedTime } from '../api/simulation.ts'
 
 export interface ShellContext {
   readonly environment: Readonly<Record<string, string>>

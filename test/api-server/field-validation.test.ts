@@ -1,21 +1,11 @@
 /** Unknown, duplicate, missing and mistyped fields: rows VAL-001 to VAL-011, ERR-001 and ERR-002. */
 import { describe, expect, it } from 'vitest'
-import type { Reply } from '../support/api-server.ts'
 import { sharedServer } from '../support/shared-server.ts'
+import { warningsOf } from '../support/warning-headers.ts'
 
 const merge = { 'content-type': 'application/merge-patch+json' }
 const yaml = { 'content-type': 'application/yaml' }
 const modes = ['Ignore', 'Warn', 'Strict'] as const
-
-function warnings({ headers }: Reply): string[] {
-  // oxlint-disable-next-line typescript/no-explicit-any -- Node joins repeated headers in its own way
-  const value = (headers as any).warning as string | string[] | undefined
-  if (value === undefined) return []
-  const text = Array.isArray(value) ? value.join(', ') : value
-  return [...text.matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map(([, found = '']) =>
-    found.replaceAll('\\"', '"'),
-  )
-}
 
 describe('field validation', () => {
   const server = sharedServer()
@@ -49,7 +39,7 @@ describe('field validation', () => {
       body: oddJson('x'),
     })
     expect(answer.status).toBe(201)
-    expect(warnings(answer)).toEqual([])
+    expect(warningsOf(answer)).toEqual([])
     expect(answer.body.data).toEqual({ a: '2' })
     expect(Object.keys(answer.body).sort()).toEqual(['apiVersion', 'data', 'kind', 'metadata'])
     expect(answer.body.metadata.colour).toBeUndefined()
@@ -60,7 +50,7 @@ describe('field validation', () => {
       const at = await collection()
       const answer = await server().request('POST', `${at}${query}`, { body: oddJson('x') })
       expect(answer.status).toBe(201)
-      expect(warnings(answer)).toEqual([
+      expect(warningsOf(answer)).toEqual([
         'unknown field "metadata.colour"',
         'duplicate field "data.a"',
         'unknown field "size"',
@@ -107,7 +97,7 @@ describe('field validation', () => {
     expect(twice.status).toBe(400)
     const warned = await server().request('POST', at, { body, headers: yaml })
     expect(warned.status).toBe(201)
-    expect(warnings(warned)).toEqual(['unknown field "size"'])
+    expect(warningsOf(warned)).toEqual(['unknown field "size"'])
   })
 
   it('[VAL-008][ERR-002] of a malformed body only the first fatal error is told', async () => {
@@ -191,13 +181,13 @@ describe('field validation', () => {
     const odd = { 'fäld 日本 "quoted" \\ \u0007': 1 }
     const answer = await server().request('POST', at, { body: { metadata: { name: 'x' }, ...odd } })
     expect(answer.status).toBe(201)
-    expect(warnings(answer)).toHaveLength(1)
+    expect(warningsOf(answer)).toHaveLength(1)
     const many = Object.fromEntries(
       Array.from({ length: 500 }, (_, index) => [`field-${index}-${'x'.repeat(500)}`, index]),
     )
     const flood = await server().request('POST', at, { body: { metadata: { name: 'y' }, ...many } })
     expect(flood.status).toBe(201)
-    expect(warnings(flood).length).toBeGreaterThan(5)
-    expect(warnings(flood).join('').length).toBeLessThan(6000)
+    expect(warningsOf(flood).length).toBeGreaterThan(5)
+    expect(warningsOf(flood).join('').length).toBeLessThan(6000)
   })
 })

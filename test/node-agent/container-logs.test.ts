@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { ResponseSink } from '../../components/component-base/http.ts'
 import { answerContainerLogs } from '../../components/node-agent/container-logs.ts'
 import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
-import { podAnnotations } from '../../components/node-agent/simulation.ts'
+import { podAnnotations } from '../../components/api/simulation.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { pod } from './build.ts'
 

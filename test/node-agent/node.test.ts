@@ -13,7 +13,7 @@ import { resourcesOf } from '../../components/api/resources.ts'
 import { createRestClient } from '../../components/client/rest-client.ts'
 import type { RestClient } from '../../components/client/rest-client.ts'
 import { isStatusError } from '../../components/machinery/status-error.ts'
-import { nodeAnnotations, podAnnotations } from '../../components/node-agent/simulation.ts'
+import { nodeAnnotations, podAnnotations } from '../../components/api/simulation.ts'
 import type { Agent } from './agent.ts'
 import { startAgent } from './agent.ts'
 import type { Lab } from './lab.ts'
@@ -152,6 +152,34 @@ describe('a pod that the node does not take', () => {
     )
     await createPod('small')
     await eventually(async () => expect((await getPod('small')).status?.phase).toBe('Running'))
+  })
+})
+
+test('annotations that are not obeyed are told by events, on pods and on the node', async () => {
+  await createPod('misspelt', { 'skiff.dev/exit-aftr': '5s' })
+  await nodes().patch(
+    { name: 'n1' },
+    { metadata: { annotations: { [nodeAnnotations.diskPressure]: 'full' } } },
+    { type: 'merge' },
+  )
+  const events = lab.admin.resource<CoreEvent>(resources.events)
+  await eventually(async () => {
+    const { items } = await events.list({ namespace: 'default' })
+    const told = items
+      .filter(({ reason }) => reason === 'InvalidAnnotation')
+      .map(({ involvedObject, type, message }) => [involvedObject.name, type, message])
+    expect(told.toSorted()).toEqual([
+      [
+        'misspelt',
+        'Warning',
+        'Annotation skiff.dev/exit-aftr is ignored: unknown annotation; did you mean "skiff.dev/exit-after"?',
+      ],
+      [
+        'n1',
+        'Warning',
+        'Annotation skiff.dev/disk-pressure is ignored: invalid value "full": must be true or false',
+      ],
+    ])
   })
 })
 

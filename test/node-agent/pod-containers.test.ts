@@ -1,7 +1,7 @@
 /** Containers of a pod on a worker: what is reported of those that end, change, or cannot be created. */
 import { describe, expect, test } from 'vitest'
 import type { Pod } from '../../components/api/generated/types.ts'
-import { podAnnotations } from '../../components/node-agent/simulation.ts'
+import { podAnnotations } from '../../components/api/simulation.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { FakeClock } from '../support/fake-clock.ts'

@@ -1,6 +1,6 @@
 /** Probes of a pod on a worker: what they find, and what follows from it. */
 import { describe, expect, test } from 'vitest'
-import { podAnnotations } from '../../components/node-agent/simulation.ts'
+import { podAnnotations } from '../../components/api/simulation.ts'
 import { conditionOf, pod, runPod } from './build.ts'
 
 describe('probes', () => {

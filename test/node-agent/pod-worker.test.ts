@@ -3,7 +3,7 @@ import type { Pod } from '../../components/api/generated/types.ts'
 import type { StartRequest } from '../../components/node-agent/container-runtime.ts'
 import { PodAddresses } from '../../components/node-agent/pod-addresses.ts'
 import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
-import { podAnnotations } from '../../components/node-agent/simulation.ts'
+import { podAnnotations } from '../../components/api/simulation.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 import { conditionOf, pod, runPod } from './build.ts'
 

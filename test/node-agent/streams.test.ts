@@ -12,7 +12,7 @@ import { createHttpsServer } from '../../components/component-base/https-server.
 import { silentLog } from '../../components/component-base/log.ts'
 import type { ServedNode } from '../../components/node-agent/server.ts'
 import { selfSignedServing } from '../../components/node-agent/serving-certificate.ts'
-import { podAnnotations } from '../../components/node-agent/simulation.ts'
+import { podAnnotations } from '../../components/api/simulation.ts'
 import { spdyDictionary } from '../../components/node-agent/streaming/spdy-dictionary.ts'
 import {
   createStreamServer,

@@ -147,7 +147,7 @@ export const cronJobStrategy: Strategy = {
     if (old !== undefined && old.metadata.generation === object.metadata.generation) return []
     const { jobTemplate, schedule = '' } = (object as CronJob).spec ?? {}
     const path = ['spec', 'jobTemplate', 'spec', 'template']
-    const warnings = templateWarnings(jobTemplate?.spec?.template, dialect, path)
+    const warnings = templateWarnings(object, jobTemplate?.spec?.template, dialect, path)
     if (!schedule.includes('TZ')) return warnings
     return [
       ...warnings,

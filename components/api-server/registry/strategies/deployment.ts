@@ -115,7 +115,10 @@ function changedTemplateWarnings(
   { dialect }: StrategyContext,
 ): string[] {
   if (old !== undefined && old.metadata.generation === object.metadata.generation) return []
-  return templateWarnings((object as Deployment).spec?.template, dialect, ['spec', 'template'])
+  return templateWarnings(object, (object as Deployment).spec?.template, dialect, [
+    'spec',
+    'template',
+  ])
 }
 
 /** What Deployments and the other controllers with a template at `spec.template` do alike. */

@@ -255,7 +255,7 @@ export const jobStrategy: Strategy = {
     const own = old === undefined ? hostnameWarnings(object) : []
     if (old !== undefined && old.metadata.generation === object.metadata.generation) return own
     const { template } = (object as Job).spec ?? {}
-    return [...own, ...templateWarnings(template, dialect, ['spec', 'template'])]
+    return [...own, ...templateWarnings(object, template, dialect, ['spec', 'template'])]
   },
   subresources: {
     status: {

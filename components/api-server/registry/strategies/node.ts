@@ -1,5 +1,6 @@
 /** Node (upstream: core/validation ValidateNode, ValidateNodeUpdate, pkg/registry/core/node). */
 import type { Node, Taint } from '../../../api/generated/types.ts'
+import { annotationFaults } from '../../../api/simulation.ts'
 import type { FieldPath } from '../../../machinery/field-path.ts'
 import { goList, goStruct, GoText } from '../../../machinery/go-syntax.ts'
 import { isDualStack, validateIpRange } from '../../../machinery/ip-address.ts'
@@ -114,9 +115,15 @@ export const nodeStrategy: Strategy = {
   prepareForCreate: (object) => dropConfigSource(object),
   prepareForUpdate: dropConfigSource,
   ...validation<Node>(validateNode, validateChange),
-  warnings(object) {
-    const { spec = {} } = object as Node
+  warnings(object, old) {
+    const { metadata, spec = {} } = object as Node
     const warnings: string[] = []
+    const before = old?.metadata.annotations
+    // Nodes change often: others than who set an annotation would be warned too.
+    for (const { key, why } of annotationFaults('Node', metadata.annotations)) {
+      if (before?.[key] === metadata.annotations?.[key]) continue
+      warnings.push(`metadata.annotations[${key}]: ignored: ${why}`)
+    }
     if (spec.configSource) warnings.push('spec.configSource: the feature is no longer supported')
     if (spec.externalID) {
       warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes')

@@ -74,5 +74,5 @@ export const podTemplateStrategy: Strategy = {
   validate: validateTemplate,
   validateUpdate: (object, _old, context) => validateTemplate(object, context),
   warnings: (object, _old, { dialect }) =>
-    templateWarnings((object as PodTemplate).template, dialect, ['template']),
+    templateWarnings(object, (object as PodTemplate).template, dialect, ['template']),
 }

@@ -10,8 +10,10 @@ import type {
   PodSpec,
   PodTemplateSpec,
 } from '../../../../api/generated/types.ts'
+import { annotationFaults, podAnnotationsAmong } from '../../../../api/simulation.ts'
 import { FieldPath } from '../../../../machinery/field-path.ts'
 import { goQuote } from '../../../../machinery/go-syntax.ts'
+import type { KubeObject } from '../../../../machinery/object.ts'
 import { isWholeQuantity, shownQuantity } from '../quantities.ts'
 import { containersOf, type PlacedContainer } from './pod-os-validation.ts'
 
@@ -38,6 +40,7 @@ export function podWarnings(
   warnOfRepeats(spec, at.child('spec'), warn)
   warnOfAnnotations({ metadata, spec, at, warn }, dialect)
   const containers = containersOf(spec, at.child('spec'))
+  warnOfSimulation(metadata?.annotations, containers, at, warn)
   for (const { container, at: containerAt } of containers) {
     warnOfFractions(container, containerAt, warn)
     warnOfHiddenVariables(container.env ?? [], containerAt.child('env'), warn)
@@ -53,15 +56,21 @@ export function podWarnings(
   return warnings
 }
 
-/** For a template at a path like `spec.template`; nothing when the template is as it was. */
+/** For an object with a template at a path like `spec.template`. */
 export function templateWarnings(
+  { metadata }: KubeObject,
   template: PodTemplateSpec | undefined,
   dialect: Dialect,
   path: readonly string[],
 ): string[] {
   if (!template) return []
   const at = path.reduce((parent, name) => parent.child(name), FieldPath.root())
-  return podWarnings(template, dialect, at)
+  const misplaced = podAnnotationsAmong(metadata.annotations).map(
+    (key) =>
+      `metadata.annotations[${key}]: ignored: ` +
+      `this annotation is for pods; set it in ${path.join('.')}.metadata.annotations`,
+  )
+  return [...misplaced, ...podWarnings(template, dialect, at)]
 }
 
 /** Labels of nodes that have been replaced: the old subdomain and name, since when, and what to use. */
@@ -207,6 +216,20 @@ function warnOfAnnotations(
   for (const { container } of containersOf(spec, at)) {
     if (container.securityContext?.seccompProfile) continue
     warnIfSet(labelKey(dialect, 'container.seccomp.security.alpha', container.name), seccompText)
+  }
+}
+
+/** Annotations that a simulated node will not obey. */
+function warnOfSimulation(
+  annotations: ObjectMeta['annotations'],
+  containers: readonly PlacedContainer[],
+  at: FieldPath,
+  warn: Warn,
+): void {
+  if (annotations === undefined) return
+  const names = containers.map(({ container }) => container.name)
+  for (const { key, why } of annotationFaults('Pod', annotations, names)) {
+    warn(at.child('metadata').child('annotations').key(key), `ignored: ${why}`)
   }
 }
 

@@ -1,0 +1,234 @@
+/**
+ * Simulation: the annotations by which pods and nodes ask a simulated node for trouble. This is the one list of them: the node
+ * agent obeys it, the API server warns by it, and docs/simulation.md is held against it. A pod's annotation applies to all of
+ * its containers; with `.<container>` appended it applies to that one.
+ */
+import { nearestName, parseDuration } from '../component-base/flags.ts'
+
+const domain = 'skiff.dev'
+
+interface Annotation<T> {
+  readonly key: string
+  /** For the message about another value: `must be <values>`. */
+  readonly values: string
+  /** Undefined for any other text. */
+  readonly read: (text: string) => T | undefined
+}
+
+/** `5s`, `1m30s` or bare seconds, in milliseconds; undefined for anything else. */
+export function simulatedTime(text: string): number | undefined {
+  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : parseDuration(text)
+  return ms === undefined || ms < 0 ? undefined : ms
+}
+
+const times = 'a time such as 500ms, 5s or 1m30s'
+
+const time = (name: string): Annotation<number> => ({
+  key: `${domain}/${name}`,
+  values: times,
+  read: simulatedTime,
+})
+
+const flag = (name: string): Annotation<boolean> => ({
+  key: `${domain}/${name}`,
+  values: 'true or false',
+  read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
+})
+
+/** What a probe finds `ageMs` after the container's start. */
+type Verdict = (ageMs: number) => boolean
+
+function readVerdict(text: string): Verdict | undefined {
+  if (text === 'ok' || text === 'fail') return () => text === 'ok'
+  const [, word, when = ''] = /^(after|until) (\S+)$/.exec(text) ?? []
+  const boundary = simulatedTime(when)
+  if (boundary === undefined) return undefined
+  return word === 'after' ? (ageMs) => ageMs >= boundary : (ageMs) => ageMs < boundary
+}
+
+const probe = (name: string): Annotation<Verdict> => ({
+  key: `${domain}/${name}`,
+  values: 'ok, fail, or after or until and a time, such as after 10s',
+  read: readVerdict,
+})
+
+function readPorts(text: string): number[] | undefined {
+  const ports = text.split(',').map((port) => (/^\s*\d+\s*$/.test(port) ? Number(port) : 0))
+  return ports.every((port) => port > 0 && port < 65_536) ? ports : undefined
+}
+
+const ofPods = {
+  /** The container ends by itself after this time. */
+  exitAfter: time('exit-after'),
+  /** With what code; default 0. */
+  exitCode: {
+    key: `${domain}/exit-code`,
+    values: 'a number from 0 to 255',
+    read: (text) => (/^\d{1,3}$/.test(text) && Number(text) < 256 ? Number(text) : undefined),
+  } satisfies Annotation<number>,
+  /** How long it takes to start. */
+  startDelay: time('start-delay'),
+  /** `fail`: the container cannot be created; `image-pull-error`: its image cannot be pulled. */
+  start: {
+    key: `${domain}/start`,
+    values: 'fail or image-pull-error',
+    read: (text) => (text === 'fail' || text === 'image-pull-error' ? text : undefined),
+  } satisfies Annotation<'fail' | 'image-pull-error'>,
+  /** How long it takes to end when asked to; past the grace period it is killed (exit code 137). */
+  stopAfter: time('stop-after'),
+  /** How often it writes a line to its log; without it, only when it starts and ends. */
+  logEvery: time('log-every'),
+  /** What probes find: `ok`, `fail`, `after 10s` (fails before), `until 20s` (fails from then on). */
+  startup: probe('startup'),
+  readiness: probe('readiness'),
+  liveness: probe('liveness'),
+  /** The ports on which something answers HTTP. */
+  listen: {
+    key: `${domain}/listen`,
+    values: 'ports from 1 to 65535, with commas between them',
+    read: readPorts,
+  } satisfies Annotation<number[]>,
+  /** `unsupported`, `fail`, or a time that it takes. */
+  checkpoint: {
+    key: `${domain}/checkpoint`,
+    values: `unsupported, fail, or ${times}`,
+    read: (text) => (text === 'unsupported' || text === 'fail' ? text : simulatedTime(text)),
+  } satisfies Annotation<'unsupported' | 'fail' | number>,
+} as const
+
+const ofNodes = {
+  memoryPressure: flag('memory-pressure'),
+  diskPressure: flag('disk-pressure'),
+  pidPressure: flag('pid-pressure'),
+  /** The container runtime is down: the node is not ready. Any other text than `true` is the reason given. */
+  runtimeDown: {
+    key: `${domain}/runtime-down`,
+    values: 'true, false, or a reason',
+    read: (text) => {
+      if (text === 'false') return false
+      return text === 'true' ? 'simulated fault' : text || undefined
+    },
+  } satisfies Annotation<string | false>,
+} as const
+
+type Keys<Table> = { readonly [Name in keyof Table]: string }
+type Value<One> = One extends Annotation<infer T> ? T : never
+
+function keysOf<Table extends Readonly<Record<string, Annotation<unknown>>>>(
+  table: Table,
+): Keys<Table> {
+  const entries = Object.entries(table).map(([name, { key }]) => [name, key])
+  return Object.fromEntries(entries) as Keys<Table>
+}
+
+/** Keys of the annotations on pods. */
+export const podAnnotations = keysOf(ofPods)
+/** Keys of the annotations on nodes. */
+export const nodeAnnotations = keysOf(ofNodes)
+
+type Annotations = Readonly<Record<string, string>> | undefined
+
+function valueOf<T>({ read }: Annotation<T>, text: string | undefined): T | undefined {
+  return text === undefined ? undefined : read(text)
+}
+
+/** What pods and nodes can ask for, by name. */
+export type PodWishes = { readonly [Name in keyof typeof ofPods]: Value<(typeof ofPods)[Name]> }
+type NodeWishes = { readonly [Name in keyof typeof ofNodes]: Value<(typeof ofNodes)[Name]> }
+
+/** What a pod asks for one of its containers: for that one, else for all. Undefined: nothing, or nothing that can be read. */
+export function podWish<Name extends keyof PodWishes>(
+  annotations: Annotations,
+  name: Name,
+  container: string,
+): PodWishes[Name] | undefined {
+  const annotation = ofPods[name] as unknown as Annotation<PodWishes[Name]>
+  const { key } = annotation
+  return (
+    valueOf(annotation, annotations?.[`${key}.${container}`]) ??
+    valueOf(annotation, annotations?.[key])
+  )
+}
+
+/** What a node asks for. Undefined: nothing, or nothing that can be read. */
+export function nodeWish<Name extends keyof NodeWishes>(
+  annotations: Annotations,
+  name: Name,
+): NodeWishes[Name] | undefined {
+  const annotation = ofNodes[name] as unknown as Annotation<NodeWishes[Name]>
+  return valueOf(annotation, annotations?.[annotation.key])
+}
+
+/** An annotation that does nothing, and why. */
+export interface AnnotationFault {
+  readonly key: string
+  readonly why: string
+}
+
+const tables = { Pod: Object.values(ofPods), Node: Object.values(ofNodes) } as const
+type Bearer = keyof typeof tables
+
+/** More are not looked for: one request may carry thousands. */
+const mostFaults = 20
+/** Names are compared with all of these. */
+const mostNames = 50
+
+function hint(word: string, names: readonly string[]): string {
+  const nearest = names.length > mostNames ? undefined : nearestName(word, names)
+  return nearest === undefined ? '' : `; did you mean "${nearest}"?`
+}
+
+const shown = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}...` : text)
+
+function faultOf(
+  bearer: Bearer,
+  key: string,
+  { value, containers }: { value: string; containers: readonly string[] },
+): string | undefined {
+  const end = key.indexOf('.', domain.length + 1)
+  const base = end < 0 ? key : key.slice(0, end)
+  const container = end < 0 ? undefined : key.slice(end + 1)
+  const other = bearer === 'Pod' ? 'Node' : 'Pod'
+  const known = tables[bearer].find((one) => one.key === base)
+  if (known === undefined) {
+    const isOthers = tables[other].some((one) => one.key === base)
+    if (isOthers) return `this annotation is for ${other === 'Pod' ? 'pods' : 'nodes'}`
+    const names = tables[bearer].map((one) => one.key)
+    return `unknown annotation${hint(base, names)}`
+  }
+  if (container !== undefined && bearer === 'Node') {
+    return `unknown annotation${hint(key, [known.key])}`
+  }
+  if (container !== undefined && !containers.includes(container)) {
+    return `no container is named "${container}"${hint(container, containers)}`
+  }
+  if (known.read(value) !== undefined) return undefined
+  return `invalid value "${shown(value)}": must be ${known.values}`
+}
+
+/** The annotations of a pod or node that do nothing: the first 20. `containers` are the names of the pod's. */
+export function annotationFaults(
+  bearer: Bearer,
+  annotations: Annotations,
+  containers: readonly string[] = [],
+): AnnotationFault[] {
+  const faults: AnnotationFault[] = []
+  for (const key in annotations) {
+    if (!key.startsWith(`${domain}/`)) continue
+    const why = faultOf(bearer, key, { value: annotations[key] ?? '', containers })
+    if (why !== undefined) faults.push({ key, why })
+    if (faults.length === mostFaults) break
+  }
+  return faults
+}
+
+/** Annotations of pods among these: on anything else they do nothing. */
+export function podAnnotationsAmong(annotations: Annotations): string[] {
+  const found: string[] = []
+  for (const key in annotations) {
+    if (!key.startsWith(`${domain}/`)) continue
+    if (tables.Pod.some((one) => key === one.key || key.startsWith(`${one.key}.`))) found.push(key)
+    if (found.length === mostFaults) break
+  }
+  return found
+}
