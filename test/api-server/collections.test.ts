@@ -169,7 +169,9 @@ describe('listing', () => {
       }
       const future = await server().request('GET', `${path}?resourceVersion=9999999999`)
       expect(future.status).toBe(504)
-      expect(future.body.message).toContain('Too large resource version')
+      expect(future.body.message).toBe(
+        `Timeout: Too large resource version: 9999999999, current: ${now}`,
+      )
     }
     const watch = await server().watch(`${at}?watch=1&resourceVersion=${now}`)
     await server().ok('POST', at, { body: { metadata: { name: 'b' } } })

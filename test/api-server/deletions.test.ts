@@ -70,15 +70,23 @@ describe('deletion', () => {
   it('[DEL-006] preconditions that do not hold keep the object', async () => {
     const { item, object } = await made()
     const { uid, resourceVersion } = object.metadata
-    for (const preconditions of [
-      { uid: '00000000-0000-0000-0000-000000000000' },
-      { resourceVersion: '1' },
-      { uid, resourceVersion: '1' },
-    ]) {
+    const other = '00000000-0000-0000-0000-000000000000'
+    const modified = `the ResourceVersion in the precondition (1) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`
+    for (const [preconditions, why] of [
+      [
+        { uid: other },
+        `the UID in the precondition (${other}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+      ],
+      [{ resourceVersion: '1' }, modified],
+      [{ uid, resourceVersion: '1' }, modified],
+    ] as const) {
       const answer = await server().request('DELETE', item, { body: { preconditions } })
       expect(answer.status).toBe(409)
-      expect(answer.body.reason).toBe('Conflict')
-      expect(answer.body.message).toContain('Precondition failed')
+      expect(answer.body).toMatchObject({
+        reason: 'Conflict',
+        message: `Operation cannot be fulfilled on ConfigMap "x": ${why}`,
+        details: { name: 'x', kind: 'ConfigMap' },
+      })
     }
     expect(await status(item)).toBe(200)
     await server().ok('DELETE', item, { body: { preconditions: { uid, resourceVersion } } })

@@ -20,12 +20,16 @@ export async function freshEnough(cache: WatchCache, version: string): Promise<v
 
 /** 504 for a version from the future (ERR: `Too large resource version`). */
 export function tooLargeVersion(wanted: number, current: number): StatusError {
-  return new StatusError('Timeout', `Too large resource version: ${wanted}, current: ${current}`, {
-    details: {
-      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-      retryAfterSeconds: notYetSeconds,
+  return new StatusError(
+    'Timeout',
+    `Timeout: Too large resource version: ${wanted}, current: ${current}`,
+    {
+      details: {
+        causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+        retryAfterSeconds: notYetSeconds,
+      },
     },
-  })
+  )
 }
 
 export function tooOldVersion(wanted: number, current: number): StatusError {

@@ -13,15 +13,18 @@ import type { DeleteRequest, Written } from './write.ts'
 export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'
 
-/** Throws Conflict when the object is not the one, or not in the state, that the request is for. */
+/**
+ * Throws Conflict when the object is not the one, or not in the state, that the request is for. The error names the kind
+ * where others name the resource, as upstream's BeforeDelete.
+ */
 export function checkPreconditions(request: DeleteRequest, object: KubeObject): void {
   const { resource, name, preconditions } = request
   const { uid = '', resourceVersion = '' } = object.metadata
   const wrong = (what: string, asked: string, found: string): Error =>
     conflict(
-      resource,
+      { group: resource.group, plural: resource.kind },
       name,
-      `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`,
+      `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found}). The object might have been ${what === 'UID' ? 'deleted and then recreated' : 'modified'}`,
     )
   if (preconditions.uid !== undefined && preconditions.uid !== uid) {
     throw wrong('UID', preconditions.uid, uid)
