@@ -9,6 +9,7 @@ import { createDiscovery } from '../components/client/server-resources.ts'
 import type { KubeObject } from '../components/machinery/object.ts'
 import { qualifiedName, type Resource } from '../components/machinery/resource.ts'
 import { ClusterError } from './cluster-error.ts'
+import { verbFault } from './request-verbs.ts'
 
 /** Who is asked about. */
 export interface Somebody {
@@ -135,13 +136,30 @@ async function creationSpec(
   })
 }
 
-export async function explainAccess(client: Client, spec: AccessSpec): Promise<Explained> {
+function faultOf({ resourceAttributes, nonResourceAttributes }: AccessSpec): string | undefined {
+  const verbOf = (attributes: unknown): unknown =>
+    (attributes as { verb?: unknown } | undefined)?.verb
+  const [ofResource, ofPath] = [verbOf(resourceAttributes), verbOf(nonResourceAttributes)]
+  if (typeof ofResource === 'string' && ofResource !== '') return verbFault(ofResource, 'resource')
+  return typeof ofPath === 'string' && ofPath !== '' ? verbFault(ofPath, 'path') : undefined
+}
+
+/** Of a verb that no request has, `warn` is told, and no role is suggested for it. */
+export async function explainAccess(
+  client: Client,
+  spec: AccessSpec,
+  warn: (text: string) => void,
+): Promise<Explained> {
   const explanation = await client.rest.json({
     method: 'POST',
     path: '/explain/access',
     body: { spec },
   })
-  return { kind: 'access', explanation: explanation as AccessExplanation }
+  const { wouldAllow, ...rest } = explanation as AccessExplanation
+  const fault = faultOf(spec)
+  if (fault !== undefined) warn(fault)
+  const remedy = fault === undefined && wouldAllow !== undefined ? { wouldAllow } : {}
+  return { kind: 'access', explanation: { ...rest, ...remedy } }
 }
 
 export async function explainToken(
@@ -160,10 +178,15 @@ export async function explainToken(
 export async function explainManifest(
   client: Client,
   object: KubeObject,
-  by: { readonly who: Somebody | undefined; readonly namespace: string },
+  by: {
+    readonly who: Somebody | undefined
+    readonly namespace: string
+    readonly warn: (text: string) => void
+  },
 ): Promise<Explained> {
   const { kind = '' } = object
-  if (accessReviews.includes(kind)) return await explainAccess(client, reviewSpec(object, by.who))
+  if (accessReviews.includes(kind))
+    return await explainAccess(client, reviewSpec(object, by.who), by.warn)
   if (kind === 'TokenReview') {
     const { token = '', audiences = [] } = (object['spec'] ?? {}) as {
       token?: string
@@ -172,7 +195,7 @@ export async function explainManifest(
     return await explainToken(client, { token, audiences })
   }
   const who = neededUser(by.who, kind)
-  return await explainAccess(client, await creationSpec(client, object, { ...by, who }))
+  return await explainAccess(client, await creationSpec(client, object, { ...by, who }), by.warn)
 }
 
 /** The last denied requests, newest first. */

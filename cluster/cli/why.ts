@@ -83,7 +83,7 @@ async function asked(
     const explained: Explained[] = []
     for (const path of given.filename) {
       for (const object of objectsOf(await textOf(path), path)) {
-        explained.push(await explainManifest(client, object, { who, namespace }))
+        explained.push(await explainManifest(client, object, { who, namespace, warn: from.warn }))
       }
     }
     return { explained, isOne: explained.length === 1 }
@@ -98,7 +98,7 @@ async function asked(
     namespace,
     warn: from.warn,
   })
-  return one(await explainAccess(client, spec))
+  return one(await explainAccess(client, spec, from.warn))
 }
 
 const isGood = ({ kind, explanation }: Explained): boolean =>

@@ -1,7 +1,7 @@
 /** `skiff why`: questions from words and manifests against a real API server, and what people read. */
 import { describe, expect, it } from 'vitest'
 import { accessText, deniedText, tokenText } from '../../cluster/cli/why-text.ts'
-import { accessSpec, explainManifest, withUsualGroups } from '../../cluster/why.ts'
+import { accessSpec, explainAccess, explainManifest, withUsualGroups } from '../../cluster/why.ts'
 import type { AccessExplanation, DeniedRequest } from '../../components/api/explanations.ts'
 import { createClient, type Client } from '../../components/client/client.ts'
 import type { TestApiServer } from '../support/api-server.ts'
@@ -80,11 +80,56 @@ describeDialects('questions', (server) => {
     await expect(specOf('pods/a/b')).rejects.toThrow('neither RESOURCE[/NAME] nor a path')
   })
 
+  it.each([
+    ['gett', 'pods', 'no request has the verb "gett": did you mean get?'],
+    ['post', 'pods', 'no request has the verb "post": did you mean create?'],
+    ['List', 'pods', 'no request has the verb "List": did you mean list?'],
+    [
+      'frobnicate',
+      'pods',
+      'no request has the verb "frobnicate": the verbs are get, list, watch, ',
+    ],
+    ['list', '/metrics', 'no request has the verb "list": did you mean get?'],
+  ])(
+    'for the verb %s of %s no role is suggested, but what is wrong',
+    async (verb, target, fault) => {
+      const told: string[] = []
+      const explained = await withClient(server(), async (client) => {
+        const warn = (text: string): void => void told.push(text)
+        const about = { who: ann, verb, target, subresource: '', namespace: 'web', warn }
+        return await explainAccess(client, await accessSpec(client, about), warn)
+      })
+      expect(told).toEqual([expect.stringContaining(fault)])
+      expect(explained).toMatchObject({ kind: 'access', explanation: { allowed: false } })
+      expect(explained.explanation).not.toHaveProperty('wouldAllow')
+    },
+  )
+
+  it.each(['deletecollection', 'impersonate', 'use', 'sign', '*'])(
+    'the verb %s has a role',
+    async (verb) => {
+      const told: string[] = []
+      const explained = await withClient(server(), (client) =>
+        explainAccess(
+          client,
+          { ...ann, resourceAttributes: { verb, group: '', resource: 'pods', namespace: 'web' } },
+          (text) => void told.push(text),
+        ),
+      )
+      expect(told).toEqual([])
+      expect(explained.explanation).toHaveProperty('wouldAllow')
+    },
+  )
+
   it('a manifest is a review, or what somebody wants to create', async () => {
     const group = (stem: string) => `${server().group(stem)}/v1`
     const explained = (object: object, who: typeof ann | undefined = ann) =>
       withClient(server(), (client) =>
-        explainManifest(client, { metadata: {}, ...object }, { who, namespace: 'web' }),
+        explainManifest(
+          client,
+          { metadata: {}, ...object },
+          { who, namespace: 'web', warn: (text) => void warnings.push(text) },
+        ),
       )
     const resourceAttributes = { verb: 'list', resource: 'pods' }
     const apiVersion = group('authorization')
@@ -101,7 +146,11 @@ describeDialects('questions', (server) => {
     })
     await expect(
       withClient(server(), (client) =>
-        explainManifest(client, { metadata: {}, ...self }, { who: undefined, namespace: '' }),
+        explainManifest(
+          client,
+          { metadata: {}, ...self },
+          { who: undefined, namespace: '', warn: () => {} },
+        ),
       ),
     ).rejects.toThrow('who? Give --as USER')
     expect(
