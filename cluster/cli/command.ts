@@ -10,6 +10,7 @@ import {
 } from '../../components/component-base/flags.ts'
 import type { FlagDeclarations, FlagValues } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { asTyped } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What a command works with besides its flags. */
@@ -201,7 +202,7 @@ export async function runCommand(
       for (const text of warnings) context.terminal.err(`warning: ${text}\n`)
     }
     if (flags.help) {
-      context.terminal.out(commandHelp(command))
+      context.terminal.out(asTyped(commandHelp(command), context.environment))
       return 0
     }
     checkArguments(command, args)

@@ -14,10 +14,10 @@ function overview(entries: readonly CommandEntry[]): string {
   const width = Math.max(...entries.map((entry) => entry.name.length))
   const lines = entries.map((entry) => `  ${entry.name.padEnd(width)}  ${entry.summary}\n`).join('')
   return (
-    'skiff runs a whole Kubernetes-style control plane from npm: real processes, real TLS, real joins.\n\n' +
+    'Runs a whole Kubernetes-style control plane from npm: real processes, real TLS, real joins.\n\n' +
     `Usage:\n  skiff COMMAND [flags]\n\nCommands:\n${lines}\n` +
     'Examples:\n  # A cluster with three nodes, Ready in a moment\n  skiff up\n\n' +
-    '  # What runs, and how it is\n  skiff status\n\n  # Away with it, nothing left\n  skiff down\n\n' +
+    '  # What runs, and how it is\n  skiff status\n\n  # Delete it; nothing is left\n  skiff down\n\n' +
     `Exit codes:\n${describeExitCodes()}\nHelp on a command: skiff COMMAND --help\n`
   )
 }
@@ -28,7 +28,7 @@ function reportError(failure: unknown, { terminal, environment: env }: CommandCo
   const isKnown = error instanceof ClusterError
   // One line; what a library says on more, a parser's excerpt for example, is the reason's details.
   const [message = '', ...rest] = (isKnown ? error.message : messageOf(error)).split('\n')
-  terminal.err(`${label} ${message}\n`)
+  terminal.err(`${label} ${asTyped(message, env)}\n`)
   for (const line of [...rest, ...(isKnown ? error.details : [])])
     terminal.err(`  ${styled('|', 'dim', terminal.errColors)} ${line}\n`)
   if (isKnown && error.hint !== undefined) {
@@ -47,7 +47,7 @@ async function dispatch(
   }
   const [first, second] = words
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
-    context.terminal.out(overview(entries))
+    context.terminal.out(asTyped(overview(entries), context.environment))
     return first === undefined ? exitCodes.usage : exitCodes.ok
   }
   const word = first === '--version' ? 'version' : first
@@ -63,7 +63,7 @@ async function dispatch(
     return await runCommand(only, words.slice(1), context)
   }
   if (second === undefined || second === '--help' || second === '-h') {
-    context.terminal.out(groupHelp(entry.name, commands))
+    context.terminal.out(asTyped(groupHelp(entry.name, commands), context.environment))
     return second === undefined ? exitCodes.usage : exitCodes.ok
   }
   const command = commands.find((one) => one.name === `${entry.name} ${second}`)

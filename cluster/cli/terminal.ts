@@ -40,7 +40,7 @@ export function processTerminal(environment: Environment): Terminal {
 export function asTyped(text: string, environment: Environment): string {
   const isNpx =
     environment['npm_command'] === 'exec' && environment['npm_lifecycle_event'] === 'npx'
-  return isNpx ? text.replaceAll(/(?<![\w./-]|npx )skiff (?=[a-z])/g, 'npx skiff ') : text
+  return isNpx ? text.replaceAll(/(?<![\w./-]|npx )skiff (?=[a-zA-Z])/g, 'npx skiff ') : text
 }
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const

@@ -10,7 +10,7 @@ import { ClusterError } from '../cluster-error.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
-import { shortDuration, table } from './terminal.ts'
+import { asTyped, shortDuration, table } from './terminal.ts'
 
 const createFlags = defineFlags({
   ...nameFlag,
@@ -76,7 +76,10 @@ const create = defineCommand({
         })
       const { config, server } = cluster
       const text = formatToken(token)
-      const join = `skiff join ${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`
+      const join = asTyped(
+        `skiff join ${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`,
+        context.environment,
+      )
       if (given.output === 'json') {
         const all = { token: text, server, caCertHash: config.caHash, joinCommand: join }
         context.terminal.out(`${JSON.stringify(all)}\n`)

@@ -101,7 +101,7 @@ export const up = defineCommand({
     ['skiff up --parent $$ --ttl 1h', 'It ends with this shell, or after an hour'],
     [
       'skiff up --set controller-manager.node-monitor-grace-period=20s',
-      'Notice a lost node after 4 seconds instead of 50',
+      'Notice a lost node after 20 seconds instead of 50',
     ],
   ],
   run: async (context, { flags: given }) => {
@@ -148,7 +148,7 @@ export const up = defineCommand({
         `Cluster "${config.name}" is Ready after ${shortDuration(clock.now() - startedMs)}: ${server}\n\n` +
           `  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n\n` +
           asTyped(
-            `What runs: skiff status${suffix}    Away with it: skiff down${suffix}\n`,
+            `What runs: skiff status${suffix}    Delete it: skiff down${suffix}\n`,
             context.environment,
           ),
       )

@@ -134,8 +134,12 @@ function fetchFailure(error: unknown, server: string): unknown {
         ? `${server} does not show a certificate of the cluster's authority: ${error.message}`
         : `${server} cannot be reached: ${error.message}`,
       isUntrusted
-        ? { hint: 'is --server the address of this cluster, and in its certificate?', cause: error }
-        : { hint: 'check --server and that the API server runs', isTransient: true, cause: error },
+        ? { hint: `is ${server} an address of this cluster, and in its certificate?`, cause: error }
+        : {
+            hint: 'check the address, and that the API server runs',
+            isTransient: true,
+            cause: error,
+          },
     )
   }
   if (isStatusError(error, 'NotFound')) {
