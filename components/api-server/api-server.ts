@@ -15,7 +15,6 @@ import { Expiry } from '../store/expiry.ts'
 import { StoreError, type Store } from '../store/store.ts'
 import { createAggregator } from './aggregation/aggregator.ts'
 import { createAdmission } from './admission/chain.ts'
-import { keepPolicyStatus } from './admission/policy/keep-policy-status.ts'
 import { createAuthentication } from './authentication.ts'
 import { createAuthorization } from './authorization.ts'
 import { issuerDocuments } from './authn/issuer-documents.ts'
@@ -30,11 +29,10 @@ import { continueTokenKey, createContinueTokens } from './continue-token.ts'
 import { createDeniedRequests } from './explain/denied-requests.ts'
 import { createConverters } from './custom-resources/conversion-webhook.ts'
 import { createCustomKinds } from './custom-resources/custom-kinds.ts'
-import { settleDefinitions } from './custom-resources/definition-controller.ts'
 import { createServedDefinitions } from './custom-resources/served-definitions.ts'
 import { createCurrentDiscovery } from './discovery.ts'
 import { openFlowControl } from './flow-control/open-flow-control.ts'
-import { keepFlowSchemaStatus } from './flow-schema-status.ts'
+import { startKeepers } from './keepers.ts'
 import { openAudit } from './audit/open-audit.ts'
 import { answerNonResource, type NonResourceParts } from './handlers/non-resource.ts'
 import type { Parts } from './handlers/parts.ts'
@@ -47,7 +45,6 @@ import { createServiceAllocator } from './registry/service-allocator.ts'
 import type { Answer, RequestContext } from './request.ts'
 import { localClientOf } from './local-client.ts'
 import { entryOf } from './request-entry.ts'
-import { reportUnattended } from './report-unattended.ts'
 import { createRouter } from './router.ts'
 import { measuredAuthentication, measuredAuthorizer } from './metrics/access-metrics.ts'
 import { measuredAdmission } from './metrics/admission-metrics.ts'
@@ -387,15 +384,16 @@ export async function runApiServer(
     isBootstrapped = true
     context.ready({ port: bound.port })
     releaseStartLeftovers(clock)
-    const own = { ...common, client: ownClient, definitions: resources.customResourceDefinitions }
     keepers = [
-      keepFlowSchemaStatus(own, stopping.signal),
-      reportUnattended(own, stopping.signal),
-      keepPolicyStatus(
-        { ...own, served: () => [...served, ...custom.established] },
+      ...startKeepers(
+        {
+          ...common,
+          client: ownClient,
+          served: () => [...served, ...custom.established],
+          converters,
+        },
         stopping.signal,
       ),
-      settleDefinitions({ ...own, converters }, stopping.signal),
       aggregator.run(ownClient, stopping.signal),
     ]
     background.push(...keepers)

@@ -1,0 +1,36 @@
+/** Keepers: what the server brings about by writes of its own while it runs, beside what requests ask for. */
+import type { Dialect } from '../api/dialect.ts'
+import type { Resources } from '../api/resources.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
+import type { Resource } from '../machinery/resource.ts'
+import { keepPolicyStatus } from './admission/policy/keep-policy-status.ts'
+import type { Converters } from './custom-resources/conversion-webhook.ts'
+import { settleDefinitions } from './custom-resources/definition-controller.ts'
+import { keepFlowSchemaStatus } from './flow-schema-status.ts'
+import type { LocalClient } from './local-client.ts'
+import type { ObjectReader } from './object-reader.ts'
+import { reportUnattended } from './report-unattended.ts'
+
+export interface KeeperOptions {
+  readonly reader: ObjectReader
+  readonly client: LocalClient
+  readonly resources: Resources
+  readonly dialect: Dialect
+  /** All kinds that are served just now. */
+  readonly served: () => readonly Resource[]
+  readonly converters: Converters
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Each runs until `signal` aborts. */
+export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promise<void>[] {
+  const definitions = options.resources.customResourceDefinitions
+  return [
+    keepFlowSchemaStatus(options, signal),
+    keepPolicyStatus(options, signal),
+    reportUnattended(options, signal),
+    settleDefinitions({ ...options, definitions }, signal),
+  ]
+}
