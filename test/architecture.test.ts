@@ -81,6 +81,22 @@ const wrappers: Record<string, readonly string[]> = {
   ws: ['components/api-server/websocket.ts', 'components/api-server/outgoing/pod-connection.ts'],
 }
 
+const productNames =
+  /kubernetes\.io|k8s\.io|kube-(?:system|public|node-lease|root-ca)|kubernetes\.default|svc\.io|svc-system/
+/** Stream protocols are the same in every dialect, as clients name them; links lead to upstream's documentation. */
+const anyDialect = /(?:[\w.]*channel|portforward|binary)\.k8s\.io|https:\/\/kubernetes\.io\S*/g
+const comments = /\/\*[^]*?\*\/|(?<=^|\s)\/\/.*$/gm
+/** Files that must know the names of both dialects, or of one alone. */
+const spellers = new Set([
+  'components/api/dialect.ts',
+  // The object does not say which dialect it is in.
+  'components/api/conversions/autoscaler-versions.ts',
+  // Reserved in every cluster.
+  'components/api-server/configuration/jwt-authenticator-reader.ts',
+  // An example in the help text.
+  'cluster/cli/convert.ts',
+])
+
 describe('architecture', () => {
   it('has an import table and sources to check', async () => {
     expect(importTable().size).toBeGreaterThanOrEqual(14)
@@ -115,6 +131,19 @@ describe('architecture', () => {
       wrong.push(`${from} imports ${specifier}`)
     }
     expect(wrong).toEqual([])
+  })
+
+  it('only the dialect spells names that carry the product’s', async () => {
+    const found: string[] = []
+    for (const file of await sources()) {
+      if (spellers.has(file) || file.includes('/generated/')) continue
+      const code = readFileSync(join(root, file), 'utf8').replaceAll(comments, '')
+      const line = code
+        .replaceAll(anyDialect, '')
+        .match(new RegExp(`.*(?:${productNames.source}).*`))
+      if (line !== null) found.push(`${file}: ${line[0].trim()}`)
+    }
+    expect(found).toEqual([])
   })
 
   it('no import cycle exists', async () => {

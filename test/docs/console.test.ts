@@ -1,9 +1,12 @@
 /**
  * Console blocks: what the documentation says to type works, and prints what the documentation shows. Each document has a
- * shell of its own, in which its blocks are typed in order. A command whose output is not shown only has to succeed.
+ * shell of its own, in which its blocks are typed in order. A command whose output is not shown only has to succeed. No
+ * component of the clusters is refused a request.
  */
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtOnce } from '../e2e/built.ts'
+import { refusedComponents } from '../e2e/refused-components.ts'
 import { codeBlocks, commandsOf, readDoc } from './markdown.ts'
 import { fits, normalLines } from './output.ts'
 import { findKubectl, openReaderShell } from './reader-shell.ts'
@@ -54,6 +57,7 @@ describe.each(docs)('%s', (doc) => {
       for (const { command, output } of commands) {
         if (lacksKubectl && needsKubectl({ command })) continue
         const typed = await shell.type(command, commandTimeoutMs)
+        expect(refusedComponents(join(shell.home, '.local', 'state', 'skiff'))).toEqual([])
         expect(typed.code, `$ ${command}\n${typed.output}`).toBe(0)
         const shown = normalLines(output)
         const printed = normalLines(typed.output, shell.home)

@@ -8,6 +8,7 @@ import { runScenarios } from '../../scenarios/engine/runner.ts'
 import { readScenario } from '../../scenarios/engine/scenario.ts'
 import { ownPort } from '../support/own-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { refusedComponents } from './refused-components.ts'
 
 const folder = join(import.meta.dirname, '..', '..', 'scenarios')
 const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
@@ -19,14 +20,19 @@ test('there are scenarios to run', () => {
 test.each(files)('%s is green', async (file) => {
   const stateRoot = temporaryFolder('s')
   onTestFinished(() => rm(stateRoot, { recursive: true, force: true }))
+  const refused = new Set<string>()
   const [result] = await runScenarios([readScenario(join(folder, file))], {
     clock: systemClock,
     signal: new AbortController().signal,
     stateRoot,
     port: ownPort(),
     keep: false,
+    onStep: () => {
+      for (const refusal of refusedComponents(stateRoot)) refused.add(refusal)
+    },
   })
   const failed = result?.steps.find((step) => step.outcome === 'failed')
   const why = [...(result?.failure ?? []), failed?.title ?? '', ...(failed?.failure ?? [])]
   expect(result?.outcome, why.join('\n')).toBe('passed')
+  expect([...refused], 'components were refused requests').toEqual([])
 })
