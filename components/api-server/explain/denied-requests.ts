@@ -68,7 +68,11 @@ export function createDeniedRequests(options: {
     return count === 1
   }
   /** One who impersonates a component is none. */
-  function logComponent({ http }: RequestContext, attributes: AuthorizationAttributes): void {
+  function logComponent(
+    { http }: RequestContext,
+    attributes: AuthorizationAttributes,
+    why: string,
+  ): void {
     const { user, verb, group, resource, subresource, namespace, name } = attributes
     if (!isComponentUser(user.name, dialect) || http.headers['impersonate-user'] !== undefined)
       return
@@ -80,6 +84,7 @@ export function createDeniedRequests(options: {
       resource: subresource === '' ? resource : `${resource}/${subresource}`,
       namespace,
       name,
+      why,
     })
   }
 
@@ -88,7 +93,8 @@ export function createDeniedRequests(options: {
       void note(context, { status: 401, reason, authenticators: tried }),
     forbidden: (context, attributes, reason) => {
       const kept = { ...attributes, path: shortened(attributes.path) }
-      if (note(context, { status: 403, reason, attributes: kept })) logComponent(context, kept)
+      if (note(context, { status: 403, reason, attributes: kept }))
+        logComponent(context, kept, shortened(reason))
     },
     refused: (context, by, { code, message }) =>
       void note(context, {
