@@ -9,6 +9,7 @@ import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import { isStatusError } from '../machinery/status-error.ts'
+import type { EventRecorder } from './event-recorder.ts'
 import type { ResourceClient } from './resource-client.ts'
 
 export interface LeaderElectorOptions {
@@ -26,8 +27,8 @@ export interface LeaderElectorOptions {
   readonly renewDeadlineMs?: number
   /** Time between tries; default 2 s. */
   readonly retryPeriodMs?: number
-  /** Called when the observed leader changes. */
-  readonly onNewLeader?: (identity: string) => void
+  /** Told, as an event about the Lease, that this process leads (upstream: resourcelock RecordEvent). */
+  readonly recorder?: Pick<EventRecorder, 'record'>
 }
 
 /**
@@ -92,7 +93,7 @@ export async function runLeaderElection(
   lead: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { leases, namespace, name, identity, clock, onNewLeader } = options
+  const { leases, namespace, name, identity, clock, recorder } = options
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options
   const log = options.log.with({ lease: `${namespace}/${name}`, identity })
   let lease: KubeObject | undefined
@@ -112,7 +113,6 @@ export async function runLeaderElection(
     if (holder !== leader) {
       leader = holder
       if (holder !== '') log.info('new leader', { leader: holder })
-      onNewLeader?.(holder)
     }
   }
   const tryToHold = async (deadline: AbortSignal): Promise<boolean> => {
@@ -209,6 +209,10 @@ export async function runLeaderElection(
     throw error
   }
   log.info('leading')
+  if (lease !== undefined) {
+    const message = `${identity} became leader`
+    recorder?.record(lease, { type: 'Normal', reason: 'LeaderElection', message })
+  }
 
   const stop = new AbortController()
   const leading = AbortSignal.any([signal, stop.signal])

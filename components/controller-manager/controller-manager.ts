@@ -91,9 +91,19 @@ export async function runControllerManager(
     await lead(signal)
     return
   }
-  await runLeaderElection(
+  const { leases, events } = resourcesOf(client.dialect)
+  const recorder = createEventRecorder({
+    events: client.resource(events),
+    component: 'kube-controller-manager',
+    clock,
+    log,
+  })
+  const stop = new AbortController()
+  const recording = recorder.run(AbortSignal.any([signal, stop.signal]))
+  const election = runLeaderElection(
     {
-      leases: client.resource(resourcesOf(client.dialect).leases),
+      leases: client.resource(leases),
+      recorder,
       namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
       name: options['leader-elect-resource-name'],
       identity: electionIdentity(clock, options['leader-elect-identity']),
@@ -106,4 +116,10 @@ export async function runControllerManager(
     lead,
     signal,
   )
+  try {
+    await election
+  } finally {
+    stop.abort(new Error('no longer elected'))
+    await recording
+  }
 }

@@ -118,6 +118,7 @@ async function run(context: Context): Promise<void> {
         namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
         name: options['leader-elect-resource-name'],
         identity: electionIdentity(clock, options['leader-elect-identity']),
+        recorder,
         clock,
         log,
         leaseDurationMs: options['leader-elect-lease-duration'],

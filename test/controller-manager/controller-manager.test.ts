@@ -211,6 +211,15 @@ describe('controller manager', () => {
     await clock.step(10_000)
     expect(journal).toEqual(['runs'])
     expect(accounts).toEqual(['bootstrap-signer'])
+    const [took] = cluster.all(resourcesOf(dialects.kubernetes).events)
+    const lease = cluster.peek(leases, 'kube-system/kube-controller-manager')
+    expect(took).toMatchObject({
+      type: 'Normal',
+      reason: 'LeaderElection',
+      message: `${lease?.['spec'].holderIdentity} became leader`,
+      involvedObject: { kind: 'Lease', name: 'kube-controller-manager', namespace: 'kube-system' },
+      source: { component: 'kube-controller-manager' },
+    })
     stop.abort()
     await done
     expect(journal).toEqual(['runs', 'stops'])
