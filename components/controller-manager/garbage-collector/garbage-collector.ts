@@ -5,6 +5,7 @@ import { runController } from '../../client/controller.ts'
 import { createDiscovery } from '../../client/server-resources.ts'
 import type { Discover, ServerResources } from '../../client/server-resources.ts'
 import { createWorkQueue } from '../../client/work-queue.ts'
+import { backoffDelay } from '../../component-base/backoff.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import { apiVersionOf } from '../../machinery/resource.ts'
 import { createAbsentOwners } from './absent-owners.ts'
@@ -47,7 +48,12 @@ export async function runGarbageCollector(
     onAbsent: (vertex) => absentOwners.add(vertex, vertex.namespace),
   })
   const discoveries = createWorkQueue({ clock, initialMs: discoveryRetryMs })
-  const onServedChange = (): void => discoveries.addAfter(everything, settleMs)
+  /** Discoveries in a row, since the last change, to which some group gave no answer. */
+  let incomplete = 0
+  const onServedChange = (): void => {
+    incomplete = 0
+    discoveries.addAfter(everything, settleMs)
+  }
   const monitors = createMonitors({ client, graph, clock, log, onServedChange }, signal)
   let kinds: ReadonlyMap<string, Resource> = new Map()
   const collector = createCollector({
@@ -59,7 +65,8 @@ export async function runGarbageCollector(
     attemptToDelete: (uid) => toDelete.add(uid),
   })
 
-  const learn = async (): Promise<void> => {
+  /** Gives the time until the next look, in ms. */
+  const learn = async (): Promise<number> => {
     const found = await discover(signal)
     kinds = new Map(
       found.all.map((resource) => [`${apiVersionOf(resource)}|${resource.kind}`, resource]),
@@ -69,6 +76,10 @@ export async function runGarbageCollector(
       found.failed.some((version) => version.startsWith(`${resource.group}/`)),
     )
     monitors.watch([...collectable(found, dialect), ...kept])
+    // An aggregated API says a little later than its APIService what it serves.
+    const waits = { initialMs: discoveryRetryMs, maxMs: discoveryPeriodMs }
+    incomplete = found.failed.length === 0 ? 0 : incomplete + 1
+    return incomplete === 0 ? discoveryPeriodMs : backoffDelay(waits, incomplete - 1)
   }
   /** At the start, whenever what says which kinds are served has changed, and once a period. */
   const keepLearning = async (started: () => void): Promise<void> => {
@@ -84,9 +95,9 @@ export async function runGarbageCollector(
         informers: [],
         initialKeys: [everything],
         reconcile: async () => {
-          await learn()
+          const requeueAfterMs = await learn()
           started()
-          return { requeueAfterMs: discoveryPeriodMs }
+          return { requeueAfterMs }
         },
         queue: discoveries,
         clock,

@@ -385,4 +385,24 @@ describe('garbage-collector-controller', () => {
     await harness.step(500)
     expect(asked).toBe(before + 2)
   })
+
+  it('a group that does not say yet what it serves is asked again soon, then ever more rarely', async () => {
+    setUp()
+    const askedAtMs: number[] = []
+    await harness.start({
+      ...collector,
+      start: (context, signal) =>
+        runGarbageCollector(
+          () => {
+            askedAtMs.push(harness.clock.now())
+            return Promise.resolve(staticResources(context.dialect, ['example.com/v1']))
+          },
+          context,
+          signal,
+        ),
+    })
+    for (let second = 0; second < 120; second += 1) await harness.step(1000)
+    const waits = askedAtMs.map((at, index) => at - (askedAtMs[index - 1] ?? at))
+    expect(waits.slice(2, 8)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000])
+  })
 })
