@@ -25,7 +25,13 @@ const program = join(import.meta.dirname, '../../components/api-server/main.ts')
 
 /** Starts one; it writes to a temporary folder that goes when it is disposed of. */
 export async function startChildApiServer(
-  options: { dialect?: 'kubernetes' | 'svc'; flags?: readonly string[] } = {},
+  options: {
+    dialect?: 'kubernetes' | 'svc'
+    flags?: readonly string[]
+    /** Words put before the command; they must become the server themselves. */
+    wrapper?: readonly string[]
+    environment?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<ChildApiServer> {
   const dialect = dialects[options.dialect ?? 'kubernetes']
   const pki = createPki({
@@ -55,7 +61,11 @@ export async function startChildApiServer(
   let errors = ''
 
   const start = async (): Promise<void> => {
-    child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'] })
+    const [file = '', ...rest] = [...(options.wrapper ?? []), process.execPath, ...args]
+    child = spawn(file, rest, {
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...options.environment },
+    })
     child.stderr?.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-8000)))
     port = await new Promise<number>((resolve, reject) => {
       let text = ''

@@ -28,6 +28,8 @@ export interface ReviewRemote extends AsyncDisposable {
   readonly asked: readonly AskedReview[]
   /** Common name of each caller's certificate, '' without one. */
   readonly callers: readonly string[]
+  /** The Authorization header of each caller, '' without one. */
+  readonly authorizations: readonly string[]
   /** How many are open; it closes none by itself. */
   connections(): Promise<number>
   /** How the next reviews are answered. */
@@ -51,6 +53,7 @@ export async function startReviewRemote(): Promise<ReviewRemote> {
   })
   const asked: AskedReview[] = []
   const callers: string[] = []
+  const authorizations: string[] = []
   const server = createServer(
     {
       cert: certificatePem,
@@ -67,6 +70,7 @@ export async function startReviewRemote(): Promise<ReviewRemote> {
         asked.push(review)
         const { subject: peer } = (request.socket as TLSSocket).getPeerCertificate()
         callers.push(String(peer?.CN ?? ''))
+        authorizations.push(request.headers.authorization ?? '')
         const answer = remote.answer(review, request.url ?? '')
         if (answer === 'silence') return
         if ('code' in answer) {
@@ -99,6 +103,7 @@ export async function startReviewRemote(): Promise<ReviewRemote> {
     caBundle: Buffer.from(authority.certificatePem).toString('base64'),
     asked,
     callers,
+    authorizations,
     connections: promisify(server.getConnections.bind(server)),
     answer: () => ({ status: {} }),
     kubeconfig(folder, more = {}) {

@@ -183,7 +183,7 @@ describe('the file of --authorization-config', () => {
       expect(refused({ failurePolicy })).toBe('accepted')
   })
 
-  it('[WEBHOOK-039][WEBHOOK-040] where the remote is', () => {
+  it('[WEBHOOK-039] where the remote is', () => {
     const at = 'authorizers[0].webhook.connectionInfo'
     const place = (connectionInfo: Json) => refused({ connectionInfo })
     const kubeConfigFile = remote.kubeconfig(folder)
