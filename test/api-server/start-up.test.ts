@@ -90,7 +90,7 @@ describe('the API server', () => {
     }
   })
 
-  it('[VER-016] takes another --runtime-config only when it is started again', async () => {
+  it('takes another --runtime-config only when it is started again', async () => {
     const path = join(folder, 'config.json')
     const write = (runtimeConfig: string): void =>
       writeFileSync(path, JSON.stringify({ 'runtime-config': runtimeConfig }))
