@@ -103,6 +103,18 @@ const change = (name: string, how: (pod: KubeObject) => void): void => {
 }
 
 describe('a budget', () => {
+  it('[VER-079] with an empty selector counts every pod of its namespace', async () => {
+    const bare = pod('bare')
+    delete bare.metadata.labels
+    const elsewhere = pod('elsewhere')
+    elsewhere.metadata.namespace = 'other'
+    await start({
+      budget: budget({ selector: {}, minAvailable: 3 }),
+      pods: [bare, pod('p1'), pod('p2'), pod('p3'), elsewhere],
+    })
+    expect(counts()).toEqual([4, 3, 4, 1])
+  })
+
   it.each(['kubernetes', 'svc'] as const)('is counted, in dialect %s', async (dialect) => {
     await start({ dialect, budget: budget({ minAvailable: 2 }), pods: three })
     expect(status()).toEqual({
