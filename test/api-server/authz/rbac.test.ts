@@ -146,6 +146,85 @@ describe('RBAC', () => {
     expect(isAllowed({ user: jane, path: '/healthz/ping', verb: 'post' })).toBe(false)
   })
 
+  test('stars count at the end of a path alone, however many there are', () => {
+    putRole('r', [{ nonResourceURLs: ['/logs/**', '/a*b*', '/c*d'], verbs: ['get'] }])
+    putBinding({ role: 'r', subjects: [userSubject('jane')] })
+    for (const [path, may] of [
+      ['/logs/x', true],
+      ['/logs', false],
+      ['/a*bc', true],
+      ['/axb', false],
+      ['/c*d', true],
+      ['/cxd', false],
+      ['/c*de', false],
+    ] as const) {
+      expect(isAllowed({ user: jane, path }), path).toBe(may)
+    }
+  })
+
+  test('a decision names what allows; without one, the roles that are missing', () => {
+    expect(authorizer.name).toBe('RBAC')
+    expect(decide(getPod)).toEqual({ decision: 'no-opinion', reason: '' })
+    putBinding({ role: 'r', subjects: [groupSubject('devs')] })
+    expect(decide(getPod)).toEqual({
+      decision: 'no-opinion',
+      reason: `RBAC: clusterrole.${apiGroup} "r" not found`,
+    })
+    putRole('r', [readPods])
+    expect(decide(getPod)).toEqual({
+      decision: 'allow',
+      reason: 'RBAC: allowed by ClusterRoleBinding "b" of ClusterRole "r" to Group "devs"',
+    })
+    expect(decide({ ...getPod, verb: 'delete' })).toEqual({ decision: 'no-opinion', reason: '' })
+    expect(authorizer.rulesFor?.(jane, 'a').resourceRules).toEqual([readPods])
+    reader.remove(clusterRoles, '', 'r')
+    expect(authorizer.rulesFor?.(jane, 'a').resourceRules).toEqual([])
+  })
+
+  test('an explanation shows what allows: the binding, the role and its rules that do', () => {
+    const getNodes = { apiGroups: [''], resources: ['nodes'], verbs: ['get'] }
+    putRole('r', [readPods, getNodes], 'a')
+    putBinding({ namespace: 'a', role: 'r', kind: 'Role', subjects: [userSubject('jane')] })
+    putRole('c', [getNodes])
+    putBinding({ name: 'c', role: 'c', subjects: [groupSubject('devs')] })
+    const asked = attributes({ ...getPod, namespace: 'a' })
+    expect(authorizer.explain?.(asked)).toEqual({
+      decision: authorizer.authorize(asked),
+      detail: {
+        grants: [
+          {
+            binding: { kind: 'RoleBinding', namespace: 'a', name: 'b' },
+            role: { kind: 'Role', namespace: 'a', name: 'r' },
+            subject: userSubject('jane'),
+            rules: [readPods],
+          },
+        ],
+      },
+    })
+    expect(authorizer.explain?.(attributes({ ...getPod, namespace: 'b' }))).toEqual({
+      decision: { decision: 'no-opinion', reason: '' },
+      detail: { missing: 'nothing bound to the user or its groups allows it' },
+    })
+    expect(authorizer.explain?.(attributes({ user: jane, resource: 'nodes' }))).toMatchObject({
+      detail: {
+        grants: [
+          {
+            binding: { kind: 'ClusterRoleBinding', name: 'c' },
+            role: { kind: 'ClusterRole', name: 'c' },
+          },
+        ],
+      },
+    })
+  })
+
+  test('a ClusterRoleBinding ignores an account without a namespace', () => {
+    putRole('r', [readPods])
+    putBinding({ role: 'r', subjects: [{ kind: 'ServiceAccount', name: 'robot' }] })
+    for (const name of ['system:serviceaccount::robot', 'system:serviceaccount:a:robot', 'robot']) {
+      expect(isAllowed({ ...getPod, user: user(name) }), name).toBe(false)
+    }
+  })
+
   test('[RBAC-009] names of subjects are case-sensitive', () => {
     putRole('r', [readPods])
     putBinding({ role: 'r', subjects: [userSubject('Jane'), groupSubject('Devs')] })
