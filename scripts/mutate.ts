@@ -2,7 +2,7 @@
  * `npm run mutate [-- FOLDER | FILE ...]`: changes the code of the API server in small ways and runs tests against each
  * change: for a file, the tests named after it, else those of its folder. A change that no test notices survives and is
  * printed. Paths are below components/api-server (`authz`, `authz/abac.ts`); the default is all folders of
- * mutate/folders.ts. Results stay in reports/mutation, and the next run tries only what is new in the code or the tests.
+ * mutate/folders.ts. Results stay in .mutation, and the next run tries only what is new in the code or the tests.
  * MUTATE_WORKERS (1) is how many run in parallel; MUTATE_AFRESH=1 forgets the results.
  */
 import { globSync } from 'node:fs'
@@ -48,14 +48,14 @@ for (const [folder, chosen] of byFolder) {
     // A server that a change stops from answering.
     timeoutMS: 30_000,
     incremental: true,
-    incrementalFile: `reports/mutation/${folder}.json`,
+    incrementalFile: `.mutation/${folder}.json`,
     force: process.env['MUTATE_AFRESH'] === '1',
-    ignorePatterns: ['/dist', '/reports'],
+    ignorePatterns: ['/dist', '/.mutation'],
     // It would rewrite the file with the TypeScript 5 API, which TypeScript 7 lacks; nothing in the file needs it.
     tsconfigFile: 'none',
     reporters: ['clear-text', 'progress-append-only', 'html'],
     clearTextReporter: { allowEmojis: false, logTests: false, reportTests: false },
-    htmlReporter: { fileName: `reports/mutation/${folder}.html` },
+    htmlReporter: { fileName: `.mutation/${folder}.html` },
   })
   await stryker.runMutationTest()
 }
