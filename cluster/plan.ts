@@ -5,6 +5,16 @@ import { dialectOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig, NodeConfig, Program } from './cluster-config.ts'
 import type { StatePaths } from './state-dir.ts'
 
+/**
+ * Environment of every process: glibc's allocator gives large blocks back to the system at once. By default it raises its own
+ * threshold with every large block that is freed (mallopt(3), M_MMAP_THRESHOLD), and keeps hundreds of MB after a load of
+ * large objects (docs/performance.md). Others ignore it.
+ */
+export const allocatorSettings: Readonly<Record<string, string>> = {
+  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+}
+
 /** A file that must be there before the process starts. What goes into it may be secret, so it is only named here. */
 type PlannedFile =
   | { readonly kind: 'kubeconfig'; readonly path: string; readonly credential: CredentialName }

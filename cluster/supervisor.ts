@@ -11,7 +11,7 @@ import { ClusterError } from './cluster-error.ts'
 import type { ClusterEnd, ComponentStatus, ControlHandlers } from './control-protocol.ts'
 import { createManagedComponent } from './managed-component.ts'
 import type { ManagedComponent } from './managed-component.ts'
-import { planCluster, planNode, startOrder } from './plan.ts'
+import { allocatorSettings, planCluster, planNode, startOrder } from './plan.ts'
 import type { ComponentSpec } from './plan.ts'
 import { clusterMarker, identify } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
@@ -103,7 +103,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
         name: spec.name,
         command: process.execPath,
         args: [...spec.nodeOptions, options.scriptOf(spec.program), ...spec.args],
-        environment: { [clusterMarker]: config.id },
+        environment: { ...allocatorSettings, [clusterMarker]: config.id },
         cwd: paths.dir,
         logFile: logOf(paths, spec.name),
         // A node is ready once it has joined, and that may wait for somebody's approval.

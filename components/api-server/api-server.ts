@@ -8,11 +8,8 @@ import { readFlagFile } from '../component-base/flag-file.ts'
 import { FlagError } from '../component-base/flags.ts'
 import { createHttpsServer } from '../component-base/https-server.ts'
 import { showHiddenFault } from '../component-base/metrics.ts'
-import { releaseStartLeftovers } from '../component-base/start-leftovers.ts'
-import { openStore } from '../store/open-store.ts'
 import { Compactor } from '../store/compactor.ts'
 import { Expiry } from '../store/expiry.ts'
-import { StoreError, type Store } from '../store/store.ts'
 import { createAggregator } from './aggregation/aggregator.ts'
 import { createAdmission } from './admission/chain.ts'
 import { createAuthentication } from './authentication.ts'
@@ -62,6 +59,7 @@ import { versionInfo } from './version.ts'
 import { YamlBodies } from './yaml-bodies.ts'
 import { mayUpgrade, webSocketUpgrade } from './websocket-request.ts'
 import { keepReadable } from './storage/keep-readable.ts'
+import { openStorage } from './storage/open-storage.ts'
 import { forgetting } from './watch-cache/forgetting.ts'
 import { WatchCache } from './watch-cache/watch-cache.ts'
 import { createOpenApi } from './openapi/openapi.ts'
@@ -78,15 +76,6 @@ function startValue<T>(make: () => T): T {
     return make()
   } catch (error) {
     throw new StartError((error as Error).message, error)
-  }
-}
-
-async function openStoreOrSay(spec: string): Promise<Store> {
-  try {
-    return await openStore(spec)
-  } catch (error) {
-    if (error instanceof StoreError) throw new StartError(error.message, error)
-    throw error
   }
 }
 
@@ -124,10 +113,16 @@ export async function runApiServer(
   const inner = new AbortController()
   const stopping = new AbortController()
   const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
-  const store = measuredStore(await openStoreOrSay(options.store), metrics, clock)
+  const store = measuredStore(await openStorage(options), metrics, clock)
   const transformers = encrypted?.encryption
   const upgrade = createStoredUpgrade(resources, dialect)
-  const cache = new WatchCache({ store, clock, transformers, upgrade })
+  const cache = new WatchCache({
+    store,
+    clock,
+    historyBytes: options['watch-history-bytes'],
+    transformers,
+    upgrade,
+  })
   const { run: following } = await cache.start(inner.signal)
   const expiry = new Expiry({ store, clock, log })
   expireEvents({ expiry, cache, events: resources.events, ttlMs: options['event-ttl'], clock })
@@ -341,8 +336,10 @@ export async function runApiServer(
   const background = [
     following,
     expiry.run(inner.signal),
-    new Compactor({ store, clock, log }).run(inner.signal),
-    forgetting(cache, clock, inner.signal),
+    new Compactor({ store, clock, log, cutRevision: () => cache.history.cutRevision }).run(
+      inner.signal,
+    ),
+    forgetting({ cache, store, clock, signal: inner.signal }),
     authentication.run(inner.signal),
     authorization.run(inner.signal),
     certificates.run({
@@ -383,7 +380,6 @@ export async function runApiServer(
     })
     isBootstrapped = true
     context.ready({ port: bound.port })
-    releaseStartLeftovers(clock)
     keepers = [
       ...startKeepers(
         {

@@ -4,7 +4,7 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { badRequest } from '../machinery/status-error.ts'
-import { StoreError, type Store } from '../store/store.ts'
+import { isRefusal, type Store } from '../store/store.ts'
 import { parseJson } from './decode-body.ts'
 import { storeRoot } from './watch-cache/watch-cache.ts'
 
@@ -43,7 +43,7 @@ export async function continueTokenKey(store: Store): Promise<Buffer> {
       await store.txn({ key: keyOfKey, expectedRevision: known?.modRevision ?? 0, value })
     } catch (error) {
       // No room to write: the server shall run all the same, with tokens that end with it.
-      if (error instanceof StoreError && error.code === 'unavailable') return value
+      if (isRefusal(error)) return value
       throw error
     }
   }

@@ -1,6 +1,7 @@
 /** Flags of the API server, spelled as upstream's kube-apiserver spells them. */
 import { featureGateHelp } from '../api/feature-gates.ts'
 import { defineFlags, flag, type FlagValues } from '../component-base/flags.ts'
+import { defaultHistoryBytes } from './watch-cache/history.ts'
 
 export const apiServerFlags = defineFlags({
   'secure-port': flag.int('Port of the HTTPS listener; 0 picks a free one.', 6443),
@@ -13,6 +14,15 @@ export const apiServerFlags = defineFlags({
   'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
   'client-ca-file': flag.string('Authorities whose client certificates are accepted, PEM.'),
   store: flag.string('Where state is kept: sqlite:PATH or memory:.', 'memory:'),
+  'quota-backend-bytes': flag.int(
+    "Most bytes of the store's file; objects are refused beyond it. 0 is 2 GiB, a negative number no limit.",
+    0,
+  ),
+  'watch-history-bytes': flag.int(
+    'Most bytes of history that is kept in memory for watches and exact reads, beside its five minutes.',
+    defaultHistoryBytes,
+    { least: 0 },
+  ),
   'encryption-provider-config': flag.string(
     'EncryptionConfiguration: what is encrypted in the store, and with which keys.',
   ),

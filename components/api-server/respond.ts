@@ -1,7 +1,7 @@
 /** respond: results and errors -> answers. The one place where an error becomes a Status on the wire. */
 import { BodyTooLargeError, RequestAbortedError } from '../component-base/http.ts'
 import { internalError, StatusError } from '../machinery/status-error.ts'
-import { StoreError } from '../store/store.ts'
+import { StoreError, type StoreErrorCode } from '../store/store.ts'
 import { encodeValue } from './forms/encode-value.ts'
 import type { Form } from './forms.ts'
 import { chosen, mediaTypeOf, negotiate, viewsOf, wantsPretty, type Offer } from './negotiate.ts'
@@ -87,6 +87,12 @@ export function isUnforeseen(error: unknown): boolean {
   return !known.some((one) => error instanceof one)
 }
 
+/** Upstream passes on what etcd answers (etcd: api/v3rpc/rpctypes/error.go), as 500 without a reason. */
+const toldBy: Partial<Record<StoreErrorCode, string>> = {
+  'no-space': 'etcdserver: mvcc: database space exceeded',
+  damaged: 'etcdserver: corrupt cluster',
+}
+
 /** Any thrown value as the StatusError the client sees. What is not a known error is a bug: bare 500. */
 export function asStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error
@@ -107,6 +113,8 @@ export function asStatusError(error: unknown): StatusError {
     if (error.code === 'compacted') {
       return new StatusError('Expired', 'The resourceVersion for the provided list is too old.')
     }
+    const told = toldBy[error.code]
+    if (told !== undefined) return new StatusError('', told, { cause: error })
     // What comes before names a file of the server, which is for its log only.
     const [what = ''] = error.message.split(': ').slice(-1)
     return internalError(`storage: ${what}`, error)

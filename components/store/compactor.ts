@@ -1,11 +1,13 @@
-/** Compactor: keeps a store's history for a time and drops what is older (model: kube-apiserver's compactor of etcd). */
+/** Compactor: keeps a store's history for a time, or up to a cut, and drops what is older (model: kube-apiserver's compactor of etcd). */
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
-import { StoreError, type Store } from './store.ts'
+import { isRefusal, type Store } from './store.ts'
 
 const defaultHistoryMs = 5 * 60_000
 /** History is kept for up to this much longer. */
 const sampleEveryMs = 30_000
+/** How soon a cut is followed: what is written meanwhile makes the file larger for good. */
+const followEveryMs = 1000
 
 export interface CompactorOptions {
   readonly store: Store
@@ -13,6 +15,8 @@ export interface CompactorOptions {
   readonly log?: Log
   /** How long every revision stays readable, at least; 5 minutes unless told. */
   readonly historyMs?: number
+  /** The revision up to which history is of no use to anybody, however young; asked every second. */
+  readonly cutRevision?: () => number
 }
 
 interface Sample {
@@ -26,32 +30,51 @@ export class Compactor {
   readonly #clock: Clock
   readonly #log: Log
   readonly #historyMs: number
+  readonly #cutRevision: (() => number) | undefined
   /** The newest revision at past times, oldest first. */
   #samples: Sample[] = []
+  #followedTo = 0
+  #isFailing = false
 
-  constructor({ store, clock, log = silentLog, historyMs = defaultHistoryMs }: CompactorOptions) {
-    this.#store = store
-    this.#clock = clock
-    this.#log = log
-    this.#historyMs = historyMs
+  constructor(options: CompactorOptions) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#log = options.log ?? silentLog
+    this.#historyMs = options.historyMs ?? defaultHistoryMs
+    this.#cutRevision = options.cutRevision
   }
 
   /** Works until `signal` aborts. A store that cannot write for now is tried again later; other errors reject. */
   async run(signal: AbortSignal): Promise<void> {
+    const repeat = async (everyMs: number, work: () => Promise<void>): Promise<void> => {
+      for (; !signal.aborted; await this.#clock.sleep(everyMs, signal)) await this.#attempt(work)
+    }
+    const cut = this.#cutRevision
     try {
-      for (; !signal.aborted; await this.#clock.sleep(sampleEveryMs, signal)) await this.#tick()
+      await Promise.all([
+        repeat(sampleEveryMs, () => this.#compactOld()),
+        ...(cut === undefined ? [] : [repeat(followEveryMs, () => this.#follow(cut()))]),
+      ])
     } catch (error) {
       if (!signal.aborted) throw error
     }
   }
 
-  async #tick(): Promise<void> {
+  async #attempt(work: () => Promise<void>): Promise<void> {
     try {
-      await this.#compactOld()
+      await work()
+      this.#isFailing = false
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'unavailable') throw error
-      this.#log.warn('history could not be compacted', { error })
+      if (!isRefusal(error)) throw error
+      if (!this.#isFailing) this.#log.warn('history could not be compacted', { error })
+      this.#isFailing = true
     }
+  }
+
+  async #follow(revision: number): Promise<void> {
+    if (revision <= this.#followedTo) return
+    await this.#store.compact(revision)
+    this.#followedTo = revision
   }
 
   async #compactOld(): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
 import { compareTexts, SortedMap } from '../component-base/sorted-map.ts'
-import { StoreError, type Store } from './store.ts'
+import { isRefusal, type Store } from './store.ts'
 
 const tickMs = 1000
 /** The pause while more than one tick's work is due. */
@@ -72,7 +72,7 @@ export class Expiry {
     try {
       await Promise.all(due.map(async (deadline) => this.#expire(deadline)))
     } catch (error) {
-      if (!(error instanceof StoreError) || error.code !== 'unavailable') throw error
+      if (!isRefusal(error)) throw error
       this.#log.warn('expired keys could not be deleted', { error })
       return false
     }

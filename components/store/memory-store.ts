@@ -74,6 +74,15 @@ class MemoryStore implements Store {
     this.#index.compact(revision)
   }
 
+  async check(): Promise<undefined> {
+    this.#checkOpen()
+    return undefined
+  }
+
+  async releaseMemory(): Promise<void> {
+    this.#checkOpen()
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#hub.close()

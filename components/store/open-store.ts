@@ -3,17 +3,24 @@ import { createMemoryStore } from './memory-store.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 import { StoreError, type Store } from './store.ts'
 
-/** Scheme -> what opens the rest of the text. */
-const backends: Readonly<Record<string, (rest: string) => Promise<Store>>> = {
-  memory: async () => createMemoryStore(),
-  sqlite: async (rest) => openSqliteStore(sqliteOptions(rest)),
+export interface StoreOptions {
+  /** The most that a file may take; a store in memory has no limit. */
+  readonly quotaBytes?: number | undefined
 }
 
-/**
- * Opens `memory:` or `sqlite:<path>[?maxBytes=<n>]`. Rejects with StoreError `cannot-open`, whose message is one line for
- * the user.
- */
-export async function openStore(spec: string): Promise<Store> {
+/** Scheme -> what opens the rest of the text. */
+const backends: Readonly<Record<string, (rest: string, options: StoreOptions) => Promise<Store>>> =
+  {
+    memory: async () => createMemoryStore(),
+    sqlite: async (path, { quotaBytes }) => {
+      if (path === '')
+        throw new StoreError('cannot-open', 'the store "sqlite:" needs the path of a file')
+      return openSqliteStore({ path, quotaBytes })
+    },
+  }
+
+/** Opens `memory:` or `sqlite:<path>`. Rejects with StoreError `cannot-open`, whose message is one line for the user. */
+export async function openStore(spec: string, options: StoreOptions = {}): Promise<Store> {
   const end = spec.indexOf(':')
   const scheme = end < 0 ? spec : spec.slice(0, end)
   const open = Object.hasOwn(backends, scheme) ? backends[scheme] : undefined
@@ -24,16 +31,5 @@ export async function openStore(spec: string): Promise<Store> {
       `unknown store "${spec}": it starts with ${known.join(' or ')}`,
     )
   }
-  return open(spec.slice(end + 1))
-}
-
-function sqliteOptions(rest: string): { path: string; maxBytes?: number } {
-  const [, path = '', query = ''] = /^(.*?)(?:\?([^?/]*))?$/s.exec(rest) ?? []
-  if (path === '')
-    throw new StoreError('cannot-open', 'the store "sqlite:" needs the path of a file')
-  if (query === '') return { path }
-  const maxBytes = /^maxBytes=(\d+)$/.exec(query)?.[1]
-  if (maxBytes === undefined)
-    throw new StoreError('cannot-open', `unknown option of the store "sqlite:": ${query}`)
-  return { path, maxBytes: Number(maxBytes) }
+  return open(spec.slice(end + 1), options)
 }

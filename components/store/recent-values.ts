@@ -20,6 +20,13 @@ export class RecentValues {
     while (this.#bytes > this.#maxBytes) this.#dropOldest()
   }
 
+  /** Takes the values from all. */
+  clear(): void {
+    while (this.#first < this.#versions.length) this.#dropOldest()
+    this.#versions = []
+    this.#first = 0
+  }
+
   #dropOldest(): void {
     const oldest = this.#versions[this.#first++]
     if (oldest === undefined) return

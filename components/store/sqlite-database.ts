@@ -2,9 +2,11 @@
  * The SQLite file of the embedded store: one row for each kept revision, so that a commit only appends. Runs in the
  * writer's thread; the only file that imports node:sqlite.
  */
-import { chmodSync, closeSync, fsyncSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DiskReserve } from './disk-reserve.ts'
+import { FileGuard } from './file-guard.ts'
 import { lockOwner } from './lock-owner.ts'
 import {
   packValues,
@@ -27,10 +29,22 @@ const readBytes = 1_000_000
 /** While a store opens, nobody waits behind a longer one. */
 const loadBytes = 4_000_000
 const loadRows = 8192
+/** What one check reads back. */
+const checkBytes = 1_000_000
+/** Kept for deletions when the disk is full: what lies in the log between two checkpoints has room in the file then. */
+const reserveBytes = pageSize * checkpointPages
+/** Of a quota, the part that deletions may take beyond it; values are accepted again when so much is free. */
+const reserveOfQuota = 1 / 16
+/** SQLite's own limit. */
+const mostPages = 0xfffffffe
+/** A disk with less is full: there are the logs of others on it too. */
+const leastDiskBytes = 1_000_000
+const mostReservePages = 64
 
 /** Result codes of sqlite3.h. */
 const busy = 5
 const corrupt = 11
+const full = 13
 const notADatabase = 26
 
 type StoredRow = readonly [
@@ -49,14 +63,28 @@ export class SqliteDatabase {
   readonly #select: StatementSync
   readonly #delete: StatementSync
   readonly #scan: StatementSync
+  readonly #guard = new FileGuard()
+  readonly #reserve: DiskReserve
+  readonly #quotaPages: number
+  /** Pages that deletions may take beyond the quota. */
+  readonly #reservePages: number
+  /** Something did not fit, and it is not known yet that more would. */
+  #isFull = false
+  #usesReserve = false
   #lastRevision: number
+  /** Up to here rows have been read back since the last round began. */
+  #checkedRevision = 0
 
   /**
    * Opens or creates the file (mode 0600) and locks it until `close` or the end of the process, however it ends.
-   * Throws StoreError `cannot-open`. No commit makes the file larger than `maxBytes`.
+   * Throws StoreError `cannot-open`. No value that is committed makes the file larger than `quotaBytes`.
    */
-  constructor({ path, maxBytes }: { path: string; maxBytes?: number | undefined }) {
+  constructor({ path, quotaBytes = Infinity }: { path: string; quotaBytes?: number | undefined }) {
     this.#path = path
+    this.#reserve = new DiskReserve(`${path}-reserve`, reserveBytes)
+    this.#quotaPages = Math.min(Math.max(Math.floor(quotaBytes / pageSize), 1), mostPages)
+    const share = Math.ceil(this.#quotaPages * reserveOfQuota)
+    this.#reservePages = Math.min(share, mostReservePages)
     try {
       createFile(path)
       this.#db = new DatabaseSync(path)
@@ -65,8 +93,11 @@ export class SqliteDatabase {
     }
     try {
       prepareFile(this.#db, path)
-      if (maxBytes !== undefined)
-        this.#db.exec(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSize)}`)
+      // The lock is this store's now: what is opened and closed beside it before would end another's in this process.
+      this.#guard.watch(path, 'database')
+      this.#guard.watch(`${path}-wal`, 'log')
+      this.#limitPages(this.#quotaPages)
+      this.#reserve.hold()
       this.#begin = this.#db.prepare('BEGIN IMMEDIATE')
       this.#commit = this.#db.prepare('COMMIT')
       this.#insert = this.#db.prepare('INSERT INTO log VALUES (?, ?, ?, ?)')
@@ -80,7 +111,7 @@ export class SqliteDatabase {
       const lastRevision = Number(scalar(this.#db, 'SELECT max(revision) FROM log'))
       this.#lastRevision = Math.max(lastRevision, this.compactedRevision())
     } catch (error) {
-      this.#db.close()
+      this.close()
       throw cannotOpen(path, error)
     }
   }
@@ -135,7 +166,8 @@ export class SqliteDatabase {
       }
     }
     const lastRevision = firstRevision + keys.length - 1
-    this.#transaction(write, lastRevision)
+    const freesRoom = values.bytes.byteLength === 0
+    this.#transaction(write, { lastRevision, freesRoom })
     this.#lastRevision = lastRevision
     return answer
   }
@@ -155,19 +187,75 @@ export class SqliteDatabase {
 
   /** See Calls.compact. */
   compact({ revision, dropped }: { revision: number; dropped: readonly number[] }): void {
-    this.#transaction(() => {
+    const write = (): void => {
       this.#db.prepare("UPDATE meta SET value = ? WHERE name = 'compacted'").run(revision)
       for (const gone of dropped) this.#delete.run(gone)
-    })
+    }
+    this.#transaction(write, { lastRevision: Infinity, freesRoom: true })
+  }
+
+  /** See Calls.room. */
+  hasRoom(): boolean {
+    if (!this.#isFull) return true
+    const free = Number(scalar(this.#db, 'PRAGMA freelist_count'))
+    const pages = Number(scalar(this.#db, 'PRAGMA page_count'))
+    if (free + this.#quotaPages - pages < this.#reservePages) return false
+    const hasDisk = this.#reserve.hold() && availableBytes(this.#path) >= leastDiskBytes
+    // The disk may stay full: values fit into pages that are free. Some of these have to stay for deletions then.
+    if (!hasDisk && free < 2 * this.#reservePages) return false
+    this.#limitPages(this.#quotaPages)
+    this.#isFull = false
+    this.#usesReserve = false
+    return true
+  }
+
+  /** See Calls.check. */
+  check(): undefined {
+    this.#guard.check()
+    try {
+      let bytes = 0
+      let newest = 0
+      const rows = this.#scan.iterate(this.#checkedRevision) as unknown as Iterable<StoredRow>
+      for (const [revision, , , value] of rows) {
+        newest = revision
+        bytes += value?.length ?? 0
+        if (bytes >= checkBytes) break
+      }
+      if (
+        newest === 0 &&
+        this.#checkedRevision === 0 &&
+        this.#lastRevision > this.compactedRevision()
+      )
+        throw new StoreError('damaged', `${this.#path} has lost its newest revision`)
+      this.#checkedRevision = bytes >= checkBytes ? newest : 0
+    } catch (error) {
+      throw this.#failure('read', error)
+    }
+    return undefined
+  }
+
+  /** Gives back what SQLite keeps in memory of the file. */
+  releaseMemory(): undefined {
+    this.#db.exec('PRAGMA shrink_memory')
+    return undefined
   }
 
   close(): void {
     this.#db.close()
+    this.#guard.close()
+  }
+
+  #limitPages(pages: number): void {
+    this.#db.exec(`PRAGMA max_page_count = ${Math.min(pages, mostPages)}`)
   }
 
   #value(revision: number): Uint8Array | undefined {
-    const row = this.#select.get(revision) as unknown as [Uint8Array | null] | undefined
-    return row?.[0] ?? undefined
+    try {
+      const row = this.#select.get(revision) as unknown as [Uint8Array | null] | undefined
+      return row?.[0] ?? undefined
+    } catch (error) {
+      throw this.#failure('read', error)
+    }
   }
 
   #keptValue(revision: number): Uint8Array {
@@ -176,18 +264,52 @@ export class SqliteDatabase {
     return value
   }
 
-  /** Rolls back when anything fails, and throws `unavailable`, unless `lastRevision` turns out to be stored all the same. */
-  #transaction(work: () => void, lastRevision = Infinity): void {
-    try {
-      this.#begin.run()
-      work()
-      this.#commit.run()
-    } catch (error) {
-      // SQLite rolls some failures back by itself.
-      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
-      if (this.#isStored(lastRevision)) return
-      throw new StoreError('unavailable', `cannot write ${this.#path}: ${messageOf(error)}`, error)
+  /**
+   * Rolls back and throws when anything fails, unless `lastRevision` turns out to be stored all the same. What frees room may
+   * use what is kept for it.
+   */
+  #transaction(work: () => void, as: { lastRevision: number; freesRoom: boolean }): void {
+    this.#guard.check()
+    for (;;) {
+      try {
+        this.#begin.run()
+        work()
+        this.#commit.run()
+        return
+      } catch (error) {
+        // SQLite rolls some failures back by itself.
+        if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+        if (this.#isStored(as.lastRevision)) return
+        if (codeOf(error) === full) {
+          this.#isFull = true
+          if (as.freesRoom && this.#useReserve()) continue
+        }
+        throw this.#failure('write', error)
+      }
     }
+  }
+
+  /** False when it is in use already. */
+  #useReserve(): boolean {
+    if (this.#usesReserve) return false
+    this.#usesReserve = true
+    this.#limitPages(this.#quotaPages + this.#reservePages)
+    this.#reserve.giveUp()
+    try {
+      // The log begins anew, in the room that it has on the disk.
+      this.#db.exec('PRAGMA wal_checkpoint(RESTART)')
+    } catch {
+      // Not even that fits; the log goes on in what was given up.
+    }
+    return true
+  }
+
+  #failure(what: 'read' | 'write', error: unknown): StoreError {
+    if (error instanceof StoreError) return error
+    const result = codeOf(error)
+    const isDamaged = result === corrupt || result === notADatabase
+    const code = isDamaged ? 'damaged' : result === full ? 'no-space' : 'unavailable'
+    return new StoreError(code, `cannot ${what} ${this.#path}: ${messageOf(error)}`, error)
   }
 
   #isStored(revision: number): boolean {
@@ -258,14 +380,28 @@ function scalar(db: DatabaseSync, sql: string): unknown {
   return Object.values(db.prepare(sql).get() ?? {})[0]
 }
 
+function availableBytes(path: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    return bavail * bsize
+  } catch {
+    // Whoever writes will see.
+    return Infinity
+  }
+}
+
 function cannotOpen(path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error
   return new StoreError('cannot-open', `${path} ${reasonOf(path, error)}`, error)
 }
 
+/** The result code of sqlite3.h; extended ones keep the plain one in their low byte. */
+function codeOf(error: unknown): number {
+  return Number((error as { errcode?: number }).errcode) & 0xff
+}
+
 function reasonOf(path: string, error: unknown): string {
-  // Extended result codes keep the plain one in their low byte.
-  const code = Number((error as { errcode?: number }).errcode) & 0xff
+  const code = codeOf(error)
   if (code === busy) {
     const pid = lockOwner(path)
     if (pid === process.pid) return 'is already open in this process'

@@ -35,17 +35,22 @@ export interface StoredVersions {
 export interface Calls {
   /** Fails with `cannot-open`. */
   open: {
-    request: { path: string; maxBytes: number | undefined }
+    request: { path: string; quotaBytes: number | undefined }
     answer: { compactedRevision: number }
   }
   /** The versions after a revision, as many as fit a message of bounded size. */
   load: { request: { afterRevision: number }; answer: StoredVersions }
-  /** All or nothing, durable when answered. */
+  /** All or nothing, durable when answered. Deletions alone may use what is kept for them when there is no room. */
   commit: { request: CommitRequest; answer: PackedValues }
   /** The values of at least the first of the revisions, and as many more as fit a message of bounded size. */
   read: { request: { revisions: readonly number[] }; answer: PackedValues }
   /** Remembers the compacted revision and drops versions, all or nothing. */
   compact: { request: { revision: number; dropped: readonly number[] }; answer: undefined }
+  /** Whether values fit again after a commit that did not. */
+  room: { request: undefined; answer: boolean }
+  /** Reads back the next part of the file. Fails with `damaged` when it is not as it was written. */
+  check: { request: undefined; answer: undefined }
+  releaseMemory: { request: undefined; answer: undefined }
   close: { request: undefined; answer: undefined }
 }
 

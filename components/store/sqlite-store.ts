@@ -3,6 +3,7 @@
  * commits; the writer's thread makes whole batches of them durable while the next batch gathers (group commit).
  */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { isCommit, isReplacedUnknown, takeBatch, type QueuedTxn } from './queued-txn.ts'
 import { RecentValues } from './recent-values.ts'
 import {
   compactedRevision,
@@ -13,7 +14,13 @@ import {
   RevisionIndex,
   type Version,
 } from './revision-index.ts'
-import { packValues, unpackValues, type CommitRequest } from './sqlite-messages.ts'
+import {
+  packValues,
+  unpackValues,
+  type CallName,
+  type Calls,
+  type CommitRequest,
+} from './sqlite-messages.ts'
 import { SqliteThread } from './sqlite-thread.ts'
 import {
   StoreError,
@@ -27,9 +34,6 @@ import {
 } from './store.ts'
 import { WatchHub } from './watch-hub.ts'
 
-/** Bounds of one flush: what waits longer than the flush itself gains nothing by company. */
-const maxBatchTxns = 1024
-const maxBatchBytes = 8_000_000
 /** Two, so that the thread never waits for the main thread. Fewer txns than `minSplitTxns` are not worth two flushes. */
 const maxInFlight = 2
 const minSplitTxns = 16
@@ -41,15 +45,18 @@ const compactRevisions = 500
 
 export interface SqliteStoreOptions {
   readonly path: string
-  /** The file does not grow beyond it (the write-ahead log beside it takes some MB more): commits fail with `unavailable`. */
-  readonly maxBytes?: number
+  /**
+   * No value makes the file larger (deletions may, by 1 MB; the write-ahead log and the reserve beside it take some MB more):
+   * it is refused with `no-space`.
+   */
+  readonly quotaBytes?: number | undefined
 }
 
 /** Opens or creates the file. Rejects with `cannot-open` when another process has it, or when it cannot be read. */
-export async function openSqliteStore({ path, maxBytes }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({ path, quotaBytes }: SqliteStoreOptions): Promise<Store> {
   const thread = new SqliteThread()
   try {
-    const { compactedRevision } = await thread.call('open', { path, maxBytes })
+    const { compactedRevision } = await thread.call('open', { path, quotaBytes })
     const index = new RevisionIndex({ compactedRevision })
     await load(thread, index)
     return new SqliteStore(thread, index)
@@ -82,16 +89,6 @@ async function load(thread: SqliteThread, index: RevisionIndex): Promise<void> {
   index.restored()
 }
 
-/** A txn that resolves when everything queued before it, and its own commit if it makes one, is durable. */
-interface QueuedTxn {
-  readonly version?: Version
-  /** The bytes that the commit replaces, when they are in memory. */
-  readonly replaced?: Buffer | undefined
-  readonly result: () => TxnResult
-  readonly resolve: (result: TxnResult) => void
-  readonly reject: (error: StoreError) => void
-}
-
 class SqliteStore implements Store {
   readonly #thread: SqliteThread
   readonly #index: RevisionIndex
@@ -106,6 +103,11 @@ class SqliteStore implements Store {
   #compacting: Promise<void> = Promise.resolve()
   /** Dropped from the index but, as far as known, not yet from the file. */
   #dropped: number[] = []
+  /** Why values are refused until there is room. */
+  #full: StoreError | undefined
+  #askingForRoom: Promise<boolean> | undefined
+  /** Why nothing is committed any more. */
+  #damage: StoreError | undefined
   #closing: Promise<void> | undefined
 
   constructor(thread: SqliteThread, index: RevisionIndex) {
@@ -137,16 +139,30 @@ class SqliteStore implements Store {
     }
   }
 
-  async txn({ key, expectedRevision, value }: Txn): Promise<TxnResult> {
+  async txn(txn: Txn): Promise<TxnResult> {
     this.#checkOpen()
+    if (this.#damage !== undefined) throw this.#damage
+    if (this.#full !== undefined && txn.value !== null) await this.#waitForRoom()
+    return await this.#decide(txn)
+  }
+
+  async #decide(request: Txn): Promise<TxnResult> {
+    const { key, expectedRevision, value } = request
     const newest = this.#index.newest(key)
     const current = existing(newest)
-    if ((current?.revision ?? 0) !== expectedRevision) return this.#lose(newest)
-    if (current === undefined && value === null)
-      return await this.#enqueue({ result: () => ({ ok: true, revision: this.#index.committed }) })
+    if ((current?.revision ?? 0) !== expectedRevision) return this.#lose(newest, request)
+    if (current === undefined && value === null) {
+      const result = (): TxnResult => ({ ok: true, revision: this.#index.committed })
+      return await this.#enqueue({ request, result })
+    }
     const version = this.#index.append(key, value)
     const result: TxnResult = { ok: true, revision: version.revision }
-    return await this.#enqueue({ version, replaced: current?.value, result: () => result })
+    return await this.#enqueue({
+      request,
+      version,
+      replaced: current?.value,
+      result: () => result,
+    })
   }
 
   async revision(): Promise<number> {
@@ -176,6 +192,20 @@ class SqliteStore implements Store {
     return compacting
   }
 
+  async check(): Promise<StoreError | undefined> {
+    this.#checkOpen()
+    if (this.#damage !== undefined) throw this.#damage
+    await this.#call('check', undefined)
+    if (this.#full !== undefined) await this.#hasRoom()
+    return this.#full
+  }
+
+  async releaseMemory(): Promise<void> {
+    this.#checkOpen()
+    this.#recent.clear()
+    await this.#thread.call('releaseMemory', undefined)
+  }
+
   async close(): Promise<void> {
     this.#closing ??= (async () => {
       if (this.#queue.length + this.#inFlight.length > 0)
@@ -192,7 +222,7 @@ class SqliteStore implements Store {
   }
 
   /** The compare is lost to `newest`. If that is still pending, nobody may see it before it is durable. */
-  async #lose(newest: Version | undefined): Promise<TxnResult> {
+  async #lose(newest: Version | undefined, request: Txn): Promise<TxnResult> {
     const version = existing(newest)
     if (newest === undefined || this.#index.isCommitted(newest))
       return version === undefined
@@ -202,7 +232,7 @@ class SqliteStore implements Store {
       version?.value === undefined
         ? { ok: false }
         : { ok: false, current: keyValueOf(version, version.value) }
-    return this.#enqueue({ result: () => result })
+    return this.#enqueue({ request, result: () => result })
   }
 
   #enqueue(txn: Omit<QueuedTxn, 'resolve' | 'reject'>): Promise<TxnResult> {
@@ -273,16 +303,71 @@ class SqliteStore implements Store {
     }
     this.#hub.publish(events)
     for (const txn of batch) txn.resolve(txn.result())
+    // What was deleted takes its room until history is dropped.
+    if (this.#full !== undefined && events.length > 0) this.#dropHistory()
   }
 
-  /** The oldest batch is not durable, and everything behind it was numbered after it. */
+  /**
+   * The oldest batch is not durable, and everything behind it was numbered after it. When there was no room, deletions are
+   * decided again without the values that took it.
+   */
   #fail(cause: unknown): void {
     const failed = [...this.#inFlight.flat(), ...this.#queue]
     this.#inFlight = []
     this.#queue = []
     this.#index.rollback(failed.filter(isCommit).map(({ version }) => version))
-    const message = cause instanceof Error ? cause.message : String(cause)
-    for (const txn of failed) txn.reject(new StoreError('unavailable', message, cause))
+    const error = this.#noted(cause)
+    const hadValues = failed.some(({ request }) => request.value !== null)
+    if (error.code === 'no-space') {
+      this.#full = error
+      this.#dropHistory()
+    }
+    for (const { request, resolve, reject } of failed) {
+      const canRetry = error.code === 'no-space' && hadValues && request.value === null
+      if (canRetry) this.#decide(request).then(resolve, reject)
+      else reject(error)
+    }
+  }
+
+  /** As an error of the store; what says that the file is damaged ends all commits. */
+  #noted(cause: unknown): StoreError {
+    const error =
+      cause instanceof StoreError ? cause : new StoreError('unavailable', String(cause), cause)
+    if (error.code === 'damaged') this.#damage ??= error
+    return error
+  }
+
+  async #call<Name extends CallName>(
+    name: Name,
+    request: Calls[Name]['request'],
+  ): Promise<Calls[Name]['answer']> {
+    try {
+      return await this.#thread.call(name, request)
+    } catch (error) {
+      throw this.#noted(error)
+    }
+  }
+
+  async #waitForRoom(): Promise<void> {
+    if (await this.#hasRoom()) return
+    throw this.#full ?? new StoreError('no-space', 'the store is full')
+  }
+
+  /** Asks once for all who wait. */
+  async #hasRoom(): Promise<boolean> {
+    this.#askingForRoom ??= this.#call('room', undefined).finally(
+      () => (this.#askingForRoom = undefined),
+    )
+    const hasRoom = await this.#askingForRoom
+    if (hasRoom) this.#full = undefined
+    return hasRoom
+  }
+
+  /** A full store keeps no history: it is room that nobody has to delete anything for. */
+  #dropHistory(): void {
+    this.compact(this.#index.committed).catch(() => {
+      // What is left is dropped with the next deletion, or in time.
+    })
   }
 
   async #rangeAt(revision: number, options: RangeOptions): Promise<RangeResult> {
@@ -336,7 +421,7 @@ class SqliteStore implements Store {
     let missing = [...versions.keys()].filter((i) => values[i] === undefined)
     do {
       const revisions = missing.map((i) => (versions[i] as Version).revision)
-      const read = unpackValues(await this.#thread.call('read', { revisions }))
+      const read = unpackValues(await this.#call('read', { revisions }))
       for (const [j, value] of read.entries()) {
         if (value === undefined)
           throw compactedRevision(revisions[j] as number, this.#index.compacted)
@@ -352,7 +437,7 @@ class SqliteStore implements Store {
       const step = Math.min(revision, this.#index.compacted + compactRevisions)
       this.#dropped.push(...this.#index.compact(step))
       const dropped = this.#dropped
-      await this.#thread.call('compact', { revision: this.#index.compacted, dropped })
+      await this.#call('compact', { revision: this.#index.compacted, dropped })
       this.#dropped = []
     }
   }
@@ -367,23 +452,4 @@ function takeFrom<T>(iterator: Iterator<T>, count: number): T[] {
     taken.push(next.value)
   }
   return taken
-}
-
-function takeBatch(queue: QueuedTxn[], maxTxns: number): QueuedTxn[] {
-  let bytes = 0
-  let count = 0
-  while (count < queue.length && count < Math.min(maxTxns, maxBatchTxns) && bytes < maxBatchBytes)
-    bytes += queue[count++]?.version?.value?.length ?? 0
-  return queue.splice(0, count)
-}
-
-type QueuedCommit = QueuedTxn & { readonly version: Version }
-
-function isCommit(txn: QueuedTxn): txn is QueuedCommit {
-  return txn.version !== undefined
-}
-
-/** The commit replaces a value that is not in memory. */
-function isReplacedUnknown({ version, replaced }: QueuedCommit): boolean {
-  return replaced === undefined && existing(version.previous) !== undefined
 }

@@ -31,6 +31,14 @@ function call({ name, request }: CallMessage): Calls[CallMessage['name']]['answe
     case 'compact':
       opened().compact(request as Calls['compact']['request'])
       return undefined
+    case 'room':
+      return opened().hasRoom()
+    case 'check':
+      return opened().check()
+    case 'releaseMemory':
+      opened().releaseMemory()
+      globalThis.gc?.({ type: 'major', flavor: 'last-resort' })
+      return undefined
     case 'close':
       database?.close()
       database = undefined

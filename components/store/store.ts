@@ -81,6 +81,13 @@ export interface Store {
    * with `compacted`. An older revision than the last one does nothing; a future one rejects with `future-revision`.
    */
   compact(revision: number): Promise<void>
+  /**
+   * Reads back a part of what is stored, another one each time. Rejects with `damaged` when it is not what was written, with
+   * `unavailable` when it cannot be read. Resolves with why values are refused for want of space, undefined when they are not.
+   */
+  check(): Promise<StoreError | undefined>
+  /** Gives back memory that is kept for later; for when there is nothing to do. */
+  releaseMemory(): Promise<void>
   /** Finishes what is queued, then releases files and threads. Later calls of anything else reject with `closed`. Idempotent. */
   close(): Promise<void>
 }
@@ -88,8 +95,12 @@ export interface Store {
 export type StoreErrorCode =
   | 'compacted'
   | 'future-revision'
-  /** The disk is full or fails; nothing was committed; reads go on and writes may work later. */
+  /** The disk fails or the writer has died; nothing was committed; reads go on and writes may work later. */
   | 'unavailable'
+  /** The quota is used up or the disk is full: values are refused until there is room, deletions are committed if they can be. */
+  | 'no-space'
+  /** What is stored is not what was written: nothing is committed any more. */
+  | 'damaged'
   /** The store cannot be opened: another process holds it, it is corrupt, or its schema is newer. */
   | 'cannot-open'
   | 'closed'
@@ -101,4 +112,11 @@ export class StoreError extends Error {
     this.name = 'StoreError'
     this.code = code
   }
+}
+
+/** Whether the store refuses to write, be it for now or for good, and goes on to read. */
+export function isRefusal(error: unknown): error is StoreError {
+  if (!(error instanceof StoreError)) return false
+  const { code } = error
+  return code === 'unavailable' || code === 'no-space' || code === 'damaged'
 }

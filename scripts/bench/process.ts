@@ -1,6 +1,7 @@
 /** Starts a server as a child process and waits for its ready line on descriptor 3. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { allocatorSettings } from '../../cluster/plan.ts'
 
 export interface Served {
   readonly child: ChildProcess
@@ -20,6 +21,7 @@ export async function serve(file: string, args: readonly string[]): Promise<Serv
     ],
     {
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+      env: { ...process.env, ...allocatorSettings },
     },
   )
   let errors = ''

@@ -54,6 +54,44 @@ describe('history', () => {
   })
 })
 
+describe('history in bytes', () => {
+  it('is bounded as in time: what is older is 410, and the store forgets it too', async () => {
+    const clock = new FakeClock(Date.now())
+    const flags = ['--watch-history-bytes=200000']
+    await using server = await startApiServer({ clock, store: 'sqlite', flags })
+    const at = await collection(server, 'a')
+    const from = await version(server, at)
+    const page: List = await server.ok('GET', `${at}?limit=1`)
+    const data = { large: 'x'.repeat(20_000) }
+    for (let i = 0; i < 30; i += 1) {
+      await server.ok('PUT', `${at}/a`, {
+        body: { metadata: { name: 'a' }, data: { ...data, i: String(i) } },
+      })
+    }
+    const watch = await server.watch(`${at}?watch=1&resourceVersion=${from}`)
+    expect(await watch.next()).toMatchObject({
+      type: 'ERROR',
+      object: { kind: 'Status', reason: 'Expired', code: 410 },
+    })
+    const exact = `${at}?resourceVersion=${page.metadata.resourceVersion}&resourceVersionMatch=Exact`
+    const list = await server.request('GET', exact)
+    expect([list.status, list.body.reason]).toEqual([410, 'Expired'])
+    const newest = await version(server, at)
+    const works = await server.watch(`${at}?watch=1&resourceVersion=${newest}`)
+    await server.ok('PUT', `${at}/a`, { body: { metadata: { name: 'a' }, data: { i: 'last' } } })
+    expect(shown([await works.next()])).toEqual(['MODIFIED a'])
+    await clock.step(1000)
+    await server.restartWith(async (store) => {
+      const stopped = new AbortController()
+      const watching = store.watch(
+        { prefix: '', fromRevision: Number(from), signal: stopped.signal },
+        () => stopped.abort(),
+      )
+      await expect(watching).rejects.toMatchObject({ code: 'compacted' })
+    })
+  })
+})
+
 describe('time', () => {
   it('[WATCH-006][WATCH-015][WATCH-017] bookmarks come when allowed, and say how far the watch is', async () => {
     const clock = new FakeClock(Date.now())

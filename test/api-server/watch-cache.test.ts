@@ -21,10 +21,10 @@ function configMap(name: string, data: Record<string, string> = {}): KubeObject 
   }
 }
 
-async function setUp() {
+async function setUp(options: { historyBytes?: number } = {}) {
   const store = createMemoryStore()
   const clock = new FakeClock()
-  const cache = new WatchCache({ store, clock })
+  const cache = new WatchCache({ store, clock, ...options })
   const stop = new AbortController()
   await cache.start(stop.signal)
   const put = async (object: KubeObject, expectedRevision = 0): Promise<number> => {
@@ -240,5 +240,126 @@ describe('watch cache', () => {
         annotations: { a: 'x'.repeat(size) },
       })
     }
+  })
+})
+
+describe('history', () => {
+  const large = 'x'.repeat(10_000)
+
+  it('holds no more bytes than it may, and says up to where it was cut', async () => {
+    const { cache, put } = await setUp({ historyBytes: 100_000 })
+    const collection = cache.collection(configMaps)
+    let revision = await put(configMap('one', { large }))
+    const first = revision
+    expect(cache.history.cutRevision).toBe(0)
+    for (let i = 0; i < 50; i += 1) {
+      revision = await put(configMap('one', { large, i: String(i) }), revision)
+      // The newest commit stays, whatever its size.
+      expect(cache.history.bytes).toBeLessThan(100_000 + 15_000)
+    }
+    expect(cache.history.cutRevision).toBeGreaterThan(first)
+    expect(collection.snapshotAt(first)).toBeUndefined()
+    expect(collection.attach(watcher(), cache.history.cutRevision - 1)).toBe(false)
+    const late = watcher()
+    expect(collection.attach(late, cache.history.cutRevision)).toBe(true)
+    expect(taken(late)).toHaveLength(revision - cache.history.cutRevision)
+  })
+
+  it('counts the frames that were encoded for watchers, and holds nothing once it is over', async () => {
+    const { cache, clock, put } = await setUp({ historyBytes: 50_000 })
+    const watching = new Watcher({
+      keyPrefix: '',
+      exactKey: false,
+      matches: undefined,
+      form: 'large',
+      encode: () => Buffer.alloc(9000),
+      takeFirst: () => undefined,
+      maxQueuedBytes: 1_000_000,
+    })
+    cache.collection(configMaps).attach(watching, cache.revision)
+    for (let i = 0; i < 20; i += 1) await put(configMap(`map-${i}`))
+    expect(cache.history.bytes).toBeGreaterThan(9000)
+    expect(cache.history.bytes).toBeLessThan(50_000 + 15_000)
+    await clock.step(6 * 60_000)
+    cache.forget()
+    expect(cache.history.bytes).toBe(0)
+  })
+
+  it('of what changes little is kept while another kind writes much less than it may', async () => {
+    const { cache, put, remove } = await setUp({ historyBytes: 1_000_000 })
+    const before = cache.revision
+    const revision = await put(configMap('one', { large }))
+    await remove('one', revision)
+    const late = watcher()
+    expect(cache.collection(configMaps).attach(late, before)).toBe(true)
+    expect(taken(late)).toHaveLength(2)
+  })
+})
+
+describe('a watcher whose client does not read', () => {
+  it('is handed its frames in portions, in order, and none is lost', async () => {
+    const { cache, put } = await setUp()
+    const slow = new Watcher({
+      keyPrefix: 'a/',
+      exactKey: false,
+      matches: undefined,
+      form: 'large',
+      encode: (_, entry) => Buffer.alloc(100_000, entry.key.at(-1)),
+      takeFirst: () => undefined,
+      maxQueuedBytes: 10_000_000,
+    })
+    cache.collection(configMaps).attach(slow, cache.revision)
+    const names = 'abcdefghij'.split('')
+    for (const name of names) await put(configMap(name))
+    expect(slow.queuedBytes).toBe(1_000_000)
+    const seen: string[] = []
+    for (let frames = slow.take(); frames.length > 0; frames = slow.take()) {
+      expect(frames.length).toBeLessThanOrEqual(2)
+      seen.push(...frames.map((frame) => String.fromCharCode(frame[0] ?? 0)))
+    }
+    expect(seen).toEqual(names)
+    expect(slow.queuedBytes).toBe(0)
+    expect(slow.isIdle).toBe(true)
+  })
+
+  it('is shown the present state as it reads, then what happened meanwhile', async () => {
+    const { cache, put } = await setUp()
+    for (const name of 'abcdefghij') await put(configMap(name))
+    let encoded = 0
+    const slow = new Watcher({
+      keyPrefix: 'a/',
+      exactKey: false,
+      matches: undefined,
+      form: 'large',
+      encode: (type, entry) => {
+        encoded += 1
+        return Buffer.from(`${type} ${entry.key}`.padEnd(100_000))
+      },
+      takeFirst: () => (type, entry) => Buffer.from(`first ${type} ${entry.key}`),
+      maxQueuedBytes: 10_000_000,
+    })
+    const collection = cache.collection(configMaps)
+    slow.initial(collection.snapshot(cache.revision).entries(''))
+    collection.attach(slow, cache.revision)
+    expect(encoded).toBe(0)
+    await put(configMap('new'))
+    slow.push(Buffer.from('bookmark'))
+    const seen: string[] = []
+    for (let frames = slow.take(); frames.length > 0; frames = slow.take()) {
+      expect(encoded).toBeLessThanOrEqual(seen.length + 4)
+      seen.push(...frames.map((frame) => frame.toString().trim()))
+    }
+    const others = 'bcdefghij'.split('').map((name) => `ADDED a/${name}`)
+    expect(seen).toEqual(['first ADDED a/a', ...others, 'first ADDED a/new', 'bookmark'])
+  })
+
+  it('that is cut off holds nothing more', async () => {
+    const { cache, put } = await setUp()
+    const slow = watcher(undefined, 30)
+    cache.collection(configMaps).attach(slow, cache.revision)
+    for (const name of 'abc') await put(configMap(name))
+    expect(slow.overflowed).toBe(true)
+    expect(slow.queuedBytes).toBe(0)
+    expect(slow.take()).toEqual([])
   })
 })

@@ -57,6 +57,21 @@ describe('Compactor', () => {
     await running
   })
 
+  it('follows a cut within a second, however young what it drops is', async () => {
+    const first = await put(store, 'a', '1')
+    const second = await put(store, 'a', '2')
+    const third = await put(store, 'a', '3')
+    let cut = 0
+    const running = new Compactor({ store, clock, cutRevision: () => cut }).run(controller.signal)
+    await clock.step(1000)
+    expect(await readable(first)).toBe(true)
+    cut = second
+    await clock.step(1000)
+    expect(await Promise.all([first, second, third].map(readable))).toEqual([false, true, true])
+    controller.abort()
+    await running
+  })
+
   it('tries again when the store could not write, and rejects on any other failure', async () => {
     const first = await put(store, 'a', '1')
     await put(store, 'a', '2')

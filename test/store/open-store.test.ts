@@ -11,8 +11,8 @@ const directory = temporaryFolder('open-store')
 describe('openStore', () => {
   it('opens a store in memory and one in a file', async () => {
     const path = join(directory, 'a:b.db')
-    for (const spec of ['memory:', `sqlite:${path}`, `sqlite:${path}?maxBytes=10000000`]) {
-      const store = await openStore(spec)
+    for (const spec of ['memory:', `sqlite:${path}`]) {
+      const store = await openStore(spec, { quotaBytes: 10_000_000 })
       await put(store, 'a', '1')
       await store.close()
     }
@@ -37,14 +37,7 @@ describe('openStore', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o755)
   })
 
-  it('refuses a file store without a path, or with an option that it does not know', async () => {
-    for (const spec of [
-      'sqlite:',
-      'sqlite:?maxBytes=1',
-      'sqlite:x?maxbytes=1',
-      'sqlite:x?maxBytes=1k',
-    ])
-      await expect(openStore(spec)).rejects.toMatchObject({ code: 'cannot-open' })
-    expect(existsSync('x')).toBe(false)
+  it('refuses a file store without a path', async () => {
+    await expect(openStore('sqlite:')).rejects.toMatchObject({ code: 'cannot-open' })
   })
 })

@@ -1,6 +1,14 @@
 /** What the embedded store promises when a process is killed, a disk is full or a file is not what it should be. */
-import { spawn } from 'node:child_process'
-import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,6 +18,7 @@ import { describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../../components/store/sqlite-store.ts'
 import type { Store } from '../../components/store/store.ts'
 import { bytes, collect, committed, put, remove, revisionOf, text, until } from './actions.ts'
+import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const directory = temporaryFolder('sqlite-failures')
@@ -214,81 +223,108 @@ describe('opening', () => {
   })
 })
 
-describe('a full disk', () => {
+describe('a full store', () => {
   const value = (): Buffer => Buffer.alloc(30_000, 'x')
+  const noSpace = { status: 'rejected', reason: { code: 'no-space' } }
 
-  /** Replaces one key's value until the store has no room for more; answers the newest revision. */
-  async function fill(store: Store): Promise<number> {
-    let expectedRevision = (await store.get('big'))?.modRevision ?? 0
+  /** Creates keys until the store has no room for more; answers them, and the newest revision. */
+  async function fill(store: Store): Promise<{ keys: string[]; newest: number }> {
+    const keys: string[] = []
     for (;;) {
+      const key = `big${keys.length}`
       try {
-        expectedRevision = committed(
-          await store.txn({ key: 'big', expectedRevision, value: value() }),
-        )
+        committed(await store.txn({ key, expectedRevision: 0, value: value() }))
+        keys.push(key)
       } catch (error) {
-        expect(error).toMatchObject({ code: 'unavailable', message: /full/ })
-        return expectedRevision
+        expect(error).toMatchObject({ code: 'no-space', message: /full/ })
+        return { keys, newest: await store.revision() }
       }
     }
   }
 
-  it('fails commits with unavailable, reads on, and commits again when there is room', async () => {
+  it('refuses values, reads on, commits deletions, and takes values again when these have made room', async () => {
     const path = newPath()
-    const store = await openSqliteStore({ path, maxBytes: 2_000_000 })
+    const store = await openSqliteStore({ path, quotaBytes: 2_000_000 })
     await put(store, 'a', '1')
     const watch = collect(store, { prefix: '', fromRevision: 0 })
-    const newest = await fill(store)
-    expect(await store.revision()).toBe(newest)
-    expect((await store.get('big'))?.modRevision).toBe(newest)
+    const { keys, newest } = await fill(store)
+    expect(await store.check()).toMatchObject({ code: 'no-space' })
     expect(text(await store.get('a'))).toBe('1')
-    expect((await store.range({ prefix: '' })).kvs).toHaveLength(2)
+    expect((await store.range({ prefix: '' })).kvs).toHaveLength(keys.length + 1)
 
     const attempts = await Promise.allSettled(
       Array.from({ length: 40 }, async (_, i) =>
         store.txn({ key: `new${i}`, expectedRevision: 0, value: value() }),
       ),
     )
-    const failures = attempts.filter(({ status }) => status === 'rejected')
-    expect(failures).toHaveLength(40)
+    expect(attempts).toEqual(attempts.map(() => expect.objectContaining({ status: 'rejected' })))
     expect(await store.revision()).toBe(newest)
 
-    await store.compact(newest)
-    const after = await store.txn({ key: 'new1', expectedRevision: 0, value: value() })
-    expect(after).toEqual({ ok: true, revision: newest + 1 })
-    await remove(store, 'big')
-    expect(watch.events.map(revisionOf)).toEqual(
-      Array.from({ length: newest + 2 }, (_, i) => i + 1),
-    )
+    for (const key of keys) await remove(store, key)
+    await eventually(async () => expect(await store.check()).toBeUndefined())
+    await store.txn({ key: 'new1', expectedRevision: 0, value: value() })
+    const commits = newest + keys.length + 1
+    expect(watch.events.map(revisionOf)).toEqual(Array.from({ length: commits }, (_, i) => i + 1))
     await store.close()
-    expect(statSync(path).size).toBeLessThanOrEqual(2_000_000)
+    expect(statSync(path).size).toBeLessThanOrEqual(2_000_000 * (1 + 1 / 16) + 16_384)
 
     const reopened = await openSqliteStore({ path })
     expect((await reopened.range({ prefix: '' })).kvs.map(({ key }) => key)).toEqual(['a', 'new1'])
     await reopened.close()
   })
 
+  it('drops history before it refuses for long: a key that is replaced again and again fits', async () => {
+    const store = await openSqliteStore({ path: newPath(), quotaBytes: 1_000_000 })
+    let expectedRevision = 0
+    let refusals = 0
+    for (let round = 0; round < 200; round += 1) {
+      const txn = { key: 'busy', expectedRevision, value: value() }
+      const result = await store.txn(txn).catch(() => undefined)
+      if (result === undefined) refusals += 1
+      else expectedRevision = committed(result)
+    }
+    expect(refusals).toBeGreaterThan(0)
+    expect(refusals).toBeLessThan(50)
+    await store.close()
+  })
+
+  it('commits a deletion that was decided beside a value for which there is no room', async () => {
+    const store = await openSqliteStore({ path: newPath(), quotaBytes: 500_000 })
+    const { keys } = await fill(store)
+    const removals = await Promise.all(keys.map(async (key) => ({ key, kv: await store.get(key) })))
+    const results = await Promise.allSettled([
+      store.txn({ key: 'new', expectedRevision: 0, value: Buffer.alloc(600_000) }),
+      ...removals.map(async ({ key, kv }) =>
+        store.txn({ key, expectedRevision: kv?.modRevision ?? 0, value: null }),
+      ),
+    ])
+    expect(results[0]).toMatchObject(noSpace)
+    for (const result of results.slice(1))
+      expect(result).toMatchObject({ status: 'fulfilled', value: { ok: true } })
+    expect((await store.range({ prefix: '' })).kvs).toEqual([])
+    await store.close()
+  })
+
   it('fails whatever was decided on a commit that failed', async () => {
-    const store = await openSqliteStore({ path: newPath(), maxBytes: 500_000 })
-    const newest = await fill(store)
+    const store = await openSqliteStore({ path: newPath(), quotaBytes: 500_000 })
+    const newest = await put(store, 'z', '1')
     const [first, dependent, lost, other] = await Promise.allSettled([
       store.txn({ key: 'a', expectedRevision: 0, value: Buffer.alloc(600_000) }),
       store.txn({ key: 'a', expectedRevision: newest + 1, value: bytes('2') }),
       store.txn({ key: 'a', expectedRevision: 0, value: bytes('3') }),
       store.txn({ key: 'b', expectedRevision: 7, value: bytes('4') }),
     ])
-    const unavailable = { status: 'rejected', reason: { code: 'unavailable' } }
-    expect([first, dependent, lost]).toMatchObject([unavailable, unavailable, unavailable])
+    expect([first, dependent, lost]).toMatchObject([noSpace, noSpace, noSpace])
     expect(other).toEqual({ status: 'fulfilled', value: { ok: false } })
     expect(await store.get('a')).toBeUndefined()
-    await store.compact(newest)
     expect(await put(store, 'a', '1')).toBe(newest + 1)
     expect(await store.get('a')).toMatchObject({ createRevision: newest + 1 })
     await store.close()
   })
 
   it('fails what is behind a commit that failed, although the thread already has it', async () => {
-    const store = await openSqliteStore({ path: newPath(), maxBytes: 500_000 })
-    const newest = await fill(store)
+    const store = await openSqliteStore({ path: newPath(), quotaBytes: 500_000 })
+    const { keys, newest } = await fill(store)
     const turn = async (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
     const results = []
     for (let round = 0; round < 20; round++) {
@@ -303,10 +339,79 @@ describe('a full disk', () => {
         // Judged below, with the others.
       })
     }
-    for (const result of await Promise.allSettled(results))
-      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'unavailable' } })
-    await store.compact(newest)
-    expect(await put(store, 'a', '1')).toBe(newest + 1)
+    for (const result of await Promise.allSettled(results)) expect(result).toMatchObject(noSpace)
+    for (const key of keys) await remove(store, key)
+    await eventually(async () => expect(await store.check()).toBeUndefined())
+    expect(await put(store, 'a', '1')).toBe(newest + keys.length + 1)
+    await store.close()
+  })
+})
+
+describe('a store whose files are damaged while it runs', () => {
+  /** More than SQLite keeps in memory of a file. */
+  async function filled(): Promise<{ path: string; store: Store }> {
+    const path = newPath()
+    const store = await openSqliteStore({ path })
+    const value = Buffer.alloc(500_000, 'x')
+    for (let i = 0; i < 20; i += 1) await store.txn({ key: `k${i}`, expectedRevision: 0, value })
+    return { path, store }
+  }
+
+  /** What happens to it, and what is said of it. */
+  const damages: [string, (path: string) => void, RegExp][] = [
+    ['is removed', (path) => rmSync(path), /was removed/],
+    [
+      'is replaced',
+      (path) => (copyFileSync(path, `${path}2`), renameSync(`${path}2`, path)),
+      /was replaced/,
+    ],
+    ['loses its log', (path) => rmSync(`${path}-wal`), /-wal was removed/],
+    ['is cut off', (path) => truncateSync(path, statSync(path).size / 2), /was cut off/],
+    ['is overwritten from the start', (path) => overwrite(path, 0, 4096), /was overwritten/],
+    [
+      'has a log that is overwritten',
+      (path) => overwrite(`${path}-wal`, 0, 4096),
+      /-wal was overwritten/,
+    ],
+  ]
+
+  /** In place, as a program would that does not know of SQLite's locks. */
+  function overwrite(path: string, from: number, bytes: number): void {
+    const child = spawnSync('dd', [
+      'if=/dev/zero',
+      `of=${path}`,
+      'bs=4096',
+      `seek=${from / 4096}`,
+      `count=${bytes / 4096}`,
+      'conv=notrunc',
+    ])
+    if (child.status !== 0) throw new Error(child.stderr.toString())
+  }
+
+  it.each(damages)(
+    '%s: acknowledges nothing more, and its check says so',
+    async (_, damage, message) => {
+      const { path, store } = await filled()
+      expect(await store.check()).toBeUndefined()
+      damage(path)
+      await expect(put(store, 'late', '1')).rejects.toMatchObject({ code: 'damaged', message })
+      await expect(store.check()).rejects.toMatchObject({ code: 'damaged', message })
+      await expect(remove(store, 'k1')).rejects.toMatchObject({ code: 'damaged' })
+      expect((await store.get('k19'))?.modRevision).toBe(20)
+      await store.close()
+    },
+  )
+
+  it('checks find damage anywhere in what is stored', async () => {
+    const { path, store } = await filled()
+    for (let i = 0; i < 20; i += 1) expect(await store.check()).toBeUndefined()
+    const pages = statSync(path).size / 4096
+    overwrite(path, 4096 * 40, 4096 * (pages - 60))
+    const checks = async (): Promise<void> => {
+      for (let i = 0; i < 40; i += 1) await store.check()
+    }
+    await expect(checks()).rejects.toMatchObject({ code: 'damaged', message: /malformed/ })
+    await expect(put(store, 'late', '1')).rejects.toMatchObject({ code: 'damaged' })
     await store.close()
   })
 })

@@ -226,7 +226,7 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
       const covered = [...snapshot.entries('')].filter(({ key }) => watcher.covers(key))
       await readyToShow(resource, covered)
     }
-    for (const entry of snapshot.entries('')) watcher.initial(entry)
+    watcher.initial(snapshot.entries(''))
     if (start.marksInitial && options.allowWatchBookmarks) {
       const mark = apiKey(parts.dialect, '', 'initial-events-end')
       watcher.push(form.bookmark(String(start.revision), { [mark]: 'true' }))

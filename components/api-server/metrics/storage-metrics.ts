@@ -59,6 +59,8 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
     revision: () => store.revision(),
     watch: (options, sink) => store.watch(options, sink),
     compact: (revision) => store.compact(revision),
+    check: () => store.check(),
+    releaseMemory: () => store.releaseMemory(),
     close: () => store.close(),
   }
 }

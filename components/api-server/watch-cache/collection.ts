@@ -25,11 +25,11 @@ const keptCounts = 256
 export class Collection {
   readonly #byKey = new Map<string, Entry>()
   #index: Index = new SortedMap<string, Entry>(compareTexts)
-  #history: CacheEvent[] = []
+  #history: (CacheEvent | undefined)[] = []
+  /** Where the oldest event is in `#history`. */
   #head = 0
   /** Watches and snapshots from revisions below this are gone. */
   #oldestRevision: number
-  readonly #historyMs: number
   readonly #watchers = new Set<Watcher>()
   readonly #snapshots = new Map<number, Snapshot>()
   readonly #unreadable = new Map<string, Unreadable>()
@@ -40,9 +40,8 @@ export class Collection {
   /** Counts of snapshots by revision, prefix and start, the newest last. */
   readonly #counts = new Map<string, number>()
 
-  constructor(options: { startRevision: number; historyMs: number }) {
+  constructor(options: { startRevision: number }) {
     this.#oldestRevision = options.startRevision
-    this.#historyMs = options.historyMs
   }
 
   /** Puts all that the store already held, in key order, before any event. */
@@ -128,42 +127,37 @@ export class Collection {
     if (event.entry === undefined) this.#remove(event.key)
     else this.#put(event.entry)
     this.#history.push(event)
-    this.#trim(event.appliedAtMs)
     for (const watcher of this.#watchers) watcher.offer(event)
   }
 
   /**
-   * Puts events before the oldest, so that the history begins at `after`. Does nothing unless it began at `upTo`: what was
-   * cut off since stays so.
+   * Puts events before the oldest, so that the history begins at `after`. Does nothing and answers false unless it began at
+   * `upTo`: what was cut off since stays so.
    */
-  prepend(events: readonly CacheEvent[], { after, upTo }: { after: number; upTo: number }): void {
-    if (this.#oldestRevision !== upTo || this.#unreadable.size > 0) return
+  prepend(
+    events: readonly CacheEvent[],
+    { after, upTo }: { after: number; upTo: number },
+  ): boolean {
+    if (this.#oldestRevision !== upTo || this.#unreadable.size > 0) return false
     this.#history = [...events, ...this.#history.slice(this.#head)]
     this.#head = 0
     this.#oldestRevision = after
+    return true
   }
 
-  #trim(nowMs: number): void {
-    const limit = nowMs - this.#historyMs
-    while (this.#head < this.#history.length) {
-      const oldest = this.#history[this.#head]
-      if (oldest === undefined || oldest.appliedAtMs >= limit) break
-      this.#oldestRevision = oldest.revision
-      this.#head += 1
-    }
-    if (this.#head > 1024 && this.#head * 2 > this.#history.length) this.#compact()
-  }
-
-  /** Lets go of the events that were trimmed, and of what they hold. */
-  #compact(): void {
+  /** Forgets its oldest event, if that is still the one: the history began anew otherwise. */
+  drop(event: CacheEvent): void {
+    if (this.#history[this.#head] !== event) return
+    this.#oldestRevision = event.revision
+    this.#history[this.#head] = undefined
+    this.#head += 1
+    if (this.#head <= 1024 || this.#head * 2 <= this.#history.length) return
     this.#history = this.#history.slice(this.#head)
     this.#head = 0
   }
 
-  /** Drops what is older than the history's length; called now and then so that an idle collection forgets too. */
-  forget(nowMs: number): void {
-    this.#trim(nowMs)
-    if (this.#head > 0) this.#compact()
+  /** Forgets snapshots from before the history; called now and then. */
+  forget(): void {
     for (const revision of this.#snapshots.keys()) {
       if (revision < this.#oldestRevision) this.#snapshots.delete(revision)
     }

@@ -5,14 +5,16 @@
 import type { CacheEvent, Entry } from './entry.ts'
 import { Watcher, type WatcherOptions } from './watcher.ts'
 
-/** Events that may wait before the watcher is cut off. */
+/** Events that may wait before the watcher is cut off, and what their objects may hold. */
 const mostWaiting = 1000
+const mostWaitingBytes = 16 * 1024 * 1024
 
 export class ConvertedWatcher extends Watcher {
   readonly #selects: boolean
   readonly #prepare: (entries: readonly Entry[]) => Promise<void> | undefined
   readonly #failed: (error: unknown) => Buffer
   #queued: CacheEvent[] = []
+  #waitingBytes = 0
   #isDraining = false
   #isEnding = false
 
@@ -47,8 +49,10 @@ export class ConvertedWatcher extends Watcher {
       })
     }
     this.#queued.push(event)
-    if (this.#queued.length > mostWaiting) {
+    this.#waitingBytes += (event.entry ?? event.previous)?.mostBytes ?? 0
+    if (this.#queued.length > mostWaiting || this.#waitingBytes > mostWaitingBytes) {
       this.#queued = []
+      this.#waitingBytes = 0
       this.cutOff()
     } else if (!this.#isDraining) void this.#drain()
   }
@@ -73,6 +77,7 @@ export class ConvertedWatcher extends Watcher {
       while (this.#queued.length > 0) {
         const events = this.#queued
         this.#queued = []
+        this.#waitingBytes = 0
         await this.#prepare(events.flatMap((event) => this.#shownBy(event)))
         for (const event of events) super.offer(event)
       }

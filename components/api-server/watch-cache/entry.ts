@@ -62,6 +62,12 @@ export class Entry {
     return this.#source.length + mostDigits
   }
 
+  /** About the memory that it takes now; what lies in a page that stays anyway is not its own. */
+  get heldBytes(): number {
+    const own = this.page === undefined ? this.#source.length : 0
+    return own + (this.#object === undefined ? 0 : this.#source.length)
+  }
+
   /** Copies `bytes` from `skip` on, which is before the resourceVersion, without the newline; returns the end in `target`. */
   copyTo(target: Buffer, offset: number, skip: number): number {
     const source = this.#source
@@ -119,6 +125,9 @@ export class Entry {
   }
 }
 
+/** What an event takes besides bytes of objects: itself, the replaced entry, and their places in lists. */
+const eventBytes = 600
+
 /** One commit as a collection's history keeps it. Exactly one of `entry` and `previous` may be missing. */
 export class CacheEvent {
   readonly revision: number
@@ -126,8 +135,11 @@ export class CacheEvent {
   readonly entry: Entry | undefined
   readonly previous: Entry | undefined
   readonly appliedAtMs: number
+  /** Called with what `bytes` grows by, while a history counts it. */
+  onGrowth: ((bytes: number) => void) | undefined
+  #bytes: number
   /** Encoded watch frames by form and type: made once, whatever the number of watchers. */
-  readonly frames = new Map<string, Buffer>()
+  #frames: Map<string, Buffer> | undefined
   #last: Entry | undefined
 
   constructor(options: {
@@ -140,6 +152,29 @@ export class CacheEvent {
     this.entry = options.entry
     this.previous = options.previous
     this.appliedAtMs = options.appliedAtMs
+    this.#bytes = eventBytes + (this.previous?.heldBytes ?? 0)
+  }
+
+  /** About the memory that is free once the event is dropped. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The frame of that name (form and type), encoded by the first who asks for it. */
+  frame(name: string, encode: () => Buffer): Buffer {
+    let frame = this.#frames?.get(name)
+    if (frame === undefined) {
+      frame = encode()
+      this.#frames ??= new Map()
+      this.#frames.set(name, frame)
+      this.#grow(frame.length)
+    }
+    return frame
+  }
+
+  #grow(bytes: number): void {
+    this.#bytes += bytes
+    this.onGrowth?.(bytes)
   }
 
   get key(): string {
@@ -151,6 +186,7 @@ export class CacheEvent {
     if (this.#last === undefined) {
       if (this.previous === undefined) throw new Error('an addition has no last state')
       this.#last = this.previous.deletedAt(this.revision)
+      this.#grow(this.#last.heldBytes)
     }
     return this.#last
   }

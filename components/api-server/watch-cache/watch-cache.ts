@@ -11,6 +11,7 @@ import type { StorageTransformers } from '../storage/transformer.ts'
 import { Collection } from './collection.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, Entry } from './entry.ts'
+import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
 import { RecentBytes } from './recent-bytes.ts'
 import { readStored, undecodable } from './stored-object.ts'
 import { UndecodableError, type Unreadable } from './unreadable.ts'
@@ -40,6 +41,7 @@ export class WatchCache implements ObjectReader {
   readonly #store: Store
   readonly #clock: Clock
   readonly #historyMs: number
+  readonly #history: History
   readonly #transformers: StorageTransformers | undefined
   readonly #upgrade: (prefix: string, bytes: Buffer) => Buffer | undefined
   /** Entries that the store holds in the form of an earlier release. */
@@ -68,6 +70,7 @@ export class WatchCache implements ObjectReader {
     store: Store
     clock: Clock
     historyMs?: number
+    historyBytes?: number
     transformers?: StorageTransformers | undefined
     upgrade?: (prefix: string, bytes: Buffer) => Buffer | undefined
   }) {
@@ -76,6 +79,10 @@ export class WatchCache implements ObjectReader {
     this.#store = options.store
     this.#clock = options.clock
     this.#historyMs = options.historyMs ?? defaultHistoryMs
+    this.#history = new History({
+      maxAgeMs: this.#historyMs,
+      maxBytes: options.historyBytes ?? defaultHistoryBytes,
+    })
   }
 
   /** Loads the newest state and follows the store from there. `run` ends when `signal` aborts, or fails with the store. */
@@ -230,10 +237,7 @@ export class WatchCache implements ObjectReader {
   #collection(prefix: string): Collection {
     let collection = this.#collections.get(prefix)
     if (collection === undefined) {
-      collection = new Collection({
-        startRevision: this.#reached,
-        historyMs: this.#historyMs,
-      })
+      collection = new Collection({ startRevision: this.#reached })
       this.#collections.set(prefix, collection)
     }
     return collection
@@ -259,7 +263,9 @@ export class WatchCache implements ObjectReader {
           )
         } else if (entry !== undefined || previous !== undefined) {
           this.#revision = revision
-          collection.apply(new CacheEvent({ revision, entry, previous, appliedAtMs }))
+          const change = new CacheEvent({ revision, entry, previous, appliedAtMs })
+          this.#history.add({ collection, event: change })
+          collection.apply(change)
           this.#tell(place.prefix, { entry, previous })
         }
       }
@@ -349,17 +355,28 @@ export class WatchCache implements ObjectReader {
       appliedAtMs: this.#startedAtMs,
     })
     for (const prefix of byPrefix.keys()) this.#collection(prefix)
+    const earlier: KeptEvent[] = []
     for (const [prefix, collection] of this.#collections) {
       const events = byPrefix.has(prefix) ? byPrefix.get(prefix) : []
-      if (events !== undefined) collection.prepend(events, { after: revision, upTo })
+      if (events === undefined || !collection.prepend(events, { after: revision, upTo })) continue
+      for (const event of events) earlier.push({ collection, event })
     }
+    earlier.sort((one, other) => one.event.revision - other.event.revision)
+    this.#history.addEarlier(earlier)
     this.#reached = revision
+    this.#history.trim(this.#clock.now())
+  }
+
+  /** What is kept of the past: how many bytes it holds, and up to which revision bytes were the reason to drop it. */
+  get history(): Pick<History, 'bytes' | 'cutRevision'> {
+    return this.#history
   }
 
   /** Forgets history past its time in all collections; called every now and then. */
   forget(): void {
     const nowMs = this.#clock.now()
-    for (const collection of this.#collections.values()) collection.forget(nowMs)
+    this.#history.trim(nowMs)
+    for (const collection of this.#collections.values()) collection.forget()
     this.#marks.push({ atMs: nowMs, revision: this.#revision })
     while ((this.#marks[0]?.atMs ?? nowMs) <= nowMs - this.#historyMs) {
       this.#historyStart = this.#marks.shift()?.revision ?? 0

@@ -32,11 +32,16 @@ function deliverReady(): void {
 }
 
 const none: readonly Buffer[] = Object.freeze([])
+/** So many bytes are taken at once: what is on its way to a client that has stopped reading is of no use to others. */
+const mostTaken = 256 * 1024
 
 export class Watcher {
   readonly #options: WatcherOptions
   /** What this watcher's frames are called in an event, by type. */
   readonly #frameNames: Readonly<Record<WatchEventType, string>>
+  /** Entries of the present state that are not encoded yet; they come before all frames but the first. */
+  #initial: Iterator<Entry> | undefined
+  #hasTaken = false
   #frames: readonly Buffer[] = none
   #queuedBytes = 0
   #overflowed = false
@@ -67,7 +72,13 @@ export class Watcher {
 
   /** Whether there is nothing to take and nothing to tell. */
   get isIdle(): boolean {
-    return this.#frames === none && !this.#overflowed && !this.#hasEnded
+    const hasNothing = this.#frames === none && this.#initial === undefined
+    return hasNothing && !this.#overflowed && !this.#hasEnded
+  }
+
+  /** Bytes of frames that wait. */
+  get queuedBytes(): number {
+    return this.#queuedBytes
   }
 
   /** Whether there are events that it was offered and has no frames of yet: no bookmark may be sent then. */
@@ -86,12 +97,24 @@ export class Watcher {
     return exactKey ? key === keyPrefix : key.startsWith(keyPrefix)
   }
 
-  /** Queues an entry of the present state as an addition, if it matches. Not bounded: it is the list the client asked for. */
-  initial(entry: Entry): void {
-    const { matches, encode, takeFirst } = this.#options
-    if (!this.covers(entry.key) || (matches !== undefined && !matches(entry))) return
-    const encodeOne = takeFirst() ?? encode
-    this.#append(encodeOne('ADDED', entry))
+  /**
+   * Queues the matching entries of the present state as additions, before anything else is queued. They are encoded as they
+   * are taken, so that a client which does not read costs no more than the entries.
+   */
+  initial(entries: Iterable<Entry>): void {
+    const matching = this.#matching(entries)
+    const first = matching.next()
+    if (first.done === true) return
+    const encode = this.#options.takeFirst() ?? this.#options.encode
+    this.#append(encode('ADDED', first.value))
+    this.#initial = matching
+  }
+
+  *#matching(entries: Iterable<Entry>): Generator<Entry, undefined> {
+    const { matches } = this.#options
+    for (const entry of entries) {
+      if (this.covers(entry.key) && (matches === undefined || matches(entry))) yield entry
+    }
   }
 
   /** Takes a commit: decides what it means for this watcher and queues the frame. */
@@ -114,25 +137,19 @@ export class Watcher {
       this.push(encodeFirst(type, shown))
       return
     }
-    const name = this.#frameNames[type]
-    let frame = event.frames.get(name)
-    if (frame === undefined) {
-      frame = this.#options.encode(type, shown)
-      event.frames.set(name, frame)
-    }
-    this.push(frame)
+    this.push(event.frame(this.#frameNames[type], () => this.#options.encode(type, shown)))
   }
 
   #append(frame: Buffer): void {
+    this.#queuedBytes += frame.length
     if (this.#frames === none) this.#frames = [frame]
     else (this.#frames as Buffer[]).push(frame)
   }
 
-  /** Queues a ready frame (initial events, bookmarks). */
+  /** Queues a ready frame (bookmarks, errors). */
   push(frame: Buffer): void {
     if (this.#overflowed) return
-    this.#queuedBytes += frame.length
-    if (this.#queuedBytes > this.#options.maxQueuedBytes) {
+    if (this.#queuedBytes + frame.length > this.#options.maxQueuedBytes) {
       this.cutOff()
       return
     }
@@ -143,16 +160,56 @@ export class Watcher {
   /** Forgets what is queued: the client is too slow, and is told so. */
   protected cutOff(): void {
     this.#overflowed = true
+    this.#initial = undefined
     this.#frames = none
+    this.#queuedBytes = 0
     this.wake()
   }
 
-  /** Everything queued, and the queue is empty again. */
+  /** The oldest frames, about as many as fit one write; none when nothing waits. */
   take(): readonly Buffer[] {
     const frames = this.#frames
-    this.#frames = none
-    this.#queuedBytes = 0
-    return frames
+    if (this.#initial !== undefined) return this.#takeInitial(this.#initial)
+    if (this.#queuedBytes <= mostTaken) {
+      this.#frames = none
+      this.#queuedBytes = 0
+      return frames
+    }
+    let count = 0
+    let bytes = 0
+    for (const { length } of frames) {
+      if (count > 0 && bytes + length > mostTaken) break
+      bytes += length
+      count += 1
+    }
+    this.#frames = count === frames.length ? none : frames.slice(count)
+    this.#queuedBytes -= bytes
+    return count === frames.length ? frames : frames.slice(0, count)
+  }
+
+  /** The first frame was encoded at once, and is the only one of the present state that is queued. */
+  #takeInitial(initial: Iterator<Entry>): readonly Buffer[] {
+    const taken: Buffer[] = []
+    let bytes = 0
+    if (!this.#hasTaken && this.#frames[0] !== undefined) {
+      const [first, ...others] = this.#frames
+      this.#frames = others.length === 0 ? none : others
+      this.#queuedBytes -= first.length
+      bytes += first.length
+      taken.push(first)
+    }
+    this.#hasTaken = true
+    while (bytes < mostTaken) {
+      const next = initial.next()
+      if (next.done === true) {
+        this.#initial = undefined
+        break
+      }
+      const frame = this.#options.encode('ADDED', next.value)
+      bytes += frame.length
+      taken.push(frame)
+    }
+    return taken.length === 0 ? this.take() : taken
   }
 
   /**

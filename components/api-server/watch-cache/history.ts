@@ -1,0 +1,82 @@
+/**
+ * History: the commits that watches and exact reads can go back to, over all collections, oldest first. A commit leaves it when
+ * it is older than `maxAgeMs`, or when all together hold more than `maxBytes`; whoever asks for an older revision gets 410.
+ */
+import type { Collection } from './collection.ts'
+import type { CacheEvent } from './entry.ts'
+
+/** What history may hold at most unless told (docs/performance.md). */
+export const defaultHistoryBytes = 64 * 1024 * 1024
+
+export interface KeptEvent {
+  readonly collection: Collection
+  readonly event: CacheEvent
+}
+
+export class History {
+  readonly #maxAgeMs: number
+  readonly #maxBytes: number
+  #kept: (KeptEvent | undefined)[] = []
+  /** Where the oldest is in `#kept`. */
+  #head = 0
+  #bytes = 0
+  #cutRevision = 0
+  readonly #count = (bytes: number): void => {
+    this.#bytes += bytes
+  }
+
+  constructor(options: { maxAgeMs: number; maxBytes: number }) {
+    this.#maxAgeMs = options.maxAgeMs
+    this.#maxBytes = options.maxBytes
+  }
+
+  /** What the kept commits hold beyond the newest state: replaced objects and encoded frames. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** The newest revision that left because of the bytes; 0 if none has. */
+  get cutRevision(): number {
+    return this.#cutRevision
+  }
+
+  /** Adds the newest commit. Trims first, so that the newest one stays for those who follow, whatever its size. */
+  add(kept: KeptEvent): void {
+    this.trim(kept.event.appliedAtMs)
+    this.#kept.push(kept)
+    this.#bytes += kept.event.bytes
+    kept.event.onGrowth = this.#count
+  }
+
+  /** Adds commits from before the oldest, themselves oldest first. */
+  addEarlier(earlier: readonly KeptEvent[]): void {
+    this.#kept = [...earlier, ...this.#kept.slice(this.#head)]
+    this.#head = 0
+    for (const { event } of earlier) {
+      this.#bytes += event.bytes
+      event.onGrowth = this.#count
+    }
+  }
+
+  /** Drops what is too old or too much. */
+  trim(nowMs: number): void {
+    const limitMs = nowMs - this.#maxAgeMs
+    for (;;) {
+      const oldest = this.#kept[this.#head]
+      if (oldest === undefined) break
+      const { collection, event } = oldest
+      const isTooMuch = this.#bytes > this.#maxBytes
+      if (!isTooMuch && event.appliedAtMs >= limitMs) break
+      if (isTooMuch) this.#cutRevision = event.revision
+      this.#kept[this.#head] = undefined
+      this.#head += 1
+      this.#bytes -= event.bytes
+      event.onGrowth = undefined
+      collection.drop(event)
+    }
+    if (this.#head > 1024 && this.#head * 2 > this.#kept.length) {
+      this.#kept = this.#kept.slice(this.#head)
+      this.#head = 0
+    }
+  }
+}

@@ -1,0 +1,81 @@
+/** Idle memory: gives back to the system what a start or a load left, when it is over. */
+import { getHeapStatistics } from 'node:v8'
+import type { Clock } from './clock.ts'
+
+/** How often the process is looked at; the first time, a start is over. */
+const lookEveryMs = 5000
+/** With less of one processor in use, nobody notices a collection. */
+const idleShare = 0.3
+/** Growth that is worth a collection. */
+const leastBytes = 16 * 1024 * 1024
+/** A heap with more alive takes too long to look through: about a millisecond for each megabyte. */
+const mostLiveBytes = 96 * 1024 * 1024
+
+export interface MemoryUse {
+  /** Processor time of the process so far. */
+  busyMs(): number
+  residentBytes(): number
+  heapBytes(): number
+}
+
+const ownUse: MemoryUse = {
+  busyMs: () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  },
+  residentBytes: () => process.memoryUsage.rss(),
+  heapBytes: () => getHeapStatistics().used_heap_size,
+}
+
+export interface IdleMemoryOptions {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Bytes outside the engine's heap that are in use and may be let go without anything else happening, such as history. */
+  readonly keptBytes?: () => number
+  /** Gives back what the caller keeps in other places. */
+  readonly release?: () => Promise<void>
+  readonly use?: MemoryUse
+}
+
+/**
+ * Collects garbage whenever the process is idle and has grown, or has let go of something, since the last time. The engine by
+ * itself collects only as it allocates, so that an idle process would keep what its last load left. Needs `--expose-gc`, and
+ * does nothing without. Works until `signal` aborts.
+ */
+export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<void> {
+  const { clock, signal, keptBytes = () => 0, release = async () => {}, use = ownUse } = options
+  let before = { residentBytes: 0, keptBytes: keptBytes() }
+  /** Known once something was collected. */
+  let liveBytes: number | undefined
+  let busyMs = use.busyMs()
+
+  const isIdle = (): boolean => {
+    const now = use.busyMs()
+    const isIdleNow = now - busyMs < lookEveryMs * idleShare
+    busyMs = now
+    return isIdleNow
+  }
+  const isWorthIt = (): boolean =>
+    use.residentBytes() > before.residentBytes + leastBytes ||
+    keptBytes() < before.keptBytes - leastBytes
+
+  async function look(): Promise<void> {
+    if (!isIdle() || !isWorthIt() || (liveBytes ?? use.heapBytes()) > mostLiveBytes) return
+    await release()
+    globalThis.gc?.({ type: 'major', flavor: 'last-resort' })
+    liveBytes = use.heapBytes()
+    before = { residentBytes: use.residentBytes(), keptBytes: keptBytes() }
+    // The collection's own time is no load.
+    busyMs = use.busyMs()
+  }
+
+  while (!signal.aborted) {
+    try {
+      await clock.sleep(lookEveryMs, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      throw error
+    }
+    if (globalThis.gc !== undefined) await look()
+  }
+}
