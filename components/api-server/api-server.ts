@@ -3,6 +3,7 @@ import { dialectNamed, dialects } from '../api/dialect.ts'
 import { parseFeatureGates } from '../api/feature-gates.ts'
 import { resourcesOf } from '../api/resources.ts'
 import { servedResources } from '../api/runtime-config.ts'
+import { aborted } from '../component-base/aborted.ts'
 import { StartError, type ComponentContext } from '../component-base/component.ts'
 import { readFlagFile } from '../component-base/flag-file.ts'
 import { FlagError } from '../component-base/flags.ts'
@@ -18,7 +19,7 @@ import { issuerDocuments } from './authn/issuer-documents.ts'
 import { eventsResource, expireEvents } from './expire-events.ts'
 import { admissionRulesOf, egressOf, encryptionOf } from './flag-files.ts'
 import { openCertificates } from './followed-certificates.ts'
-import { configurationFaults, healthChecks } from './health-checks.ts'
+import { createHealth } from './server-health.ts'
 import { createEscalationCheck } from './authz/escalation.ts'
 import { ensureAuthenticationInfo, ensureBootstrapObjects } from './bootstrap-objects.ts'
 import { compose, filtersOf, ownFiltersOf } from './chain.ts'
@@ -35,10 +36,11 @@ import { answerNonResource, type NonResourceParts } from './handlers/non-resourc
 import type { Parts } from './handlers/parts.ts'
 import { createReviews } from './handlers/reviews.ts'
 import { createRoutes } from './routes.ts'
+import { aggregatorHooks, followingHooks } from './start-hooks.ts'
 import type { apiServerFlags } from './options.ts'
 import { createStoredUpgrade } from './registry/stored-upgrade.ts'
 import { Registry } from './registry/registry.ts'
-import { createServiceAllocator } from './registry/service-allocator.ts'
+import { createServiceAllocator, firstAddress } from './registry/service-allocator.ts'
 import type { Answer, RequestContext } from './request.ts'
 import { localClientOf } from './local-client.ts'
 import { entryOf } from './request-entry.ts'
@@ -64,12 +66,6 @@ import { forgetting } from './watch-cache/forgetting.ts'
 import { WatchCache } from './watch-cache/watch-cache.ts'
 import { createOpenApi } from './openapi/openapi.ts'
 
-/** The first address a Service can have: the API server's own. */
-function firstAddress(range: string): string {
-  const [network = ''] = range.split('/')
-  return network.replace(/\d+$/, (last) => String(Number(last) + 1))
-}
-
 /** A start-up value whose fault is the operator's: the message alone is shown. */
 function startValue<T>(make: () => T): T {
   try {
@@ -77,13 +73,6 @@ function startValue<T>(make: () => T): T {
   } catch (error) {
     throw new StartError((error as Error).message, error)
   }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 /** Runs the server until `signal` aborts; rejects when it cannot start or its store fails. */
@@ -210,14 +199,18 @@ export async function runApiServer(
     countWatchEvents: createWatchEventCount(metrics),
   }
 
-  const startedAtMs = clock.now()
-  let isBootstrapped = false
-  const checks = healthChecks({
-    isBootstrapped: () => isBootstrapped,
-    isStopping: () => signal.aborted,
-    isInGrace: () => clock.now() < startedAtMs + options['livez-grace-period'],
-    configurations: configurationFaults({ authentication, authorization, certificates }),
+  const health = createHealth(options, {
+    store,
+    cache,
+    clock,
+    log,
+    logFault: context.logFault,
+    authentication,
+    authorization,
+    certificates,
+    stop: signal,
   })
+  const { hooks, checks } = health
   const fileOf = (
     name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority',
   ) => {
@@ -333,8 +326,11 @@ export async function runApiServer(
   })
   const listenerStop = new AbortController()
   const listening = listener.run(listenerStop.signal)
+  // All of it was made above.
+  hooks.done('start-apiserver-admission-initializer', 'max-in-flight-filter')
   const background = [
-    following,
+    hooks.keep(followingHooks, following),
+    health.run(inner.signal),
     expiry.run(inner.signal),
     new Compactor({ store, clock, log, cutRevision: () => cache.history.cutRevision }).run(
       inner.signal,
@@ -342,16 +338,19 @@ export async function runApiServer(
     forgetting({ cache, store, clock, signal: inner.signal }),
     authentication.run(inner.signal),
     authorization.run(inner.signal),
-    certificates.run({
-      clock,
-      log,
-      signal: inner.signal,
-      useTls: (tls) => listener.setCertificate(tls),
-      onAuthorities: () =>
-        ensureAuthenticationInfo({ client: ownClient, dialect }, certificates.info).catch(
-          (error: unknown) => log.error('changed authorities are not published', { error }),
-        ),
-    }),
+    hooks.keep(
+      ['aggregator-reload-proxy-client-cert'],
+      certificates.run({
+        clock,
+        log,
+        signal: inner.signal,
+        useTls: (tls) => listener.setCertificate(tls),
+        onAuthorities: () =>
+          ensureAuthenticationInfo({ client: ownClient, dialect }, certificates.info).catch(
+            (error: unknown) => log.error('changed authorities are not published', { error }),
+          ),
+      }),
+    ),
     keepReadable({
       cache,
       file: options['encryption-provider-config-automatic-reload'] ? encrypted : undefined,
@@ -377,9 +376,8 @@ export async function runApiServer(
       },
       served,
       authentication: certificates.info,
+      hooks,
     })
-    isBootstrapped = true
-    context.ready({ port: bound.port })
     keepers = [
       ...startKeepers(
         {
@@ -387,12 +385,14 @@ export async function runApiServer(
           client: ownClient,
           served: () => [...served, ...custom.established],
           converters,
+          hooks,
         },
         stopping.signal,
       ),
-      aggregator.run(ownClient, stopping.signal),
+      hooks.keep(aggregatorHooks, aggregator.run(ownClient, stopping.signal)),
     ]
     background.push(...keepers)
+    context.ready({ port: bound.port })
     await Promise.race([aborted(signal), listening, ...background])
     if (options['shutdown-delay-duration'] > 0) {
       await clock.sleep(options['shutdown-delay-duration'])

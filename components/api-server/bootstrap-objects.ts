@@ -21,6 +21,7 @@ import type { Resource } from '../machinery/resource.ts'
 import { isStatusError } from '../machinery/status-error.ts'
 import type { LocalClient } from './local-client.ts'
 import { reconcilePolicy } from './reconcile-policy.ts'
+import type { StartHook, StartHooks } from './start-hooks.ts'
 
 /** Lost races with other servers that start at the same time. */
 const MAX_ATTEMPTS = 5
@@ -46,6 +47,8 @@ export interface BootstrapOptions {
   /** What this server serves. */
   readonly served: readonly Resource[]
   readonly authentication?: AuthenticationInfo
+  /** Told which start hook is which part of the work. */
+  readonly hooks?: Pick<StartHooks, 'run'>
 }
 
 /** Gives the state to write, or undefined when the existing one will do. */
@@ -224,24 +227,43 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
     ]
   }
 
-  await Promise.all(ensureAll(resources.namespaces, systemNamespaces(dialect)))
+  const step = async (hook: StartHook, writes: () => readonly Promise<void>[]): Promise<void> => {
+    const work = (): Promise<unknown> => Promise.all(writes())
+    if (options.hooks === undefined) await work()
+    else await options.hooks.run(hook, work)
+  }
+
+  await step('start-system-namespaces-controller', () =>
+    ensureAll(resources.namespaces, systemNamespaces(dialect)),
+  )
   const flowControl = [mandatoryFlowControl(dialect), suggestedFlowControl(dialect)]
   const followFlowControl = followAnnotatedSpec(autoUpdateKey(dialect))
+  const { authentication } = options
   await Promise.all([
-    ...(options.withPolicy ? policyWrites() : []),
-    ...ensureAll(resources.priorityClasses, systemPriorityClasses(dialect)),
-    ...flowControl.flatMap(({ levels, schemas }) => [
-      ...ensureAll(resources.priorityLevelConfigurations, levels, followFlowControl),
-      ...ensureAll(resources.flowSchemas, schemas, followFlowControl),
-    ]),
-    ...ensureAll(
-      resources.apiServices,
-      localApiServices(dialect, options.served),
-      followManagedSpec(autoManagedLabel(dialect)),
+    ...(options.withPolicy ? [step('rbac/bootstrap-roles', policyWrites)] : []),
+    step('scheduling/bootstrap-system-priority-classes', () =>
+      ensureAll(resources.priorityClasses, systemPriorityClasses(dialect)),
     ),
-    ...apiServerWrites(),
-    ...(options.authentication === undefined
+    step('priority-and-fairness-config-producer', () =>
+      flowControl.flatMap(({ levels, schemas }) => [
+        ...ensureAll(resources.priorityLevelConfigurations, levels, followFlowControl),
+        ...ensureAll(resources.flowSchemas, schemas, followFlowControl),
+      ]),
+    ),
+    step('autoregister-completion', () =>
+      ensureAll(
+        resources.apiServices,
+        localApiServices(dialect, options.served),
+        followManagedSpec(autoManagedLabel(dialect)),
+      ),
+    ),
+    step('bootstrap-controller', apiServerWrites),
+    ...(authentication === undefined
       ? []
-      : [ensureAuthenticationInfo(options, options.authentication)]),
+      : [
+          step('start-cluster-authentication-info-controller', () => [
+            ensureAuthenticationInfo(options, authentication),
+          ]),
+        ]),
   ])
 }

@@ -1,13 +1,7 @@
 /** health-checks: what /healthz, /livez and /readyz ask of a running server. */
 import type { HealthCheck } from './handlers/health.ts'
-
-/** Checks that pass once the server has started. */
-const started = [
-  'poststarthook/start-apiserver-admission-initializer',
-  'poststarthook/bootstrap-controller',
-  'poststarthook/rbac/bootstrap-roles',
-  'autoregister-completion',
-]
+import type { StartHooks } from './start-hooks.ts'
+import type { StoreHealth } from './store-health.ts'
 
 /** What is read from files that are followed: why the newest is not in use, by the name of its check. */
 export function configurationFaults(parts: {
@@ -23,9 +17,16 @@ export function configurationFaults(parts: {
   return faults
 }
 
-/** The checks behind /healthz, /livez and /readyz. */
+/** The checks behind /healthz, /livez and /readyz, by upstream's names (apiserver: pkg/server/healthz, options/etcd.go). */
 export function healthChecks(state: {
-  isBootstrapped: () => boolean
+  hooks: StartHooks
+  store: Pick<StoreHealth, 'live' | 'ready'>
+  /** How long the checks of the store may take (--etcd-healthcheck-timeout, --etcd-readycheck-timeout). */
+  storeTimeoutsMs: { live: number; ready: number }
+  /** Why the newest lines of the log are not written. */
+  logFault: () => string | undefined
+  /** Whether the watch cache follows the store: all that this server knows, it knows from there. */
+  isSynced: () => boolean
   isStopping: () => boolean
   /** Start hooks may still be running (upstream: --livez-grace-period); only /livez cares. */
   isInGrace: () => boolean
@@ -33,14 +34,26 @@ export function healthChecks(state: {
   configurations?: ReadonlyMap<string, () => string | undefined>
 }): HealthCheck[] {
   const all = ['healthz', 'livez', 'readyz'] as const
+  const { hooks, store, storeTimeoutsMs } = state
   const healthy = (): undefined => undefined
   return [
+    // As upstream: that it is answered is the check.
     { name: 'ping', endpoints: all, check: healthy },
-    { name: 'log', endpoints: all, check: healthy },
-    { name: 'etcd', endpoints: all, check: healthy },
-    { name: 'informer-sync', endpoints: ['readyz'], check: healthy },
-    ...started.flatMap((name): HealthCheck[] => {
-      const check = (): string | undefined => (state.isBootstrapped() ? undefined : 'not finished')
+    { name: 'log', endpoints: all, check: state.logFault },
+    { name: 'etcd', endpoints: all, check: () => store.live(storeTimeoutsMs.live) },
+    {
+      name: 'etcd-readiness',
+      endpoints: ['readyz'],
+      check: () => store.ready(storeTimeoutsMs.ready),
+    },
+    {
+      name: 'informer-sync',
+      endpoints: ['readyz'],
+      check: () => (state.isSynced() ? undefined : 'the watch cache does not follow the store'),
+    },
+    ...hooks.all.flatMap((hook): HealthCheck[] => {
+      const name = hook === 'autoregister-completion' ? hook : `poststarthook/${hook}`
+      const check = (): string | undefined => hooks.faultOf(hook)
       return [
         { name, endpoints: ['healthz', 'readyz'], check },
         { name, endpoints: ['livez'], check: () => (state.isInGrace() ? undefined : check()) },

@@ -11,6 +11,7 @@ import { keepFlowSchemaStatus } from './flow-schema-status.ts'
 import type { LocalClient } from './local-client.ts'
 import type { ObjectReader } from './object-reader.ts'
 import { reportUnattended } from './report-unattended.ts'
+import type { StartHooks } from './start-hooks.ts'
 
 export interface KeeperOptions {
   readonly reader: ObjectReader
@@ -20,6 +21,7 @@ export interface KeeperOptions {
   /** All kinds that are served just now. */
   readonly served: () => readonly Resource[]
   readonly converters: Converters
+  readonly hooks: Pick<StartHooks, 'keep'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -31,6 +33,9 @@ export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promi
     keepFlowSchemaStatus(options, signal),
     keepPolicyStatus(options, signal),
     reportUnattended(options, signal),
-    settleDefinitions({ ...options, definitions }, signal),
+    options.hooks.keep(
+      ['start-apiextensions-controllers'],
+      settleDefinitions({ ...options, definitions }, signal),
+    ),
   ]
 }

@@ -23,6 +23,11 @@ export const apiServerFlags = defineFlags({
     defaultHistoryBytes,
     { least: 0 },
   ),
+  'etcd-healthcheck-timeout': flag.duration('Time the store has to answer the check etcd.', 2000),
+  'etcd-readycheck-timeout': flag.duration(
+    'Time the store has to answer the check etcd-readiness.',
+    2000,
+  ),
   'encryption-provider-config': flag.string(
     'EncryptionConfiguration: what is encrypted in the store, and with which keys.',
   ),

@@ -93,6 +93,12 @@ const toldBy: Partial<Record<StoreErrorCode, string>> = {
   damaged: 'etcdserver: corrupt cluster',
 }
 
+/** What clients see of it. */
+export function storeErrorText(error: StoreError): string {
+  // What comes before names a file of the server, which is for its log only.
+  return toldBy[error.code] ?? error.message.split(': ').at(-1) ?? ''
+}
+
 /** Any thrown value as the StatusError the client sees. What is not a known error is a bug: bare 500. */
 export function asStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error
@@ -113,11 +119,9 @@ export function asStatusError(error: unknown): StatusError {
     if (error.code === 'compacted') {
       return new StatusError('Expired', 'The resourceVersion for the provided list is too old.')
     }
-    const told = toldBy[error.code]
-    if (told !== undefined) return new StatusError('', told, { cause: error })
-    // What comes before names a file of the server, which is for its log only.
-    const [what = ''] = error.message.split(': ').slice(-1)
-    return internalError(`storage: ${what}`, error)
+    const text = storeErrorText(error)
+    if (error.code in toldBy) return new StatusError('', text, { cause: error })
+    return internalError(`storage: ${text}`, error)
   }
   return internalError('the server could not complete the request', error)
 }

@@ -6,6 +6,7 @@ import { defineFlags, describeFlags, flag, FlagError, parseFlags } from './flags
 import type { FlagDeclarations, FlagValues } from './flags.ts'
 import { createLog, messageOf } from './log.ts'
 import type { Log, LogLevel } from './log.ts'
+import { createLogWriter } from './log-writer.ts'
 
 /** Flags every component has. */
 export const commonFlags = defineFlags({
@@ -26,6 +27,8 @@ export interface ComponentContext<D extends FlagDeclarations> {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly log: Log
+  /** Why the newest lines of the log are not written; undefined when they are. */
+  readonly logFault?: () => string | undefined
   /** Says once that the process serves; `info` (ports and the like, never a secret) goes to whoever started it. */
   ready(info?: Readonly<Record<string, unknown>>): void
 }
@@ -96,7 +99,8 @@ export async function runComponent<D extends FlagDeclarations>(
 
   const common = options as FlagValues<typeof commonFlags>
   const level = common.v >= 4 ? 'debug' : (common['log-level'] as LogLevel)
-  const log = createLog({ clock: systemClock, level, fields: { component: component.name } })
+  const { write, fault: logFault } = createLogWriter(process.stderr, systemClock)
+  const log = createLog({ clock: systemClock, level, fields: { component: component.name }, write })
   if (common['deprecation-warnings']) for (const text of warnings) log.warn(text)
   const stop = new AbortController()
   const onSignal = (name: NodeJS.Signals): void => {
@@ -135,7 +139,14 @@ export async function runComponent<D extends FlagDeclarations>(
   // A component that only waits must not end because nothing else is due.
   const alive = setInterval(() => {}, 2 ** 30)
   try {
-    await component.run({ options, signal: stop.signal, clock: systemClock, log, ready })
+    await component.run({
+      options,
+      signal: stop.signal,
+      clock: systemClock,
+      log,
+      logFault,
+      ready,
+    })
     process.exitCode = 0
     if (stop.signal.aborted) log.info('stopped')
   } catch (error) {

@@ -9,12 +9,17 @@ const hook = vi.hoisted(() => ({
   started: Promise.withResolvers<number>(),
   finish: Promise.withResolvers<void>(),
 }))
-vi.mock('../../components/api-server/bootstrap-objects.ts', () => ({
-  ensureBootstrapObjects: async ({ apiServer }: BootstrapOptions) => {
-    hook.started.resolve(apiServer.port)
-    await hook.finish.promise
-  },
-}))
+vi.mock('../../components/api-server/bootstrap-objects.ts', async (original) => {
+  const real = await original<typeof import('../../components/api-server/bootstrap-objects.ts')>()
+  return {
+    ...real,
+    ensureBootstrapObjects: async (options: BootstrapOptions) => {
+      hook.started.resolve(options.apiServer.port)
+      await hook.finish.promise
+      await real.ensureBootstrapObjects(options)
+    },
+  }
+})
 
 /** The server is asked before it says that it is ready, so nothing of it is known but the port. */
 async function statusOf(port: number, path: string): Promise<number | undefined> {

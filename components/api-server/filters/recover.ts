@@ -1,6 +1,7 @@
 /** recover: every error leaves as a Status; what is not a known error is logged as a bug with its request id. */
 import { WebhookFault } from '../admission/webhook/webhook-fault.ts'
 import type { Log } from '../../component-base/log.ts'
+import { isRefusal } from '../../store/store.ts'
 import { NodeFault } from '../outgoing/node-fault.ts'
 import { answerError, asStatusError, isUnforeseen } from '../respond.ts'
 import type { Filter } from '../request.ts'
@@ -16,8 +17,10 @@ export function recover(log: Log): Filter {
         const { id, http } = context
         const path = http.url.split('?', 1)[0]
         const fields = { id, method: http.method, path, error }
-        // 503 and 504 say that something else is missing or late; 500 is a fault of the server, of a webhook or of a node.
-        const isOthers = error instanceof WebhookFault || error instanceof NodeFault
+        // 503 and 504 mean that something else is missing or late. 500 is a bug here, unless a webhook or a node caused it, or the
+        // store, which logs its own faults.
+        const isOthers =
+          error instanceof WebhookFault || error instanceof NodeFault || isRefusal(error)
         const isOwn = status.code === 500 && !isOthers
         if (isOwn) log.error('request failed', fields)
         else log.info('request not served', fields)

@@ -11,7 +11,7 @@ const storeCheck = 'etcd'
 /** Serves get and list of componentstatuses from the health checks. */
 export function listComponentStatuses(checks: readonly HealthCheck[]): ResourceHandler {
   return async (context, resource, parts) => {
-    const why = checks.find(({ name }) => name === storeCheck)?.check()
+    const why = await checks.find(({ name }) => name === storeCheck)?.check()
     const typed = { kind: resource.kind, apiVersion: 'v1' }
     const status = {
       metadata: { name: `${storeCheck}-0` },

@@ -10,7 +10,7 @@ export interface HealthCheck {
   /** Which endpoints ask it. */
   readonly endpoints: readonly ('healthz' | 'livez' | 'readyz')[]
   /** Undefined when healthy, else why not: shown to nobody but the log. */
-  check(): string | undefined
+  check(): string | undefined | Promise<string | undefined>
   /** Why the newest configuration is not in use: no fault of the server, but of its operator's. Told to who is authenticated. */
   fault?(): string | undefined
 }
@@ -32,17 +32,17 @@ function targetOf(path: string): { endpoint: Endpoint; check: string } | undefin
 }
 
 /** Answers a health path, or undefined when the path is none. Each check that is made is told to `observe`. */
-export function answerHealth(
+export async function answerHealth(
   { info, user }: { info: Pick<RequestInfo, 'path' | 'query'>; user: UserInfo },
   checks: readonly HealthCheck[],
   observe: HealthMetrics['observe'],
-): Answer | undefined {
+): Promise<Answer | undefined> {
   const target = targetOf(info.path)
   if (target === undefined) return undefined
   const { endpoint, check: wanted } = target
   const mine = checks.filter((check) => check.endpoints.includes(endpoint))
-  const resultOf = (check: HealthCheck): string | undefined => {
-    const why = check.check()
+  const resultOf = async (check: HealthCheck): Promise<string | undefined> => {
+    const why = await check.check()
     observe(endpoint, check.name, why === undefined)
     return why
   }
@@ -56,7 +56,7 @@ export function answerHealth(
   if (wanted !== '') {
     const one = mine.find(({ name }) => name === wanted)
     if (one === undefined) return undefined
-    const why = resultOf(one)
+    const why = await resultOf(one)
     if (why === undefined) return answerText(200, 'ok')
     return answerText(500, `${internalError(why).message}\n`)
   }
@@ -67,7 +67,7 @@ export function answerHealth(
   for (const check of mine) {
     if (excluded.delete(check.name)) {
       lines.push(`[+]${check.name} excluded: ok`)
-    } else if (resultOf(check) === undefined) {
+    } else if ((await resultOf(check)) === undefined) {
       lines.push(`[+]${check.name} ok${noteOf(check)}`)
     } else {
       isHealthy = false

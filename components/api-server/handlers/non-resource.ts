@@ -137,7 +137,7 @@ async function documentAt(
   const { path } = context.info
   const accept = String(context.http.headers['accept'] ?? '')
   const trimmed = withOptionalSlash.test(path) ? path.slice(0, -1) : path
-  const health = answerHealth(context, from.checks, from.healthMetrics.observe)
+  const health = await answerHealth(context, from.checks, from.healthMetrics.observe)
   if (health !== undefined) return health
   if (trimmed === '/api' || trimmed === '/apis' || /^\/apis?\//.test(trimmed)) {
     const form = discoveryForm(accept, from.parts.dialect)

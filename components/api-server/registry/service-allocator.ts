@@ -188,6 +188,12 @@ class ServiceIndex {
   }
 }
 
+/** The first address a Service can have: the API server's own. */
+export function firstAddress(range: string): string {
+  const [network = ''] = range.split('/')
+  return network.replace(/\d+$/, (last) => String(Number(last) + 1))
+}
+
 /** Throws TypeError for a range that is none. One per API server. */
 export function createServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
   const { clusterIpRange = '10.96.0.0/16', nodePortRange = '30000-32767' } = options

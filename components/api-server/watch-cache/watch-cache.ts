@@ -305,6 +305,11 @@ export class WatchCache implements ObjectReader {
     this.#collections.get(storagePrefix)?.endWatches()
   }
 
+  /** Whether it still follows the store. */
+  get isFollowing(): boolean {
+    return !this.#hasEnded
+  }
+
   /** Nobody waits for what will not come. */
   #end(): void {
     this.#hasEnded = true
