@@ -31,9 +31,9 @@ function nodeCapacity(host: HostInfo, options: NodeResourceOptions): Record<stri
 }
 
 /**
- * Extended resources that others put into the Node's capacity: all of each becomes allocatable, and what has left the
- * capacity is `dropped` from allocatable (upstream: nodestatus/setters.go, MachineInfo). Their capacity is not reported:
- * it belongs to whoever wrote it.
+ * Adds extended resources that others put into the Node's capacity to allocatable, and lists in `dropped` those that
+ * allocatable has but capacity no longer has (upstream: nodestatus/setters.go, MachineInfo). Their capacity is not reported:
+ * its writer owns it.
  */
 export function withAdvertised<Lists extends ReturnType<typeof nodeResources>>(
   { capacity, allocatable }: Lists,

@@ -98,7 +98,9 @@ interface ShellState {
   last: number
 }
 
-/** What `$NAME` stands for. Throws Exit, having said why, for one that is not set but has to be. */
+class UnsetFault extends Error {}
+
+/** What `$NAME` stands for. Throws an UnsetFault for a variable that is not set, under `nounset`. */
 function valueIn(state: ShellState, name: string): string {
   const { variables, options, parameters, last } = state
   if (name === '?') return String(last)
@@ -108,8 +110,6 @@ function valueIn(state: ShellState, name: string): string {
   if (value === undefined && options.nounset) throw new UnsetFault(`${name}: parameter not set`)
   return value ?? ''
 }
-
-class UnsetFault extends Error {}
 
 const assignment = /^([A-Za-z_]\w*)=([^]*)$/
 

@@ -1,4 +1,4 @@
-/** Annotations of the simulation that will not be obeyed: whoever writes them is warned. */
+/** Ignored annotations of the simulation: the answer carries a warning. */
 import { expect, it } from 'vitest'
 import { describeDialects } from '../support/shared-server.ts'
 import { warningsOf } from '../support/warning-headers.ts'

@@ -155,7 +155,7 @@ describe('a pod that the node does not take', () => {
   })
 })
 
-test('annotations that are not obeyed are told by events, on pods and on the node', async () => {
+test('an annotation that is ignored gets an event, on a pod and on the node', async () => {
   await createPod('misspelt', { 'skiff.dev/exit-aftr': '5s' })
   await nodes().patch(
     { name: 'n1' },
