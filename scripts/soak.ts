@@ -3,6 +3,7 @@
  * are killed. SOAK_MINUTES (10), SOAK_SEED (chosen and told), SOAK_ONLY (names of parts, set apart by commas).
  * Exits with 1 at the first failure, which says how to run it again.
  */
+import { costSoak } from './soak/costs.ts'
 import { fuzzSoak } from './soak/fuzz.ts'
 import { informerSoak } from './soak/informers.ts'
 import { childStories, memoryStories, storeStories } from './soak/stories.ts'
@@ -11,7 +12,14 @@ import type { Part } from './soak/part.ts'
 const minutes = Number(process.env['SOAK_MINUTES'] ?? '10')
 const seed = Number(process.env['SOAK_SEED'] ?? Date.now() % 1_000_000)
 const only = process.env['SOAK_ONLY']?.split(',')
-const all: readonly Part[] = [memoryStories, storeStories, childStories, fuzzSoak, informerSoak]
+const all: readonly Part[] = [
+  memoryStories,
+  storeStories,
+  childStories,
+  fuzzSoak,
+  costSoak,
+  informerSoak,
+]
 const parts = all.filter(({ name }) => only?.includes(name) ?? true)
 
 async function main(): Promise<void> {

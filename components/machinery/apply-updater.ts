@@ -217,6 +217,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
   const allOf = (version: Version, object: unknown): FieldSet =>
     named(version, fieldsOf(version.shape, object))
   const whole = versions.convert(merged, versions, lastVersion)
+  yield
   const lastFields = named(lastVersion, last.fields)
   yield
   let rest = removeFields(lastVersion.shape, whole, lastFields) ?? {}
@@ -225,6 +226,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
   const ownedBy = new Map<string, FieldSet>([[last.apiVersion, emptySet]])
   for (const [apiVersion, of] of Map.groupBy(owners.values(), (owner) => owner.apiVersion)) {
     ownedBy.set(apiVersion, unionOfAll(of.map(({ fields }) => fields)))
+    yield
   }
   // Once per version, since what one owns can lie in what only a later one brings back.
   for (const [apiVersion, owned] of [...ownedBy.keys()].flatMap(() => [...ownedBy])) {
@@ -232,15 +234,21 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
     const all = versions.convert(whole, lastVersion, version)
     const kept = allOf(version, versions.convert(rest, lastVersion, version))
     yield
-    const staying = unionOf(kept, named(version, owned))
+    const others = named(version, owned)
     yield
-    const gone = differenceOf(allOf(version, all), staying)
+    const staying = unionOf(kept, others)
+    yield
+    const before = allOf(version, all)
+    yield
+    const gone = differenceOf(before, staying)
     yield
     const back = removeFields(version.shape, all, gone) ?? {}
     rest = versions.convert(back, version, lastVersion) as object
     yield
   }
-  const lost = differenceOf(allOf(lastVersion, whole), allOf(lastVersion, rest))
+  const all = allOf(lastVersion, whole)
+  yield
+  const lost = differenceOf(all, allOf(lastVersion, rest))
   yield
   const dropped = intersectionOf(lost, lastFields)
   yield

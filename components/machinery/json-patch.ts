@@ -5,6 +5,7 @@
 import { copyJson, getOwn, setOwn } from './json-copy.ts'
 import { deepEqual, type Json } from './object.ts'
 import { badRequest, StatusError } from './status-error.ts'
+import { maxBodyValues, TooManyValuesError, ValueBudget } from './value-limit.ts'
 
 const maxOperations = 10_000
 /** What all `copy` operations together may add, in characters of JSON. */
@@ -29,11 +30,20 @@ export function applyJsonPatch(object: unknown, patch: unknown): Json {
       `Request entity too large: The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
     )
   }
-  const state = { root: copyJson(object), copied: 0 }
+  const state = {
+    root: copyJson(object),
+    copied: 0,
+    // No more values than a body may bring.
+    copies: new ValueBudget(maxBodyValues),
+  }
   try {
     for (const operation of patch) applyOne(state, operation ?? {})
   } catch (error) {
-    if (!(error instanceof PatchFault) && !(error instanceof RangeError)) throw error
+    const isFault =
+      error instanceof PatchFault ||
+      error instanceof RangeError ||
+      error instanceof TooManyValuesError
+    if (!isFault) throw error
     throw new StatusError(
       'Invalid',
       'the server rejected our request due to an error in our request',
@@ -49,7 +59,7 @@ function isOperation(value: unknown): value is Record<string, unknown> | null {
 }
 
 function applyOne(
-  state: { root: unknown; copied: number },
+  state: { root: unknown; copied: number; readonly copies: ValueBudget },
   operation: Record<string, unknown>,
 ): void {
   const { op } = operation
@@ -72,7 +82,9 @@ function applyOne(
       return
     }
     case 'copy': {
-      const value = copyJson(read(state.root, pointer(operation, 'from')))
+      const from = read(state.root, pointer(operation, 'from'))
+      spendValues(from, state.copies)
+      const value = copyJson(from)
       state.copied += JSON.stringify(value).length
       if (state.copied > maxCopied) throw new PatchFault('the copies are too large')
       add(state.root, path, value)
@@ -84,6 +96,12 @@ function applyOne(
     default:
       throw new PatchFault(`unknown operation ${typeof op === 'string' ? op : JSON.stringify(op)}`)
   }
+}
+
+function spendValues(value: unknown, budget: ValueBudget): void {
+  budget.spend()
+  if (typeof value !== 'object' || value === null) return
+  for (const key in value) spendValues((value as Record<string, unknown>)[key], budget)
 }
 
 /** `/a~1b/0` -> `a/b`, `0`; the empty pointer is the whole document. */

@@ -4,7 +4,7 @@
  * Most values of a body: fields of objects and items of lists, after the expansion of aliases. Upstream has no such limit, but
  * its store takes no more than 1.5 MiB, in which so many values hardly fit.
  */
-export const maxBodyValues = 100_000
+export const maxBodyValues = 65_536
 
 /** A body of more values than its reader takes. */
 export class TooManyValuesError extends Error {

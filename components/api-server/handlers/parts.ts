@@ -97,8 +97,10 @@ export async function writtenBytes(
   if (entry.mostBytes >= largeBytes) await nextTurn()
   let shown: Shown = entry
   if (of.dryRun && outcome === 'created') {
-    const { resourceVersion: _, ...metadata } = entry.object().metadata
-    shown = shownObject({ ...entry.object(), metadata })
+    const object = entry.draft()
+    delete object.metadata.resourceVersion
+    if (entry.mostBytes >= largeBytes) await nextTurn()
+    shown = shownObject(object)
   }
   if (of.resource.custom !== undefined) await readyToShow(of.resource, [shown])
   return form.one(shown)

@@ -42,7 +42,7 @@ import { customState } from './custom-state.ts'
 import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
 import { withConversions } from './needed-conversions.ts'
 import type { ServiceAllocator } from './service-allocator.ts'
-import { StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
+import { refuseTooLarge, StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
 import { strategyOf } from './strategies.ts'
 import type { Strategy, StrategyContext } from './strategy.ts'
 import type { CreateRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
@@ -142,7 +142,7 @@ export class Registry {
     withoutRepeatedOwners(object, { warnings, isAdmitted: false })
     strategy.applyDefaults?.(object, context)
     const isLarge = request.context?.isLarge === true
-    const owners = await this.#creatorOf(request, context.nowMs)
+    const owners = await this.#ownerOf(request, context.nowMs, isLarge)
     if (isLarge) await nextTurn()
     fillNewMetadata(object, {
       nowMs: context.nowMs,
@@ -197,14 +197,10 @@ export class Registry {
   }
 
   /** The managedFields of a new object, as text; undefined when they are on it, or there are none. */
-  #creatorOf(
-    request: CreateRequest,
-    nowMs: number,
-  ): string | undefined | Promise<string | undefined> {
+  #ownerOf(request: CreateRequest, nowMs: number, isLarge: boolean) {
     const { object, resource, manager } = request
     if (manager === undefined) return undefined
     const write = { resource, subresource: '', manager, nowMs }
-    const isLarge = request.context?.isLarge === true
     return withConversions(resource, () => this.tracking.created(object, write), { isLarge })
   }
 
@@ -408,6 +404,7 @@ export class Registry {
         : Buffer.isBuffer(value)
           ? value
           : encodeForStore(value)
+    if (value !== null) refuseTooLarge(bytes)
     if (target.dryRun) {
       const there = cache.collection(target.resource).get(key)
       if ((there?.revision ?? 0) !== expectedRevision) return undefined

@@ -1,5 +1,5 @@
 /** StoredObjects: how objects lie in the store, and what of it can be read: transformers, stale forms, corrupt objects. */
-import { notFound, type StatusError } from '../../machinery/status-error.ts'
+import { notFound, StatusError } from '../../machinery/status-error.ts'
 import type { Resource } from '../../machinery/resource.ts'
 import type { Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../storage/transformer.ts'
@@ -15,6 +15,19 @@ export interface StoredObjectsOptions {
   readonly transformers?: StorageTransformers | undefined
   /** The gate AllowUnsafeMalformedObjectDeletion: errors name the keys of what cannot be read, and it may be deleted. */
   readonly allowUnsafeDeletion?: boolean
+}
+
+/** The most that an object may take in the store. */
+const mostStoredBytes = 3 * 1024 * 1024
+
+/**
+ * Throws a 413 for an object that many requests made too large for one: whoever changes it would keep all others waiting.
+ * Upstream's store takes 1.5 MiB, in an encoding that is shorter than JSON.
+ */
+export function refuseTooLarge(bytes: Buffer): void {
+  if (bytes.length <= mostStoredBytes) return
+  const message = `Request entity too large: limit is ${mostStoredBytes}`
+  throw new StatusError('RequestEntityTooLarge', message)
 }
 
 export class StoredObjects {

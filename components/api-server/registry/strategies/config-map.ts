@@ -11,16 +11,23 @@ import { validation, type Change } from './strategy-checks.ts'
 function validateConfigMap({ data, binaryData }: ConfigMap, root: FieldPath): void {
   let bytes = 0
   for (const key in data) {
-    const at = root.child('data').key(key)
-    at.invalidEach(key, configKey(key))
-    if (getOwn(binaryData, key) !== undefined)
-      at.invalid(key, 'duplicate of key present in binaryData')
+    const faults = configKey(key)
+    const isRepeated = getOwn(binaryData, key) !== undefined
+    if (faults.length > 0 || isRepeated) {
+      const at = root.child('data').key(key)
+      at.invalidEach(key, faults)
+      if (isRepeated) at.invalid(key, 'duplicate of key present in binaryData')
+    }
     bytes += Buffer.byteLength(data[key] ?? '')
   }
   for (const key in binaryData) {
-    const at = root.child('binaryData').key(key)
-    at.invalidEach(key, configKey(key))
-    if (getOwn(data, key) !== undefined) at.invalid(key, 'duplicate of key present in data')
+    const faults = configKey(key)
+    const isRepeated = getOwn(data, key) !== undefined
+    if (faults.length > 0 || isRepeated) {
+      const at = root.child('binaryData').key(key)
+      at.invalidEach(key, faults)
+      if (isRepeated) at.invalid(key, 'duplicate of key present in data')
+    }
     bytes += decodedLength(binaryData[key] ?? '')
   }
   // Upstream's path without a name prints like this.

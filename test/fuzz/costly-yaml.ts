@@ -1,0 +1,73 @@
+/** YAML as large as asked, each with many of one feature of the language. */
+import { list, many, type Made } from './costly-bodies.ts'
+
+export const yamlBodies: readonly Made[] = [
+  ['lines', (b) => `metadata: {name: x}\ndata:\n${many(b, (n) => `  k${n}: v`).join('\n')}`],
+  ['flow keys', (b) => `metadata: {name: x}\ndata: {${list(b, (n) => `k${n}: v`)}}`],
+  ['tiny items', (b) => `u: [${'a,'.repeat(b / 2)}]`],
+  ['tiny lines', (b) => `u:\n${'-\n'.repeat(b / 2)}`],
+  ['anchors', (b) => many(b, (n) => `- &a${n} x`).join('\n')],
+  ['one anchor often', (b) => many(b, () => '- &a x').join('\n')],
+  ['aliases', (b) => `a: &a x\nu: [${list(b, () => '*a')}]`],
+  ['aliases of a map', (b) => `a: &a {b: c, d: e}\nu: [${list(b, () => '*a')}]`],
+  [
+    'aliases of a large map',
+    (b) => `a: &a {${list(b / 2, (n) => `k${n}: v`)}}\nu: [${list(b / 2, () => '*a')}]`,
+  ],
+  ['documents', (b) => '---\n'.repeat(b / 4)],
+  ['ends of documents', (b) => 'a: b\n' + '...\n'.repeat(b / 4)],
+  ['small documents', (b) => 'a\n---\n'.repeat(b / 6)],
+  ['comments', (b) => `${'# x\n'.repeat(b / 4)}a: b`],
+  ['spaces', (b) => `a: ${' '.repeat(b)}b`],
+  ['empty lines', (b) => `a:${'\n'.repeat(b)} b`],
+  ['empty lines in a text', (b) => `a: "${'\n'.repeat(b)}"`],
+  ['lines of a plain text', (b) => `a: ${'b\n '.repeat(b / 3)}`],
+  ['lines of a quoted text', (b) => `a: "${'b\n '.repeat(b / 3)}"`],
+  ['lines of a block', (b) => `a: |\n${' b\n'.repeat(b / 3)}`],
+  ['lines of a folded block', (b) => `a: >\n${' b\n'.repeat(b / 3)}`],
+  ['escapes', (b) => `a: "${'\\x01'.repeat(b / 4)}"`],
+  ['quotes', (b) => `a: '${"''".repeat(b / 2)}'`],
+  ['tags', (b) => many(b, () => '- !!str x').join('\n')],
+  ['tag directives', (b) => many(b, (n) => `%TAG !t${n}! tag:x,2000:`).join('\n') + '\n---\na: b'],
+  ['explicit keys', (b) => many(b, (n) => `? k${n}\n: v`).join('\n')],
+  ['complex keys', (b) => `u: {${list(b, (n) => `[${n}]: v`)}}`],
+  ['complex keys of complex keys', (b) => `u: ${'{? '.repeat(b / 3)}`],
+  ['merges of one', (b) => `a: &a {b: c}\nd: {<<: [${list(b, () => '*a')}]}`],
+  [
+    'merges of many keys',
+    (b) =>
+      `a: &a {${list(b / 2, (n) => `k${n}: v`)}}\n${many(b / 2, (n) => `d${n}: {<<: *a}`).join('\n')}`,
+  ],
+  [
+    'one merge of many keys often',
+    (b) => `a: &a {${list(b / 2, (n) => `k${n}: v`)}}\nd: {<<: [${list(b / 2, () => '*a')}]}`,
+  ],
+  [
+    'chained merges',
+    (b) =>
+      'a0: &a0 {k: v}\n' +
+      many(b, (n) => `a${n + 1}: &a${n + 1} {<<: *a${n}, k${n}: v}`).join('\n'),
+  ],
+  ['deep flow', (b) => `a: ${'['.repeat(b)}`],
+  ['deep flow with keys', (b) => `a: ${'{a: '.repeat(b / 4)}`],
+  [
+    'deep block',
+    (b) => Array.from({ length: Math.sqrt(2 * b) }, (_, n) => `${' '.repeat(n)}a:`).join('\n'),
+  ],
+  ['deep lists', (b) => `${'- '.repeat(b / 2)}a`],
+  ['colons', (b) => ': '.repeat(b / 2)],
+  ['question marks', (b) => '? '.repeat(b / 2)],
+  ['closing brackets', (b) => ']'.repeat(b)],
+  ['tabs', (b) => `a:${'\t'.repeat(b)}b`],
+  ['a long plain key', (b) => `${'a'.repeat(b)}: b`],
+  ['wide characters', (b) => `a: "${'\u{1F600}'.repeat(b / 4)}"`],
+  ['repeated keys', (b) => many(b, () => 'a: b').join('\n')],
+  ['numbers', (b) => `u: [${list(b, (n) => `${n}`)}]`],
+  ['long numbers', (b) => `u: ${'1'.repeat(b)}`],
+  ['colons of a number', (b) => `u: ${'1:'.repeat(b / 2)}1`],
+  ['underscores of a number', (b) => `u: ${'1_'.repeat(b / 2)}1`],
+  ['binary', (b) => `u: !!binary ${'A'.repeat(b)}`],
+  ['sets', (b) => `u: !!set {${list(b, (n) => `k${n}`)}}`],
+  ['ordered maps', (b) => `u: !!omap [${list(b, (n) => `{k${n}: v}`)}]`],
+  ['pairs', (b) => `u: !!pairs [${list(b, (n) => `{k${n}: v}`)}]`],
+]
