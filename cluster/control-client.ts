@@ -12,7 +12,7 @@ import type {
   ControlReply,
 } from './control-protocol.ts'
 import { readLines } from './lines.ts'
-import { defaultClusterName } from './state-dir.ts'
+import { nameFlagOf } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 export interface ControlClient {
@@ -51,7 +51,7 @@ export async function connectControl(
   clock: Clock = systemClock,
 ): Promise<ControlClient> {
   const name = basename(paths.dir)
-  const suffix = name === defaultClusterName ? '' : ` --name ${name}`
+  const suffix = nameFlagOf(name)
   const gone = (cause?: unknown): ClusterError =>
     new ClusterError('not-running', `the supervisor of cluster "${name}" does not answer`, {
       hint: `go on with its data: skiff up${suffix}; or remove it: skiff down${suffix}`,

@@ -7,6 +7,7 @@ import { ChildStartError } from './child-process.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ComponentState, ComponentStatus } from './control-protocol.ts'
 import type { ComponentSpec } from './plan.ts'
+import { nameFlagOf } from './state-dir.ts'
 import { decideRestart } from './restart-policy.ts'
 
 export interface ManagedComponent {
@@ -29,6 +30,8 @@ export interface ManagedComponent {
 }
 
 export interface ManagedComponentOptions {
+  /** Name of the cluster. */
+  readonly cluster: string
   readonly spec: ComponentSpec
   readonly clock: Clock
   readonly log: Log
@@ -207,7 +210,7 @@ export function createManagedComponent(options: ManagedComponentOptions): Manage
   const running = (): Child => {
     if (child !== undefined) return child
     throw new ClusterError('not-running', `${spec.name} is not running`, {
-      hint: `start it with: skiff restart ${spec.name}`,
+      hint: `start it with: skiff restart ${spec.name}${nameFlagOf(options.cluster)}`,
     })
   }
   return {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
 import { acquireLock, lockHolder, releaseLock } from './lock.ts'
-import { clearStateDir } from './state-dir.ts'
+import { clearStateDir, nameFlagOf } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 import { endLeftovers, stopCluster } from './take-down.ts'
 
@@ -54,7 +54,7 @@ export async function lockForStart(
       throw new ClusterError(
         'already-exists',
         `cluster "${name}" is running already (supervisor: pid ${lock.holder.pid})`,
-        { hint: `see it with \`skiff status --name ${name}\`, or choose another --name` },
+        { hint: `see it with \`skiff status${nameFlagOf(name)}\`, or choose another --name` },
       )
     }
     if (start.followsInterrupted) {

@@ -135,6 +135,11 @@ export function writePrivateFile(path: string, content: string): void {
   })
 }
 
+/** The flag that a command line for the cluster ends with; the default cluster needs none. */
+export function nameFlagOf(name: string): string {
+  return name === defaultClusterName ? '' : ` --name ${name}`
+}
+
 /** What to do about a cluster that is damaged beyond use. */
 export function removeHint({ dir }: Pick<StatePaths, 'dir'>): string {
   return `remove the cluster with: skiff down --name ${basename(dir)}`
@@ -218,7 +223,7 @@ export function listClusters(root: string): string[] {
 
 export function noSuchCluster(name: string): ClusterError {
   return new ClusterError('not-found', `there is no cluster "${name}"`, {
-    hint: `start it with: skiff up${name === defaultClusterName ? '' : ` --name ${name}`}`,
+    hint: `start it with: skiff up${nameFlagOf(name)}`,
   })
 }
 

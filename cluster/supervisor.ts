@@ -122,6 +122,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       for (const listener of listeners) listener(status)
     }
     const component = createManagedComponent({
+      cluster: config.name,
       spec,
       clock,
       log,

@@ -16,7 +16,7 @@ import { planCluster } from '../plan.ts'
 import { explained } from '../system-error.ts'
 import { renewCertificates } from '../renew-certificates.ts'
 import { lockHolder } from '../lock.ts'
-import { noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
+import { nameFlagOf, noSuchCluster, stateDirExists, statePaths } from '../state-dir.ts'
 import type { StatePaths } from '../state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
@@ -79,7 +79,7 @@ function damageOf(paths: StatePaths, files: readonly string[]): ClusterError {
   const more = files.length > 1 ? `, and ${files.length - 1} more` : ''
   return new ClusterError('failed', `${first} is damaged: it holds no certificate${more}`, {
     hint: isOfNode
-      ? 'its node gets a new one when it starts again: skiff restart NODE'
+      ? `its node gets a new one when it starts again: skiff restart NODE${nameFlagOf(basename(paths.dir))}`
       : hintFor(paths, basename(first).replace(/\.\w+$/, '')),
   })
 }

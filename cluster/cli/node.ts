@@ -5,6 +5,7 @@ import { nodeNames } from '../cluster-config.ts'
 import type { Cluster } from '../cluster.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { checkSimulated } from '../launch.ts'
+import { nameFlagOf } from '../state-dir.ts'
 import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -86,7 +87,8 @@ const add = defineCommand({
       await adding.catch((error: unknown): never => {
         if (!(error instanceof ClusterError) || error.kind !== 'timeout') throw error
         const { message, details } = error
-        const hint = `its agent goes on trying: see \`skiff node list\`, or end it with \`skiff node remove ${name}\``
+        const suffix = nameFlagOf(given.name)
+        const hint = `its agent goes on trying: see \`skiff node list${suffix}\`, or end it with \`skiff node remove ${name}${suffix}\``
         throw new ClusterError('timeout', message, { details, hint, cause: error })
       })
       if (given.output === 'json') {

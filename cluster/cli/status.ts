@@ -8,7 +8,7 @@ import { ClusterError } from '../cluster-error.ts'
 import type { Cluster } from '../cluster.ts'
 import type { ClusterEnd, ComponentStatus } from '../control-protocol.ts'
 import { lockHolder } from '../lock.ts'
-import { listClusters, statePaths } from '../state-dir.ts'
+import { listClusters, nameFlagOf, statePaths } from '../state-dir.ts'
 import type { StatePaths } from '../state-dir.ts'
 import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
@@ -190,8 +190,8 @@ export const status = defineCommand({
         terminal.out(`${name}: ${cluster.server}\n\n`)
         const more = { states, nowMs: clock.now(), colors: terminal.outColors }
         terminal.out(describe(cluster, components, more))
-        const suffix = name === 'default' ? '' : ` --name ${name}`
-        terminal.out(asTyped(stuckText(components, suffix, clock.now()), context.environment))
+        const stuck = stuckText(components, nameFlagOf(name), clock.now())
+        terminal.out(asTyped(stuck, context.environment))
         if (ends !== undefined) terminal.out(`\n${endText(ends, clock.now())}\n`)
       }
       return isReady ? exitCodes.ok : exitCodes.failed

@@ -7,6 +7,7 @@ import { isStatusError } from '../../components/machinery/status-error.ts'
 import { formatToken, nodeTokenGroup, parseToken } from '../bootstrap-token.ts'
 import { defaultTokenTtlMs } from '../cluster.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { nameFlagOf } from '../state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
@@ -70,7 +71,7 @@ const create = defineCommand({
         .catch((error: unknown): never => {
           if (wanted === undefined || !isStatusError(error, 'AlreadyExists')) throw error
           throw new ClusterError('already-exists', `there is already a token "${wanted.id}"`, {
-            hint: `delete it first: skiff token delete ${wanted.id}`,
+            hint: `delete it first: skiff token delete ${wanted.id}${nameFlagOf(given.name)}`,
             cause: error,
           })
         })
@@ -163,7 +164,7 @@ const remove = defineCommand({
       } catch (error) {
         if (!isStatusError(error, 'NotFound')) throw error
         throw new ClusterError('not-found', `there is no token "${id}"`, {
-          hint: 'see: skiff token list',
+          hint: `see: skiff token list${nameFlagOf(given.name)}`,
         })
       }
       context.terminal.out(`token ${id} deleted\n`)

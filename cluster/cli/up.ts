@@ -6,6 +6,7 @@ import { nodeNames, programs } from '../cluster-config.ts'
 import type { ExtraFlags, Program } from '../cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { parentOf } from '../lifetime.ts'
+import { nameFlagOf } from '../state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { createUpProgress } from './up-progress.ts'
@@ -143,7 +144,7 @@ export const up = defineCommand({
         )
         return exitCodes.ok
       }
-      const suffix = given.name === 'default' ? '' : ` --name ${given.name}`
+      const suffix = nameFlagOf(given.name)
       terminal.out(
         `Cluster "${config.name}" is Ready after ${shortDuration(clock.now() - startedMs)}: ${server}\n\n` +
           `  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n\n` +

@@ -326,7 +326,8 @@ describe('with a running cluster', () => {
     const stopped = await skiff('fault pause scheduler --name lab', root)
     expect(stopped).toMatchObject({
       code: exitCodes['not-running'],
-      stderr: 'error: scheduler is not running\nhint: start it with: skiff restart scheduler\n',
+      stderr:
+        'error: scheduler is not running\nhint: start it with: skiff restart scheduler --name lab\n',
     })
     const unknown = await skiff('fault kill nothing --name lab', root)
     expect(unknown.code).toBe(exitCodes['not-found'])

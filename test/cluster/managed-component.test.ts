@@ -41,6 +41,7 @@ function managed() {
       return child
     },
     onChange: ({ state }: ComponentStatus) => void states.push(state),
+    cluster: 'lab',
     waitsFor: () => undefined,
     helpLine: 'help',
   })

@@ -60,7 +60,7 @@ const isPlaceholder = (word: string): boolean => /^(X.*|[A-Z]+|\.\.\.|)$/.test(w
 /** Every `skiff ...` in a text in which it begins a command line. */
 function mentions(where: string, text: string): Mention[] {
   const plain = text
-    .replaceAll(/(?<=skiff \w+)\$\{[^{}]*\}/g, '')
+    .replaceAll(/(?<=skiff \w+(?: \w+)?)\$\{[^{}]*\}/g, '')
     .replaceAll(/\$\{[^{}]*\}/g, 'X')
     .replaceAll('\\`', '`')
   const pattern = /(?<=^|[`'"$(:|]\s*|\bexec )(?:npx )?skiff ([^`'"\n;|)(#&>\\]*)/gm

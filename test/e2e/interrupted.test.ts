@@ -99,3 +99,27 @@ test('skiff join that is killed takes its agent with it at once', async () => {
   const { nodes } = resourcesOf(cluster.client.dialect)
   expect((await cluster.client.resource(nodes).get({ name: 'guest' })).metadata.name).toBe('guest')
 })
+
+test('a cluster of a test runner that is killed is removed, with its data', async () => {
+  const runner = spawn('sleep', ['1000'])
+  onTestFinished(() => void runner.kill('SIGKILL'))
+  const life = ['--parent', String(runner.pid), '--ttl', '1h']
+  const cluster = await place.up('lab', ['--nodes', '1', ...life])
+  const { id } = cluster.config
+  const status = await place.run(['status', '--name', 'lab'])
+  expect(status.stdout).toMatch(new RegExp(`^ends with process ${runner.pid}, or in (60|59) min$`, 'm'))
+  runner.kill('SIGKILL')
+  await eventually(() => expect(existsSync(cluster.paths.dir)).toBe(false))
+  await eventually(() => expect(processesMarked(id)).toEqual([]))
+})
+
+test.each([
+  [['--parent', '0'], '--parent 0: there is no such process'],
+  [['--parent', 'me'], 'invalid value "me" for --parent: must be a whole number'],
+  [['--ttl', '0'], 'invalid value "0s" for --ttl: must not be below 1s'],
+])('up %j is refused, and leaves nothing', async (words, message) => {
+  const { code, stderr } = await place.run(['up', '--name', 'other', ...words])
+  expect(code).toBe(2)
+  expect(stderr).toContain(message)
+  expect(existsSync(join(place.stateRoot, 'clusters', 'other'))).toBe(false)
+})
