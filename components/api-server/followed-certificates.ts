@@ -5,7 +5,8 @@ import { StartError } from '../component-base/component.ts'
 import { openFollowedValue, type FollowedValue } from '../component-base/followed-value.ts'
 import type { HttpsServerOptions } from '../component-base/https-server.ts'
 import type { Log } from '../component-base/log.ts'
-import { parseAuthorities, type TrustedAuthorities } from './authn/certificate-chain.ts'
+import type { TrustedAuthorities } from './authn/certificate-chain.ts'
+import { readBundle } from './x509/bundle.ts'
 import type { AuthenticationInfo } from './bootstrap-objects.ts'
 import type { ApiServerOptions } from './options.ts'
 
@@ -47,7 +48,7 @@ async function openAuthorities(
   if (path === undefined || path === '') return undefined
   return await openFollowedValue([[flag, path]], ([pem = '']) => {
     try {
-      return { pem, trusted: parseAuthorities(pem) }
+      return { pem, trusted: readBundle(pem) }
     } catch (error) {
       throw new Error(`${path}: ${(error as Error).message}`, { cause: error })
     }

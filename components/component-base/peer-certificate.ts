@@ -1,4 +1,4 @@
-/** The certificate a TLS client showed, with the chain it sent, unverified. */
+/** The certificate that the other end of a TLS connection showed, with the chain it sent, unverified. */
 import type { TLSSocket } from 'node:tls'
 import type { PeerCertificate } from './http.ts'
 
@@ -6,7 +6,8 @@ import type { PeerCertificate } from './http.ts'
 const maxDepth = 8
 const maxRemembered = 1000
 
-function chainOf(socket: TLSSocket): PeerCertificate | undefined {
+/** Undefined when it showed none. */
+export function chainOf(socket: TLSSocket): PeerCertificate | undefined {
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) return undefined
   const intermediates: Buffer[] = []

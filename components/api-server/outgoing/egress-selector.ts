@@ -12,6 +12,8 @@ import { callbackify } from 'node:util'
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import { request as httpRequest } from '../../component-base/node-http.ts'
 import { document, list, struct, text } from '../configuration/config-schema.ts'
+import { readableCertificates } from '../x509/bundle.ts'
+import { connectVerified } from './verified-connection.ts'
 import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.ts'
 
 /** Opens a connection to a host, or rejects with why the proxy did not. */
@@ -160,15 +162,26 @@ async function tunnel(
   })
 }
 
-/** An agent for https requests whose connections go this way. */
+/**
+ * An agent for https requests whose connections go this way. With authorities in `ca`, and unless `rejectUnauthorized` is false, servers
+ * are verified by Go's rules.
+ */
 export function agentThrough(dial: Dial | undefined, options: AgentOptions): Agent {
-  const agent = new Agent(options)
-  if (dial === undefined) return agent
+  const { ca, ...others } = options
+  const isVerified = ca !== undefined && options.rejectUnauthorized !== false
+  const roots = isVerified ? readableCertificates([ca].flat().join('\n')) : []
+  const agent = new Agent(
+    isVerified ? { ...others, ca: roots.map(({ x509 }) => x509.toString()) } : options,
+  )
+  if (dial === undefined && !isVerified) return agent
   // Node asks the agent for each connection it needs.
   Object.assign(agent, {
     createConnection: callbackify(
-      async (wanted: { readonly host: string; readonly port: number }): Promise<Duplex> =>
-        connect({ ...wanted, socket: await dial(wanted.host, Number(wanted.port)) }),
+      async (wanted: { readonly host: string; readonly port: number }): Promise<Duplex> => {
+        const socket = dial && (await dial(wanted.host, Number(wanted.port)))
+        const to = { ...wanted, ...(socket === undefined ? {} : { socket }) }
+        return isVerified ? await connectVerified(to, roots) : connect(to)
+      },
     ),
   })
   return agent

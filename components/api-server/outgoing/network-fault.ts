@@ -1,4 +1,5 @@
 /** network-fault: why a connection failed, in Go's words: people and clients match on them. */
+import { CertificateError } from './verified-connection.ts'
 
 const unknownAuthority = 'x509: certificate signed by unknown authority'
 const certificateFaults: Readonly<Record<string, string>> = {
@@ -21,6 +22,7 @@ interface NetworkError {
 
 /** Undefined for what has no words of its own. */
 export function networkFault(error: unknown): string | undefined {
+  if (error instanceof CertificateError) return error.message
   const given = (error ?? {}) as NetworkError
   const fault = given.errors?.[0] ?? given
   const { code = '', address, port } = fault

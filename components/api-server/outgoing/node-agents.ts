@@ -52,17 +52,21 @@ export function nodeTarget(
   return nodeAddress(node)
 }
 
-/** How a connection to a node agent is made. */
-export function connectionTo(credentials: NodeAgentCredentials): RequestOptions {
+/** How a connection to a node agent is made; `isTrusting` takes any certificate of the agent. */
+export function connectionTo(
+  credentials: NodeAgentCredentials,
+  isTrusting = false,
+): RequestOptions {
   const { cert, key, ca, dial } = credentials
-  return {
+  const options = {
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
     ...(ca === undefined ? {} : { ca }),
     // Node agents serve with a certificate of their own unless an authority for them was given.
-    rejectUnauthorized: ca !== undefined,
-    ...(dial === undefined ? {} : { agent: agentThrough(dial, { keepAlive: false }) }),
+    rejectUnauthorized: ca !== undefined && !isTrusting,
   }
+  if (dial === undefined && !options.rejectUnauthorized) return options
+  return { agent: agentThrough(dial, { ...options, keepAlive: false }) }
 }
 
 /** A GET in this server's own name: nothing of the client's request goes along. Rejects with the connection's error. */
@@ -75,8 +79,7 @@ export async function getFromAgent(
     readonly isTrusting: boolean
   },
 ): Promise<IncomingMessage> {
-  const connection = connectionTo(credentials)
-  if (options.isTrusting) connection.rejectUnauthorized = false
+  const connection = connectionTo(credentials, options.isTrusting)
   return await new Promise((resolve, reject) => {
     request({ ...target, ...connection, signal: options.signal })
       .once('response', resolve)

@@ -8,9 +8,9 @@ import { generateKeyPair, keyIdentifier } from '../../../certs/keys.ts'
 import { decodePem } from '../../../certs/pem.ts'
 import { authorityProfile, clientProfile } from '../../../certs/profiles.ts'
 import type { Profile } from '../../../certs/profiles.ts'
-import { parseAuthorities } from '../../../components/api-server/authn/certificate-chain.ts'
 import { clientCertificateAuthenticator } from '../../../components/api-server/authn/client-certificate.ts'
 import type { HttpRequest, PeerCertificate } from '../../../components/api-server/request.ts'
+import { readBundle } from '../../../components/api-server/x509/bundle.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
@@ -37,7 +37,7 @@ function subordinate(issuer: Authority, profile = authorityProfile('middle')): A
 const jane = clientProfile({ commonName: 'jane', organizations: ['a', 'b'] })
 
 function authenticator(clock = new FakeClock(start), trusted = [ca, otherCa]) {
-  const authorities = parseAuthorities(trusted.map((one) => one.certificatePem).join(''))
+  const authorities = readBundle(trusted.map((one) => one.certificatePem).join(''))
   return clientCertificateAuthenticator({
     authorities: () => authorities,
     clock,
@@ -211,7 +211,7 @@ describe('client certificates', () => {
   })
 
   test('a changed set of authorities counts at once', () => {
-    let authorities = parseAuthorities(ca.certificatePem)
+    let authorities = readBundle(ca.certificatePem)
     const subject = clientCertificateAuthenticator({
       authorities: () => authorities,
       clock: new FakeClock(start),
@@ -219,7 +219,7 @@ describe('client certificates', () => {
     })
     const peer = peerOf(ca, jane)
     expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
-    authorities = parseAuthorities(otherCa.certificatePem)
+    authorities = readBundle(otherCa.certificatePem)
     expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'failed' })
   })
 

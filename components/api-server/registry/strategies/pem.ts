@@ -1,6 +1,7 @@
 /** PEM texts in objects: which blocks they hold, and what is wrong with certificates and signing requests in them. */
 import { createPublicKey, constants, verify, X509Certificate } from 'node:crypto'
 import { goQuote } from '../../../machinery/go-syntax.ts'
+import { elementAt, elementsOf, tags } from '../../x509/der.ts'
 
 export interface PemBlock {
   readonly type: string
@@ -110,45 +111,6 @@ interface SigningRequest {
   readonly signature: Buffer
 }
 
-interface Element {
-  readonly tag: number
-  readonly raw: Buffer
-  readonly content: Buffer
-}
-
-/** The first element of `bytes`, or undefined when it does not fit them. */
-function elementAt(bytes: Buffer, at: number): Element | undefined {
-  const first = bytes[at + 1]
-  if (first === undefined) return undefined
-  const lengthBytes = first < 0x80 ? 0 : first & 0x7f
-  if (first === 0x80 || lengthBytes > 4 || at + 2 + lengthBytes > bytes.length) return undefined
-  const length = lengthBytes === 0 ? first : bytes.readUIntBE(at + 2, lengthBytes)
-  const start = at + 2 + lengthBytes
-  const end = start + length
-  if (end > bytes.length) return undefined
-  return {
-    tag: bytes[at] ?? 0,
-    raw: bytes.subarray(at, end),
-    content: bytes.subarray(start, end),
-  }
-}
-
-/** The elements that fill `bytes`, of the given tags in that order; further ones may follow. */
-function elementsOf(bytes: Buffer, tags: readonly number[]): Element[] | undefined {
-  const elements: Element[] = []
-  for (let at = 0; at < bytes.length;) {
-    const element = elementAt(bytes, at)
-    if (element === undefined) return undefined
-    elements.push(element)
-    at += element.raw.length
-  }
-  return tags.every((tag, i) => elements[i]?.tag === tag) ? elements : undefined
-}
-
-const SEQUENCE = 0x30
-const INTEGER = 0x02
-const BIT_STRING = 0x03
-const OBJECT_IDENTIFIER = 0x06
 const mismatch = "asn1: structure error: tags don't match"
 
 /** The parts of a PKCS #10 request (RFC 2986) that its signature is checked with; a text says what is wrong. */
@@ -157,11 +119,13 @@ function readRequest(der: Buffer): SigningRequest | string {
   if (whole === undefined) return 'asn1: syntax error: data truncated'
   if (whole.raw.length !== der.length) return 'asn1: syntax error: trailing data'
   const parts =
-    whole.tag === SEQUENCE ? elementsOf(whole.content, [SEQUENCE, SEQUENCE, BIT_STRING]) : undefined
+    whole.tag === tags.sequence
+      ? elementsOf(whole.content, [tags.sequence, tags.sequence, tags.bitString])
+      : undefined
   const [info, algorithm, signature] = parts ?? []
   if (info === undefined || algorithm === undefined || signature === undefined) return mismatch
-  const publicKeyInfo = elementsOf(info.content, [INTEGER, SEQUENCE, SEQUENCE])?.[2]
-  const identifier = elementsOf(algorithm.content, [OBJECT_IDENTIFIER])?.[0]
+  const publicKeyInfo = elementsOf(info.content, [tags.integer, tags.sequence, tags.sequence])?.[2]
+  const identifier = elementsOf(algorithm.content, [tags.objectIdentifier])?.[0]
   if (publicKeyInfo === undefined || identifier === undefined) return mismatch
   return {
     signed: info.raw,
