@@ -1,7 +1,9 @@
 /** What was killed in the middle: a start that is done again, a join whose agent goes too, a state directory that is gone. */
-import { rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { formatToken } from '../../cluster/bootstrap-token.ts'
 import { readClusterConfig } from '../../cluster/cluster-config.ts'
 import { processesMarked } from '../../cluster/process-identity.ts'
@@ -107,7 +109,9 @@ test('a cluster of a test runner that is killed is removed, with its data', asyn
   const cluster = await place.up('lab', ['--nodes', '1', ...life])
   const { id } = cluster.config
   const status = await place.run(['status', '--name', 'lab'])
-  expect(status.stdout).toMatch(new RegExp(`^ends with process ${runner.pid}, or in (60|59) min$`, 'm'))
+  expect(status.stdout).toMatch(
+    new RegExp(`^ends with process ${runner.pid}, or in (60|59) min$`, 'm'),
+  )
   runner.kill('SIGKILL')
   await eventually(() => expect(existsSync(cluster.paths.dir)).toBe(false))
   await eventually(() => expect(processesMarked(id)).toEqual([]))
