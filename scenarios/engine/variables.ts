@@ -4,7 +4,9 @@ import type { Dialect } from '../../components/api/dialect.ts'
 import { Deferred } from './shape.ts'
 
 export interface Variables {
+  /** Undefined: it is not known any more. */
   set(name: string, value: unknown): void
+  get(name: string): unknown
   /**
    * The value with every `${...}` in its texts replaced. A text that is nothing but one reference becomes that value itself,
    * whatever its type. An unknown name throws, and so does a
@@ -64,7 +66,9 @@ export function createVariables(
   // In their order: a later one may be made of an earlier one.
   for (const [name, value] of Object.entries(initial)) values.set(name, resolve(value))
   return {
-    set: (name, value) => void values.set(name, value),
+    set: (name, value) =>
+      void (value === undefined ? values.delete(name) : values.set(name, value)),
+    get: (name) => values.get(name),
     resolve: <T>(value: T): T => resolve(value) as T,
     expand: (text) =>
       text.replaceAll(/\$\{([^}]+)\}/g, (whole, name: string) =>

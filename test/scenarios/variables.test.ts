@@ -35,6 +35,15 @@ test('a variable takes the place of a number, a duration, a word from a list, an
   ])
 })
 
+test('the round of a repetition is known in its steps, and in no title', async () => {
+  const result = await steps(`
+  - repeat: { times: 2, steps: [{ name: 'round \${round}', sleep: 1ms }] }
+  - { fails: nothing has set, sleep: '\${round}' }
+`)
+  expect(result.outcome).toBe('passed')
+  expect(result.steps[0]?.title).toBe('2 times: round ${round}')
+})
+
 test('titles, generated ones too, and JUnit show the values; what is not known stays as it is written', async () => {
   const result = await steps(
     `

@@ -13,10 +13,12 @@ export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
     title: ({ times, steps: inner }) =>
       `${times} times: ${inner.map((one) => one.title).join('; ')}`,
     run: async (params, { runSteps, variables }) => {
+      const outer = variables.get('round')
       for (let round = 1; round <= params.times; round += 1) {
         variables.set('round', round)
         await runSteps(params.steps, `round ${round}`)
       }
+      variables.set('round', outer)
     },
   })
 }
