@@ -3,10 +3,12 @@ import { formerVersions } from '../api/lifecycles/former-versions.ts'
 import { packageOfVersion, resourcesOf } from '../api/resources.ts'
 import { findSchema } from '../api/schemas.ts'
 import type { Dialect } from '../api/dialect.ts'
+import { jsonKind } from '../machinery/decode-context.ts'
 import { invalidValue } from '../machinery/field-errors.ts'
 import type { KubeObject } from '../machinery/object.ts'
 import type { CustomKind } from '../machinery/resource.ts'
 import { badRequest, invalid, type StatusError } from '../machinery/status-error.ts'
+import type { DecodeWording } from './decode-wording.ts'
 
 /** The kind whose form a body to this resource or sub-resource has. */
 export interface BodyKind {
@@ -41,12 +43,14 @@ function otherVersion(apiVersion: string, wanted: BodyKind): StatusError {
 }
 
 /** Objects of custom kinds say what they are. */
-function checkCustomKind(value: Record<string, unknown>, wanted: BodyKind): void {
+function checkCustomKind(
+  value: Record<string, unknown>,
+  wanted: BodyKind,
+  wording: DecodeWording,
+): void {
   const { kind = '', apiVersion = '' } = value as Partial<KubeObject>
   if (kind === '') {
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${wanted.kind}): Object 'Kind' is missing in '${JSON.stringify(value)}'`,
-    )
+    throw wording.unrecognized(`Object 'Kind' is missing in '${JSON.stringify(value)}'`)
   }
   if (apiVersion !== wanted.apiVersion) throw otherVersion(apiVersion, wanted)
   if (kind === wanted.kind) return
@@ -57,51 +61,43 @@ function checkCustomKind(value: Record<string, unknown>, wanted: BodyKind): void
   ])
 }
 
-/** Throws a 400 unless the value is, or does not say that it is not, of that kind and version. */
+function textIn(
+  value: Record<string, unknown>,
+  field: 'kind' | 'apiVersion',
+  wording: DecodeWording,
+): string {
+  const text = value[field] ?? ''
+  if (typeof text === 'string') return text
+  throw wording.unrecognized(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(text)} into Go struct field .${field} of type string`,
+  )
+}
+
+/** Throws unless the value is, or does not say that it is not, of that kind and version. */
 export function checkKind(
   value: Record<string, unknown>,
   wanted: BodyKind,
-  dialect: Dialect,
+  { dialect, wording }: { dialect: Dialect; wording: DecodeWording },
 ): void {
-  const sentKind = value['kind']
-  const sentVersion = value['apiVersion']
-  if (sentKind !== undefined && typeof sentKind !== 'string') {
-    throw badRequest("couldn't get version/kind; json parse error: kind is not a string")
-  }
-  if (sentVersion !== undefined && typeof sentVersion !== 'string') {
-    throw badRequest("couldn't get version/kind; json parse error: apiVersion is not a string")
-  }
+  const kind = textIn(value, 'kind', wording) || wanted.kind
+  const apiVersion = textIn(value, 'apiVersion', wording) || wanted.apiVersion
   if (wanted.custom !== undefined) {
-    checkCustomKind(value, wanted)
+    checkCustomKind(value, wanted, wording)
     return
   }
-  const kind = sentKind || wanted.kind
-  const apiVersion = sentVersion || wanted.apiVersion
   const isAccepted =
     apiVersion === wanted.apiVersion || wanted.alsoAccepted?.includes(apiVersion) === true
   if (kind === wanted.kind && isAccepted) return
   if (!isRegistered(kind, apiVersion, dialect)) {
-    throw unusable(
+    throw wording.unusable(
       { kind, apiVersion },
-      wanted,
       `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
     )
   }
   if (kind === wanted.kind) throw otherVersion(apiVersion, wanted)
   const hub = wanted.schema.slice(0, wanted.schema.indexOf('/'))
-  throw unusable(
+  throw wording.unusable(
     { kind, apiVersion },
-    wanted,
     `converting (${versionPart(apiVersion)}.${kind}) to (${hub}.${wanted.kind}): unknown conversion`,
-  )
-}
-
-function unusable(
-  sent: { kind: string; apiVersion: string },
-  wanted: BodyKind,
-  why: string,
-): StatusError {
-  return badRequest(
-    `${sent.kind} in version "${versionPart(sent.apiVersion)}" cannot be handled as a ${wanted.kind}: ${why}`,
   )
 }

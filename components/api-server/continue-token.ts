@@ -68,7 +68,7 @@ export function createContinueTokens(key: Buffer): ContinueTokens {
         throw badRequest(`${what}: ${why}`)
       }
       if (text.length > longest) return refuse('it is too long')
-      const value = parseJson(Buffer.from(text, 'base64url'), what)
+      const value = parseJson(Buffer.from(text, 'base64url'), `${what}: `)
       const { v, rv, start, code } = (value ?? {}) as Record<string, unknown>
       if (v !== version) return refuse('server does not recognize this encoded version')
       if (typeof start !== 'string' || start === '') return refuse('encoded start key empty')

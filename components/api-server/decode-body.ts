@@ -11,10 +11,12 @@ import type { KubeObject } from '../machinery/object.ts'
 import { remembered } from '../machinery/remembered.ts'
 import { apiVersionOf, type Resource } from '../machinery/resource.ts'
 import { ProtobufError, readProtobuf, readProtobufEnvelope } from '../machinery/protobuf-reader.ts'
+import { jsonKind } from '../machinery/decode-context.ts'
 import { badRequest, isStatusError, StatusError } from '../machinery/status-error.ts'
 import { maxBodyValues, TooManyValuesError } from '../machinery/value-limit.ts'
 import { convertTo } from '../api/conversions/conversions.ts'
 import { checkKind, versionPart, type BodyKind } from './body-kind.ts'
+import { bodyWording, type DecodeWording } from './decode-wording.ts'
 import type { Cbor } from './forms/cbor-form.ts'
 import type { RequestContext } from './request.ts'
 import type { FieldValidation } from './write-options.ts'
@@ -28,8 +30,6 @@ export function mediaTypeOf(context: RequestContext): string {
   const text = Array.isArray(header) ? (header[0] ?? '') : (header ?? '')
   return (text.split(';', 1)[0] ?? '').trim().toLowerCase() || 'application/json'
 }
-
-const shownBytes = 1024
 
 /** Nesting that every later step can walk without exhausting the stack; upstream's bound is 10,000. */
 const deepest = 1000
@@ -50,24 +50,24 @@ export function measuredBody(body: Buffer): JsonMeasure {
   return measure
 }
 
-/** Parses JSON; a fault is a 400 whose text starts with `what`, too many values are a 413. */
-export function parseJson(body: Buffer, what: string): unknown {
-  return parseMeasured(body, measuredBody(body), what)
+/** Parses JSON; a fault is a 400 whose text starts with `prefix`, too many values are a 413. */
+export function parseJson(body: Buffer, prefix: string): unknown {
+  return parseMeasured(body, measuredBody(body), prefix)
 }
 
-function parseMeasured(body: Buffer, { depth }: JsonMeasure, what: string): unknown {
-  if (depth > deepest) throw badRequest(`${what}: exceeded max depth`)
+function parseMeasured(body: Buffer, { depth }: JsonMeasure, prefix: string): unknown {
+  if (depth > deepest) throw badRequest(`${prefix}exceeded max depth`)
   const text = body.toString()
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new StatusError('BadRequest', `${what}: ${jsonFault(body)}`, { cause: error })
+    throw new StatusError('BadRequest', `${prefix}${jsonFault(body)}`, { cause: error })
   }
   const tooLarge = largeNumber.test(text) ? numberTooLarge(text) : undefined
   if (tooLarge !== undefined) {
     throw badRequest(
-      `${what}: json: cannot unmarshal number ${tooLarge} into Go value of type float64`,
+      `${prefix}json: cannot unmarshal number ${tooLarge} into Go value of type float64`,
     )
   }
   // Only an escape can make half a surrogate pair.
@@ -110,20 +110,20 @@ const protobufTypes = new Set<string>(Object.values(dialects).map((one) => one.p
 
 /** A protobuf body as the value its JSON form would have had. */
 function parseProtobuf(body: Buffer, wanted: BodyKind): Record<string, unknown> {
+  const wording = bodyWording(wanted, body)
+  let typed: { kind: string; apiVersion: string } | undefined
   try {
     const { kind, apiVersion, raw } = readProtobufEnvelope(body)
-    const typed = { kind: kind || wanted.kind, apiVersion: apiVersion || wanted.apiVersion }
+    typed = { kind: kind || wanted.kind, apiVersion: apiVersion || wanted.apiVersion }
     // Another kind has other field numbers; what is wrong is said when the kind is checked.
     if (typed.kind !== wanted.kind) return typed
     return { ...readProtobuf(schemaOf(wanted.schema), raw, maxBodyValues), ...typed }
   } catch (error) {
     if (error instanceof TooManyValuesError) throw tooManyValues(error)
     if (!(error instanceof ProtobufError)) throw error
-    throw new StatusError(
-      'BadRequest',
-      `the object provided is unrecognized (must be of type ${wanted.kind}): ${error.message}`,
-      { cause: error },
-    )
+    throw typed === undefined
+      ? wording.unrecognized(error.message, error)
+      : wording.unusable(typed, error.message)
   }
 }
 
@@ -133,11 +133,8 @@ function parseCbor(cbor: Cbor, body: Buffer, wanted: BodyKind): unknown {
   } catch (error) {
     if (error instanceof TooManyValuesError) throw tooManyValues(error)
     const why = error instanceof Error ? error.message : String(error)
-    throw new StatusError(
-      'BadRequest',
-      `the object provided is unrecognized (must be of type ${wanted.kind}): unable to determine group/version/kind: ${why}`,
-      { cause: error },
-    )
+    const what = `unable to determine group/version/kind: ${why}`
+    throw bodyWording(wanted, body).unrecognized(what, error)
   }
 }
 
@@ -161,26 +158,26 @@ function parseBody(
     const measure = measuredBody(body)
     try {
       return {
-        value: parseMeasured(body, measure, "couldn't get version/kind; json parse error"),
+        value: parseMeasured(body, measure, "couldn't get version/kind; json parse error: "),
         json: { bytes: body, fields: measure.fields },
       }
     } catch (error) {
       if (!(error instanceof StatusError)) throw error
-      throw new StatusError(
-        'BadRequest',
-        `the object provided is unrecognized (must be of type ${wanted.kind}): ${error.message} (${body.subarray(0, shownBytes).toString()})`,
-        { cause: error },
-      )
+      throw bodyWording(wanted, body).unrecognized(error.message, error)
     }
   }
-  return parseYaml(context, body)
+  return parseYaml(context, body, wanted)
 }
 
-async function parseYaml({ yaml }: RequestContext, body: Buffer): Promise<Parsed> {
+async function parseYaml(
+  { yaml }: RequestContext,
+  body: Buffer,
+  wanted: BodyKind,
+): Promise<Parsed> {
   try {
     return { value: (await yaml.read(body)).value, json: undefined }
   } catch (error) {
-    throw yamlFault(error, (why) => `error converting YAML to JSON: yaml: ${why}`)
+    throw yamlFault(error, (why) => bodyWording(wanted, body).unrecognized(`yaml: ${why}`).message)
   }
 }
 
@@ -232,22 +229,35 @@ function strictTexts(
   return named.length > 0 || hasRepeated ? strictProblems(json.bytes, unknown) : named
 }
 
-/** Checks a parsed value and makes a draft of the wanted kind of it. With `json`, its text, the value is given away. */
-export function decodeAs(
-  context: RequestContext,
-  wanted: BodyKind,
-  from: { value: unknown; json?: JsonText | undefined; fieldValidation: FieldValidation },
-): KubeObject {
-  const { json, fieldValidation } = from
+const noBytes = Buffer.alloc(0)
+
+/** What decoding starts from. With `json`, its text, the value is given away. */
+export interface DecodedFrom {
+  readonly value: unknown
+  readonly json?: JsonText | undefined
+  readonly fieldValidation: FieldValidation
+  /** Default: that of a body of the kind. */
+  readonly wording?: DecodeWording | undefined
+}
+
+// The type that upstream reads kind and version with, as Go prints it.
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+/** Checks a parsed value and makes a draft of the wanted kind of it. */
+export function decodeAs(context: RequestContext, wanted: BodyKind, from: DecodedFrom): KubeObject {
+  const { json, fieldValidation, wording = bodyWording(wanted, noBytes) } = from
   // As in Go, null is an object without fields.
   const value = from.value ?? {}
   if (typeof value !== 'object' || Array.isArray(value)) {
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${wanted.kind}): couldn't get version/kind; ` +
-        `json parse error: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type struct`,
+    throw wording.unrecognized(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(value)} into Go value of type ${typeMeta}`,
     )
   }
-  checkKind(value as Record<string, unknown>, wanted, context.dialect)
+  // What a strategic merge patch says of the kind does not count.
+  if (!wording.isConverted) {
+    checkKind(value as Record<string, unknown>, wanted, { dialect: context.dialect, wording })
+  }
   const isSilent = fieldValidation === 'Ignore'
   // Both look at what was sent, of which decoding may make something else.
   const hasRepeated = !isSilent && json !== undefined && hasDuplicateFields(json.fields, value)
@@ -259,11 +269,8 @@ export function decodeAs(
           mayReuse: json !== undefined,
         })
       : wanted.custom.decode(value, { report: !isSilent })
-  if (problems.fatal !== undefined) {
-    throw badRequest(
-      `${wanted.kind} in version "${versionPart(wanted.apiVersion)}" cannot be handled as a ${wanted.kind}: ${problems.fatal}`,
-    )
-  }
+  const fault = wording.isConverted ? problems.unconverted : problems.fatal
+  if (fault !== undefined) throw wording.unusable(wanted, fault)
   const texts = isSilent ? [] : strictTexts(problems.unknown, { json, hasRepeated, wanted })
   report(context, texts, { wanted, fieldValidation })
   object.kind = wanted.kind
@@ -300,14 +307,19 @@ export async function decodeBodyAs(
   const body = await bodyOf(context)
   const { value, json } = await parseBody(context, body, wanted)
   if (context.isLarge === true) await nextTurn()
-  return decodeAs(context, wanted, { value, json, fieldValidation })
+  return decodeAs(context, wanted, {
+    value,
+    json,
+    fieldValidation,
+    wording: bodyWording(wanted, body),
+  })
 }
 
 /** A value that a patch produced, as a draft in the request's version. */
 export function decodeValue(
   context: RequestContext,
   resource: Resource,
-  from: { value: unknown; fieldValidation: FieldValidation },
+  from: Omit<DecodedFrom, 'json'>,
 ): KubeObject {
   return decodeAs(context, bodyKindOf(resource), from)
 }
@@ -335,8 +347,7 @@ export async function decodeDeleteOptions(
   const sent = value as Record<string, unknown> | null
   const apiVersion = typeof sent?.['apiVersion'] === 'string' ? sent['apiVersion'] : ''
   const wanted = { ...deleteOptionsKind, apiVersion: apiVersion || deleteOptionsKind.apiVersion }
-  return decodeAs(context, wanted, { value, fieldValidation: 'Ignore' }) as unknown as Record<
-    string,
-    unknown
-  >
+  const wording = bodyWording(wanted, body)
+  const object = decodeAs(context, wanted, { value, fieldValidation: 'Ignore', wording })
+  return object as unknown as Record<string, unknown>
 }

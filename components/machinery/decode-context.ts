@@ -1,5 +1,6 @@
 /** What one decode gathers as it goes down: where it is, and what was wrong, in the words of Go's decoder. */
-import type { StructSchema } from './schema.ts'
+import { converterFault } from './converter-fault.ts'
+import type { Schema, StructSchema } from './schema.ts'
 
 const maxUnknown = 100
 
@@ -9,6 +10,8 @@ export interface DecodeContext {
   hard: string | undefined
   /** The first type mismatch: upstream goes on, then fails with it. */
   saved: string | undefined
+  /** The first of all in the words of the converter, where it has its own. */
+  unconverted: string | undefined
   /** Paths of unknown fields; undefined when nobody asks. */
   readonly unknown: Set<string> | undefined
   /** Parts of the value may become parts of the result. */
@@ -23,20 +26,21 @@ export interface DecodeContext {
 /** Gives the canonical value; undefined for an empty list or map. */
 export type Walk = (value: unknown, context: DecodeContext) => unknown
 
+/** A JSON value's kind as Go's decoder names it. */
+export function jsonKind(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'boolean' ? 'bool' : typeof value
+}
+
 /** Notes a type mismatch as Go words it; only the first counts. */
 export function mismatch(
   context: DecodeContext,
   value: unknown,
-  goType: string,
+  { kind, goType }: Pick<Schema, 'kind' | 'goType'>,
   hard = false,
 ): void {
-  const what = Array.isArray(value)
-    ? 'array'
-    : typeof value === 'boolean'
-      ? 'bool'
-      : typeof value === 'number' && /^u?int/.test(goType)
-        ? `number ${value}`
-        : typeof value
+  const isShown = typeof value === 'number' && /^u?int/.test(goType)
+  const what = isShown ? `number ${value}` : jsonKind(value)
   const fields = context.path
     .slice(0, context.depth)
     .filter((segment) => typeof segment === 'string' && !segment.startsWith('\0'))
@@ -45,6 +49,9 @@ export function mismatch(
       ? 'Go value'
       : `Go struct field ${context.owner.goName}.${fields.join('.')}`
   const message = `json: cannot unmarshal ${what} into ${where} of type ${goType}`
+  context.unconverted ??= hard
+    ? `json: cannot unmarshal ${what} into Go value of type ${goType}`
+    : converterFault(value, { kind, goType })
   if (hard) context.hard ??= message
   else context.saved ??= message
 }

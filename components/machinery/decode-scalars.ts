@@ -27,29 +27,28 @@ export function zeroScalar(kind: ScalarKind): unknown {
 
 /** The reader of a scalar kind. */
 export function readScalar(schema: ScalarSchema): Walk {
-  const { goType } = schema
   switch (schema.kind) {
     case 'string':
       return (value, context) =>
-        typeof value === 'string' ? value : wrong(context, value, goType, '')
+        typeof value === 'string' ? value : wrong(context, value, schema, '')
     case 'bool':
       return (value, context) =>
-        typeof value === 'boolean' ? value : wrong(context, value, goType, false)
+        typeof value === 'boolean' ? value : wrong(context, value, schema, false)
     case 'int32':
       return (value, context) =>
         typeof value === 'number' && (value | 0) === value
           ? value
-          : wrong(context, value, goType, 0)
+          : wrong(context, value, schema, 0)
     case 'int64':
       return (value, context) =>
         typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 2 ** 63
           ? value
-          : wrong(context, value, goType, 0)
+          : wrong(context, value, schema, 0)
     case 'double':
       return (value, context) =>
-        typeof value === 'number' ? value : wrong(context, value, goType, 0)
+        typeof value === 'number' ? value : wrong(context, value, schema, 0)
     case 'bytes':
-      return readBytes(goType)
+      return readBytes(schema)
     case 'Time':
     case 'MicroTime':
       return readTime(schema.kind)
@@ -65,17 +64,24 @@ export function readScalar(schema: ScalarSchema): Walk {
   }
 }
 
-function wrong(context: DecodeContext, value: unknown, goType: string, zero: unknown): unknown {
-  mismatch(context, value, goType)
+function wrong(
+  context: DecodeContext,
+  value: unknown,
+  schema: ScalarSchema,
+  zero: unknown,
+): unknown {
+  mismatch(context, value, schema)
   return zero
 }
 
-function readBytes(goType: string): Walk {
+function readBytes(schema: ScalarSchema): Walk {
   return (value, context) => {
-    if (typeof value !== 'string') return wrong(context, value, goType, '')
+    if (typeof value !== 'string') return wrong(context, value, schema, '')
     const result = canonicalBase64(value)
     if (typeof result === 'string') return result
-    context.saved ??= `illegal base64 data at input byte ${result.illegalAt}`
+    const fault = `illegal base64 data at input byte ${result.illegalAt}`
+    context.unconverted ??= `error decoding from json: ${fault}`
+    context.saved ??= fault
     return ''
   }
 }
@@ -83,24 +89,30 @@ function readBytes(goType: string): Walk {
 function readTime(kind: 'Time' | 'MicroTime'): Walk {
   return (value, context) => {
     if (typeof value !== 'string') {
-      mismatch(context, value, 'string', true)
+      mismatch(context, value, { kind: 'string', goType: 'string' }, true)
       return null
     }
     const result = canonicalTime(value, kind)
     if ('text' in result) return result.text
-    context.hard ??= result.error
+    failHard(context, result.error)
     return null
   }
+}
+
+/** Types that decode themselves say the same to the decoder and to the converter. */
+function failHard(context: DecodeContext, fault: string): void {
+  context.unconverted ??= fault
+  context.hard ??= fault
 }
 
 function readQuantity(value: unknown, context: DecodeContext): unknown {
   const isText = typeof value === 'string' || typeof value === 'number'
   try {
     if (isText) return canonicalQuantity(String(value).trim())
-    context.hard ??= quantityErrors.format
+    failHard(context, quantityErrors.format)
   } catch (error) {
     if (!(error instanceof QuantityError)) throw error
-    context.hard ??= error.message
+    failHard(context, error.message)
   }
   return '0'
 }
@@ -108,6 +120,6 @@ function readQuantity(value: unknown, context: DecodeContext): unknown {
 function readIntOrString(value: unknown, context: DecodeContext): unknown {
   if (typeof value === 'string') return value
   if (typeof value === 'number' && (value | 0) === value) return value
-  mismatch(context, value, 'int32', true)
+  mismatch(context, value, { kind: 'int32', goType: 'int32' }, true)
   return 0
 }

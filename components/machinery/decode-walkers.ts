@@ -105,7 +105,7 @@ function compile(schema: Schema): Walk {
 
 function walkStruct(shape: Shape, value: unknown, context: DecodeContext): unknown {
   if (typeof value !== 'object' || Array.isArray(value)) {
-    mismatch(context, value, shape.schema.goType)
+    mismatch(context, value, shape.schema)
     return {}
   }
   const { byName, fills } = shape
@@ -194,10 +194,10 @@ function fromSlots(shape: Shape, slots: readonly unknown[]): Record<string, unkn
 
 function compileList(schema: ListSchema): Walk {
   const walk = compile(schema.items)
-  const { goType, items } = schema
+  const { items } = schema
   return (value, context) => {
     if (!Array.isArray(value)) {
-      mismatch(context, value, goType)
+      mismatch(context, value, schema)
       return undefined
     }
     if (value.length === 0) return undefined
@@ -217,10 +217,10 @@ function compileList(schema: ListSchema): Walk {
 
 function compileMap(schema: MapSchema): Walk {
   const walk = compile(schema.values)
-  const { goType, values } = schema
+  const { values } = schema
   return (value, context) => {
     if (typeof value !== 'object' || Array.isArray(value)) {
-      mismatch(context, value, goType)
+      mismatch(context, value, schema)
       return undefined
     }
     const { path, depth } = context

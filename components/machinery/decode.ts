@@ -10,6 +10,8 @@ import { compileStruct } from './decode-walkers.ts'
 export interface DecodeProblems {
   /** The first error that makes the value unusable, in upstream's words, without the caller's prefix. */
   readonly fatal: string | undefined
+  /** The first error in the words of upstream's converter from maps, which strategic merge patches go through. */
+  readonly unconverted: string | undefined
   /** Paths of unknown fields (`spec.containers[0].x`) in document order, at most 100. Empty in mode `ignore`. */
   readonly unknown: readonly string[]
 }
@@ -39,6 +41,7 @@ export function decode<T = KubeObject>(
   const context: DecodeContext = {
     hard: undefined,
     saved: undefined,
+    unconverted: undefined,
     unknown: options.mode === 'ignore' ? undefined : new Set(),
     mayReuse: options.mayReuse === true,
     path: [],
@@ -52,11 +55,13 @@ export function decode<T = KubeObject>(
     // Nesting past the bound, or past the stack.
     if (!(error instanceof RangeError)) throw error
     context.hard = 'exceeded max depth'
+    context.unconverted = context.hard
   }
   return {
     object: object as T,
     problems: {
       fatal: context.hard ?? context.saved,
+      unconverted: context.unconverted,
       unknown: context.unknown === undefined ? [] : [...context.unknown],
     },
   }

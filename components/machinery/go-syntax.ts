@@ -94,3 +94,15 @@ export function goStruct(type: string, fields: Readonly<Record<string, GoValue>>
   const entries = Object.entries(fields).map(([name, value]) => `${name}:${goSyntax(value)}`)
   return new GoText(`${type}{${entries.join(', ')}}`)
 }
+
+/** `%+v` of a value from JSON: `map[a:1 b:[x <nil>]]`, keys sorted. */
+export function goPrint(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>'
+  if (typeof value === 'number') return goNumber(value)
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map(goPrint).join(' ')}]`
+  const fields = value as Readonly<Record<string, unknown>>
+  const entries = Object.keys(fields).toSorted()
+  return `map[${entries.map((name) => `${name}:${goPrint(fields[name])}`).join(' ')}]`
+}

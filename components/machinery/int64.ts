@@ -1,6 +1,19 @@
-/** A decimal 64-bit integer as Go's strconv.ParseInt reads it, with or without a sign; undefined for anything else. */
+/** Decimal 64-bit integers as Go's strconv reads them. */
+import { goQuote } from './go-syntax.ts'
+
+/** With or without a sign; undefined for anything else. */
 export function parseInt64(text: string): bigint | undefined {
   if (!/^[+-]?[0-9]{1,20}$/.test(text)) return undefined
   const value = BigInt(text.replace(/^\+/, ''))
   return BigInt.asIntN(64, value) === value ? value : undefined
+}
+
+/** What ParseUint says of a text that is no unsigned one; undefined when it is one. */
+export function uint64Fault(text: string): string | undefined {
+  const why = !/^[0-9]+$/.test(text)
+    ? 'invalid syntax'
+    : text.length > 20 || BigInt.asUintN(64, BigInt(text)) !== BigInt(text)
+      ? 'value out of range'
+      : undefined
+  return why && `strconv.ParseUint: parsing ${goQuote(text)}: ${why}`
 }

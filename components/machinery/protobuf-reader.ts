@@ -341,11 +341,13 @@ export const protobufMagic = Buffer.from([0x6b, 0x38, 0x73, 0x00])
 
 /** Opens the envelope; throws a ProtobufError when the magic bytes or the message are not there. */
 export function readProtobufEnvelope(body: Buffer): ProtobufEnvelope {
+  if (body.length === 0) throw new ProtobufError('empty data')
   if (!body.subarray(0, protobufMagic.length).equals(protobufMagic)) {
     throw new ProtobufError(
       'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
     )
   }
+  if (body.length === protobufMagic.length) throw new ProtobufError('empty body')
   const envelope = {
     apiVersion: '',
     kind: '',

@@ -200,7 +200,7 @@ export function invalid(
     details: {
       ...(shownName === '' ? {} : { name: shownName }),
       ...(kind.group === '' ? {} : { group: kind.group }),
-      kind: kind.kind,
+      ...(kind.kind === '' ? {} : { kind: kind.kind }),
       causes: shown.map(({ type, message, field }) => ({ reason: type, message, field })),
     },
   })

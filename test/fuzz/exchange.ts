@@ -73,8 +73,9 @@ function isDocumented({ status, text }: Answer): boolean {
   return status === 501 || (status === 504 && text.includes('Too large resource version'))
 }
 
-/** A Binding with faults is answered with a bare 500 upstream, and so here; in any encoding. */
-const upstreamsOwn = /\[?target\.(name|kind): (Required|Unsupported|Invalid)/
+/** A Binding with faults and a version that is no number are answered with a bare 500 upstream, and so here; in any encoding. */
+const upstreamsOwn =
+  /\[?target\.(name|kind): (Required|Unsupported|Invalid)|strconv\.ParseUint: parsing/
 
 function isStatus(text: string, status: number): boolean {
   try {

@@ -121,6 +121,7 @@ export class CustomVersion implements CustomKind {
       object: draft,
       problems: {
         fatal: problems.fatal,
+        unconverted: problems.unconverted,
         unknown: [...problems.unknown, ...unknown].slice(0, mostUnknown),
       },
     }

@@ -39,7 +39,7 @@ async function specOf<T>(context: RequestContext, resource: Resource): Promise<T
   const body = await context.http.body(maxBodyBytes)
   const { kind } = resource
   const wanted = { kind, apiVersion: apiVersionOf(resource), schema: `${resource.package}.${kind}` }
-  const value = parseJson(body, `the body is no ${kind}`)
+  const value = parseJson(body, `the body is no ${kind}: `)
   return (decodeAs(context, wanted, { value, fieldValidation: 'Strict' })['spec'] ?? {}) as T
 }
 

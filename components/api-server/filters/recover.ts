@@ -18,9 +18,12 @@ export function recover(log: Log): Filter {
         const path = http.url.split('?', 1)[0]
         const fields = { id, method: http.method, path, error }
         // 503 and 504 mean that something else is missing or late. 500 is a bug here, unless a webhook or a node caused it, or the
-        // store, which logs its own faults.
+        // store, which logs its own faults. Without a reason it is a client's fault that upstream makes no Status of.
         const isOthers =
-          error instanceof WebhookFault || error instanceof NodeFault || isRefusal(error)
+          error instanceof WebhookFault ||
+          error instanceof NodeFault ||
+          isRefusal(error) ||
+          status.reason === ''
         const isOwn = status.code === 500 && !isOthers
         if (isOwn) log.error('request failed', fields)
         else log.info('request not served', fields)

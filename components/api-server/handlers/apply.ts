@@ -28,6 +28,7 @@ import type { RequestContext } from '../request.ts'
 import { answerForm } from '../respond.ts'
 import { patchOptionsOf, type FieldValidation, type WriteOptions } from '../write-options.ts'
 import {
+  checkNameInUrl,
   demandedVersion,
   ensureMayCreate,
   wantedForm,
@@ -135,20 +136,6 @@ export function emptyObject(resource: Resource): KubeObject {
   return decode({}, schema, { mode: 'ignore' }).object
 }
 
-function checkName(info: RequestContext['info'], object: KubeObject): void {
-  const { name } = object.metadata
-  if (!name) {
-    throw badRequest(
-      `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`,
-    )
-  }
-  if (name !== info.name) {
-    throw badRequest(
-      `the name of the object (${name}) does not match the name on the URL (${info.name})`,
-    )
-  }
-}
-
 export interface ReadApply {
   readonly request: ApplyRequest
   readonly options: WriteOptions
@@ -210,7 +197,7 @@ export const applyObject: ResourceHandler = async (context, resource, parts) => 
       value === undefined
         ? unchanged()
         : toStorage(resource, decodeValue(context, resource, { value, fieldValidation: 'Ignore' }))
-    checkName(info, draft)
+    checkNameInUrl(draft.metadata.name ?? '', info.name)
     setManagedFields(draft, managedFields)
     return draft
   }

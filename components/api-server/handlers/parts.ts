@@ -80,6 +80,20 @@ export function demandedVersion(context: RequestContext): string | undefined {
   return header.trim().replace(/^"(.*)"$/, '$1')
 }
 
+/** Throws 400 unless the object has the name that the path has. */
+export function checkNameInUrl(name: string, inUrl: string): void {
+  if (name === '') {
+    throw badRequest(
+      `the name of the object (${inUrl} based on URL) was undeterminable: name must be provided`,
+    )
+  }
+  if (name !== inUrl) {
+    throw badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${inUrl})`,
+    )
+  }
+}
+
 /** Who may change an object may not yet make it: throws the 403 of a create. */
 export async function ensureMayCreate(context: RequestContext, parts: Parts): Promise<void> {
   const attributes = { ...attributesOf(context), verb: 'create' }

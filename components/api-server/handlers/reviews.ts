@@ -9,7 +9,7 @@ import type {
 import { invalidValue } from '../../machinery/field-errors.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import type { FieldError } from '../../machinery/status-error.ts'
-import { StatusError, badRequest, invalid, joinedErrors } from '../../machinery/status-error.ts'
+import { badRequest, invalid, joinedErrors } from '../../machinery/status-error.ts'
 import type { AuthenticationResult } from '../authn/authenticator.ts'
 import { authenticatedGroup } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
@@ -84,9 +84,7 @@ export function refuseFaults(faults: readonly FieldError[], dialect: Dialect): v
   if (faults.length === 0) return
   // Upstream's error names the group but no kind.
   const group = apiGroup(dialect, 'authorization')
-  const { message, details } = invalid({ group, kind: '' }, '', faults)
-  const { kind: _, ...shown } = details ?? {}
-  throw new StatusError('Invalid', message, { details: shown })
+  throw invalid({ group, kind: '' }, '', faults)
 }
 
 export function createReviews(options: ReviewOptions): Reviews {

@@ -2,6 +2,7 @@
 import type { BodyKind } from '../body-kind.ts'
 import { decodeAs, decodeBodyAs } from '../decode-body.ts'
 import { finished } from '../../machinery/steps.ts'
+import type { DecodeWording } from '../decode-wording.ts'
 import { applyTo } from '../registry/apply.ts'
 import { customState } from '../registry/custom-state.ts'
 import { setManagedFields } from '../registry/field-tracking.ts'
@@ -23,7 +24,7 @@ import { answerForm } from '../respond.ts'
 import { patchOptionsOf, writeOptionsOf, type WriteOptions } from '../write-options.ts'
 import { emptyObject, isApply, readApply } from './apply.ts'
 import { freshEnough } from './get.ts'
-import { readPatch } from './patch.ts'
+import { readPatch } from './read-patch.ts'
 import { managerOfRequest, wantedForm, type Parts, type ResourceHandler } from './parts.ts'
 
 const scaleKind: BodyKind = {
@@ -116,14 +117,15 @@ async function changeOf(
     const sent = await decodeBodyAs(context, scaleKind, 'Ignore')
     return trackedChange(context, { resource, parts, options }, () => structuredClone(sent))
   }
-  const decoded = (value: unknown): KubeObject =>
-    decodeAs(context, scaleKind, { value, fieldValidation: 'Ignore' })
+  const decoded = (value: unknown, wording?: DecodeWording): KubeObject =>
+    decodeAs(context, scaleKind, { value, fieldValidation: 'Ignore', wording })
   if (!isApply(context)) {
     const options = patchOptionsOf(info.query, { isApply: false, dialect })
-    const patch = await readPatch(context, scaleKind.schema)
-    return trackedChange(context, { resource, parts, options }, (current) =>
-      decoded(patch(current)),
-    )
+    const patch = await readPatch(context, scaleKind.schema, options.fieldValidation)
+    return trackedChange(context, { resource, parts, options }, (current) => {
+      const value = patch.apply(current)
+      return decoded(value, patch.wording(value))
+    })
   }
   const { request, options, reportFault } = await readApply(context, resource, parts)
   const by = { tracking: parts.registry.tracking, empty: emptyObject(resource) }

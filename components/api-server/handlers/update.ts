@@ -1,10 +1,10 @@
 /** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
-import { badRequest } from '../../machinery/status-error.ts'
 import { decodeBody, toStorage } from '../decode-body.ts'
 import { noteNamed } from '../request.ts'
 import { answerForm } from '../respond.ts'
 import { writeOptionsOf } from '../write-options.ts'
 import {
+  checkNameInUrl,
   ensureMayCreate,
   managerOfRequest,
   wantedForm,
@@ -18,15 +18,7 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
   const options = writeOptionsOf(info.query, 'UpdateOptions', parts.dialect)
   const sent = await decodeBody(context, resource, options.fieldValidation)
   noteNamed(context, sent)
-  const name = sent.metadata.name ?? ''
-  if (name === '') {
-    throw badRequest('name must be provided')
-  }
-  if (name !== info.name) {
-    throw badRequest(
-      `the name of the object (${name}) does not match the name on the URL (${info.name})`,
-    )
-  }
+  checkNameInUrl(sent.metadata.name ?? '', info.name)
   const mayCreate =
     resource.createOnUpdate && info.subresource === '' && !sent.metadata.resourceVersion
   const written = await parts.registry.update({

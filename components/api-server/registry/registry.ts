@@ -17,11 +17,9 @@ import type { Steps } from '../../machinery/steps.ts'
 import {
   alreadyExists,
   badRequest,
-  conflict,
   invalid,
   isStatusError,
   notFound,
-  objectModified,
   type FieldError,
 } from '../../machinery/status-error.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
@@ -29,6 +27,7 @@ import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
+import { checkVersion } from './check-version.ts'
 import {
   ensureNamespace,
   fillNewMetadata,
@@ -243,7 +242,7 @@ export class Registry {
     if (isLarge) await nextTurn()
     ensureNamespace(object, namespace, resource.namespaced)
     withoutRepeatedOwners(object, { warnings, isAdmitted: false })
-    this.#checkVersion(resource, object, current)
+    checkVersion(object, current, { resource, strategy })
     strategy.applyDefaults?.(object, context)
     if (request.manager !== undefined) {
       const write = { resource, subresource, manager: request.manager, nowMs: context.nowMs }
@@ -307,37 +306,6 @@ export class Registry {
     const written = await this.commit(request, key, current.revision, bytes)
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
-  }
-
-  /** Compares what the client says it changes with what is there. */
-  #checkVersion(resource: Resource, object: KubeObject, current: Entry): void {
-    const { metadata } = object
-    const name = metadata.name ?? ''
-    const uid = current.object().metadata.uid
-    if (metadata.uid !== undefined && metadata.uid !== '' && metadata.uid !== uid) {
-      throw conflict(
-        resource,
-        name,
-        `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${current.key}, ResourceVersion: 0, ` +
-          `AdditionalErrorMsg: Precondition failed: UID in precondition: ${metadata.uid}, UID in object meta: ${uid ?? ''}`,
-      )
-    }
-    const version = metadata.resourceVersion ?? ''
-    if (version === '' || version === '0') {
-      if (this.strategy(resource).allowUnconditionalUpdate === false) {
-        throw invalid(resource, name, [
-          {
-            field: 'metadata.resourceVersion',
-            type: 'FieldValueInvalid',
-            message: 'Invalid value: 0x0: must be specified for an update',
-          },
-        ])
-      }
-      // As upstream: an update that names no version is one of the newest.
-      metadata.resourceVersion = String(current.revision)
-      return
-    }
-    if (version !== String(current.revision)) throw conflict(resource, name, objectModified)
   }
 
   /** Keeps spec and status apart: a plain update cannot touch status, a status update nothing else. */

@@ -1,0 +1,52 @@
+/**
+ * patched-text: what a patch made of an object, as upstream's library writes it: fields are sorted in every object that the
+ * patch went through, and as they were in all others.
+ */
+
+/** The parts of a document that a patch went through: all of it, or these fields of it. */
+export type Touched = 'whole' | ReadonlyMap<string, Touched>
+
+/** Of a merge patch: the objects of the patch itself. A list takes the place of what was there. */
+export function touchedByMerge(patch: unknown): Touched {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return 'whole'
+  return new Map(Object.entries(patch).map(([name, value]) => [name, touchedByMerge(value)]))
+}
+
+type Branch = Map<string, Branch>
+
+/** Of a JSON patch: the containers along its paths. */
+export function touchedByOperations(
+  operations: readonly (Readonly<Record<string, unknown>> | null)[],
+): Touched {
+  const root: Branch = new Map()
+  for (const operation of operations) {
+    for (const path of [operation?.['path'], operation?.['from']]) {
+      if (typeof path !== 'string') continue
+      let branch = root
+      for (const part of path.split('/').slice(1, -1)) {
+        const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+        const next: Branch = branch.get(name) ?? new Map()
+        branch.set(name, next)
+        branch = next
+      }
+    }
+  }
+  return root
+}
+
+/** As JSON, with the characters escaped that Go escapes. */
+export function patchedText(value: unknown, touched: Touched): string {
+  return JSON.stringify(sorted(value, touched)).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function sorted(value: unknown, touched: Touched | undefined): unknown {
+  if (touched === undefined || typeof value !== 'object' || value === null) return value
+  const inner = (name: string) => (touched === 'whole' ? touched : touched.get(name))
+  if (Array.isArray(value)) return value.map((item, index) => sorted(item, inner(String(index))))
+  const fields = value as Readonly<Record<string, unknown>>
+  const names = Object.keys(fields).toSorted()
+  return Object.fromEntries(names.map((name) => [name, sorted(fields[name], inner(name))]))
+}
