@@ -1,5 +1,6 @@
 /** Sub-resources of Pods: status, ephemeral containers and binding (upstream: pkg/registry/core/pod/storage). */
 import type { Binding, Pod } from '../../../api/generated/types.ts'
+import { schemaOf } from '../../../api/schemas.ts'
 import { timestamp } from '../../../component-base/clock.ts'
 import { FieldPath } from '../../../machinery/field-path.ts'
 import type { KubeObject } from '../../../machinery/object.ts'
@@ -72,16 +73,10 @@ export const ephemeralContainersStrategy: SubresourceStrategy = {
       const which = `existing ephemeral containers "${before.name}" may not be`
       if (after === undefined) at.forbidden(`${which} removed\n`)
       else if (!semanticEqual(before, after)) {
-        const fields = Object.fromEntries(
-          [...new Set([...Object.keys(before), ...Object.keys(after)])].map((name) => [
-            name,
-            name.charAt(0).toUpperCase() + name.slice(1),
-          ]),
-        )
         const difference = specDifference('core.EphemeralContainer', {
           old: { ...before },
           now: { ...after },
-          fields,
+          schema: schemaOf('core/v1.EphemeralContainer'),
         })
         at.forbidden(`${which} changed\n${difference}`)
       }

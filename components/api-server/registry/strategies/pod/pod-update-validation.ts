@@ -1,5 +1,6 @@
 /** What an update may change of a Pod (upstream: core/validation ValidatePodUpdate). */
 import type { Container, Pod, PodSpec, Toleration } from '../../../../api/generated/types.ts'
+import { schemaOf } from '../../../../api/schemas.ts'
 import type { FieldPath } from '../../../../machinery/field-path.ts'
 import { goStringMap } from '../../../../machinery/go-syntax.ts'
 import { rangeMessage } from '../../../../machinery/names.ts'
@@ -44,6 +45,7 @@ export function validatePodChange(pod: Pod, old: Pod, root: FieldPath): void {
     old: { ...oldSpec },
     now: { ...munged },
     fields: podSpecFields,
+    schema: schemaOf('core/v1.PodSpec'),
   })
   at.forbidden(
     `pod updates may not change fields other than ${changeableFields.join(',')}\n${difference}`,
