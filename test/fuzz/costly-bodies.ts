@@ -22,6 +22,9 @@ export const keysObject = (bytes: number, prefix = 'k'): Record<string, string> 
 export const entry = (n: number, more = ''): string =>
   `{"manager":"m${n}","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:k${n}":{}}}${more}}`
 
+/** Entries are long: four times the bytes make a number of them that matters. */
+const entries = (bytes: number, make: (n: number) => string): string => list(bytes * 4, make)
+
 export type Made = readonly [what: string, body: (bytes: number) => string]
 
 export const configMapBodies: readonly Made[] = [
@@ -63,30 +66,31 @@ export const configMapBodies: readonly Made[] = [
       ),
   ],
   ['empty owner references', (b) => configMap(`,"ownerReferences":[${list(b, () => '{}')}]}}`)],
-  ['managers', (b) => configMap(`,"managedFields":[${list(b, (n) => entry(n))}]}}`)],
+  ['managers', (b) => configMap(`,"managedFields":[${entries(b, (n) => entry(n))}]}}`)],
   [
     'managers with times',
     (b) =>
       configMap(
-        `,"managedFields":[${list(b, (n) => entry(n, `,"time":"2025-01-01T00:${String(n % 60).padStart(2, '0')}:00Z"`))}]}}`,
+        `,"managedFields":[${entries(b, (n) => entry(n, `,"time":"2025-01-01T00:${String(n % 60).padStart(2, '0')}:00Z"`))}]}}`,
       ),
   ],
   [
     'managers in many versions',
     (b) =>
       configMap(
-        `,"managedFields":[${list(b, (n) => entry(n).replace('"v1"', `"v${n % 1000}"`))}]}}`,
+        `,"managedFields":[${entries(b, (n) => entry(n).replace('"v1"', `"v${n % 1000}"`))}]}}`,
       ),
   ],
   [
     'managers of sub-resources',
-    (b) => configMap(`,"managedFields":[${list(b, (n) => entry(0, `,"subresource":"s${n}"`))}]}}`),
+    (b) =>
+      configMap(`,"managedFields":[${entries(b, (n) => entry(0, `,"subresource":"s${n}"`))}]}}`),
   ],
   [
     'appliers',
     (b) =>
       configMap(
-        `},"data":{"a":"b"},"metadata":{"name":"x","managedFields":[${list(b, (n) => entry(n).replace('Update', 'Apply'))}]}}`,
+        `},"data":{"a":"b"},"metadata":{"name":"x","managedFields":[${entries(b, (n) => entry(n).replace('Update', 'Apply'))}]}}`,
       ),
   ],
   [
