@@ -243,12 +243,12 @@ export function setOf(...paths: readonly (readonly string[])[]): FieldSet {
 
 interface Gathered {
   isMember: boolean
-  readonly children: Map<string, Gathered>
+  children: Map<string, Gathered> | undefined
 }
 
 /** A set that is being gathered, in any order. */
 export class FieldSetBuilder {
-  readonly #root: Gathered = { isMember: false, children: new Map() }
+  readonly #root: Gathered = { isMember: false, children: undefined }
 
   get set(): FieldSet {
     return builtNode(this.#root)
@@ -260,10 +260,11 @@ export class FieldSetBuilder {
     let node = this.#root
     for (let depth = 0; depth < length; depth += 1) {
       const element = path[depth] as string
-      let next = node.children.get(element)
+      const children = (node.children ??= new Map<string, Gathered>())
+      let next = children.get(element)
       if (next === undefined) {
-        next = { isMember: false, children: new Map() }
-        node.children.set(element, next)
+        next = { isMember: false, children: undefined }
+        children.set(element, next)
       }
       node = next
     }
@@ -272,6 +273,7 @@ export class FieldSetBuilder {
 }
 
 function builtNode({ isMember: member, children }: Gathered): FieldSet {
+  if (children === undefined) return leaf
   const built: Draft = {}
   for (const [element, child] of children) built[element] = builtNode(child) as Draft
   return nodeOf(member, built, children.size) ?? leaf
