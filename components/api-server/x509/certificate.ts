@@ -31,7 +31,7 @@ export interface Certificate {
   readonly constraints: NameConstraints | undefined
   readonly subjectKeyId: Buffer | undefined
   readonly authorityKeyId: Buffer | undefined
-  /** A critical extension that is not known here. */
+  /** An extension that has to be understood, and is not. */
   readonly hasUnhandled: boolean
 }
 
@@ -66,7 +66,12 @@ const ids = {
   uses: '551d25',
 } as const
 
-const known: readonly string[] = Object.values(ids)
+/** Revocation lists, and policies, which count only where an authority requires them. */
+const withoutEffect = ['551d1f', '551d20', '551d21', '551d36']
+/** Requires policies; they are not evaluated here, so it is refused, critical or not. */
+const policyConstraints = '551d24'
+
+const known: readonly string[] = [...Object.values(ids), ...withoutEffect]
 
 function sequenceIn(value: Buffer): readonly Element[] {
   const [sequence] = elementsOf(value, [tags.sequence]) ?? []
@@ -127,10 +132,11 @@ function readExtensions(
   const kinds = [names?.dns, names?.emails, names?.uris, names?.ips]
   const hasNoKnownName = kinds.every((list = []) => list.length === 0)
   const isUnhandled = ({ id, isCritical }: Extension): boolean =>
-    isCritical &&
-    (!known.includes(id) ||
-      (id === ids.subjectNames && hasNoKnownName) ||
-      (id === ids.constraints && constraints?.hasOthers === true))
+    id === policyConstraints ||
+    (isCritical &&
+      (!known.includes(id) ||
+        (id === ids.subjectNames && hasNoKnownName) ||
+        (id === ids.constraints && constraints?.hasOthers === true)))
   return {
     basics: readBasics(valueOf(ids.basics)),
     maySign: readMaySign(valueOf(ids.keyUsage)),
