@@ -6,6 +6,7 @@
 import { costSoak } from './soak/costs.ts'
 import { fuzzSoak } from './soak/fuzz.ts'
 import { informerSoak } from './soak/informers.ts'
+import { memorySoak } from './soak/memory.ts'
 import { childStories, memoryStories, storeStories } from './soak/stories.ts'
 import type { Part } from './soak/part.ts'
 
@@ -19,6 +20,7 @@ const all: readonly Part[] = [
   fuzzSoak,
   costSoak,
   informerSoak,
+  memorySoak,
 ]
 const parts = all.filter(({ name }) => only?.includes(name) ?? true)
 

@@ -1,28 +1,28 @@
 /** Idle memory: gives back to the system what a start or a load left, when it is over. */
+import { performance } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { Clock } from './clock.ts'
 
 /** How often the process is looked at; the first time, a start is over. */
 const lookEveryMs = 5000
-/** With less of one processor in use, nobody notices a collection. */
-const idleShare = 0.3
+/** Of the event loop's time; so little is done in between that a collection holds nobody up. */
+const idleShare = 0.1
+/** Compiled code goes too, and is made again: not after each burst of requests. */
+const leastPauseMs = 30_000
 /** Growth that is worth a collection. */
 const leastBytes = 16 * 1024 * 1024
 /** A heap with more alive takes too long to look through: about a millisecond for each megabyte. */
 const mostLiveBytes = 96 * 1024 * 1024
 
 export interface MemoryUse {
-  /** Processor time of the process so far. */
+  /** For how long the event loop has been at work so far: with too few processors that is longer than it had one. */
   busyMs(): number
   residentBytes(): number
   heapBytes(): number
 }
 
 const ownUse: MemoryUse = {
-  busyMs: () => {
-    const { user, system } = process.cpuUsage()
-    return (user + system) / 1000
-  },
+  busyMs: () => performance.eventLoopUtilization().active,
   residentBytes: () => process.memoryUsage.rss(),
   heapBytes: () => getHeapStatistics().used_heap_size,
 }
@@ -48,6 +48,7 @@ export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<voi
   /** Known once something was collected. */
   let liveBytes: number | undefined
   let busyMs = use.busyMs()
+  let pauseUntilMs = 0
 
   const isIdle = (): boolean => {
     const now = use.busyMs()
@@ -60,11 +61,18 @@ export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<voi
     keptBytes() < before.keptBytes - leastBytes
 
   async function look(): Promise<void> {
-    if (!isIdle() || !isWorthIt() || (liveBytes ?? use.heapBytes()) > mostLiveBytes) return
+    if (
+      !isIdle() ||
+      clock.now() < pauseUntilMs ||
+      !isWorthIt() ||
+      (liveBytes ?? use.heapBytes()) > mostLiveBytes
+    )
+      return
     await release()
     globalThis.gc?.({ type: 'major', flavor: 'last-resort' })
     liveBytes = use.heapBytes()
     before = { residentBytes: use.residentBytes(), keptBytes: keptBytes() }
+    pauseUntilMs = clock.now() + leastPauseMs
     // The collection's own time is no load.
     busyMs = use.busyMs()
   }

@@ -1,7 +1,7 @@
 /** Starts a server as a child process and waits for its ready line on descriptor 3. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { allocatorSettings } from '../../cluster/plan.ts'
+import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan.ts'
 
 export interface Served {
   readonly child: ChildProcess
@@ -11,14 +11,9 @@ export interface Served {
 
 export async function serve(file: string, args: readonly string[]): Promise<Served> {
   const child = spawn(
-    process.execPath, // The options that a cluster's API server runs with.
-    [
-      '--disable-warning=ExperimentalWarning',
-      '--max-semi-space-size=16',
-      '--expose-gc',
-      file,
-      ...args,
-    ],
+    process.execPath,
+    // As a cluster's API server runs.
+    [...apiServerNodeOptions, file, ...args],
     {
       stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
       env: { ...process.env, ...allocatorSettings },

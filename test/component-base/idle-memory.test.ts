@@ -66,6 +66,9 @@ describe('memory of an idle process', () => {
     await clock.step(5000)
     state.keptMb = 0
     await clock.step(5000)
+    expect(collect).toHaveBeenCalledTimes(1)
+    // Not at once again.
+    await clock.step(30_000)
     expect(collect).toHaveBeenCalledTimes(2)
     await end()
   })

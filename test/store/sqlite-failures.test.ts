@@ -377,14 +377,10 @@ describe('a store whose files are damaged while it runs', () => {
 
   /** In place, as a program would that does not know of SQLite's locks. */
   function overwrite(path: string, from: number, bytes: number): void {
-    const child = spawnSync('dd', [
-      'if=/dev/zero',
-      `of=${path}`,
-      'bs=4096',
-      `seek=${from / 4096}`,
-      `count=${bytes / 4096}`,
-      'conv=notrunc',
-    ])
+    const script =
+      'const fs = require("node:fs"), [path, from, bytes] = process.argv.slice(1);' +
+      'fs.writeSync(fs.openSync(path, "r+"), Buffer.alloc(+bytes), 0, +bytes, +from)'
+    const child = spawnSync(process.execPath, ['-e', script, path, String(from), String(bytes)])
     if (child.status !== 0) throw new Error(child.stderr.toString())
   }
 

@@ -1,9 +1,10 @@
 /** An API server as a process of its own, on a store that outlives it: for tests that kill it without warning. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { createPki } from '../../certs/pki.ts'
 import { writePki } from '../../certs/pki-files.ts'
+import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan.ts'
 import { dialects, type Dialect } from '../../components/api/dialect.ts'
 import { createApiClient, type ApiClient } from './api-client.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -17,6 +18,8 @@ export interface ChildApiServer extends ApiClient, AsyncDisposable {
   kill(): Promise<void>
   /** Resident memory in MB. */
   residentMb(): number
+  /** Size in MB of the store's file and of the log beside it. */
+  storedMb(): number
   /** The last of what it wrote to standard error. */
   readonly errors: string
 }
@@ -42,7 +45,7 @@ export async function startChildApiServer(
   await writePki(folder, pki)
   const file = (name: string): string => join(folder, name)
   const args = [
-    '--disable-warning=ExperimentalWarning',
+    ...apiServerNodeOptions,
     program,
     '--secure-port=0',
     '--log-level=error',
@@ -64,7 +67,7 @@ export async function startChildApiServer(
     const [file = '', ...rest] = [...(options.wrapper ?? []), process.execPath, ...args]
     child = spawn(file, rest, {
       stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...options.environment },
+      env: { ...process.env, ...allocatorSettings, ...options.environment },
     })
     child.stderr?.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-8000)))
     port = await new Promise<number>((resolve, reject) => {
@@ -105,6 +108,10 @@ export async function startChildApiServer(
     residentMb: () => {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
       return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024
+    },
+    storedMb: () => {
+      const sizes = ['state.db', 'state.db-wal'].map((name) => statSync(file(name)).size)
+      return sizes.reduce((sum, size) => sum + size, 0) / 2 ** 20
     },
     [Symbol.asyncDispose]: async () => {
       client.close()

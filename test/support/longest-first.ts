@@ -14,6 +14,7 @@ const longest = [
   'e2e/kubectl-versions.test.ts',
   'e2e/kubectl-nodes.test.ts',
   'store/sqlite-store.test.ts',
+  'api-server/memory.test.ts',
   'e2e/processes.test.ts',
   'e2e/kubectl-workloads.test.ts',
   'e2e/helm.test.ts',
