@@ -61,14 +61,19 @@ export interface Place extends AsyncDisposable {
   leftovers(): string[]
 }
 
+interface PlaceOptions {
+  /** Clusters whose components lack rights on purpose. */
+  readonly underprivileged?: readonly string[]
+}
+
 /**
  * A new place. Disposing ends every process that was started in it, whatever state the clusters are in, and removes it. It
  * fails if an API server refused a component of its cluster a request.
  */
-export function createPlace(): Place {
+export function createPlace(options: PlaceOptions = {}): Place {
   const root = temporaryFolder('e2e')
   makeFolders(root)
-  return openPlace(root)
+  return openPlace(root, options)
 }
 
 const folders = ['home', 'state', 'tmp']
@@ -78,7 +83,7 @@ function makeFolders(root: string): void {
 }
 
 /** The place in that folder, which several test processes may have open; one of them disposes of it. Made when first used. */
-export function openPlace(root: string): Place {
+export function openPlace(root: string, { underprivileged = [] }: PlaceOptions = {}): Place {
   const stateRoot = join(root, 'state', 'skiff')
   const children = new Set<ChildProcess>()
   const ids = new Set<string>()
@@ -86,7 +91,7 @@ export function openPlace(root: string): Place {
   const refused = new Set<string>()
 
   const noteRefused = (): void => {
-    for (const refusal of refusedComponents(stateRoot)) refused.add(refusal)
+    for (const refusal of refusedComponents(stateRoot, underprivileged)) refused.add(refusal)
   }
 
   /** Whether the command makes a cluster, and does not say at which port. */

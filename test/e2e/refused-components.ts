@@ -26,9 +26,13 @@ function refusalIn(line: string): string[] {
   return [`${user} cannot ${verb} ${resource} ${namespace}/${name}`]
 }
 
-/** A line for each, of every cluster whose files are there. */
-export function refusedComponents(stateRoot: string): string[] {
+/** A line for each, of every cluster whose files are there and that is not `underprivileged`. */
+export function refusedComponents(
+  stateRoot: string,
+  underprivileged: readonly string[] = [],
+): string[] {
   return listClusters(stateRoot).flatMap((name) => {
+    if (underprivileged.includes(name)) return []
     const log = join(statePaths(stateRoot, name).logs, 'api-server.log')
     return [`${log}.1`, log]
       .filter((path) => existsSync(path))

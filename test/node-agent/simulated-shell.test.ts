@@ -12,8 +12,7 @@ async function shell(
   const code = await runSimulated(command, {
     environment: { PATH: '/bin', COLOUR: 'blue' },
     hostname: 'web-0',
-    stdin: () =>
-      more.stdin === undefined ? undefined : Readable.from([Buffer.from(more.stdin)]),
+    stdin: () => (more.stdin === undefined ? undefined : Readable.from([Buffer.from(more.stdin)])),
     out: async (text) => void (out += String(text)),
     err: async (text) => void (err += text),
     trace: async (text) => void (err += text),

@@ -1,7 +1,10 @@
 /** The registry against what the components declare. */
 import { describe, expect, it } from 'vitest'
 import { apiServerFlags } from '../../../components/api-server/options.ts'
-import { apiVersionEntries, deprecatedFlags } from '../../../components/api/lifecycles/lifecycles.ts'
+import {
+  apiVersionEntries,
+  deprecatedFlags,
+} from '../../../components/api/lifecycles/lifecycles.ts'
 import type { FlagDeclarations } from '../../../components/component-base/flags.ts'
 import { controllerManagerFlags } from '../../../components/controller-manager/options.ts'
 import { nodeAgentFlags } from '../../../components/node-agent/options.ts'
