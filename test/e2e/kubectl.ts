@@ -5,6 +5,7 @@ import { test } from 'vitest'
 import type { PlacedCluster } from './place.ts'
 import { run } from './program.ts'
 import type { Outcome } from './program.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** A command line as it would be typed; a substitution is always one word. */
 export type CommandLine = [strings: TemplateStringsArray, ...values: (string | number)[]]
@@ -113,6 +114,8 @@ export async function kubectlFor(
     env: { ...process.env, HOME: cluster.home, KUBECONFIG: kubeconfig },
   })
   await kubectl.try`create namespace ${namespace}`
+  // Pods need it. A controller manager that was replaced meanwhile makes it when it leads.
+  await eventually(() => kubectl.ok`get serviceaccount default --namespace=${namespace}`)
   await kubectl.ok`config set-context --current --namespace=${namespace}`
   return kubectl
 }
