@@ -9,10 +9,13 @@ const lookEveryMs = 5000
 const idleShare = 0.1
 /** Compiled code goes too, and is made again: not after each burst of requests. */
 const leastPauseMs = 30_000
-/** Growth that is worth a collection. */
+/** The pause after a collection is at least so many times as long as the collection. */
+const pauseFactor = 300
+/** Growth that is worth a collection: this much, and a quarter of the heap. */
 const leastBytes = 16 * 1024 * 1024
-/** A heap with more alive takes too long to look through: about a millisecond for each megabyte. */
-const mostLiveBytes = 96 * 1024 * 1024
+const leastShareOfHeap = 0.25
+/** A larger heap may hold so much alive that a collection takes too long: about a millisecond for each live megabyte. */
+const mostHeapBytes = 384 * 1024 * 1024
 
 export interface MemoryUse {
   /** For how long the event loop has been at work so far: with too few processors that is longer than it had one. */
@@ -45,8 +48,6 @@ export interface IdleMemoryOptions {
 export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<void> {
   const { clock, signal, keptBytes = () => 0, release = async () => {}, use = ownUse } = options
   let before = { residentBytes: 0, keptBytes: keptBytes() }
-  /** Known once something was collected. */
-  let liveBytes: number | undefined
   let busyMs = use.busyMs()
   let pauseUntilMs = 0
 
@@ -56,25 +57,24 @@ export async function releaseIdleMemory(options: IdleMemoryOptions): Promise<voi
     busyMs = now
     return isIdleNow
   }
-  const isWorthIt = (): boolean =>
-    use.residentBytes() > before.residentBytes + leastBytes ||
-    keptBytes() < before.keptBytes - leastBytes
+  const isWorthIt = (): boolean => {
+    const heapBytes = use.heapBytes()
+    if (heapBytes > mostHeapBytes) return false
+    const gain = Math.max(leastBytes, heapBytes * leastShareOfHeap)
+    return (
+      use.residentBytes() > before.residentBytes + gain || keptBytes() < before.keptBytes - gain
+    )
+  }
 
   async function look(): Promise<void> {
-    if (
-      !isIdle() ||
-      clock.now() < pauseUntilMs ||
-      !isWorthIt() ||
-      (liveBytes ?? use.heapBytes()) > mostLiveBytes
-    )
-      return
+    if (!isIdle() || clock.now() < pauseUntilMs || !isWorthIt()) return
     await release()
+    const startedMs = use.busyMs()
     globalThis.gc?.({ type: 'major', flavor: 'last-resort' })
-    liveBytes = use.heapBytes()
-    before = { residentBytes: use.residentBytes(), keptBytes: keptBytes() }
-    pauseUntilMs = clock.now() + leastPauseMs
     // The collection's own time is no load.
     busyMs = use.busyMs()
+    before = { residentBytes: use.residentBytes(), keptBytes: keptBytes() }
+    pauseUntilMs = clock.now() + Math.max(leastPauseMs, (busyMs - startedMs) * pauseFactor)
   }
 
   while (!signal.aborted) {

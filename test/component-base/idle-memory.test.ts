@@ -73,7 +73,31 @@ describe('memory of an idle process', () => {
     await end()
   })
 
-  it('stays while so much is alive that looking through it would hold up requests', async () => {
+  it('is given back after a load that began with the process, and again when what it made is gone', async () => {
+    const { clock, collect, state, end } = setUp()
+    state.heapMb = 300
+    state.residentMb = 900
+    await clock.step(5000)
+    expect(collect).toHaveBeenCalledTimes(1)
+    state.residentMb = 1000
+    await clock.step(30_000)
+    expect(collect).toHaveBeenCalledTimes(2)
+    await end()
+  })
+
+  it('is looked through rarely when that takes long', async () => {
+    const { clock, collect, state, end } = setUp()
+    collect.mockImplementation(() => void (state.busyMs += 400))
+    await clock.step(5000)
+    state.residentMb = 900
+    await clock.step(115_000)
+    expect(collect).toHaveBeenCalledTimes(1)
+    await clock.step(10_000)
+    expect(collect).toHaveBeenCalledTimes(2)
+    await end()
+  })
+
+  it('stays while so much may be alive that looking through it would hold up requests', async () => {
     const { clock, collect, state, end } = setUp()
     state.heapMb = 400
     await clock.step(5000)
