@@ -344,6 +344,7 @@ export async function decodeDeleteOptions(
   const body = await bodyOf(context)
   if (body.length === 0) return undefined
   const { value } = await parseBody(context, body, deleteOptionsKind)
+  if (context.isLarge === true) await nextTurn()
   const sent = value as Record<string, unknown> | null
   const apiVersion = typeof sent?.['apiVersion'] === 'string' ? sent['apiVersion'] : ''
   const wanted = { ...deleteOptionsKind, apiVersion: apiVersion || deleteOptionsKind.apiVersion }

@@ -214,8 +214,11 @@ interface Pruning {
 function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<unknown> {
   const lastVersion = versionOf(versions, last.apiVersion)
   const named = ({ shape }: Version, set: FieldSet): FieldSet => withNamedFields(shape, set)
-  const allOf = (version: Version, object: unknown): FieldSet =>
-    named(version, fieldsOf(version.shape, object))
+  const allOf = function* (version: Version, object: unknown): Steps<FieldSet> {
+    const fields = fieldsOf(version.shape, object)
+    yield
+    return named(version, fields)
+  }
   const whole = versions.convert(merged, versions, lastVersion)
   yield
   const lastFields = named(lastVersion, last.fields)
@@ -232,13 +235,13 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
   for (const [apiVersion, owned] of [...ownedBy.keys()].flatMap(() => [...ownedBy])) {
     const version = versionOf(versions, apiVersion)
     const all = versions.convert(whole, lastVersion, version)
-    const kept = allOf(version, versions.convert(rest, lastVersion, version))
+    const kept = yield* allOf(version, versions.convert(rest, lastVersion, version))
     yield
     const others = named(version, owned)
     yield
     const staying = unionOf(kept, others)
     yield
-    const before = allOf(version, all)
+    const before = yield* allOf(version, all)
     yield
     const gone = differenceOf(before, staying)
     yield
@@ -246,14 +249,16 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
     rest = versions.convert(back, version, lastVersion) as object
     yield
   }
-  const all = allOf(lastVersion, whole)
+  const all = yield* allOf(lastVersion, whole)
   yield
-  const lost = differenceOf(all, allOf(lastVersion, rest))
+  const left = yield* allOf(lastVersion, rest)
+  yield
+  const lost = differenceOf(all, left)
   yield
   const dropped = intersectionOf(lost, lastFields)
   yield
-  const left = removeFields(lastVersion.shape, whole, dropped) ?? {}
-  return versions.convert(left, lastVersion, versions)
+  const pruned = removeFields(lastVersion.shape, whole, dropped) ?? {}
+  return versions.convert(pruned, lastVersion, versions)
 }
 
 /** Conflicts without the fields of `allowed`; owners that are left without any go. */

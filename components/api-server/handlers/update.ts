@@ -1,4 +1,6 @@
 /** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
+import { nextTurn } from '../../component-base/next-turn.ts'
+import type { KubeObject } from '../../machinery/object.ts'
 import { decodeBody, toStorage } from '../decode-body.ts'
 import { noteNamed } from '../request.ts'
 import { answerForm } from '../respond.ts'
@@ -21,6 +23,12 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
   checkNameInUrl(sent.metadata.name ?? '', info.name)
   const mayCreate =
     resource.createOnUpdate && info.subresource === '' && !sent.metadata.resourceVersion
+  // The hooks change the draft, so a second attempt needs a fresh one; it takes a lost race to get there.
+  const draft = async (): Promise<KubeObject> => {
+    const fresh = structuredClone(sent)
+    if (context.isLarge === true) await nextTurn()
+    return toStorage(resource, fresh)
+  }
   const written = await parts.registry.update({
     resource,
     namespace: info.namespace,
@@ -31,12 +39,11 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
     manager: managerOfRequest(context, options.fieldManager),
     warnings,
     context,
-    // The hooks change the draft, so a second attempt needs a fresh one; it takes a lost race to get there.
-    change: () => toStorage(resource, structuredClone(sent)),
+    change: draft,
     ...(mayCreate && {
       createInstead: async () => {
         await ensureMayCreate(context, parts)
-        return toStorage(resource, structuredClone(sent))
+        return await draft()
       },
     }),
   })

@@ -1,4 +1,5 @@
 /** delete: grace, finalizers, propagation and preconditions of one deletion (upstream: rest/delete.go, store.go Delete). */
+import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/object.ts'
 import { conflict, forbidden, notFound } from '../../machinery/status-error.ts'
@@ -90,7 +91,9 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
     const current = registry.stored.find(resource, key)
     if (current === undefined) throw notFound(resource, name)
     const { custom } = resource
+    const isLarge = current.mostBytes >= largeBytes
     const old = custom === undefined ? current.object() : await customState(custom, current)
+    if (isLarge) await nextTurn()
     const refusal = strategy.refuseDelete?.(old)
     if (refusal !== undefined) throw forbidden(resource, name, refusal)
     checkPreconditions(request, old)
@@ -111,6 +114,7 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
       })
     }
     const draft = custom === undefined ? current.draft() : structuredClone(old)
+    if (isLarge) await nextTurn()
     const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
     if (finalizers.length > 0) draft.metadata.finalizers = finalizers
     else delete draft.metadata.finalizers
