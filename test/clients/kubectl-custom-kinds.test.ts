@@ -80,7 +80,7 @@ describe.runIf(kubectls.length > 0)('each kubectl', () => {
   const kubectlOf = (path: string) =>
     kubectlFor(
       { home, kubeconfig: join(home, 'kubeconfig') },
-      { path, namespace: basename(path).replaceAll('.', '-') },
+      { path, namespace: basename(path).replaceAll('.', '-'), hasControllers: false },
     )
 
   test.each(kubectls.map((path) => [basename(path), path]))(

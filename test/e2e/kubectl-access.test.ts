@@ -27,7 +27,10 @@ describe.each(['kubernetes', 'svc'] as const)('access with kubectl, dialect %s',
       credentials: { cert: shown?.certificatePem ?? '', key: shown?.privateKeyPem ?? '' },
     })
     writeFileSync(kubeconfig, JSON.stringify({ apiVersion: 'v1', kind: 'Config', ...config }))
-    kubectl = await kubectlFor({ home, kubeconfig }, { path, namespace: 'access' })
+    kubectl = await kubectlFor(
+      { home, kubeconfig },
+      { path, namespace: 'access', hasControllers: false },
+    )
   })
   afterAll(async () => {
     await server[Symbol.asyncDispose]()

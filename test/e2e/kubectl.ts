@@ -104,9 +104,9 @@ export function requireKubectl(): { path: string; test: typeof test | typeof tes
  */
 export async function kubectlFor(
   cluster: Pick<PlacedCluster, 'home' | 'kubeconfig'>,
-  options: { path: string; namespace: string },
+  options: { path: string; namespace: string; hasControllers?: boolean },
 ): Promise<Kubectl> {
-  const { path, namespace } = options
+  const { path, namespace, hasControllers = true } = options
   const kubeconfig = join(cluster.home, `${namespace}.kubeconfig`)
   copyFileSync(cluster.kubeconfig, kubeconfig)
   const kubectl = create({
@@ -114,8 +114,9 @@ export async function kubectlFor(
     env: { ...process.env, HOME: cluster.home, KUBECONFIG: kubeconfig },
   })
   await kubectl.try`create namespace ${namespace}`
-  // Pods need it. A controller manager that was replaced meanwhile makes it when it leads.
-  await eventually(() => kubectl.ok`get serviceaccount default --namespace=${namespace}`)
+  // Pods need the account. A controller manager that was replaced meanwhile makes it when it leads.
+  if (hasControllers)
+    await eventually(() => kubectl.ok`get serviceaccount default --namespace=${namespace}`)
   await kubectl.ok`config set-context --current --namespace=${namespace}`
   return kubectl
 }
