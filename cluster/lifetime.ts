@@ -14,7 +14,7 @@ export interface Lifetime {
 
 const lookEveryMs = 500
 
-/** The process with that pid as it is now. Throws a ClusterError of kind `usage` when there is none. */
+/** The process that has the pid now. Throws a ClusterError of kind `usage` if no process has it. */
 export function parentOf(pid: number): ProcessIdentity {
   const parent = pid > 0 ? identify(pid) : undefined
   if (parent !== undefined) return parent
@@ -25,7 +25,7 @@ export function parentOf(pid: number): ProcessIdentity {
 
 /**
  * Resolves with the reason when the cluster is to end; never when nothing but a command ends it. Looks for the parent twice a
- * second: only a process's own parent is told of its end. Rejects with `signal.reason`.
+ * second: the system reports a process's end to its own parent alone. Rejects with `signal.reason`.
  */
 export async function lifetimeOver(
   { parent, ttlMs }: Lifetime,

@@ -132,7 +132,7 @@ export async function inheritLock(paths: StatePaths, clock: Clock): Promise<void
   }
 }
 
-/** Gives a lock that this process holds to another one, without a moment in which nobody has it. */
+/** Hands the lock of this process to another one. The lock has a holder at all times. */
 export function handOverLock(paths: StatePaths, heir: ProcessIdentity): void {
   writePrivateFile(paths.lock, JSON.stringify(heir))
 }

@@ -144,7 +144,7 @@ function faultOf({ resourceAttributes, nonResourceAttributes }: AccessSpec): str
   return typeof ofPath === 'string' && ofPath !== '' ? verbFault(ofPath, 'path') : undefined
 }
 
-/** Of a verb that no request has, `warn` is told, and no role is suggested for it. */
+/** A verb that no request has gets a warning through `warn`, and no suggested role. */
 export async function explainAccess(
   client: Client,
   spec: AccessSpec,

@@ -6,7 +6,7 @@ import { storeErrorText } from './respond.ts'
 
 /** A check that passed counts for so long, as upstream's for half its time limit. */
 const goodForMs = 1000
-/** Nobody may be asking for the server's health. */
+/** The store is checked this often even when no client asks for the server's health. */
 const lookEveryMs = 5000
 
 interface Condition {

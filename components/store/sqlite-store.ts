@@ -363,7 +363,7 @@ class SqliteStore implements Store {
     return hasRoom
   }
 
-  /** A full store keeps no history: it is room that nobody has to delete anything for. */
+  /** A full store keeps no history: dropping it makes room without a deletion. */
   #dropHistory(): void {
     this.compact(this.#index.committed).catch(() => {
       // What is left is dropped with the next deletion, or in time.

@@ -67,7 +67,7 @@ export function createDeniedRequests(options: {
     if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
     return count === 1
   }
-  /** One who impersonates a component is none. */
+  /** A user who impersonates a component does not count. */
   function logComponent(
     { http }: RequestContext,
     attributes: AuthorizationAttributes,
