@@ -5,7 +5,7 @@ import type { Clock } from './clock.ts'
 
 /** How often the process is looked at; the first time, a start is over. */
 const lookEveryMs = 5000
-/** Of the event loop's time; below this share a collection delays no request that matters. */
+/** Of the event loop's time; below this share few requests meet a collection. */
 const idleShare = 0.1
 /** Compiled code goes too, and is made again: not after each burst of requests. */
 const leastPauseMs = 30_000

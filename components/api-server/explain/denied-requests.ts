@@ -37,7 +37,7 @@ const shortened = (text: string): string =>
   text.length <= longestText ? text : `${text.slice(0, longestText)}...`
 
 /**
- * Requests that are alike in all but time count as one, so that a client that repeats itself hides nobody else. What a
+ * Requests that are alike in all but time count as one, so that a client that repeats itself does not push out others. What a
  * component of the cluster is refused is logged, once.
  */
 export function createDeniedRequests(options: {

@@ -38,7 +38,7 @@ export interface Channels {
 /** Has a message for the end of the input. */
 export const streamCloseProtocol = 'v5.channel.k8s.io'
 /**
- * What a WebSocket client may ask for; '' is none (upstream: createWebSocketStreams). Those before v4 say how the command
+ * What a WebSocket client may ask for; '' stands for no protocol (upstream: createWebSocketStreams). Those before v4 say how the command
  * failed in words, and nothing when it succeeded.
  */
 export const commandProtocols = [

@@ -12,7 +12,7 @@ export type ConnectPort = (port: number) => Promise<Duplex>
 export const spdyPortForwardProtocol = 'portforward.k8s.io'
 /** SPDY inside the messages of a WebSocket. */
 export const tunnelProtocol = 'SPDY/3.1+portforward.k8s.io'
-/** One pair of channels per port of the query; '' is none (upstream: handleWebSocketStreams). */
+/** One pair of channels per port of the query; '' stands for no protocol (upstream: handleWebSocketStreams). */
 export const channelProtocols = ['v4.channel.k8s.io', 'v4.base64.channel.k8s.io', ''] as const
 
 const mostPort = 65_535
