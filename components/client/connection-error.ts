@@ -1,4 +1,8 @@
-/** ConnectionError: no answer came from the server. Whether the request had any effect is not known. */
+/**
+ * ConnectionError: no answer came from the server. Whether the request had any effect is not known, and a read does not settle
+ * it: a server that lives goes on with a request whose client has given up, and may commit it after the read. A read is final
+ * only when the process that received the request has ended. No write is sent again after it, as in client-go (rest/request.go).
+ */
 
 export type ConnectionErrorCode =
   /** Nothing listens there. */

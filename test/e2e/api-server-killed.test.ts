@@ -89,6 +89,7 @@ async function killOnce(cluster: Cluster, ledger: Ledger, round: number): Promis
   await eventually(() => expect(ledger.counts.acknowledged).toBeGreaterThan(enough))
   const pid = await pidOf(cluster, 'api-server')
   await killHard(pid)
+  ledger.serverDied()
   if (round % 5 !== 0) return
   const next = await eventually(async () => {
     const starting = await pidOf(cluster, 'api-server')
@@ -97,6 +98,7 @@ async function killOnce(cluster: Cluster, ledger: Ledger, round: number): Promis
   })
   await delay(30 * (round % 4))
   await killHard(next)
+  ledger.serverDied()
 }
 
 test(`over ${kills} kills of the API server under concurrent writers nothing acknowledged is lost, nothing deleted comes back, and no resourceVersion goes backwards`, async () => {

@@ -1,4 +1,7 @@
-/** timeout: a request that is not long-running is answered within its time (upstream: --request-timeout). */
+/**
+ * timeout: a request that is not long-running is answered within its time (upstream: --request-timeout). Its work goes on, so
+ * a write that was answered 504 may still be committed.
+ */
 import type { Clock } from '../../component-base/clock.ts'
 import { StatusError } from '../../machinery/status-error.ts'
 import type { Filter, RequestContext } from '../request.ts'
