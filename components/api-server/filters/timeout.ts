@@ -28,16 +28,19 @@ export function timeout(clock: Clock, timeoutMs: number): Filter {
           ),
         )
       })
-      next(context).then(
-        (answer) => {
+      const refuse = (error: unknown): void => {
+        cancel()
+        reject(error)
+      }
+      try {
+        next(context).then((answer) => {
           cancel()
           resolve(answer)
-        },
-        (error: unknown) => {
-          cancel()
-          reject(error)
-        },
-      )
+        }, refuse)
+      } catch (error) {
+        // A filter may throw before it returns a promise. The timer would keep the request and its connection until it fires.
+        refuse(error)
+      }
     })
   }
 }
