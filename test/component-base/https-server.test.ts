@@ -2,16 +2,31 @@ import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import https from 'node:https'
 import tls from 'node:tls'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
 import { BodyTooLargeError } from '../../components/component-base/http.ts'
 import { refuseUpgrade } from '../../components/component-base/http1-exchange.ts'
 import { createHttpsServer } from '../../components/component-base/https-server.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import { ask1, ask2, cleanUp, pki, serve, session, text } from '../support/https-fixture.ts'
+import { eventually } from '../support/eventually.ts'
+import {
+  ask1,
+  ask2,
+  cleanUp,
+  pki,
+  serve,
+  session,
+  text,
+  tlsSocket,
+} from '../support/https-fixture.ts'
 import { createTestPki } from '../support/tls.ts'
 
 afterEach(cleanUp)
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 describe('one shape for both HTTP versions', () => {
   const echo = async (request: HttpRequest) =>
@@ -205,6 +220,23 @@ describe('one shape for both HTTP versions', () => {
 })
 
 describe('life of the listener', () => {
+  it('an idle connection keeps nothing of the memory that others share', async () => {
+    const { port, server } = await serve(async () => text('ok'))
+    const connected = async (count: number): Promise<number> => {
+      for (let made = 0; made < count; made += 1) {
+        await once(tlsSocket(port), 'secureConnect')
+        // What is made next lies in another piece of the memory that Node shares among small buffers.
+        for (let filled = 0; filled < Buffer.poolSize; filled += 1000) Buffer.allocUnsafe(1000)
+      }
+      await eventually(() => expect(server.connections).toBeGreaterThanOrEqual(count))
+      collectGarbage()
+      return process.memoryUsage().arrayBuffers
+    }
+    const before = await connected(5)
+    const after = await connected(50)
+    expect((after - before) / 50).toBeLessThan(Buffer.poolSize / 4)
+  })
+
   it('a port in use is a clear error', async () => {
     const { port } = await serve(async () => text(''))
     const second = createHttpsServer({

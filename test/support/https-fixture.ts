@@ -108,8 +108,11 @@ export function ask1(port: number, path: string, more: Ask & { cert?: string; ke
 }
 
 /** A connection to write bytes on by hand. */
-export function tlsSocket(port: number, alpn: string[]) {
-  const socket = tls.connect({ host: '127.0.0.1', port, ca: pki.caPem, ALPNProtocols: alpn })
+export function tlsSocket(port: number, alpn?: string[]) {
+  const socket = tls.connect({
+    ...{ host: '127.0.0.1', port, ca: pki.caPem },
+    ...(alpn === undefined ? {} : { ALPNProtocols: alpn }),
+  })
   socket.on('error', () => {})
   cleanups.push(() => socket.destroy())
   return socket
