@@ -10,10 +10,16 @@ import type { Place } from './place.ts'
 let place: Place
 let cluster: Cluster
 
+// A leader that cannot renew its lease ends, however long the API server is frozen here; without election none does.
+const withoutElection = ['scheduler', 'controller-manager'].flatMap((name) => [
+  '--set',
+  `${name}.leader-elect=false`,
+])
+
 beforeAll(async () => {
   await builtOnce()
   place = createPlace()
-  cluster = await place.up('lab', ['--nodes', '1'])
+  cluster = await place.up('lab', ['--nodes', '1', ...withoutElection])
 })
 afterAll(async () => {
   await place?.[Symbol.asyncDispose]()
