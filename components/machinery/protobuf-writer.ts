@@ -130,6 +130,13 @@ function take(): Buffer {
   return result
 }
 
+/** A copy that may stay for good: one in Node's pool of small buffers would keep 64 KB of it. */
+function lasting(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
+}
+
 type Write = (value: unknown) => void
 
 /** Puts the length and the tag before what was written since `from`. */
@@ -315,7 +322,7 @@ function alwaysWriter(write: Write): Write {
     } else {
       const before = written()
       write(undefined)
-      zero = Buffer.from(buffer.subarray(at, buffer.length - before))
+      zero = lasting(buffer.subarray(at, buffer.length - before))
     }
   }
 }
@@ -403,6 +410,8 @@ export function protobufFieldLength(number: number, length: number): number {
   return varintLength(number * 8) + varintLength(length) + length
 }
 
+const wrapperTail = Buffer.from([0x1a, 0, 0x22, 0])
+
 /** What stands around the message of an object: magic bytes, kind and apiVersion, the message's length; and after it two empty texts. */
 export interface ProtobufWrapper {
   head(length: number): Buffer
@@ -417,9 +426,6 @@ export function protobufWrapper(apiVersion: string, kind: string): ProtobufWrapp
       return [protobufHead(index + 1, bytes.length), bytes]
     }),
   )
-  const start = Buffer.concat([protobufMagic, protobufHead(1, typeMeta.length), typeMeta])
-  return {
-    head: (length) => Buffer.concat([start, protobufHead(2, length)]),
-    tail: Buffer.from([0x1a, 0, 0x22, 0]),
-  }
+  const start = lasting(Buffer.concat([protobufMagic, protobufHead(1, typeMeta.length), typeMeta]))
+  return { head: (length) => Buffer.concat([start, protobufHead(2, length)]), tail: wrapperTail }
 }

@@ -94,6 +94,15 @@ describe('kept encodings', () => {
     expect(kept.find(shown('a'), 'x')).toBeUndefined()
   })
 
+  it('keep no memory alive that they share with anything but objects', () => {
+    const kept = new Encodings()
+    const entry = shown('a')
+    kept.keep(entry, 'protobuf', Buffer.from('a message'))
+    const found = kept.find(entry, 'protobuf')
+    expect(found?.toString()).toBe('a message')
+    expect(found?.buffer.byteLength).toBeLessThanOrEqual(16 * 1024)
+  })
+
   it('never hold more than 32 MB; the oldest go first, the largest are not kept at all', () => {
     const kept = new Encodings()
     const entries = Array.from({ length: 100 }, (_, index) => shown(String(index)))

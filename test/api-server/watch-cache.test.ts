@@ -3,7 +3,7 @@ import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { KubeObject } from '../../components/machinery/object.ts'
 import { createMemoryStore } from '../../components/store/memory-store.ts'
-import { Entry } from '../../components/api-server/watch-cache/entry.ts'
+import { CacheEvent, Entry } from '../../components/api-server/watch-cache/entry.ts'
 import { encodeForStore } from '../../components/api-server/watch-cache/object-bytes.ts'
 import { RecentBytes } from '../../components/api-server/watch-cache/recent-bytes.ts'
 import { Watcher } from '../../components/api-server/watch-cache/watcher.ts'
@@ -226,13 +226,17 @@ describe('watch cache', () => {
     await cache.applied(0)
   })
 
-  it('an object keeps little more memory alive than its own, whatever it was made beside', () => {
+  it('an object and its watch frames keep little more memory alive than their own, whatever they were made beside', () => {
     for (const size of [10, 1000, 5000, 100_000]) {
       const bytes = encodeForStore({
         metadata: { name: 'a', annotations: { a: 'x'.repeat(size) } },
       })
       const entry = new Entry('a', 1, bytes)
-      for (const { buffer } of [bytes, entry.bytes]) {
+      const event = new CacheEvent({ revision: 1, entry, previous: undefined, appliedAtMs: 0 })
+      const framed = `{"object":${entry.bytes.toString()}}`
+      const frame = event.frame('json', () => Buffer.from(framed))
+      expect(frame.toString()).toBe(framed)
+      for (const { buffer } of [bytes, entry.bytes, frame]) {
         expect(buffer.byteLength).toBeLessThanOrEqual(Math.max(16 * 1024, size + 200))
       }
       expect((JSON.parse(entry.bytes.toString()) as KubeObject).metadata).toMatchObject({

@@ -1,5 +1,6 @@
 /** Encodings: what entries were encoded to in forms that are not stored, kept while they are among the newest, up to a number of bytes. */
 import type { Shown } from '../forms.ts'
+import { keptBytes } from '../watch-cache/object-memory.ts'
 
 /** Enough for some ten thousand objects; what is pushed out is encoded again when asked for. */
 const mostBytes = 32 * 1024 * 1024
@@ -21,7 +22,7 @@ export class Encodings {
     if (bytes.length > largestKept) return
     let forms = this.#kept.get(shown)
     if (forms === undefined) this.#kept.set(shown, (forms = new Map()))
-    forms.set(form, bytes)
+    forms.set(form, keptBytes(bytes))
     this.#bytes += bytes.length
     for (const [oldest, of] of this.#kept) {
       if (this.#bytes <= mostBytes) break

@@ -1,6 +1,7 @@
 /** Entry: one revision of one object, as bytes; decoded only when somebody must look into it. */
 import { deepFreeze, type KubeObject } from '../../machinery/object.ts'
 import { revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
+import { keptBytes } from './object-memory.ts'
 import type { RecentBytes } from './recent-bytes.ts'
 import { UndecodableError } from './unreadable.ts'
 
@@ -164,7 +165,7 @@ export class CacheEvent {
   frame(name: string, encode: () => Buffer): Buffer {
     let frame = this.#frames?.get(name)
     if (frame === undefined) {
-      frame = encode()
+      frame = keptBytes(encode())
       this.#frames ??= new Map()
       this.#frames.set(name, frame)
       this.#grow(frame.length)

@@ -28,3 +28,11 @@ export function objectBytes(text: string): Buffer {
   bytes.write(text)
   return bytes
 }
+
+/** The same bytes for those who keep them: copied unless they have memory of their own. */
+export function keptBytes(bytes: Buffer): Buffer {
+  if (bytes.length === bytes.buffer.byteLength) return bytes
+  const kept = objectMemory(bytes.length)
+  bytes.copy(kept)
+  return kept
+}
