@@ -1,5 +1,8 @@
 /** Watches the memory of a process that should not grow: the first readings warm it up, later ones may not exceed them by much. */
 
+/** By then an idle server has collected what a load left (component-base/idle-memory.ts). */
+export const settledMs = 15_000
+
 export class MemoryGrowth {
   readonly #what: string
   readonly #warmUps: number

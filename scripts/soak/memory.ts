@@ -2,11 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startChildApiServer } from '../../test/support/child-api-server.ts'
 import { comeAndGo, replaceLargeObjects } from '../../test/support/memory-loads.ts'
-import { MemoryGrowth } from './memory-growth.ts'
+import { MemoryGrowth, settledMs } from './memory-growth.ts'
 import type { Part } from './part.ts'
-
-/** By then an idle server has collected what a load left. */
-const settledMs = 15_000
 
 export const memorySoak: Part = {
   name: 'memory',
