@@ -7,8 +7,10 @@ import { comeAndGo, replaceLargeObjects } from '../support/memory-loads.ts'
 /** Wide: some 70 MB of it are history that is kept on purpose. */
 const mostMb = 150
 const withinMs = 60_000
+/** The loads themselves take minutes on a busy machine. */
+const timeout = 600_000
 
-describe('an API server after a load', () => {
+describe('an API server after a load', { timeout }, () => {
   it('of large objects that were replaced gives their memory back within a minute, and its file stays small', async () => {
     await using server = await startChildApiServer()
     const before = server.residentMb()
