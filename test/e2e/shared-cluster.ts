@@ -4,13 +4,13 @@ import { builtOnce, onceIn } from './built.ts'
 import { openPlace } from './place.ts'
 import type { PlacedCluster } from './place.ts'
 
-/** Starts the cluster if no other test file has; it is taken down after the last one. */
+/** Starts the cluster if no other test file has; it is taken down after the last one, or when the run of tests is killed. */
 export async function sharedCluster(): Promise<PlacedCluster> {
   const root = inject('sharedHome')
   const cluster = openPlace(root).cluster('shared')
   await builtOnce()
   await onceIn(root, 'up', async () => {
-    await cluster.skiff('up')
+    await cluster.skiff('up', '--parent', String(inject('runnerPid')))
   })
   return cluster
 }

@@ -7,6 +7,8 @@ import { openPlace } from './place.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     sharedHome: string
+    /** The process that runs all tests. */
+    runnerPid: number
   }
 }
 
@@ -16,6 +18,7 @@ let home: string | undefined
 export function setup(project: TestProject): void {
   home = join(tmpdir(), 'shared')
   project.provide('sharedHome', home)
+  project.provide('runnerPid', process.pid)
 }
 
 export async function teardown(): Promise<void> {
