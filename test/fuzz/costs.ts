@@ -26,14 +26,19 @@ const largestObject = 400_000
 
 const patchHeaders = { 'content-type': 'application/merge-patch+json' }
 
+/** Where the requests of one size work, and the object that is there for them. */
+interface Site {
+  readonly bytes: number
+  readonly namespace: string
+  made?: CostlyRequest['on']
+}
+
 class CostProbe {
   readonly #server: TestApiServer
   readonly #session: http2.ClientHttp2Session
-  readonly #namespace: string
 
-  constructor(server: TestApiServer, namespace: string) {
+  constructor(server: TestApiServer) {
     this.#server = server
-    this.#namespace = namespace
     const shown = server.credential(admin)
     this.#session = http2.connect(`https://127.0.0.1:${server.port}`, {
       ca: server.pki.authority.certificatePem,
@@ -48,51 +53,56 @@ class CostProbe {
     this.#session.destroy()
   }
 
-  #path(path: string): string {
-    return path.startsWith('/') ? path : `/api/v1/namespaces/${this.#namespace}/${path}`
+  #path(path: string, { namespace }: Site): string {
+    return path.startsWith('/') ? path : `/api/v1/namespaces/${namespace}/${path}`
   }
 
-  /** Makes the object that a request works on. */
-  async #prepare(request: CostlyRequest, bytes: number): Promise<void> {
-    const made = request.on?.(Math.min(bytes, largestObject))
-    if (made === undefined) return
-    const { path, body } = made
+  /** Makes the object that a request works on, unless it is there: requests change nothing. */
+  async #prepare({ on }: CostlyRequest, site: Site): Promise<void> {
+    if (on === undefined || site.made === on) return
+    delete site.made
+    const { path, body } = on(Math.min(site.bytes, largestObject))
     const [collection = ''] = path.split(/[/?]/)
-    const item = this.#path(`${collection}/big`)
+    const item = this.#path(`${collection}/big`, site)
     await this.#server.request('PATCH', item, {
       body: { metadata: { finalizers: null } },
       headers: patchHeaders,
     })
     await this.#server.request('DELETE', `${item}?gracePeriodSeconds=0`)
     const isApply = path.includes('fieldManager')
-    await this.#server.ok(isApply ? 'PATCH' : 'POST', this.#path(path), {
+    await this.#server.ok(isApply ? 'PATCH' : 'POST', this.#path(path, site), {
       body: JSON.stringify(body),
       headers: isApply ? { 'content-type': 'application/apply-patch+yaml' } : {},
     })
+    site.made = on
   }
 
   async #once(
     request: CostlyRequest,
     body: Buffer | undefined,
+    site: Site,
   ): Promise<{ cost: Cost; result: Answer }> {
-    const { method, path, type, accept } = request
+    const { method, type, accept } = request
+    const path = this.#path(request.path, site)
     const headers = { 'content-type': type, ...(accept === undefined ? {} : { accept }) }
-    return await costOf(() =>
-      exchange(this.#session, { method, path: this.#path(path), headers, body }),
-    )
+    return await costOf(() => exchange(this.#session, { method, path, headers, body }))
   }
 
   /** What is wrong with the request's cost; undefined when nothing is. */
-  async fault(request: CostlyRequest, limits: Limits): Promise<string | undefined> {
-    const [small, large] = [limits.bytes, limits.bytes * 4]
+  async fault(
+    request: CostlyRequest,
+    { sites, limits }: { sites: readonly [Site, Site]; limits: Limits },
+  ): Promise<string | undefined> {
+    const [{ bytes: small }, { bytes: large }] = sites
     const least = { small: Infinity, large: Infinity, turn: Infinity }
     let said = ''
     for (let attempt = 0; attempt < attempts; attempt += 1) {
-      for (const bytes of [small, large]) {
-        await this.#prepare(request, bytes)
+      for (const site of sites) {
+        const { bytes } = site
+        await this.#prepare(request, site)
         const text = request.body(bytes)
         const body = request.method === 'GET' ? undefined : Buffer.from(text)
-        const { cost, result } = await this.#once(request, body)
+        const { cost, result } = await this.#once(request, body, site)
         if (result.status >= 500 || result.status === 0) {
           return `${request.what}: ${result.status} ${result.text.slice(0, 300)}`
         }
@@ -118,11 +128,13 @@ export async function costFaults(
   requests: readonly CostlyRequest[],
   limits: Limits,
 ): Promise<string[]> {
-  const probe = new CostProbe(server, await server.namespace())
+  const probe = new CostProbe(server)
+  const small: Site = { bytes: limits.bytes, namespace: await server.namespace() }
+  const large: Site = { bytes: limits.bytes * 4, namespace: await server.namespace() }
   try {
     const faults: string[] = []
     for (const request of requests) {
-      const fault = await probe.fault(request, limits)
+      const fault = await probe.fault(request, { sites: [small, large], limits })
       if (fault !== undefined) faults.push(fault)
     }
     return faults
