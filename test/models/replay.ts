@@ -3,6 +3,7 @@
  * that again, MODEL_RUNS takes another number of runs.
  */
 import fc from 'fast-check'
+import type { Dialect } from '../../components/api/dialect.ts'
 
 /** The parameters of one property, with what the environment asks for. */
 export function parametersOf<T>(runs: number): fc.Parameters<T> {
@@ -15,4 +16,9 @@ export function parametersOf<T>(runs: number): fc.Parameters<T> {
     interruptAfterTimeLimit: wanted === undefined ? 240_000 : Number.MAX_SAFE_INTEGER,
     markInterruptAsFailure: true,
   }
+}
+
+/** How often of `runs` in that dialect: the same seed tells the same stories in both, and names alone differ. */
+export function runsIn(dialect: Dialect, runs: number): number {
+  return dialect.name === 'kubernetes' ? runs : runs / 2
 }
