@@ -27,6 +27,10 @@ describe.each(['kubernetes', 'svc'] as const)('random requests, dialect %s', (di
         port: server.port,
         authorityPem: server.pki.authority.certificatePem,
         dialect: server.dialect,
+        processorMs: () => {
+          const { user, system } = process.cpuUsage()
+          return (user + system) / 1000
+        },
       },
       { seed, from, to: from + 1500 },
     )

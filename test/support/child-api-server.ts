@@ -16,12 +16,25 @@ export interface ChildApiServer extends ApiClient, AsyncDisposable {
   readonly authorityPem: string
   /** SIGKILL, and a new process on the same store; resolves when that one is ready. */
   kill(): Promise<void>
+  /** Processor time that the process has taken so far, in milliseconds; exact to 10. */
+  processorMs(): number
   /** Resident memory in MB. */
   residentMb(): number
   /** Size in MB of the store's file and of the log beside it. */
   storedMb(): number
   /** The last of what it wrote to standard error. */
   readonly errors: string
+}
+
+/** Linux counts in hundredths of a second, for programs of any kind (proc(5)). */
+function processorMsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(')'))
+    .split(' ')
+    .slice(12, 14)
+    .map(Number)
+  return (user + system) * 10
 }
 
 const program = join(import.meta.dirname, '../../components/api-server/main.ts')
@@ -105,6 +118,7 @@ export async function startChildApiServer(
       await end('SIGKILL')
       await start()
     },
+    processorMs: () => processorMsOf(child.pid ?? 0),
     residentMb: () => {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
       return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) / 1024
