@@ -3,6 +3,7 @@ import { childShape, isFreeLeaf, isRecord, type ApplyShape } from './apply-shape
 import { fieldElement, itemElement, setElement } from './field-elements.ts'
 import { FieldSetBuilder, isEmptySet, type FieldSet } from './field-set.ts'
 import { deepEqual } from './object.ts'
+import type { Steps } from './steps.ts'
 
 export interface Comparison {
   readonly added: FieldSet
@@ -18,7 +19,11 @@ interface Walk {
 }
 
 /** What must change to come from `before` to `after`. Parts that both share are not looked into. */
-export function compareFields(shape: ApplyShape, before: unknown, after: unknown): Comparison {
+export function* compareFields(
+  shape: ApplyShape,
+  before: unknown,
+  after: unknown,
+): Steps<Comparison> {
   const walk: Walk = {
     added: new FieldSetBuilder(),
     modified: new FieldSetBuilder(),
@@ -26,7 +31,12 @@ export function compareFields(shape: ApplyShape, before: unknown, after: unknown
     path: [],
   }
   visit(shape, { before, after, depth: 0 }, walk)
-  return { added: walk.added.set, modified: walk.modified.set, removed: walk.removed.set }
+  yield
+  const added = walk.added.set
+  yield
+  const modified = walk.modified.set
+  yield
+  return { added, modified, removed: walk.removed.set }
 }
 
 /** Undefined is absent, null is a value. */
@@ -113,13 +123,26 @@ function visitFields(
 
 type Items = Extract<ApplyShape, { kind: 'list' | 'set' }>
 
-/** A list's items by element; elements may come more than once. */
-function indexed(shape: Items, list: readonly unknown[]): Map<string, unknown[]> {
-  const index = new Map<string, unknown[]>()
+/** A list's items by element. */
+interface Index {
+  /** The first item of each element. */
+  readonly items: Map<string, unknown>
+  /** All items of the elements that come more than once. */
+  repeated: Map<string, unknown[]> | undefined
+}
+
+function indexed(shape: Items, list: readonly unknown[]): Index {
+  const index: Index = { items: new Map(), repeated: undefined }
+  const { items } = index
   for (const item of list) {
     const element = elementOf(shape, item)
-    const same = index.get(element)
-    if (same === undefined) index.set(element, [item])
+    if (!items.has(element)) {
+      items.set(element, item)
+      continue
+    }
+    index.repeated ??= new Map()
+    const same = index.repeated.get(element)
+    if (same === undefined) index.repeated.set(element, [items.get(element), item])
     else same.push(item)
   }
   return index
@@ -131,8 +154,6 @@ export function elementOf(shape: Items, item: unknown): string {
   return isRecord(item) ? itemElement(item, shape.keys) : itemElement({}, [])
 }
 
-const none: readonly unknown[] = []
-
 function visitItems(
   shape: Items,
   sides: { left: readonly unknown[]; right: readonly unknown[]; depth: number },
@@ -142,26 +163,26 @@ function visitItems(
   const after = indexed(shape, sides.right)
   const depth = sides.depth + 1
   const visitItem = (element: string): void => {
-    const left = before.get(element) ?? none
-    const right = after.get(element) ?? none
+    const left = before.repeated?.get(element)
+    const right = after.repeated?.get(element)
+    const one = { before: before.items.get(element), after: after.items.get(element), depth }
     walk.path[sides.depth] = element
-    const isRepeated = left.length > 1 || right.length > 1
-    if (!isRepeated) compareItem(shape, { before: left[0], after: right[0], depth }, walk)
-    else if (left.length > 1 && right.length > 1) {
+    if (left === undefined && right === undefined) compareItem(shape, one, walk)
+    else if (left !== undefined && right !== undefined) {
       if (!deepEqual(left, right)) walk.modified.insert(walk.path, depth)
-    } else if (left.length > 1) {
+    } else if (left !== undefined) {
       // What was repeated is owned as one; the single item that is left is new.
-      if (right.length > 0) compareItem(shape, { before: undefined, after: right[0], depth }, walk)
+      if (one.after !== undefined) compareItem(shape, { ...one, before: undefined }, walk)
       walk.path[sides.depth] = element
       walk.removed.insert(walk.path, depth)
     } else {
-      if (left.length > 0) compareItem(shape, { before: left[0], after: undefined, depth }, walk)
+      if (one.before !== undefined) compareItem(shape, { ...one, after: undefined }, walk)
       walk.path[sides.depth] = element
       walk.added.insert(walk.path, depth)
     }
   }
-  for (const element of before.keys()) visitItem(element)
-  for (const element of after.keys()) if (!before.has(element)) visitItem(element)
+  for (const element of before.items.keys()) visitItem(element)
+  for (const element of after.items.keys()) if (!before.items.has(element)) visitItem(element)
 }
 
 function compareItem(shape: Items, sides: Sides, walk: Walk): void {

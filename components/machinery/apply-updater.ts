@@ -62,7 +62,9 @@ export function* ownersAfterUpdate(
   const { stated, removed } = yield* compare(versions.apiVersion)
   const owners = yield* afterChange(knownOwners(states.owners, versions), compare)
   // An item that is repeated now, or no more, has come and gone at once: it has no owner.
-  const taken = differenceOf(differenceOf(stated, removed), unowned)
+  const stays = differenceOf(stated, removed)
+  yield
+  const taken = differenceOf(stays, unowned)
   if (isEmptySet(taken)) return owners
   yield
   const id = ownerId(asker)
@@ -112,6 +114,7 @@ export function* applyConfig(
   const owned = differenceOf(fields, unowned)
   if (isEmptySet(owned)) after.delete(id)
   else after.set(id, { ...by.asker, fields: owned })
+  yield
   const isSame = deepEqual(live, object)
   return { ok: true, object, owners: after, isSame }
 }
@@ -130,7 +133,7 @@ function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Com
     const known = made.get(apiVersion)
     if (known !== undefined) return known
     const version = versionOf(versions, apiVersion)
-    const all = compareFields(
+    const all = yield* compareFields(
       version.shape,
       versions.convert(live, versions, version),
       versions.convert(changed, versions, version),
@@ -193,6 +196,7 @@ function* afterChange(owners: Owners, compare: Comparisons, except?: string): St
     const { added, modified, removed } = yield* compare(owner.apiVersion)
     yield
     const left = differenceOf(differenceOf(owner.fields, modified), added)
+    yield
     const fields = differenceOf(left, removed)
     if (fields !== owner.fields) isChanged = true
     if (!isEmptySet(fields)) after.set(id, fields === owner.fields ? owner : { ...owner, fields })

@@ -2,7 +2,7 @@
  * Validation of applied configurations against their schema, as they come in, in upstream's words (structured-merge-diff
  * typed/validate.go): every field declared, every value of its type, no element of a list twice.
  */
-import { setElement, itemElement, showElement } from './field-elements.ts'
+import { fieldElement, itemElement, setElement, showElement } from './field-elements.ts'
 import { elementKeysOf, isRecord } from './apply-shape.ts'
 import { goNumber, goQuote } from './go-syntax.ts'
 import type { ListSchema, ScalarSchema, Schema, StructSchema } from './schema.ts'
@@ -10,19 +10,31 @@ import type { ListSchema, ScalarSchema, Schema, StructSchema } from './schema.ts
 /** What is wrong with a configuration, as one message; undefined for a valid one. */
 export function configFault(schema: StructSchema, config: unknown): string | undefined {
   const faults: string[] = []
-  check(schema, { value: config, path: '', faults })
+  check(schema, { value: config, faults })
   if (faults.length < 2) return faults[0]
   return ['errors:', ...faults.map((fault) => `  ${fault}`)].join('\n')
 }
 
 interface Place {
   readonly value: unknown
-  readonly path: string
+  /** The element of a list that it is, or the field or key; undefined for the whole. */
+  readonly step?: { readonly of: Place; readonly element: string }
   readonly faults: string[]
 }
 
-function fault({ path, faults }: Place, what: string): void {
-  faults.push(path === '' ? what : `${path}: ${what}`)
+/** Shown of a fault alone: to show an element takes longer than to check it. */
+function pathOf({ step }: Place): string {
+  if (step === undefined) return ''
+  return pathOf(step.of) + showElement(step.element)
+}
+
+function fault(place: Place, what: string): void {
+  const path = pathOf(place)
+  place.faults.push(path === '' ? what : `${path}: ${what}`)
+}
+
+function below(of: Place, element: string, value: unknown): Place {
+  return { value, step: { of, element }, faults: of.faults }
 }
 
 function check(schema: Schema, place: Place): void {
@@ -41,7 +53,7 @@ function check(schema: Schema, place: Place): void {
         return
       }
       for (const name of Object.keys(value)) {
-        check(schema.values, { ...place, value: value[name], path: `${place.path}.${name}` })
+        check(schema.values, below(place, fieldElement(name), value[name]))
       }
       return
     case 'list':
@@ -56,13 +68,13 @@ function check(schema: Schema, place: Place): void {
 function checkFields(schema: StructSchema, value: Record<string, unknown>, place: Place): void {
   for (const name of Object.keys(value)) {
     const field = schema.fields.get(name)
-    const path = `${place.path}.${name}`
+    const inner = below(place, fieldElement(name), value[name])
     if (field === undefined) {
       if (schema.isOpen === true) continue
-      fault({ ...place, path }, 'field not declared in schema')
+      fault(inner, 'field not declared in schema')
       return
     }
-    check(field.schema, { ...place, value: value[name], path })
+    check(field.schema, inner)
   }
 }
 
@@ -93,22 +105,21 @@ function checkItems(schema: ListSchema, items: readonly unknown[], place: Place)
   const keys = schema.listType === 'map' ? elementKeysOf(schema) : []
   const seen = new Set<string>()
   for (const [index, item] of items.entries()) {
-    let step = `[${index}]`
+    let element = `i:${index}`
     if (schema.listType !== 'atomic') {
       const why = elementFault(schema, keys, item)
       if (why !== undefined) {
         fault(place, `element ${index}: ${why}`)
         return
       }
-      const element =
+      element =
         schema.listType === 'set'
           ? setElement(item)
           : itemElement(item as Record<string, unknown>, keys)
-      step = showElement(element)
-      if (seen.has(element)) fault(place, `duplicate entries for key ${step}`)
+      if (seen.has(element)) fault(place, `duplicate entries for key ${showElement(element)}`)
       seen.add(element)
     }
-    check(schema.items, { ...place, value: item, path: `${place.path}${step}` })
+    check(schema.items, below(place, element, item))
   }
 }
 

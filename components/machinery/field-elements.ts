@@ -131,11 +131,19 @@ export function compareElements(a: string, b: string): number {
   if (kind === 'f' && b.startsWith('f')) return a < b ? -1 : 1
   const byKind = kinds.indexOf(kind) - kinds.indexOf(b.charAt(0))
   if (byKind !== 0) return byKind
+  if (kind === 'v' && plainText.test(a) && plainText.test(b)) return a < b ? -1 : 1
   return comparePayloads(kind, payloadOf(a), payloadOf(b))
 }
 
-/** The same elements in that order; each is parsed once. */
+// A plain text of a set. Its closing quote sorts before all that it can hold, so that such elements sort as their values do.
+const plainText = /^v:"[\w\-./:]*"$/
+
+/** The same elements in that order; each is parsed once at most. */
 export function inElementOrder(elements: readonly string[]): string[] {
+  const sortAsTexts =
+    elements.every((element) => element.startsWith('f')) ||
+    elements.every((element) => plainText.test(element))
+  if (sortAsTexts) return elements.toSorted()
   const parsed = elements.map((element) => ({
     element,
     kind: element.charAt(0),

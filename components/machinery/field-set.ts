@@ -35,10 +35,14 @@ function isMember(node: FieldSet): boolean {
   return node[self] !== undefined || isEmptySet(node)
 }
 
-/** The node of these parts, `.` first; undefined when it holds nothing. */
-function nodeOf(member: boolean, children: Draft, childCount: number): FieldSet | undefined {
+/** A node to put children into: `.` stands first in a member. */
+function begun(member: boolean): Draft {
+  return member ? { [self]: leaf as Draft } : {}
+}
+
+/** A node that was begun, with so many children; undefined when it holds nothing. */
+function nodeOf(member: boolean, node: Draft, childCount: number): FieldSet | undefined {
   if (childCount === 0) return member ? leaf : undefined
-  const node = member ? { [self]: leaf, ...children } : children
   if (childCount > wideFrom) wide.add(node)
   return node
 }
@@ -55,22 +59,18 @@ function unionNode(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 function merged(a: FieldSet, b: FieldSet, member: boolean): FieldSet {
-  let changes: Draft | undefined
+  let all: Draft | undefined
   for (const key in b) {
     if (key === self) continue
     const mine = a[key]
     const theirs = b[key] as FieldSet
     const both = mine === undefined ? inOrder(theirs) : unionNode(mine, theirs)
     if (both === mine) continue
-    changes ??= {}
-    changes[key] = both as Draft
+    all ??= Object.assign(begun(member), a)
+    all[key] = both as Draft
   }
-  if (changes === undefined) {
-    return member && a[self] === undefined && !isEmptySet(a) ? { [self]: leaf, ...a } : a
-  }
-  const all: Draft = {}
-  if (member) all[self] = {}
-  return sortedNode(Object.assign(all, a, changes))
+  if (all !== undefined) return sortedNode(all)
+  return member && a[self] === undefined && !isEmptySet(a) ? { [self]: leaf, ...a } : a
 }
 
 /** The members of all sets, in one pass: its time grows with the size of the sets together, not with their number times that. */
@@ -94,22 +94,24 @@ function unionOfNodes(nodes: readonly FieldSet[]): FieldSet {
       else same.push(child)
     }
   }
-  const children: Draft = {}
+  const member = nodes.some(isMember)
+  const children = begun(member)
   for (const [key, parts] of below) children[key] = unionOfNodes(parts) as Draft
-  return sortedNode((nodeOf(nodes.some(isMember), children, below.size) ?? leaf) as Draft)
+  return sortedNode((nodeOf(member, children, below.size) ?? leaf) as Draft)
 }
 
 /** A node that was built in any order, as it is shown. */
 function inOrder(node: FieldSet): FieldSet {
-  const children: Draft = {}
-  let isSame = true
+  let changes: Draft | undefined
   for (const key in node) {
     const child = node[key] as FieldSet
+    if (child === leaf) continue
     const ordered = inOrder(child)
-    if (ordered !== child) isSame = false
-    children[key] = ordered as Draft
+    if (ordered === child) continue
+    changes ??= {}
+    changes[key] = ordered as Draft
   }
-  return sortedNode(isSame ? (node as Draft) : children)
+  return sortedNode((changes === undefined ? node : { ...node, ...changes }) as Draft)
 }
 
 function sortedNode(node: Draft): FieldSet {
@@ -155,7 +157,7 @@ function without(
   const isTaken = !how.isRoot && (wasMember || how.isDeep) && isMember(b)
   if (how.isDeep && isTaken) return undefined
   const below = { isRoot: false, isDeep: how.isDeep }
-  const children: Draft = {}
+  const children = begun(wasMember && !isTaken)
   let count = 0
   let isSame = !(wasMember && isTaken)
   for (const key in a) {
@@ -177,7 +179,8 @@ export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 function common(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | undefined {
-  const children: Draft = {}
+  const member = !isRoot && isMember(a) && isMember(b)
+  const children = begun(member)
   let count = 0
   for (const key in a) {
     const theirs = key === self ? undefined : b[key]
@@ -186,7 +189,7 @@ function common(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | undefined
     children[key] = both as Draft
     count += 1
   }
-  return nodeOf(!isRoot && isMember(a) && isMember(b), children, count)
+  return nodeOf(member, children, count)
 }
 
 /** What of the set lies at or below paths of these forms, in which `*` is any one element. */
@@ -246,6 +249,9 @@ interface Gathered {
   children: Map<string, Gathered> | undefined
 }
 
+/** What most nodes are: one for all, so that wide sets take little memory. */
+const gatheredLeaf: Gathered = Object.freeze({ isMember: true, children: undefined })
+
 /** A set that is being gathered, in any order. */
 export class FieldSetBuilder {
   readonly #root: Gathered = { isMember: false, children: undefined }
@@ -258,24 +264,31 @@ export class FieldSetBuilder {
   insert(path: readonly string[], length: number): void {
     if (length === 0) return
     let node = this.#root
-    for (let depth = 0; depth < length; depth += 1) {
-      const element = path[depth] as string
-      const children = (node.children ??= new Map<string, Gathered>())
-      let next = children.get(element)
-      if (next === undefined) {
-        next = { isMember: false, children: undefined }
-        children.set(element, next)
-      }
-      node = next
-    }
-    node.isMember = true
+    for (let depth = 0; depth < length - 1; depth += 1) node = below(node, path[depth] as string)
+    const element = path[length - 1] as string
+    const children = (node.children ??= new Map<string, Gathered>())
+    const known = children.get(element)
+    if (known === undefined) children.set(element, gatheredLeaf)
+    else if (known !== gatheredLeaf) known.isMember = true
   }
+}
+
+/** The node's child of that name, which can be given children. */
+function below(node: Gathered, element: string): Gathered {
+  const children = (node.children ??= new Map<string, Gathered>())
+  const known = children.get(element)
+  if (known !== undefined && known !== gatheredLeaf) return known
+  const child: Gathered = { isMember: known === gatheredLeaf, children: undefined }
+  children.set(element, child)
+  return child
 }
 
 function builtNode({ isMember: member, children }: Gathered): FieldSet {
   if (children === undefined) return leaf
-  const built: Draft = {}
-  for (const [element, child] of children) built[element] = builtNode(child) as Draft
+  const built = begun(member)
+  for (const [element, child] of children) {
+    built[element] = (child === gatheredLeaf ? leaf : builtNode(child)) as Draft
+  }
   return nodeOf(member, built, children.size) ?? leaf
 }
 
@@ -296,16 +309,13 @@ export function readFieldSet(value: unknown): FieldSet | undefined {
 function readNode(value: unknown): FieldSet {
   if (value === null) return leaf
   if (typeof value !== 'object' || Array.isArray(value)) throw new SyntaxError('not an object')
-  const children: Draft = {}
-  let member = false
+  const member = Object.hasOwn(value, self)
+  const children = begun(member)
   let count = 0
   /** Elements that came in more than one spelling. */
   let repeated: Map<string, FieldSet[]> | undefined
   for (const [key, child] of Object.entries(value)) {
-    if (key === self) {
-      member = true
-      continue
-    }
+    if (key === self) continue
     const element = canonicalElement(key)
     if (element === undefined) continue
     const inner = readNode(child)

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { schemaOf } from '../../components/api/schemas.ts'
 import { compareFields } from '../../components/machinery/apply-compare.ts'
+import { finished } from '../../components/machinery/steps.ts'
 import { applyShapeOf } from '../../components/machinery/apply-shape.ts'
 import { createdFields, unownedMetadata } from '../../components/machinery/created-fields.ts'
 import { decode } from '../../components/machinery/decode.ts'
@@ -24,7 +25,7 @@ const unowned = setOf(
 function compared(name: string, object: unknown, reset: readonly string[]): string | undefined {
   const schema = schemaOf(name)
   const empty = decode({}, schema).object
-  const { added, modified } = compareFields(applyShapeOf(schema), empty, object)
+  const { added, modified } = finished(compareFields(applyShapeOf(schema), empty, object))
   const dropped = unionOf(unowned, setOf(...reset.map((field) => [`f:${field}`])))
   const set = deepDifferenceOf(unionOf(emptySet, unionOf(added, modified)), dropped)
   return isEmptySet(set) ? undefined : JSON.stringify(set)

@@ -92,7 +92,7 @@ export function* applyTo(
     applyConfig({ live: state, config, owners }, { asker, force }, versions)
   let outcome = yield* attempt(request.force)
   if (!outcome.ok && manager === kubectl) {
-    const left = notLastApplied(outcome.conflicts, { live: state, versions, lastAppliedKey })
+    const left = yield* notLastApplied(outcome.conflicts, { live: state, versions, lastAppliedKey })
     if (left.length > 0) throw conflictError(left)
     outcome = yield* attempt(true)
   }
@@ -113,23 +113,23 @@ function applied(
 }
 
 /** The conflicts about other fields than those which client-side apply set to what they still are. */
-function notLastApplied(
+function* notLastApplied(
   conflicts: Conflicts,
   at: { live: KubeObject; versions: Versions; lastAppliedKey: string },
-): Conflicts {
-  const fields = lastAppliedFields(at)
+): Steps<Conflicts> {
+  const fields = yield* lastAppliedFields(at)
   return fields === undefined ? conflicts : conflictsWithout(conflicts, fields)
 }
 
-function lastAppliedFields(at: {
+function* lastAppliedFields(at: {
   live: KubeObject
   versions: Versions
   lastAppliedKey: string
-}): FieldSet | undefined {
+}): Steps<FieldSet | undefined> {
   const { live, versions, lastAppliedKey } = at
   const last = parsed(live.metadata.annotations?.[lastAppliedKey])
   if (last?.['apiVersion'] !== versions.apiVersion) return undefined
-  const { added, modified, removed } = compareFields(versions.shape, last, live)
+  const { added, modified, removed } = yield* compareFields(versions.shape, last, live)
   const same = differenceOf(differenceOf(fieldsOf(versions.shape, last), modified), added)
   const fields = differenceOf(same, removed)
   return isEmptySet(fields) ? undefined : fields
