@@ -290,21 +290,37 @@ export async function bodyOf(context: RequestContext): Promise<Buffer> {
 }
 
 /** The request's body as a draft in the request's version. */
-export function decodeBody(
+export async function decodeBody(
   context: RequestContext,
   resource: Resource,
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
-  return decodeBodyAs(context, bodyKindOf(resource), fieldValidation)
+  return decodeBytes(context, resource, { body: await bodyOf(context), fieldValidation })
 }
 
-/** The same for a body of another kind than the resource's own (Scale, Binding, Eviction, TokenRequest). */
+/** The same of a body that has been read; each call makes a draft of its own. */
+export function decodeBytes(
+  context: RequestContext,
+  resource: Resource,
+  from: { body: Buffer; fieldValidation: FieldValidation },
+): Promise<KubeObject> {
+  return decodeBytesAs(context, bodyKindOf(resource), from)
+}
+
+/** A body of another kind than the resource's own (Scale, Binding, Eviction, TokenRequest) as a draft. */
 export async function decodeBodyAs(
   context: RequestContext,
   wanted: BodyKind,
   fieldValidation: FieldValidation,
 ): Promise<KubeObject> {
-  const body = await bodyOf(context)
+  return decodeBytesAs(context, wanted, { body: await bodyOf(context), fieldValidation })
+}
+
+async function decodeBytesAs(
+  context: RequestContext,
+  wanted: BodyKind,
+  { body, fieldValidation }: { body: Buffer; fieldValidation: FieldValidation },
+): Promise<KubeObject> {
   const { value, json } = await parseBody(context, body, wanted)
   if (context.isLarge === true) await nextTurn()
   return decodeAs(context, wanted, {

@@ -1,7 +1,7 @@
 /** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
 import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/object.ts'
-import { decodeBody, toStorage } from '../decode-body.ts'
+import { bodyOf, decodeBytes, toStorage } from '../decode-body.ts'
 import { noteNamed } from '../request.ts'
 import { answerForm } from '../respond.ts'
 import { writeOptionsOf } from '../write-options.ts'
@@ -18,14 +18,19 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
   const { info, user, warnings } = context
   const form = wantedForm(context, resource, parts)
   const options = writeOptionsOf(info.query, 'UpdateOptions', parts.dialect)
-  const sent = await decodeBody(context, resource, options.fieldValidation)
+  const body = await bodyOf(context)
+  const { fieldValidation } = options
+  const sent = await decodeBytes(context, resource, { body, fieldValidation })
   noteNamed(context, sent)
   checkNameInUrl(sent.metadata.name ?? '', info.name)
   const mayCreate =
     resource.createOnUpdate && info.subresource === '' && !sent.metadata.resourceVersion
-  // The hooks change the draft, so a second attempt needs a fresh one; it takes a lost race to get there.
+  let unused: KubeObject | undefined = sent
+  // Hooks change the draft. After a lost race the body is decoded again, whose unknown fields have been reported by then.
   const draft = async (): Promise<KubeObject> => {
-    const fresh = structuredClone(sent)
+    const fresh =
+      unused ?? (await decodeBytes(context, resource, { body, fieldValidation: 'Ignore' }))
+    unused = undefined
     if (context.isLarge === true) await nextTurn()
     return toStorage(resource, fresh)
   }
