@@ -19,7 +19,7 @@ const bundles = {
   'node-agent': 'components/node-agent/main.ts',
   keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
-  'yaml-reader': 'components/api-server/yaml-reader.ts',
+  'yaml-worker': 'components/api-server/yaml-worker.ts',
 } as const
 
 function git(...words: string[]): string {

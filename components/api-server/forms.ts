@@ -47,7 +47,7 @@ export interface Form {
   /** Content-Type of a watch; undefined where there is none in this form. */
   readonly streamType: string | undefined
   /** A whole answer body. */
-  one(shown: Shown): Buffer
+  one(shown: Shown): Buffer | Promise<Buffer>
   /** A list in pieces, which may be small: whoever sends them joins them. Asynchronous where encoding takes long. */
   list(meta: ListMeta, items: readonly Shown[]): Iterable<Buffer> | AsyncIterable<Buffer>
   /** The same list for items that are copied, in forms that show the kept bytes. */

@@ -73,7 +73,7 @@ export interface RequestContext {
   resource: Resource | undefined
   /** CBOR in and out, when its feature gate is on. */
   readonly cbor?: Cbor | undefined
-  readonly yaml: Pick<YamlBodies, 'read'>
+  readonly yaml: Pick<YamlBodies, 'read' | 'write'>
   /** Set when the body is large: what is done with it takes several turns of the event loop. */
   isLarge?: boolean
   /** Set for watches: aborted when the caller's credential or right to it has gone. */

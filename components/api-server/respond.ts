@@ -64,7 +64,7 @@ export function checkAcceptable(context: RequestContext, as: { hasTable: boolean
 }
 
 /** Writes a value that was answered as JSON in the encoding the client accepts, if it has such a form. */
-export function reformed(answer: Answer, context: RequestContext): Answer {
+export async function reformed(answer: Answer, context: RequestContext): Promise<Answer> {
   const { headers, body } = answer
   if ('isFormed' in answer || headers['content-type'] !== json['content-type']) return answer
   const { dialect, http } = context
@@ -73,7 +73,7 @@ export function reformed(answer: Answer, context: RequestContext): Answer {
   const pretty = choice.pretty || wantsPretty(context)
   if (choice.encoding === 'json' && !pretty) return answer
   const value = JSON.parse(body.toString()) as Record<string, unknown>
-  const encoded = encodeValue(value, { ...choice, pretty }, context)
+  const encoded = await encodeValue(value, { ...choice, pretty }, context)
   if (encoded === undefined) return answer
   // An entity tag names the bytes it came with.
   const { etag: _, ...kept } = headers

@@ -78,8 +78,13 @@ function keyAt(text: string, line: number): RepeatedKey {
   return { name: name?.[1] ?? name?.[2] ?? name?.[3] ?? '', line: line + 1 }
 }
 
+/** The YAML of JSON text. */
+export function yamlOf(json: string): string {
+  return dump(JSON.parse(json))
+}
+
 /** Block style with fields in order of name; texts that YAML 1.1 would read as something else are quoted. */
-export function dump(value: unknown): string {
+function dump(value: unknown): string {
   return dumpYaml(value, {
     lineWidth: -1,
     noRefs: true,

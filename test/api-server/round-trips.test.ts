@@ -1,10 +1,11 @@
 /** Random objects of every built-in kind, stored and shown: each form of an answer, alone, in a list and in a watch, says the same. */
 import fc from 'fast-check'
 import { load } from 'js-yaml'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { schemaOf } from '../../components/api/schemas.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
+import { YamlBodies } from '../../components/api-server/yaml-bodies.ts'
 import { cbor } from '../../components/api-server/forms/cbor-form.ts'
 import { jsonForm, prettyForm, storedForm } from '../../components/api-server/forms/json-form.ts'
 import { protobufForm } from '../../components/api-server/forms/protobuf-form.ts'
@@ -31,6 +32,8 @@ import {
 } from '../support/binary-forms.ts'
 
 const runs = 40
+const yaml = new YamlBodies(systemClock)
+afterAll(() => yaml.close())
 
 function isStoredForm(resource: Resource): boolean {
   return resource.package === resource.storageVersion.package
@@ -69,7 +72,7 @@ function readersOf(resource: Resource): Reader[] {
     json(jsonForm(view)),
     json(prettyForm(view)),
     {
-      form: yamlForm(view),
+      form: yamlForm(view, jsonForm(view), yaml),
       one: (bytes) => load(bytes.toString()),
       items: (bytes) => (load(bytes.toString()) as { items: unknown[] }).items.map(typed),
       events: () => [],
@@ -164,8 +167,9 @@ it.each(kinds.map((resource) => [`${resource.package}.${resource.kind}`, resourc
             const isProtobuf = reader.form.name.startsWith('protobuf')
             const expected = isProtobuf ? wanted.map(withoutInnerTypes) : wanted
             const of = `${name} ${reader.form.name}`
+            const alone = await Promise.all(entries.map((entry) => reader.form.one(entry)))
             expect(
-              entries.map((entry) => reader.one(reader.form.one(entry))),
+              alone.map((bytes) => reader.one(bytes)),
               of,
             ).toEqual(expected)
             expect(reader.items(await listOf(reader.form, entries)), of).toEqual(expected)

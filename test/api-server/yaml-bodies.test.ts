@@ -56,7 +56,28 @@ describe('YAML bodies', () => {
     expect((await bodies.read(large)).value).toBe('a')
   })
 
-  it('leave no thread behind when there is nothing to read', async () => {
+  it('are written the same whatever their length, with fields in order', async () => {
+    const texts = ['b', 'yes', '1', 'é: #', 'a\nb', '']
+    const short = texts.map((text) => ({ z: { b: [text, 1, null], a: {} }, a: text }))
+    const written = await bodies.write(Buffer.from(JSON.stringify(short)))
+    expect(written.toString().slice(0, 20)).toBe('- a: b\n  z:\n    a: {')
+    const long = Array.from({ length: 200 }, () => short).flat()
+    const [first, second] = await Promise.all([
+      bodies.write(Buffer.from(JSON.stringify(long))),
+      bodies.write(Buffer.from(JSON.stringify(long.slice(1)))),
+    ])
+    expect(first.toString()).toBe(written.toString().repeat(200))
+    expect(first.toString().endsWith(second.toString())).toBe(true)
+  })
+
+  it('are written though what was read before exhausts the thread', async () => {
+    const large = Array.from({ length: 10_000 }, (_, index) => `k${index}`)
+    const asked = bodies.write(Buffer.from(JSON.stringify(large)))
+    await Promise.all([asked, bodies.close()])
+    expect((await asked).toString()).toBe(large.map((text) => `- ${text}\n`).join(''))
+  })
+
+  it('leave no thread behind when there is nothing to do', async () => {
     const threads = (): number =>
       (process.report.getReport() as unknown as { workers: unknown[] }).workers.length
     const before = threads()

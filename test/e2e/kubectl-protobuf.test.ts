@@ -98,7 +98,7 @@ describe.runIf(newest !== undefined)('what client-go reads', () => {
     const form = protobufForm(objectView(resource), schema, dialects.kubernetes.protobufMediaType)
     await fc.assert(
       fc.asyncProperty(arbitraryObject(schemaName, type), async (object) => {
-        answer = form.one(shownObject(object))
+        answer = await form.one(shownObject(object))
         const printed = await create(words)
         expect(accepted).toContain(dialects.kubernetes.protobufMediaType)
         expect(decode<KubeObject>(printed, schema).object).toEqual(

@@ -31,7 +31,7 @@ function warningHeaders(warnings: readonly string[]): string[] {
 export const decorate: Filter = async (context, next) => {
   const made = await next(context)
   // What comes through from elsewhere is passed on as it is.
-  const answer = isLongRunning(context) && made.status < 400 ? made : reformed(made, context)
+  const answer = isLongRunning(context) && made.status < 400 ? made : await reformed(made, context)
   const headers: Record<string, string | string[]> = {
     ...answer.headers,
     'audit-id': context.id,

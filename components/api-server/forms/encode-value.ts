@@ -6,7 +6,6 @@ import { apiVersionOf } from '../../machinery/resource.ts'
 import type { StructSchema } from '../../machinery/schema.ts'
 import type { Representation } from '../negotiate.ts'
 import type { RequestContext } from '../request.ts'
-import { dump } from '../yaml.ts'
 import { protobufBody } from './protobuf-form.ts'
 
 const packagesByDialect = new Map<Dialect, ReadonlyMap<string, string>>()
@@ -38,8 +37,8 @@ function schemaOfKind(
 export function encodeValue(
   value: Record<string, unknown>,
   { encoding, pretty }: Representation,
-  { dialect, cbor }: Pick<RequestContext, 'dialect' | 'cbor'>,
-): Buffer | undefined {
+  { dialect, cbor, yaml }: Pick<RequestContext, 'dialect' | 'cbor' | 'yaml'>,
+): Buffer | Promise<Buffer> | undefined {
   const { kind, apiVersion = 'v1' } = value
   const isTyped = typeof kind === 'string' && typeof apiVersion === 'string'
   const schema = isTyped ? schemaOfKind({ apiVersion, kind }, dialect) : undefined
@@ -47,7 +46,7 @@ export function encodeValue(
     case 'json':
       return Buffer.from(`${JSON.stringify(value, null, pretty ? 2 : 0)}\n`)
     case 'yaml':
-      return Buffer.from(dump(value))
+      return yaml.write(Buffer.from(JSON.stringify(value)))
     case 'protobuf':
       return schema && isTyped ? protobufBody(schema, value, { apiVersion, kind }) : undefined
     case 'cbor':

@@ -54,7 +54,7 @@ function encoded(view: View, representation: Representation, context: RequestCon
   const { dialect, cbor } = context
   switch (encoding) {
     case 'yaml':
-      return yamlForm(view)
+      return yamlForm(view, jsonForm(view), context.yaml)
     case 'protobuf':
       if (view.schema === undefined) throw new Error(`${view.kind} has no protobuf form`)
       return protobufForm(view, view.schema, mediaTypeOf(encoding, dialect))
@@ -98,7 +98,10 @@ export function formFor(
     isStream,
   })
   const { encoding, view, viewVersion, pretty } = representation
-  if (view === 'object' && encoding === 'json' && !pretty && stored !== undefined) return stored
+  if (view === 'object' && stored !== undefined) {
+    if (encoding === 'json' && !pretty) return stored
+    if (encoding === 'yaml') return yamlForm(objectView(resource), stored, context.yaml)
+  }
   const metaVersion = `meta.${dialect.apiDomain}/${viewVersion}`
   if (view === 'Table') {
     const printer = customVersionOf(resource)?.printer ?? printerOf(resource, options.subresource)
@@ -111,12 +114,12 @@ export function formFor(
   if (view !== 'object' && !isStream) {
     checkShape(view, info.verb === 'list' || info.verb === 'deletecollection', resource)
   }
+  const shown = (): View =>
+    view === 'object' ? objectView(resource) : partialView(metaVersion, resource)
+  // Its writer is the server's own.
+  if (encoding === 'yaml') return encoded(shown(), representation, context)
   const key = `${encoding} ${view} ${viewVersion} ${pretty}`
   let form = forms.get(key)
-  if (form === undefined) {
-    const shown = view === 'object' ? objectView(resource) : partialView(metaVersion, resource)
-    form = encoded(shown, representation, context)
-    forms.set(key, form)
-  }
+  if (form === undefined) forms.set(key, (form = encoded(shown(), representation, context)))
   return form
 }

@@ -1,31 +1,46 @@
-/** YAML form: fields in order of name, as upstream's; lists are put together item by item. There is no watch in YAML. */
+/** YAML form: fields in order of name, as upstream's; lists are put together some items at a time. There is no watch in YAML. */
 import type { Form } from '../forms.ts'
-import { dump } from '../yaml.ts'
+import type { YamlBodies } from '../yaml-bodies.ts'
 import { listMetaOf, type View } from './view.ts'
-import { jsonForm } from './json-form.ts'
 
-/** A list's fields before and after its items, in order of name. */
-function around(view: View, side: 'before' | 'after', metadata: object): string {
+/** Items are written together until they have so much JSON. */
+const pieceBytes = 64 * 1024
+
+/** A list's fields before or after its items, in order of name, as JSON. */
+function around(view: View, side: 'before' | 'after', metadata: object): Buffer | undefined {
   const { listKind: kind, apiVersion, listFields, itemsName } = view
   const fields = Object.entries({ kind, apiVersion, metadata, ...listFields }).filter(
     ([name]) => name < itemsName === (side === 'before'),
   )
-  return fields.length === 0 ? '' : dump(Object.fromEntries(fields))
+  return fields.length === 0 ? undefined : Buffer.from(JSON.stringify(Object.fromEntries(fields)))
 }
 
-export function yamlForm(view: View): Form {
+/** The view's JSON form, written as YAML. */
+export function yamlForm(view: View, json: Form, yaml: Pick<YamlBodies, 'write'>): Form {
   return {
-    ...jsonForm(view),
+    ...json,
     name: `yaml ${view.name}`,
     mediaType: 'application/yaml',
     streamType: undefined,
-    one: (shown) => Buffer.from(dump(view.object(shown))),
-    *list(meta, items) {
+    one: async (shown) => yaml.write(await json.one(shown)),
+    async *list(meta, items) {
       const none = items.length === 0 ? ' []' : ''
       const metadata = listMetaOf(meta)
-      yield Buffer.from(`${around(view, 'before', metadata)}${view.itemsName}:${none}\n`)
-      for (const shown of items) yield Buffer.from(dump([view.item(shown)]))
-      yield Buffer.from(around(view, 'after', metadata))
+      const [before, after] = [around(view, 'before', metadata), around(view, 'after', metadata)]
+      if (before !== undefined) yield await yaml.write(before)
+      yield Buffer.from(`${view.itemsName}:${none}\n`)
+      let piece: string[] = []
+      let length = 0
+      for (const [index, shown] of items.entries()) {
+        const item = JSON.stringify(view.item(shown))
+        piece.push(item)
+        length += item.length
+        if (length < pieceBytes && index < items.length - 1) continue
+        yield await yaml.write(Buffer.from(`[${piece.join(',')}]`))
+        piece = []
+        length = 0
+      }
+      if (after !== undefined) yield await yaml.write(after)
     },
   }
 }

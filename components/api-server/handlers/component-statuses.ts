@@ -30,6 +30,6 @@ export function listComponentStatuses(checks: readonly HealthCheck[]): ResourceH
     const shown = shownObject({ ...typed, ...status })
     const form = wantedForm(context, resource, parts)
     if (isList) return await answerList(form, { entries: [shown], meta: { resourceVersion: '' } })
-    return answerForm(200, form, form.one(shown))
+    return answerForm(200, form, await form.one(shown))
   }
 }

@@ -42,5 +42,5 @@ export const getObject: ResourceHandler = async (context, resource, parts) => {
   await freshEnough(parts.cache, info.query.get('resourceVersion') ?? '')
   const entry = parts.registry.get(resource, info.namespace, info.name)
   if (resource.custom !== undefined) await readyToShow(resource, [entry])
-  return answerForm(200, form, form.one(entry))
+  return answerForm(200, form, await form.one(entry))
 }

@@ -59,13 +59,14 @@ function placesOf(resource: Resource): ScalePlaces | undefined {
   return customVersionOf(resource)?.scale
 }
 
-function answerScale(
+async function answerScale(
   context: RequestContext,
   resource: Resource,
   of: { parts: Parts; object: KubeObject },
-): Answer {
+): Promise<Answer> {
   const form = wantedForm(context, scaleResource(resource), of.parts, 'scale')
-  return answerForm(200, form, form.one(shownObject(scaleOf(of.object, placesOf(resource)))))
+  const shown = shownObject(scaleOf(of.object, placesOf(resource)))
+  return answerForm(200, form, await form.one(shown))
 }
 
 async function stateOf({ custom }: Resource, entry: Shown): Promise<KubeObject> {
