@@ -59,18 +59,25 @@ function unionNode(a: FieldSet, b: FieldSet): FieldSet {
 }
 
 function merged(a: FieldSet, b: FieldSet, member: boolean): FieldSet {
-  let all: Draft | undefined
+  let changes: Map<string, FieldSet> | undefined
   for (const key in b) {
     if (key === self) continue
     const mine = a[key]
     const theirs = b[key] as FieldSet
     const both = mine === undefined ? inOrder(theirs) : unionNode(mine, theirs)
     if (both === mine) continue
-    all ??= Object.assign(begun(member), a)
-    all[key] = both as Draft
+    changes ??= new Map()
+    changes.set(key, both)
   }
-  if (all !== undefined) return sortedNode(all)
-  return member && a[self] === undefined && !isEmptySet(a) ? { [self]: leaf, ...a } : a
+  if (changes === undefined) {
+    return member && a[self] === undefined && !isEmptySet(a) ? { [self]: leaf, ...a } : a
+  }
+  const keys = Object.keys(a).filter((key) => key !== self)
+  for (const key of changes.keys()) if (a[key] === undefined) keys.push(key)
+  const all = begun(member)
+  for (const key of sortedKeys(keys)) all[key] = (changes.get(key) ?? a[key]) as Draft
+  if (keys.length > wideFrom) wide.add(all)
+  return all
 }
 
 /** The members of all sets, in one pass: its time grows with the size of the sets together, not with their number times that. */
@@ -112,6 +119,13 @@ function inOrder(node: FieldSet): FieldSet {
     changes[key] = ordered as Draft
   }
   return sortedNode((changes === undefined ? node : { ...node, ...changes }) as Draft)
+}
+
+function sortedKeys(keys: readonly string[]): readonly string[] {
+  const isSorted = keys.every(
+    (key, index) => index === 0 || compareElements(keys[index - 1] as string, key) < 0,
+  )
+  return isSorted ? keys : inElementOrder(keys)
 }
 
 function sortedNode(node: Draft): FieldSet {

@@ -1,4 +1,5 @@
 /** create: body -> draft -> registry -> 201 with the stored bytes. */
+import { nextTurn } from '../../component-base/next-turn.ts'
 import { decodeBody, toStorage } from '../decode-body.ts'
 import { noteNamed } from '../request.ts'
 import { answerForm } from '../respond.ts'
@@ -11,6 +12,7 @@ export const createObject: ResourceHandler = async (context, resource, parts) =>
   const options = writeOptionsOf(info.query, 'CreateOptions', parts.dialect)
   const object = await decodeBody(context, resource, options.fieldValidation)
   noteNamed(context, object)
+  if (context.isLarge === true) await nextTurn()
   const written = await parts.registry.create({
     resource,
     namespace: info.namespace,

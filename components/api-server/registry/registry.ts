@@ -237,7 +237,10 @@ export class Registry {
     const { custom } = resource
     const isLarge = request.context?.isLarge === true || current.mostBytes >= largeBytes
     if (request.context !== undefined) request.context.isLarge = isLarge
-    if (isLarge) await nextTurn()
+    if (isLarge) {
+      await nextTurn()
+      await current.decoded()
+    }
     const old = custom === undefined ? current.object() : await customState(custom, current)
     const object = await request.change(old, current)
     if (isLarge) await nextTurn()

@@ -1,4 +1,5 @@
 /** Entry: one revision of one object, as bytes; decoded only when somebody must look into it. */
+import { nextTurn } from '../../component-base/next-turn.ts'
 import { deepFreeze, type KubeObject } from '../../machinery/object.ts'
 import { revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
 import { keptBytes } from './object-memory.ts'
@@ -86,6 +87,14 @@ export class Entry {
       this.#object = deepFreeze(this.isProven ? this.draft() : this.#provenDraft())
     }
     return this.#object
+  }
+
+  /** Decodes a large object in two turns of the event loop, so that `object` has it at once. */
+  async decoded(): Promise<void> {
+    if (this.#object !== undefined) return
+    const draft = this.isProven ? this.draft() : this.#provenDraft()
+    await nextTurn()
+    this.#object ??= deepFreeze(draft)
   }
 
   /** The object for one look: what is decoded already, else decoded and not kept. Not to be changed either. */
