@@ -49,6 +49,25 @@ describe('updates', () => {
     expect((await server().ok('GET', `/api/v1/namespaces/${ns}/configmaps`)).items).toEqual([])
   })
 
+  it('PUTs without a version all succeed, however many overtake each other, and warn once', async () => {
+    const { item } = await made('x')
+    const words = Array.from({ length: 20 }, (_, n) => `w${n}`)
+    const answers = await Promise.all(
+      words.map((word) =>
+        server().request('PUT', `${item}?fieldValidation=Warn`, {
+          body: { metadata: { name: 'x' }, data: { word }, unknown: word },
+        }),
+      ),
+    )
+    for (const [n, { status, body, headers }] of answers.entries()) {
+      expect(status).toBe(200)
+      expect(body.data).toEqual({ word: words[n] })
+      expect(headers['warning']).toBe('299 - "unknown field \\"unknown\\""')
+    }
+    const versions = answers.map(({ body }) => body.metadata.resourceVersion)
+    expect(new Set(versions).size).toBe(words.length)
+  })
+
   it('[UPD-003][ERR-012] PUT of a stale version is refused and changes nothing', async () => {
     const { item, object } = await made('x')
     const first = await server().ok('PUT', item, { body: { ...object, data: { by: 'first' } } })
