@@ -9,6 +9,26 @@ export interface Cost {
 
 const msOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000
 
+/** The least that the yardstick was seen to take on the machine for which the limits were set. */
+const yardstickMs = 5.5
+const yardstick = JSON.stringify(
+  Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'v'])),
+)
+
+/**
+ * How many times longer than the least seen this thread takes for the same work now, at least 1: what shares its core and
+ * its caches costs it processor time, too.
+ */
+export function slowness(): number {
+  let leastMs = Infinity
+  for (let run = 0; run < 8; run += 1) {
+    const begin = process.threadCpuUsage()
+    JSON.stringify(JSON.parse(yardstick))
+    leastMs = Math.min(leastMs, msOf(process.threadCpuUsage(begin)))
+  }
+  return Math.max(1, leastMs / yardstickMs)
+}
+
 /** Runs `ask` and measures until it settles. The server must run in this thread. */
 export async function costOf<T>(ask: () => Promise<T>): Promise<{ cost: Cost; result: T }> {
   const begin = process.cpuUsage()
