@@ -2,7 +2,9 @@
 
 /**
  * Most values of a body: fields of objects and items of lists, after the expansion of aliases. Upstream has no such limit, but
- * its store takes no more than 1.5 MiB, in which so many values hardly fit.
+ * its store takes no more than 1.5 MiB, in which so many values hardly fit. The largest CustomResourceDefinition found in
+ * 21 projects (August 2026), LLMInferenceService of KServe, has 52,493 values in 877,134 bytes of JSON;
+ * Workflow of Argo has 35,225 in 1,231,503 bytes.
  */
 export const maxBodyValues = 65_536
 
