@@ -13,8 +13,8 @@ const sharing = [
   'test/client/*.test.ts',
   'test/component-base/*.test.ts',
   'test/controller-manager/**/*.test.ts',
-  'test/machinery/*.test.ts',
-  'test/node-agent/*.test.ts',
+  'test/machinery/**/*.test.ts',
+  'test/node-agent/**/*.test.ts',
   'test/scheduler/**/*.test.ts',
   'test/store/*.test.ts',
 ]

@@ -1,12 +1,12 @@
 /** Bringing a launched cluster up: its components start, and nodes join as soon as the API server serves. */
 import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
-import { tokenSecret } from './bootstrap-token.ts'
-import { readAuthorityPem } from './check-pki.ts'
-import { dialectOf, serverUrl } from './cluster-config.ts'
+import { tokenSecret } from './plan/bootstrap-token.ts'
+import { readAuthorityPem } from './state/check-pki.ts'
+import { dialectOf, serverUrl } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ComponentStatus } from './control-protocol.ts'
-import { createObjects, joinObjects } from './join-objects.ts'
+import { createObjects, joinObjects } from './plan/join-objects.ts'
 import type { LaunchedCluster } from './launch.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
 

@@ -6,10 +6,10 @@ import { createClient } from '../components/client/client.ts'
 import type { Client } from '../components/client/client.ts'
 import type { Credentials } from '../components/client/rest-client.ts'
 import type { Clock } from '../components/component-base/clock.ts'
-import { readAuthorityPem, readCheckedCredential } from './check-pki.ts'
-import { dialectOf, serverUrl } from './cluster-config.ts'
-import type { ClusterConfig } from './cluster-config.ts'
-import type { StatePaths } from './state-dir.ts'
+import { readAuthorityPem, readCheckedCredential } from './state/check-pki.ts'
+import { dialectOf, serverUrl } from './plan/cluster-config.ts'
+import type { ClusterConfig } from './plan/cluster-config.ts'
+import type { StatePaths } from './state/state-dir.ts'
 
 export interface ClusterPlace {
   readonly config: ClusterConfig

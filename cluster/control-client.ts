@@ -12,8 +12,8 @@ import type {
   ControlReply,
 } from './control-protocol.ts'
 import { readLines } from './lines.ts'
-import { nameFlagOf } from './state-dir.ts'
-import type { StatePaths } from './state-dir.ts'
+import { nameFlagOf } from './state/state-dir.ts'
+import type { StatePaths } from './state/state-dir.ts'
 
 export interface ControlClient {
   /** Rejects with the supervisor's ClusterError, or one of kind `not-running` when it goes away before it answers. */

@@ -1,5 +1,5 @@
 /** Control protocol: what the command line and the supervisor say to each other, as JSON lines over a unix socket. */
-import type { NodeConfig, Program } from './cluster-config.ts'
+import type { NodeConfig, Program } from './plan/cluster-config.ts'
 import type { ClusterErrorKind } from './cluster-error.ts'
 
 export type ComponentState =

@@ -2,9 +2,9 @@
 import type { ResourceClient, WatchEvent } from '../components/client/resource-client.ts'
 import { ConnectionError } from '../components/client/connection-error.ts'
 import type { Clock } from '../components/component-base/clock.ts'
-import { keyOf } from '../components/machinery/object.ts'
-import type { KubeObject } from '../components/machinery/object.ts'
-import { StatusError } from '../components/machinery/status-error.ts'
+import { keyOf } from '../components/machinery/objects/object.ts'
+import type { KubeObject } from '../components/machinery/objects/object.ts'
+import { StatusError } from '../components/machinery/objects/status-error.ts'
 
 export interface ObserveOptions<T extends KubeObject> {
   readonly client: ResourceClient<T>

@@ -4,9 +4,9 @@
  */
 import type { Client } from '../components/client/client.ts'
 import { createDiscovery } from '../components/client/server-resources.ts'
-import { keyOf, type KubeObject } from '../components/machinery/object.ts'
-import { qualifiedName, type Resource } from '../components/machinery/resource.ts'
-import { isStatusError } from '../components/machinery/status-error.ts'
+import { keyOf, type KubeObject } from '../components/machinery/objects/object.ts'
+import { qualifiedName, type Resource } from '../components/machinery/objects/resource.ts'
+import { isStatusError } from '../components/machinery/objects/status-error.ts'
 import { ClusterError } from './cluster-error.ts'
 
 const pageSize = 250

@@ -7,12 +7,12 @@ import { ClusterError } from './cluster-error.ts'
 import { readLines } from './lines.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { formatDuration } from '../components/component-base/flags.ts'
-import type { Lifetime } from './lifetime.ts'
-import { clusterMarker, identify } from './process-identity.ts'
-import type { Programs } from './programs.ts'
-import { handOverLock } from './lock.ts'
-import { logOf } from './state-dir.ts'
-import type { StatePaths } from './state-dir.ts'
+import type { Lifetime } from './state/lifetime.ts'
+import { clusterMarker, identify } from './state/process-identity.ts'
+import type { Programs } from './plan/programs.ts'
+import { handOverLock } from './state/lock.ts'
+import { logOf } from './state/state-dir.ts'
+import type { StatePaths } from './state/state-dir.ts'
 
 export interface SupervisorProcess {
   readonly pid: number

@@ -1,14 +1,14 @@
 /** Taking a cluster down: by its supervisor when there is one, else by what was recorded about its processes. Nothing is left. */
 import type { Clock } from '../components/component-base/clock.ts'
-import { readClusterConfig } from './cluster-config.ts'
+import { readClusterConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
-import { asIdentity, endProcesses, isAlive, processesMarked } from './process-identity.ts'
-import type { ProcessIdentity } from './process-identity.ts'
-import { acquireLock, lockHolder, releaseLock } from './lock.ts'
-import { readList, removeStateDir, stateDirExists } from './state-dir.ts'
-import type { StatePaths } from './state-dir.ts'
+import { asIdentity, endProcesses, isAlive, processesMarked } from './state/process-identity.ts'
+import type { ProcessIdentity } from './state/process-identity.ts'
+import { acquireLock, lockHolder, releaseLock } from './state/lock.ts'
+import { readList, removeStateDir, stateDirExists } from './state/state-dir.ts'
+import type { StatePaths } from './state/state-dir.ts'
 
 export interface TakeDownOptions {
   readonly clock: Clock

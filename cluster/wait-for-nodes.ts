@@ -1,14 +1,14 @@
 /** Waiting until nodes are Ready, by watching them. */
 import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
-import type { KubeObject } from '../components/machinery/object.ts'
-import { nodeNames } from './cluster-config.ts'
-import type { NodeConfig } from './cluster-config.ts'
+import type { KubeObject } from '../components/machinery/objects/object.ts'
+import { nodeNames } from './plan/cluster-config.ts'
+import type { NodeConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { observe } from './observe.ts'
-import { logOf } from './state-dir.ts'
-import type { StatePaths } from './state-dir.ts'
+import { logOf } from './state/state-dir.ts'
+import type { StatePaths } from './state/state-dir.ts'
 
 interface Condition {
   readonly type: string

@@ -6,8 +6,8 @@ import type {
 } from '../components/api/explanations.ts'
 import type { Client } from '../components/client/client.ts'
 import { createDiscovery } from '../components/client/server-resources.ts'
-import type { KubeObject } from '../components/machinery/object.ts'
-import { qualifiedName, type Resource } from '../components/machinery/resource.ts'
+import type { KubeObject } from '../components/machinery/objects/object.ts'
+import { qualifiedName, type Resource } from '../components/machinery/objects/resource.ts'
 import { ClusterError } from './cluster-error.ts'
 import { verbFault } from './request-verbs.ts'
 

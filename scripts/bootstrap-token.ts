@@ -3,7 +3,7 @@
  * npx node scripts/bootstrap-token.ts [--ttl-hours 24] [--dialect kubernetes|svc] [--yes]
  */
 import { createHmac } from 'node:crypto'
-import { createBootstrapToken, formatToken, tokenSecret } from '../cluster/bootstrap-token.ts'
+import { createBootstrapToken, formatToken, tokenSecret } from '../cluster/plan/bootstrap-token.ts'
 import { formatYaml } from '../cluster/yaml.ts'
 import { dialectNamed, dialects } from '../components/api/dialect.ts'
 import { systemClock } from '../components/component-base/clock.ts'

@@ -12,14 +12,14 @@ const dist = join(root, 'dist')
 /** Bundle -> source. Bundles find each other (workers, children) by these names in their own folder. */
 const bundles = {
   skiff: 'scripts/skiff.ts',
-  supervisor: 'cluster/supervisor-main.ts',
+  supervisor: 'cluster/supervisor/supervisor-main.ts',
   'api-server': 'components/api-server/main.ts',
   'controller-manager': 'components/controller-manager/main.ts',
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
   keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
-  'yaml-worker': 'components/api-server/yaml-worker.ts',
+  'yaml-worker': 'components/api-server/encoding/yaml-worker.ts',
 } as const
 
 function git(...words: string[]): string {

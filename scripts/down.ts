@@ -1,9 +1,9 @@
 /** Takes down what scripts/up.ts started, one step at a time: npx node scripts/down.ts [--dir .cluster/by-hand] [--yes] */
 import { join, resolve } from 'node:path'
 import { echo } from 'zx'
-import { isAlive } from '../cluster/process-identity.ts'
-import { pathsIn, readJsonFile, stateDirExists } from '../cluster/state-dir.ts'
-import type { RecordedProcess } from '../cluster/supervisor.ts'
+import { isAlive } from '../cluster/state/process-identity.ts'
+import { pathsIn, readJsonFile, stateDirExists } from '../cluster/state/state-dir.ts'
+import type { RecordedProcess } from '../cluster/supervisor/supervisor.ts'
 import { removeCluster } from '../cluster/take-down.ts'
 import { systemClock } from '../components/component-base/clock.ts'
 import { option, show, step } from './teaching/lesson.ts'

@@ -5,17 +5,30 @@ import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
 
-/** The import table of docs/architecture.md: folder -> folders it may import, or 'anything'. */
-function importTable(): Map<string, Set<string> | 'anything'> {
+type ImportTable = ReadonlyMap<string, ReadonlySet<string> | 'anything'>
+
+/** Folders that a row names, one by one; 'anything' names none. */
+const namedBy = (allowed: ReadonlySet<string> | 'anything'): readonly string[] =>
+  allowed === 'anything' ? [] : [...allowed]
+
+/** The table below a heading of docs/architecture.md: folder -> folders it may import, in the table's order. */
+function importTable(heading: string): ImportTable {
   const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
-  const section = text.slice(text.indexOf('## Imports'), text.indexOf('## Concepts'))
+  const [, section = ''] = text.split(`## ${heading}\n`)
   const table = new Map<string, Set<string> | 'anything'>()
-  for (const line of section.split('\n')) {
-    const [, folder, allowed] = /^\| ([a-z-]+) +\| ([a-z, -]*[a-z]) +\|$/.exec(line) ?? []
-    if (folder === undefined || allowed === undefined || folder === 'folder') continue
-    table.set(folder, allowed === 'anything' ? 'anything' : new Set(allowed.split(', ')))
+  for (const line of /(?:^\|.*\n)+/m.exec(section)?.[0].split('\n') ?? []) {
+    const [, folder, allowed] = /^\| ([a-z0-9-]+) +\| ([a-z0-9, -]*[a-z0-9]) +\|$/.exec(line) ?? []
+    if (folder === undefined || allowed === undefined || allowed.startsWith('may import')) continue
+    const names = allowed === 'nothing' ? [] : allowed.split(', ')
+    table.set(folder, allowed === 'anything' ? 'anything' : new Set(names))
   }
   return table
+}
+
+/** `components/api-server/authn/union.ts` -> `authn`; undefined outside of the API server and for its entry. */
+function roomOf(path: string): string | undefined {
+  const [, room] = /^components\/api-server\/([^/]+)\//.exec(path) ?? []
+  return room
 }
 
 /** `components/store/x.ts` -> `store`; `cluster/cli/up.ts` -> `cluster`. */
@@ -56,9 +69,9 @@ async function imports(): Promise<Import[]> {
 /** A package is imported in the one file or folder that wraps it. */
 const wrappers: Record<string, readonly string[]> = {
   '@bufbuild/cel': ['components/api-server/cel/'],
-  re2js: ['components/api-server/linear-pattern.ts'],
-  '@noble/ciphers': ['components/api-server/storage/secretbox.ts'],
-  cborg: ['components/api-server/cbor.ts'],
+  re2js: ['components/api-server/cel/linear-pattern.ts'],
+  '@noble/ciphers': ['components/api-server/encryption/secretbox.ts'],
+  cborg: ['components/api-server/encoding/cbor.ts'],
   'sorted-btree': ['components/component-base/sorted-map.ts'],
   '@peculiar/x509': ['certs/'],
   'node-forge': ['certs/'],
@@ -70,15 +83,18 @@ const wrappers: Record<string, readonly string[]> = {
     'components/client/',
   ],
   'js-yaml': [
-    'components/api-server/yaml.ts',
+    'components/machinery/values/yaml.ts',
     'components/client/',
     'scenarios/engine/',
     'cluster/',
   ],
   execa: ['cluster/'],
-  systeminformation: ['components/node-agent/host-info.ts'],
+  systeminformation: ['components/node-agent/node/host-info.ts'],
   'tar-stream': ['components/node-agent/'],
-  ws: ['components/api-server/websocket.ts', 'components/api-server/outgoing/pod-connection.ts'],
+  ws: [
+    'components/api-server/start/websocket-messages.ts',
+    'components/api-server/egress/pod-connection.ts',
+  ],
 }
 
 const productNames =
@@ -93,20 +109,21 @@ const spellers = new Set([
   // The object does not say which dialect it is in.
   'components/api/conversions/autoscaler-versions.ts',
   // Reserved in every cluster.
-  'components/api-server/configuration/jwt-authenticator-reader.ts',
+  'components/api-server/authn/configuration/jwt-authenticator-reader.ts',
   // An example in the help text.
   'cluster/cli/convert.ts',
 ])
 
 describe('architecture', () => {
   it('has an import table and sources to check', async () => {
-    expect(importTable().size).toBeGreaterThanOrEqual(14)
+    expect(importTable('Imports').size).toBeGreaterThanOrEqual(14)
+    expect(importTable('Rooms of the API server').size).toBeGreaterThanOrEqual(25)
     expect((await sources()).length).toBeGreaterThan(50)
     expect((await imports()).length).toBeGreaterThan(100)
   })
 
   it('no folder imports what the table of docs/architecture.md does not allow', async () => {
-    const table = importTable()
+    const table = importTable('Imports')
     const wrong: string[] = []
     for (const { from, specifier } of await imports()) {
       if (!specifier.startsWith('.')) continue
@@ -119,6 +136,41 @@ describe('architecture', () => {
       wrong.push(`${from} imports ${target}`)
     }
     expect(wrong).toEqual([])
+  })
+
+  it('every room of the API server stands in its table, and may import only rooms above it', async () => {
+    const table = importTable('Rooms of the API server')
+    const order = [...table.keys()]
+    const backward = [...table].flatMap(([room, allowed]) =>
+      namedBy(allowed).filter((other) => order.indexOf(other) >= order.indexOf(room)),
+    )
+    expect(backward).toEqual([])
+    const rooms = (await sources()).flatMap((file) => roomOf(file) ?? [])
+    expect(new Set(rooms)).toEqual(new Set(order))
+  })
+
+  it('no room of the API server imports what its table does not allow, types included', async () => {
+    const table = importTable('Rooms of the API server')
+    const wrong: string[] = []
+    const used = new Set<string>()
+    for (const { from, specifier } of await imports()) {
+      if (!specifier.startsWith('.')) continue
+      const target = relative(root, normalize(join(root, dirname(from), specifier)))
+      const room = roomOf(from)
+      const other = roomOf(target)
+      if (room === undefined || other === undefined || room === other) continue
+      used.add(`${room} ${other}`)
+      const allowed = table.get(room)
+      if (allowed === 'anything' || allowed?.has(other)) continue
+      wrong.push(`${from} imports ${target}`)
+    }
+    expect(wrong).toEqual([])
+    const stale = [...table].flatMap(([room, allowed]) =>
+      namedBy(allowed)
+        .map((other) => `${room} ${other}`)
+        .filter((edge) => !used.has(edge)),
+    )
+    expect(stale).toEqual([])
   })
 
   it('a package is imported only where it is wrapped', async () => {

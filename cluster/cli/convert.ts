@@ -6,7 +6,7 @@ import {
 } from '../../components/api/conversions/convert-manifest.ts'
 import { dialectNamed, dialects, type Dialect } from '../../components/api/dialect.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { formatYaml } from '../yaml.ts'
 import { defineCommand } from './command.ts'

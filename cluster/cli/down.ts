@@ -1,7 +1,7 @@
 /** `skiff down`: stops a cluster and removes all it has, whatever state it is in. */
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
-import { listClusters, stateDirExists, statePaths } from '../state-dir.ts'
+import { listClusters, stateDirExists, statePaths } from '../state/state-dir.ts'
 import { removeCluster, stopCluster } from '../take-down.ts'
 import { defineCommand, nameFlag } from './command.ts'
 import type { CommandContext } from './command.ts'
@@ -26,7 +26,7 @@ async function takeDown(context: CommandContext, name: string, keepData: boolean
     terminal.out(`Cluster "${name}" is stopped; its data is kept in ${paths.dir}\n`)
     return
   }
-  const { forgetMerged } = await import('../merge-kubeconfig.ts')
+  const { forgetMerged } = await import('../state/merge-kubeconfig.ts')
   await forgetMerged(paths, name)
   await removeCluster(paths, { clock })
   terminal.out(`Cluster "${name}" is gone\n`)

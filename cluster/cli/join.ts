@@ -4,14 +4,19 @@ import { hostname } from 'node:os'
 import { join as joinPath, resolve } from 'node:path'
 import { spawn } from 'node:child_process'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
-import { formatToken, parseToken } from '../bootstrap-token.ts'
+import { formatToken, parseToken } from '../plan/bootstrap-token.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { readLines } from '../lines.ts'
 import { readableLine } from '../log-tail.ts'
-import { writeTokenFile } from '../prepare.ts'
-import { builtPrograms } from '../programs.ts'
-import { withClearErrors } from '../state-dir.ts'
-import { hasCertificate, isServerOf, readStoredNode, setStoredNodeAside } from '../stored-node.ts'
+import { writeTokenFile } from '../plan/prepare.ts'
+import { builtPrograms } from '../plan/programs.ts'
+import { withClearErrors } from '../state/state-dir.ts'
+import {
+  hasCertificate,
+  isServerOf,
+  readStoredNode,
+  setStoredNodeAside,
+} from '../state/stored-node.ts'
 import { explained } from '../system-error.ts'
 import { defineCommand } from './command.ts'
 import type { CommandContext } from './command.ts'

@@ -1,7 +1,7 @@
 /** Manifests that a command is given: files of objects, YAML or JSON. */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { parseYamlDocuments } from '../yaml.ts'
 

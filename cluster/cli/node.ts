@@ -1,11 +1,11 @@
 /** `skiff node ...`: nodes come, go, stop and start again. */
 import { resourcesOf } from '../../components/api/resources.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
-import { nodeNames } from '../cluster-config.ts'
+import { nodeNames } from '../plan/cluster-config.ts'
 import type { Cluster } from '../cluster.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { checkSimulated } from '../launch.ts'
-import { nameFlagOf } from '../state-dir.ts'
+import { nameFlagOf } from '../state/state-dir.ts'
 import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'

@@ -1,7 +1,7 @@
 /** `skiff version`: which skiff, which API release, which Node. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { packageFolder } from '../programs.ts'
+import { packageFolder } from '../plan/programs.ts'
 import { defineCommand, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 

@@ -1,7 +1,7 @@
 /** The API server's process. */
 import { runComponent } from '../component-base/component.ts'
-import { runApiServer } from './api-server.ts'
-import { apiServerFlags } from './options.ts'
+import { runApiServer } from './start/api-server.ts'
+import { apiServerFlags } from './configuration/options.ts'
 
 await runComponent({
   name: 'api-server',

@@ -1,5 +1,5 @@
 /** Amounts: resource lists as plain numbers, so that fitting is arithmetic. */
-import { quantityMilliValue, quantityValue } from '../machinery/quantity.ts'
+import { quantityMilliValue, quantityValue } from '../machinery/values/quantity.ts'
 
 /** Amounts of the countable resources: CPU in thousandths, the rest in whole units (bytes for memory). */
 export interface Amounts {

@@ -1,5 +1,5 @@
 /** Explanations: what the API server answers at `/explain/...`, and `skiff why` shows. Nothing in them is secret. */
-import type { KubeObject } from '../machinery/object.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
 import type { PolicyRule, Subject } from './generated/types.ts'
 
 /** A binding that gives a request what it asks for, and the rules of its role that do. */

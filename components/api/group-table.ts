@@ -1,5 +1,5 @@
 /** The compact form in which each API group's file describes its kinds; `resources.ts` makes Resources of it. */
-import type { Lifecycle, Verb } from '../machinery/resource.ts'
+import type { Lifecycle, Verb } from '../machinery/objects/resource.ts'
 
 /** A sub-resource before the dialect is known: `group` is a stem such as `authentication`. */
 export interface SubresourceEntry {

@@ -1,6 +1,6 @@
 /** What a resource's lifecycle means for the release that is served: deprecated or not, and the warning that says so. */
-import { apiVersionOf } from '../machinery/resource.ts'
-import type { Resource } from '../machinery/resource.ts'
+import { apiVersionOf } from '../machinery/objects/resource.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
 
 /** The release whose API is served, `major.minor`. */
 export const servedRelease = '1.32'

@@ -1,6 +1,6 @@
 /** The table printer of every resource. */
-import type { Resource } from '../machinery/resource.ts'
-import type { TablePrinter } from './columns.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
+import type { TablePrinter } from '../machinery/objects/table-printer.ts'
 import { certificatesPrinters, rbacPrinters } from './columns/access.ts'
 import { admissionPrinters, apiregistrationPrinters } from './columns/admission.ts'
 import { autoscalingPrinters, scalePrinter } from './columns/autoscaling.ts'

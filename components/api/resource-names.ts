@@ -1,5 +1,5 @@
 /** Resource names: which of them are native and which extended (upstream: core/v1/helper IsNativeResource, IsExtendedResourceName). */
-import { qualifiedName } from '../machinery/names.ts'
+import { qualifiedName } from '../machinery/validation/names.ts'
 import type { Dialect } from './dialect.ts'
 
 /** Without a domain, or in the product's own. */

@@ -1,5 +1,5 @@
 /** The one list of all built-in Resources of release 1.32, by name and as a list. */
-import type { Resource, Subresource } from '../machinery/resource.ts'
+import type { Resource, Subresource } from '../machinery/objects/resource.ts'
 import { admissionregistration } from './admissionregistration.ts'
 import { apiextensions } from './apiextensions.ts'
 import { apiregistration } from './apiregistration.ts'

@@ -1,5 +1,5 @@
 /** `--runtime-config`: which of the built-in resources are served (upstream: apiserver pkg/server/resourceconfig). */
-import type { Resource } from '../machinery/resource.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
 import type { Resources } from './resources.ts'
 
 /** Keys that name a whole stage, in the order in which they are applied. */

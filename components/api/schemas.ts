@@ -8,9 +8,9 @@ import type {
   Schema,
   StructSchema,
   UnionForm,
-} from '../machinery/schema.ts'
-import { remembered } from '../machinery/remembered.ts'
-import type { Resource } from '../machinery/resource.ts'
+} from '../machinery/schema/schema.ts'
+import { remembered } from '../machinery/values/remembered.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
 import { schemaData } from './generated/schema-data.ts'
 
 /** The struct of that name, or undefined; the same value each time. */

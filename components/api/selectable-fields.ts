@@ -1,6 +1,6 @@
 /** The text of an object's selectable fields, where it is more than the value at the field's path. */
-import type { KubeObject } from '../machinery/object.ts'
-import type { Resource } from '../machinery/resource.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
 
 type Fields = Readonly<Record<string, (object: KubeObject) => string>>
 

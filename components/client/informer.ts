@@ -1,9 +1,9 @@
 /** Informer: list + watch + cache of one resource, shared by all who ask for it (upstream: client-go tools/cache SharedInformer). */
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
-import type { KubeObject } from '../machinery/object.ts'
-import { keyOf } from '../machinery/object.ts'
-import type { Resource } from '../machinery/resource.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
+import { keyOf } from '../machinery/objects/object.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
 import type { Client } from './client.ts'
 import { createObjectCache } from './object-cache.ts'
 import { runReflector } from './reflector.ts'

@@ -1,6 +1,6 @@
 /** ObjectCache: frozen objects by key, with indexes kept on every change. */
-import type { KubeObject } from '../machinery/object.ts'
-import { deepFreeze, keyOf } from '../machinery/object.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
+import { deepFreeze, keyOf } from '../machinery/objects/object.ts'
 
 export interface ObjectCache<T extends KubeObject> {
   get(key: string): T | undefined

@@ -1,7 +1,7 @@
 /** ResourceClient: the verbs on one resource, typed. Errors are StatusErrors; an unreachable server is a ConnectionError. */
-import type { KubeList, KubeObject } from '../machinery/object.ts'
-import type { Resource } from '../machinery/resource.ts'
-import { apiVersionOf, resourcePath } from '../machinery/resource.ts'
+import type { KubeList, KubeObject } from '../machinery/objects/object.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
+import { apiVersionOf, resourcePath } from '../machinery/objects/resource.ts'
 import type { RestClient } from './rest-client.ts'
 import { watchEvents } from './watch-stream.ts'
 

@@ -7,8 +7,8 @@ import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 
 import { isIP } from 'node:net'
 import { systemClock } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
-import type { Status } from '../machinery/status-error.ts'
-import { StatusError } from '../machinery/status-error.ts'
+import type { Status } from '../machinery/objects/status-error.ts'
+import { StatusError } from '../machinery/objects/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
 import type { ConnectionErrorCode } from './connection-error.ts'
 

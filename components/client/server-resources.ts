@@ -1,7 +1,7 @@
 /** What a server serves, by aggregated discovery: two requests, whatever the number of groups. */
 import { apiGroup } from '../api/dialect.ts'
 import { resourcesOf } from '../api/resources.ts'
-import type { Resource, Verb } from '../machinery/resource.ts'
+import type { Resource, Verb } from '../machinery/objects/resource.ts'
 import type { Client } from './client.ts'
 
 export interface ServerResources {

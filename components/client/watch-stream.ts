@@ -1,7 +1,7 @@
 /** Watch streams: newline-separated JSON events in chunks of any size -> events, each parsed once. */
-import type { KubeObject } from '../machinery/object.ts'
-import type { Status } from '../machinery/status-error.ts'
-import { StatusError } from '../machinery/status-error.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
+import type { Status } from '../machinery/objects/status-error.ts'
+import { StatusError } from '../machinery/objects/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
 import type { WatchEvent } from './resource-client.ts'
 

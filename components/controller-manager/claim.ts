@@ -1,12 +1,12 @@
 /** Claiming: which objects are a controller's own, adopting and letting go of the others (upstream: controller_ref_manager.go). */
 import type { ResourceClient } from '../client/resource-client.ts'
-import type { LabelSelector } from '../machinery/label-selector.ts'
-import { matchesLabels } from '../machinery/label-selector.ts'
-import type { KubeObject, OwnerReference } from '../machinery/object.ts'
-import { controllerOf } from '../machinery/object.ts'
-import type { Resource } from '../machinery/resource.ts'
-import { apiVersionOf } from '../machinery/resource.ts'
-import { isStatusError } from '../machinery/status-error.ts'
+import type { LabelSelector } from '../machinery/selectors/label-selector.ts'
+import { matchesLabels } from '../machinery/selectors/label-selector.ts'
+import type { KubeObject, OwnerReference } from '../machinery/objects/object.ts'
+import { controllerOf } from '../machinery/objects/object.ts'
+import type { Resource } from '../machinery/objects/resource.ts'
+import { apiVersionOf } from '../machinery/objects/resource.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
 
 /** The reference of a managing controller, as it is put on what it makes. */
 export function controllerReference(owner: KubeObject, resource: Resource): OwnerReference {

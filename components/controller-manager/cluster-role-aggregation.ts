@@ -1,8 +1,8 @@
 /** ClusterRole aggregation: roles with an aggregationRule have the rules of all roles it selects (upstream: controller/clusterroleaggregation). */
 import type { ClusterRole, PolicyRule } from '../api/generated/types.ts'
 import { runController, source } from '../client/controller.ts'
-import { labelSelectorFrom, matchesLabels } from '../machinery/label-selector.ts'
-import { deepEqual } from '../machinery/object.ts'
+import { labelSelectorFrom, matchesLabels } from '../machinery/selectors/label-selector.ts'
+import { deepEqual } from '../machinery/objects/object.ts'
 import type { ControllerEntry } from './controller-context.ts'
 
 const manager = 'clusterrole-aggregation-controller'

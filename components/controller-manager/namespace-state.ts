@@ -1,6 +1,6 @@
 /** Whether a namespace takes new objects, and the refusals of one that does not. */
 import type { Namespace } from '../api/generated/types.ts'
-import { isStatusError } from '../machinery/status-error.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
 
 /** False for a namespace that is gone or ending. */
 export function isActive(namespace: Namespace | undefined): boolean {

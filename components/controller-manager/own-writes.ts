@@ -4,8 +4,8 @@
  */
 import type { Informer } from '../client/informer.ts'
 import type { Clock } from '../component-base/clock.ts'
-import type { KubeObject } from '../machinery/object.ts'
-import { keyOf } from '../machinery/object.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
+import { keyOf } from '../machinery/objects/object.ts'
 
 interface Write {
   readonly owner: string

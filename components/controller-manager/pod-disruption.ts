@@ -3,7 +3,7 @@ import type { Pod } from '../api/generated/types.ts'
 import type { ResourceClient } from '../client/resource-client.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { timestamp } from '../component-base/clock.ts'
-import { isStatusError } from '../machinery/status-error.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
 import { withPodCondition } from './pod-state.ts'
 
 export interface Disruption {

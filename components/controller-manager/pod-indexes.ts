@@ -1,8 +1,8 @@
 /** Indexes that controllers share on the one informer of pods (and of other owned objects). */
 import type { Pod } from '../api/generated/types.ts'
 import type { Informer } from '../client/informer.ts'
-import type { KubeObject } from '../machinery/object.ts'
-import { controllerOf } from '../machinery/object.ts'
+import type { KubeObject } from '../machinery/objects/object.ts'
+import { controllerOf } from '../machinery/objects/object.ts'
 
 const byController = 'controller'
 const byNode = 'node'

@@ -5,7 +5,7 @@ import { labelKey } from '../api/dialect.ts'
 import type { ConfigMap, Namespace } from '../api/generated/types.ts'
 import { runController, source } from '../client/controller.ts'
 import { StartError } from '../component-base/component.ts'
-import { isStatusError } from '../machinery/status-error.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { isActive, isNamespaceEnding } from './namespace-state.ts'
 

@@ -5,7 +5,7 @@ import { resourcesOf } from '../api/resources.ts'
 import { createClientOver } from '../client/client.ts'
 import type { Client } from '../client/client.ts'
 import type { RestClient, RestRequest } from '../client/rest-client.ts'
-import { isStatusError } from '../machinery/status-error.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
 
 /** As upstream's controllers ask for. */
 const lifetimeSeconds = 3600

@@ -1,7 +1,7 @@
 /** ClusterEvents: turns what the informers see into changes of the snapshot and of the queue. */
 import type { Node, Pod } from '../api/generated/types.ts'
 import type { InformerEvent } from '../client/informer.ts'
-import { deepEqual, keyOf } from '../machinery/object.ts'
+import { deepEqual, keyOf } from '../machinery/objects/object.ts'
 import { podInfoOf } from './pod-info.ts'
 import { isWaiting } from './scheduler.ts'
 import type { SchedulingQueue } from './scheduling-queue.ts'

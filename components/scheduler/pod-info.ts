@@ -3,7 +3,7 @@ import type { Amounts } from '../api/amounts.ts'
 import { amountsOf } from '../api/amounts.ts'
 import type { Container, Pod, Toleration } from '../api/generated/types.ts'
 import { podAmounts, podRequests } from '../api/pod-amounts.ts'
-import { keyOf } from '../machinery/object.ts'
+import { keyOf } from '../machinery/objects/object.ts'
 import type { PodTerm } from './pod-term.ts'
 import { podTerms } from './pod-term.ts'
 

@@ -3,8 +3,8 @@ import type { Pod, PodCondition } from '../api/generated/types.ts'
 import type { ResourceClient } from '../client/resource-client.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { timestamp } from '../component-base/clock.ts'
-import { splitKey } from '../machinery/object.ts'
-import { isStatusError } from '../machinery/status-error.ts'
+import { splitKey } from '../machinery/objects/object.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
 import type { PodInfo } from './pod-info.ts'
 
 /** Records one event about a pod; never fails and never waits for the server. */

@@ -1,7 +1,7 @@
 /** PodTerm: one rule of pod affinity, ready to be matched: which pods it speaks of, and over which topology. */
 import type { Pod, PodAffinityTerm } from '../api/generated/types.ts'
-import type { LabelSelector } from '../machinery/label-selector.ts'
-import { labelSelectorFrom, matchesLabels } from '../machinery/label-selector.ts'
+import type { LabelSelector } from '../machinery/selectors/label-selector.ts'
+import { labelSelectorFrom, matchesLabels } from '../machinery/selectors/label-selector.ts'
 import type { ClusterView } from './plugin.ts'
 
 export interface PodTerm {

@@ -5,7 +5,7 @@
 import type { Amounts } from '../api/amounts.ts'
 import { addAmounts, amountsOf, copyAmounts, noAmounts } from '../api/amounts.ts'
 import type { Node, Pod, Taint } from '../api/generated/types.ts'
-import { quantityValue } from '../machinery/quantity.ts'
+import { quantityValue } from '../machinery/values/quantity.ts'
 import type { ClusterView } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 import { podInfoOf } from './pod-info.ts'

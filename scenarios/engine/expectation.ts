@@ -1,5 +1,5 @@
 /** Expectation: what a selection of objects should be like, judged state by state. PURE. */
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { count, Deferred, either, object, optional, readable } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 import { brief, missingFrom } from './subset.ts'

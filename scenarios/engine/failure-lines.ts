@@ -1,6 +1,6 @@
 /** What a failure says in a report, line by line, and where in nested steps it happened. */
 import { messageOf } from '../../components/component-base/log.ts'
-import { StatusError } from '../../components/machinery/status-error.ts'
+import { StatusError } from '../../components/machinery/objects/status-error.ts'
 import { AssertionFailure } from './step.ts'
 
 /** A step inside another one failed. */

@@ -1,9 +1,9 @@
 /** Finding the Resource that a scenario names by kind, plural or short name. */
 import type { Resources } from '../../components/api/resources.ts'
 import { nearestName } from '../../components/component-base/flags.ts'
-import { apiVersionOf } from '../../components/machinery/resource.ts'
-import type { Resource } from '../../components/machinery/resource.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 
 /** The resource of that kind; without an apiVersion the first that is served. Throws for an unknown one. */
 export function findResource(

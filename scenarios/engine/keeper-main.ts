@@ -3,7 +3,7 @@
  * process ends, the channel to it does too, and then the whole group is ended.
  */
 import { spawn } from 'node:child_process'
-import { isGroupAlive } from '../../cluster/process-identity.ts'
+import { isGroupAlive } from '../../cluster/state/process-identity.ts'
 import { systemClock as clock } from '../../components/component-base/clock.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
 

@@ -4,8 +4,8 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { environment } from '../../components/component-base/environment.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
-import { clusterMarker } from '../../cluster/process-identity.ts'
-import { builtPrograms } from '../../cluster/programs.ts'
+import { clusterMarker } from '../../cluster/state/process-identity.ts'
+import { builtPrograms } from '../../cluster/plan/programs.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
 
 export interface ProcessOptions {

@@ -1,7 +1,7 @@
 /** Object history: what a watch saw, told as changes from one state to the next. */
 import type { WatchEvent } from '../../components/client/resource-client.ts'
-import { keyOf } from '../../components/machinery/object.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import { keyOf } from '../../components/machinery/objects/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { brief, differences } from './subset.ts'
 
 /** Fields that change with every write and tell nothing. */

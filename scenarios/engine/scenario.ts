@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { nearestName } from '../../components/component-base/flags.ts'
 import { messageOf } from '../../components/component-base/log.ts'
-import { programs } from '../../cluster/cluster-config.ts'
+import { programs } from '../../cluster/plan/cluster-config.ts'
 import {
   anything,
   choice,

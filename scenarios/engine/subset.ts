@@ -1,5 +1,5 @@
 /** Subset: whether an object holds at least what is wanted, and what differs between two values, path by path. */
-import { deepEqual } from '../../components/machinery/object.ts'
+import { deepEqual } from '../../components/machinery/objects/object.ts'
 
 export interface Difference {
   /** `spec.containers[0].image`; empty for the whole value. */

@@ -3,7 +3,7 @@ import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createLocalModules } from '../../components/api-server/authz/authorization-modes.ts'
 import { authorizeInOrder } from '../../components/api-server/authz/union.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { FakeReader } from '../../test/support/fake-reader.ts'
 import { plainRow, type Row } from './rows.ts'
 

@@ -1,6 +1,6 @@
 /** A store with many Pods, written past the API server: creating them one by one would take longer than all benches. */
 import { encodeForStore } from '../../components/api-server/watch-cache/object-bytes.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { openSqliteStore } from '../../components/store/sqlite-store.ts'
 import type { World } from './world.ts'
 

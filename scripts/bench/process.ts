@@ -1,7 +1,7 @@
 /** Starts a server as a child process and waits for its ready line on descriptor 3. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan.ts'
+import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan/plan.ts'
 
 export interface Served {
   readonly child: ChildProcess

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { servedResources } from '../../components/api/runtime-config.ts'
-import { apiVersionOf, resourcePath } from '../../components/machinery/resource.ts'
+import { apiVersionOf, resourcePath } from '../../components/machinery/objects/resource.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 const served = servedResources(resources, '').served

@@ -6,8 +6,8 @@ import type {
   HorizontalPodAutoscalerV1,
   Pod,
 } from '../../components/api/generated/types.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import { schemaAt } from '../../components/machinery/schema.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { schemaAt } from '../../components/machinery/schema/schema.ts'
 
 describe('schemas', () => {
   test('every struct of every package parses, and every type it names exists', () => {

@@ -5,7 +5,7 @@ import { runController, source, TerminalError } from '../../components/client/co
 import type { Reconciler } from '../../components/client/controller.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
 import { createLog } from '../../components/component-base/log.ts'
-import { objectModified, StatusError } from '../../components/machinery/status-error.ts'
+import { objectModified, StatusError } from '../../components/machinery/objects/status-error.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 

@@ -6,7 +6,7 @@ import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import { keyOf } from '../../components/machinery/object.ts'
+import { keyOf } from '../../components/machinery/objects/object.ts'
 import { startApiServer } from '../support/api-server.ts'
 import { eventually } from '../support/eventually.ts'
 

@@ -6,8 +6,8 @@ import { runReflector } from '../../components/client/reflector.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
 import type { WatchEvent, WatchOptions } from '../../components/client/resource-client.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import { StatusError } from '../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { StatusError } from '../../components/machinery/objects/status-error.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 
 const { pods } = resourcesOf(dialects.kubernetes)

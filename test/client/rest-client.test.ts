@@ -9,7 +9,7 @@ import type { Answer, HttpRequest } from '../../components/component-base/http.t
 import { systemClock } from '../../components/component-base/clock.ts'
 import { createHttpsServer } from '../../components/component-base/https-server.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import { conflict, StatusError } from '../../components/machinery/status-error.ts'
+import { conflict, StatusError } from '../../components/machinery/objects/status-error.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { createTestPki } from '../support/tls.ts'
 

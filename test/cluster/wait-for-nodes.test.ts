@@ -1,11 +1,11 @@
 /** Waiting for nodes: whose Ready counts, and when. */
 import { expect, test } from 'vitest'
-import { pathsIn } from '../../cluster/state-dir.ts'
+import { pathsIn } from '../../cluster/state/state-dir.ts'
 import { waitForNodes } from '../../cluster/wait-for-nodes.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { timestamp } from '../../components/component-base/clock.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 

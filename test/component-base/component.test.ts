@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { identify } from '../../cluster/process-identity.ts'
+import { identify } from '../../cluster/state/process-identity.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const base = resolve('components/component-base')

@@ -17,7 +17,7 @@ import {
   createTokenSource,
   withToken,
 } from '../../components/controller-manager/service-account-clients.ts'
-import { notFound, unauthorized } from '../../components/machinery/status-error.ts'
+import { notFound, unauthorized } from '../../components/machinery/objects/status-error.ts'
 import { createHarness } from '../support/controller-harness.ts'
 import type { Harness } from '../support/controller-harness.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'

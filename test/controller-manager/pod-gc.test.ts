@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod } from '../../components/api/generated/types.ts'
 import { podGarbageCollector } from '../../components/controller-manager/pod-gc.ts'
-import { conflict } from '../../components/machinery/status-error.ts'
+import { conflict } from '../../components/machinery/objects/status-error.ts'
 import { addNode, podOn, report } from '../support/nodes.ts'
 import { createReconcilerHarness } from '../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../support/reconciler-harness.ts'

@@ -1,5 +1,5 @@
 /** Names: files, folders, links, npm scripts and scenarios that the documentation names exist. */
-import { parseAuthorizationConfiguration } from '../../components/api-server/configuration/authorization-configuration.ts'
+import { parseAuthorizationConfiguration } from '../../components/api-server/authz/configuration/authorization-configuration.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { resourcesOf, type Resources } from '../../components/api/resources.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import { resourcePath, type Resource } from '../../components/machinery/resource.ts'
-import { isStatusError } from '../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { resourcePath, type Resource } from '../../components/machinery/objects/resource.ts'
+import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { eventually } from '../support/eventually.ts'
 import { createPlace } from './place.ts'
 

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { statePaths } from '../../cluster/state-dir.ts'
+import { statePaths } from '../../cluster/state/state-dir.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { encryptionConfig, provider } from '../support/raw-store.ts'
 import { createPlace } from './place.ts'

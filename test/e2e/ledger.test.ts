@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 import { createLedger, namespace } from './ledger.ts'

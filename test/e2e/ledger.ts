@@ -2,8 +2,8 @@
 import type { Client } from '../../components/client/client.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import { isStatusError, StatusError } from '../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { isStatusError, StatusError } from '../../components/machinery/objects/status-error.ts'
 
 export const namespace = 'default'
 

@@ -1,8 +1,8 @@
 /** The machine under a cluster: its processes and where they listen, as the operating system tells it. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import type { Cluster } from '../../cluster/cluster.ts'
-import { identify, isAlive, signalProcess } from '../../cluster/process-identity.ts'
-import type { ProcessIdentity } from '../../cluster/process-identity.ts'
+import { identify, isAlive, signalProcess } from '../../cluster/state/process-identity.ts'
+import type { ProcessIdentity } from '../../cluster/state/process-identity.ts'
 import { eventually } from '../support/eventually.ts'
 
 interface TcpSocket {

@@ -1,7 +1,7 @@
 /** What the API servers of real clusters refused the clusters' own components: one that works is refused nothing. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { listClusters, statePaths } from '../../cluster/state-dir.ts'
+import { listClusters, statePaths } from '../../cluster/state/state-dir.ts'
 
 const components = new Set(['kube-controller-manager', 'kube-scheduler', 'kubelet'])
 

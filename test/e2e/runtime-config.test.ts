@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { resourcesOf } from '../../components/api/resources.ts'
-import { isStatusError } from '../../components/machinery/status-error.ts'
+import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { eventually } from '../support/eventually.ts'
 import { createPlace } from './place.ts'
 

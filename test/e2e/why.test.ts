@@ -7,7 +7,7 @@ import { clusterClient } from '../../cluster/cluster-client.ts'
 import type { AccessExplanation } from '../../components/api/explanations.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
-import { isStatusError } from '../../components/machinery/status-error.ts'
+import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { builtOnce } from './built.ts'
 import { createPlace } from './place.ts'
 

@@ -1,8 +1,8 @@
 /** Requests that cost as much as their bodies can be made to: every verb, encoding and patch type. */
 import { schemaOf } from '../../components/api/schemas.ts'
-import { cborBody } from '../../components/api-server/cbor.ts'
-import { protobufBody } from '../../components/api-server/forms/protobuf-form.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import { cborBody } from '../../components/api-server/encoding/cbor.ts'
+import { protobufBody } from '../../components/api-server/encoding/protobuf-form.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { configMapBodies, reviewBodies, subjectReviewBodies, type Made } from './costly-bodies.ts'
 import { bigData, patches } from './costly-patches.ts'
 import { yamlBodies } from './costly-yaml.ts'

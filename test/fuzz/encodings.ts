@@ -1,6 +1,6 @@
 /** Bodies in every encoding, whole or damaged. */
 import { dump } from 'js-yaml'
-import type { Schema, StructSchema } from '../../components/machinery/schema.ts'
+import type { Schema, StructSchema } from '../../components/machinery/schema/schema.ts'
 import { oddText } from './odd-values.ts'
 import type { Random } from './random.ts'
 

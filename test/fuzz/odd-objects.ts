@@ -1,5 +1,5 @@
 /** Objects that have the shape of their kind and contents that nobody would write. */
-import type { ScalarKind, Schema, StructSchema } from '../../components/machinery/schema.ts'
+import type { ScalarKind, Schema, StructSchema } from '../../components/machinery/schema/schema.ts'
 import { oddJson, oddNumber, oddText } from './odd-values.ts'
 import type { Random } from './random.ts'
 

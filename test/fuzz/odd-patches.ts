@@ -1,5 +1,5 @@
 /** Patches of all types that fit nothing: pointers into nowhere, huge indexes, directives in the wrong places. */
-import type { Schema } from '../../components/machinery/schema.ts'
+import type { Schema } from '../../components/machinery/schema/schema.ts'
 import { oddOf } from './odd-objects.ts'
 import { oddJson, oddNames, oddText } from './odd-values.ts'
 import type { Random } from './random.ts'

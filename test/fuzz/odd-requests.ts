@@ -1,7 +1,7 @@
 /** Random requests: odd in one or two places, sound everywhere else, so that they get far into the server. */
 import { schemaOf } from '../../components/api/schemas.ts'
-import { apiVersionOf, type Resource } from '../../components/machinery/resource.ts'
-import type { StructSchema } from '../../components/machinery/schema.ts'
+import { apiVersionOf, type Resource } from '../../components/machinery/objects/resource.ts'
+import type { StructSchema } from '../../components/machinery/schema/schema.ts'
 import { damaged, oddCbor, oddProtobuf, oddYaml } from './encodings.ts'
 import { mutated, oddOf } from './odd-objects.ts'
 import { jsonPatch, mergePatch, strategicPatch } from './odd-patches.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { abacAuthorizer, parsePolicies } from '../../components/api-server/authz/abac.ts'
-import type { AuthorizationAttributes } from '../../components/api-server/request.ts'
+import type { AuthorizationAttributes } from '../../components/api-server/request/request.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { request } from './authorization/requests.ts'
 import { parametersOf } from './replay.ts'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { PolicyRule } from '../../components/api/generated/types.ts'
-import type { AuthorizationAttributes } from '../../components/api-server/request.ts'
+import type { AuthorizationAttributes } from '../../components/api-server/request/request.ts'
 import { user, type TestApiServer } from '../support/api-server.ts'
 import { describeDialects } from '../support/shared-server.ts'
 import { ruleAllows } from './authorization/rbac-model.ts'

@@ -1,11 +1,11 @@
 /** Pods for the node agent's tests, and a worker that runs one on a simulated runtime. */
 import type { Pod, PodSpec, PodStatus, Service } from '../../components/api/generated/types.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import type { ContainerRuntime } from '../../components/node-agent/container-runtime.ts'
-import { PodAddresses } from '../../components/node-agent/pod-addresses.ts'
-import { createPodEnvironment } from '../../components/node-agent/pod-environment.ts'
-import { PodWorker } from '../../components/node-agent/pod-worker.ts'
-import { SimulatedRuntime } from '../../components/node-agent/simulated-runtime.ts'
+import type { ContainerRuntime } from '../../components/node-agent/runtime/container-runtime.ts'
+import { PodAddresses } from '../../components/node-agent/pods/pod-addresses.ts'
+import { createPodEnvironment } from '../../components/node-agent/pods/pod-environment.ts'
+import { PodWorker } from '../../components/node-agent/pods/pod-worker.ts'
+import { SimulatedRuntime } from '../../components/node-agent/runtime/simulated-runtime.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 

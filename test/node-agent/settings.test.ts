@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { parseFlags } from '../../components/component-base/flags.ts'
 import { nodeAgentFlags } from '../../components/node-agent/options.ts'
-import { defaultPodRange, PodAddresses } from '../../components/node-agent/pod-addresses.ts'
+import { defaultPodRange, PodAddresses } from '../../components/node-agent/pods/pod-addresses.ts'
 import { settingsOf } from '../../components/node-agent/settings.ts'
-import { checkpointPath } from '../../components/node-agent/checkpoint-archive.ts'
+import { checkpointPath } from '../../components/node-agent/runtime/checkpoint-archive.ts'
 
 const settings = (...args: string[]) => settingsOf(parseFlags(nodeAgentFlags, args))
 

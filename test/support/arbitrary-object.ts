@@ -1,9 +1,9 @@
 /** Random objects of any kind, made from its schema: right in their types, free in their values. */
 import fc from 'fast-check'
 import { schemaOf } from '../../components/api/schemas.ts'
-import { decode } from '../../components/machinery/decode.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import type { Schema, StructSchema } from '../../components/machinery/schema.ts'
+import { decode } from '../../components/machinery/schema/decode.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import type { Schema, StructSchema } from '../../components/machinery/schema/schema.ts'
 
 const text = fc.oneof(
   fc.constantFrom('a', 'b-c', 'x.y/z', '0', ''),

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { apiGroup, dialects } from '../../components/api/dialect.ts'
-import { parseAuthorizationConfiguration } from '../../components/api-server/configuration/authorization-configuration.ts'
+import { parseAuthorizationConfiguration } from '../../components/api-server/authz/configuration/authorization-configuration.ts'
 import { startApiServer, type ApiServerSetup, type TestApiServer } from './api-server.ts'
 import {
   startReviewRemote,

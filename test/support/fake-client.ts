@@ -19,17 +19,17 @@ import { timestamp } from '../../components/component-base/clock.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { createEventQueue } from '../../components/component-base/event-queue.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import { deepEqual, keyOf } from '../../components/machinery/object.ts'
-import type { Resource } from '../../components/machinery/resource.ts'
-import { apiVersionOf } from '../../components/machinery/resource.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { deepEqual, keyOf } from '../../components/machinery/objects/object.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
+import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
 import {
   alreadyExists,
   conflict,
   expired,
   notFound,
   objectModified,
-} from '../../components/machinery/status-error.ts'
+} from '../../components/machinery/objects/status-error.ts'
 import { jsonPatch, matches, mergePatch } from './fake-matching.ts'
 
 export interface RecordedCall {

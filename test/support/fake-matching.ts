@@ -1,6 +1,6 @@
 /** Selectors and patches of the in-memory cluster: as far as controllers use them. */
 import type { ListOptions } from '../../components/client/resource-client.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 
 function fieldOf(object: KubeObject, path: string): string {
   let value: unknown = object

@@ -1,8 +1,11 @@
 /** FakeReader: an in-memory ObjectReader that tests fill by hand; changes are told as the watch cache tells them. */
-import type { ObjectChange, ObjectReader } from '../../components/api-server/object-reader.ts'
-import { deepFreeze, keyOf } from '../../components/machinery/object.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import type { Resource } from '../../components/machinery/resource.ts'
+import type {
+  ObjectChange,
+  ObjectReader,
+} from '../../components/api-server/watch-cache/object-reader.ts'
+import { deepFreeze, keyOf } from '../../components/machinery/objects/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
 
 export class FakeReader implements ObjectReader {
   readonly #objects = new Map<string, Map<string, KubeObject>>()

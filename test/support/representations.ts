@@ -1,8 +1,8 @@
 /** How tests ask for objects in a representation and read what they get. */
 import { expect } from 'vitest'
 import { schemaOf } from '../../components/api/schemas.ts'
-import { decode } from '../../components/machinery/decode.ts'
-import { readProtobuf } from '../../components/machinery/protobuf-reader.ts'
+import { decode } from '../../components/machinery/schema/decode.ts'
+import { readProtobuf } from '../../components/machinery/protobuf/protobuf-reader.ts'
 import type { Reply, TestApiServer } from './api-server.ts'
 import { eventually } from './eventually.ts'
 

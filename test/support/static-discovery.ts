@@ -2,7 +2,7 @@
 import type { Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { ServerResources } from '../../components/client/server-resources.ts'
-import type { Resource } from '../../components/machinery/resource.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
 
 export function staticResources(dialect: Dialect, failed: readonly string[] = []): ServerResources {
   const all = resourcesOf(dialect).all.filter(({ servedByDefault }) => servedByDefault)

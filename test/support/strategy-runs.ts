@@ -3,19 +3,19 @@ import { dialects, type Dialect } from '../../components/api/dialect.ts'
 import { resourcesOf, type Resources } from '../../components/api/resources.ts'
 import { schemaOf } from '../../components/api/schemas.ts'
 import { convert } from '../../components/api/conversions/conversions.ts'
-import { keepMetadata } from '../../components/api-server/registry/metadata.ts'
+import { keepMetadata } from '../../components/api-server/kinds/metadata.ts'
 import { strategyOf } from '../../components/api-server/registry/strategies.ts'
-import type { ServiceAllocator } from '../../components/api-server/registry/service-allocator.ts'
-import type { StrategyContext } from '../../components/api-server/registry/strategy.ts'
-import type { UserInfo } from '../../components/api-server/request.ts'
-import { decode } from '../../components/machinery/decode.ts'
-import { deepFreeze, type KubeObject } from '../../components/machinery/object.ts'
+import type { ServiceAllocator } from '../../components/api-server/kinds/core/service-allocator.ts'
+import type { StrategyContext } from '../../components/api-server/kinds/strategy.ts'
+import type { UserInfo } from '../../components/api-server/request/request.ts'
+import { decode } from '../../components/machinery/schema/decode.ts'
+import { deepFreeze, type KubeObject } from '../../components/machinery/objects/object.ts'
 import {
   validateObjectMeta,
   validateObjectMetaUpdate,
-} from '../../components/machinery/object-meta-validation.ts'
-import type { Resource } from '../../components/machinery/resource.ts'
-import type { FieldError } from '../../components/machinery/status-error.ts'
+} from '../../components/machinery/validation/object-meta-validation.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
+import type { FieldError } from '../../components/machinery/objects/status-error.ts'
 import { FakeReader } from './fake-reader.ts'
 
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)

@@ -8,8 +8,8 @@ import type {
 } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { timestamp } from '../../components/component-base/clock.ts'
-import type { KubeObject } from '../../components/machinery/object.ts'
-import { keyOf } from '../../components/machinery/object.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { keyOf } from '../../components/machinery/objects/object.ts'
 import type { FakeCluster } from './fake-client.ts'
 
 export function template(app: string, image = `${app}:1`): PodTemplateSpec {

@@ -1,8 +1,8 @@
 /** Admission: plugins that may change and then may refuse a write, after authorization and before it is stored. */
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import type { RequestContext, UserInfo } from '../request.ts'
-import type { DeleteRequest } from '../registry/write.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { RequestContext, UserInfo } from '../request/request.ts'
+import type { DeleteRequest } from '../request/write.ts'
 
 export interface AdmissionRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -25,6 +25,8 @@ export interface AdmissionRequest {
   readonly deletion?: Pick<DeleteRequest, 'gracePeriodSeconds' | 'preconditions' | 'propagation'>
   /** A create by generateName: the name was made up here. */
   readonly isNameGenerated?: boolean
+  /** Fills in the defaults of a draft that takes the place of `object`; present when that is the whole object. */
+  readonly applyDefaults?: (draft: KubeObject) => void
   /** How webhooks went about it; kept by the plugin that asks them. */
   rounds?: Rounds
 }

@@ -9,9 +9,13 @@ import type {
   Pod,
 } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import { getOwn, setOwn } from '../../machinery/json-copy.ts'
-import { canonicalQuantity, compareQuantities, parseQuantity } from '../../machinery/quantity.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import { getOwn, setOwn } from '../../machinery/values/json-copy.ts'
+import {
+  canonicalQuantity,
+  compareQuantities,
+  parseQuantity,
+} from '../../machinery/values/quantity.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
 import { podAmounts, type Amounts } from './pod-resources.ts'

@@ -2,8 +2,8 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import { StatusError, notFound } from '../../machinery/status-error.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import { StatusError, notFound } from '../../machinery/objects/status-error.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
 

@@ -1,7 +1,7 @@
 /** What a Pod asks for as a whole (upstream: component-helpers resource PodRequests, PodLimits). */
 import type { Container, PodSpec } from '../../api/generated/types.ts'
-import { getOwn, setOwn } from '../../machinery/json-copy.ts'
-import { addQuantities, compareQuantities } from '../../machinery/quantity.ts'
+import { getOwn, setOwn } from '../../machinery/values/json-copy.ts'
+import { addQuantities, compareQuantities } from '../../machinery/values/quantity.ts'
 
 export type Amounts = Readonly<Record<string, string>>
 

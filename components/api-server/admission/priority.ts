@@ -2,7 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
 

@@ -1,6 +1,6 @@
 /** Which answers of an extension API server a client may have: never protobuf, which is for built-in kinds alone (PROTO-017). */
 import type { Dialect } from '../../api/dialect.ts'
-import { StatusError } from '../../machinery/status-error.ts'
+import { StatusError } from '../../machinery/objects/status-error.ts'
 
 /** The Accept header without protobuf; undefined when there is none. Throws 406 when it accepts nothing else. */
 export function acceptedTypes(

@@ -7,13 +7,13 @@ import type { Dialect } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import type { DiscoveryInput } from '../discovery.ts'
-import type { LocalClient } from '../local-client.ts'
-import type { ObjectReader } from '../object-reader.ts'
-import type { ApiServerOptions } from '../options.ts'
-import type { Dial } from '../outgoing/egress-selector.ts'
-import type { Answer, RequestContext, RequestInfo } from '../request.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { DiscoveryInput } from '../discovery/discovery.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+import type { Dial } from '../egress/egress-selector.ts'
+import type { Answer, RequestContext, RequestInfo } from '../request/request.ts'
 import {
   createApiServiceTable,
   type ApiServiceTable,
@@ -22,7 +22,6 @@ import {
 import type { ProxyClient } from './extension-connections.ts'
 import type { ExtensionDocuments } from './extension-follower.ts'
 import type { Extensions } from './extensions.ts'
-import { keepApiServices } from './registration.ts'
 
 export type Forward = (context: RequestContext, remote: RemoteApiService) => Promise<Answer>
 
@@ -60,7 +59,7 @@ export interface Aggregator {
   /** Whether a resource's request is for another server. */
   isElsewhere(this: void, info: RequestInfo): boolean
   readonly forward: Forward
-  /** Keeps this server's own APIServices and follows extension API servers until `signal` aborts; `client` makes its writes. */
+  /** Follows extension API servers until `signal` aborts; `client` writes whether they answer. */
   run(client: LocalClient, signal: AbortSignal): Promise<void>
 }
 
@@ -116,11 +115,8 @@ export function createAggregator(flags: AggregationFlags, options: AggregatorOpt
       isResourceRequest && table.remotes.has(`${group}/${version}`),
     forward: async (context, remote) => await (await extensions()).forward(context, remote),
     async run(client, signal) {
-      const kept = keepApiServices({ ...options, client }, signal)
-      const followed = firstRemote(signal).then(async () => {
-        if (!signal.aborted) await (await extensions()).follower.run(client, signal)
-      })
-      await Promise.all([kept, followed])
+      await firstRemote(signal)
+      if (!signal.aborted) await (await extensions()).follower.run(client, signal)
     },
   }
 }

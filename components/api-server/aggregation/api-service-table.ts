@@ -1,9 +1,10 @@
 /** ApiServiceTable: what the APIServices say as of the newest commit: who serves a group version, and in which order groups are listed. */
 import type { APIService } from '../../api/generated/types.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { compareVersions } from '../compare-versions.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { compareVersions } from '../discovery/compare-versions.ts'
+import type { ListedGroup } from '../discovery/discovery.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 
 /** A group version that an extension API server serves. Another value after each change of its APIService. */
 export interface RemoteApiService {
@@ -19,13 +20,6 @@ export interface RemoteApiService {
   readonly source: string
   /** What the availability controller last wrote. */
   readonly isAvailable: boolean
-}
-
-/** A group as the APIServices list it. */
-export interface ListedGroup {
-  readonly name: string
-  /** Preferred first; never empty. */
-  readonly versions: readonly string[]
 }
 
 export interface ApiServiceTable {

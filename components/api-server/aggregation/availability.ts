@@ -1,7 +1,7 @@
 /** Whether an extension API server answers: its Service, its endpoints, its discovery (upstream: kube-aggregator pkg/controllers/status/remote). */
 import type { APIServiceCondition, Endpoints, Service } from '../../api/generated/types.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { RemoteApiService } from './api-service-table.ts'
 import { authorityOf, type ExtensionConnections } from './extension-connections.ts'
 import type { ExtensionReader } from './extension-reader.ts'

@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http'
 import type { Dialect } from '../../api/dialect.ts'
 import { RequestAbortedError } from '../../component-base/http.ts'
 import type { Log } from '../../component-base/log.ts'
-import { badRequest } from '../../machinery/status-error.ts'
-import { maxBodyBytes } from '../decode-body.ts'
+import { badRequest } from '../../machinery/objects/status-error.ts'
+import { maxBodyBytes } from '../codec/decode-body.ts'
 import { protocolsWithoutToken } from '../authn/bearer-token.ts'
-import { isLongRunning } from '../filters/timeout.ts'
-import type { Answer, RequestContext, ResponseSink } from '../request.ts'
-import { answerText, type ForwardedAnswer } from '../respond.ts'
+import { isLongRunning } from '../request/long-running.ts'
+import type { Answer, RequestContext, ResponseSink } from '../request/request.ts'
+import { answerText, type ForwardedAnswer } from '../codec/respond.ts'
 import { acceptedTypes } from './accepted-types.ts'
 import type { RemoteApiService } from './api-service-table.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type Upgraded,
 } from './extension-connections.ts'
 import { forwardable, identityHeaders } from './identity-headers.ts'
-import { asksForUpgrade, join, type TunnelAnswer } from './tunnel.ts'
+import { asksForUpgrade, join, type TunnelAnswer } from '../egress/tunnel.ts'
 
 export interface ForwardOptions {
   readonly connections: ExtensionConnections

@@ -1,5 +1,5 @@
 /** How this server tells an extension API server for whom it asks (upstream: client-go transport.SetAuthProxyHeaders). */
-import type { HttpRequest, UserInfo } from '../request.ts'
+import type { HttpRequest, UserInfo } from '../request/request.ts'
 
 /** One connection's, the caller's credentials, and whom the caller himself says he is: none of it is passed on. */
 const notForwarded = new Set([

@@ -2,8 +2,8 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { findSchema } from '../../api/schemas.ts'
-import { readProtobuf, readProtobufEnvelope } from '../../machinery/protobuf-reader.ts'
-import type { RequestContext } from '../request.ts'
+import { readProtobuf, readProtobufEnvelope } from '../../machinery/protobuf/protobuf-reader.ts'
+import type { RequestContext } from '../request/request.ts'
 
 const unzip = promisify(gunzip)
 

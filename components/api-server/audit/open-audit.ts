@@ -3,8 +3,8 @@ import { dialectNamed, dialects, type Dialect } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
 import type { Log } from '../../component-base/log.ts'
-import type { Audit } from '../filters/audit.ts'
-import type { ApiServerOptions } from '../options.ts'
+import type { Audit } from './audit.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
 import { openAuditLogFile } from './log-file.ts'
 import type { AuditOutput } from './log-file.ts'
 import { createAuditPolicy, defaultAuditPolicy } from './policy.ts'
@@ -72,7 +72,7 @@ async function openWebhook(
     options
   if (batchSize < 1) throw new StartError('--audit-webhook-batch-max-size must be at least 1')
   const [{ webhookConnectionOf }, { openAuditWebhook }] = await Promise.all([
-    import('../outgoing/webhook-client.ts'),
+    import('../egress/webhook-client.ts'),
     import('./webhook.ts'),
   ])
   const connection = await webhookConnectionOf(path).catch((error: unknown) => {

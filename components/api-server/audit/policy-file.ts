@@ -2,10 +2,15 @@
 import { readFileSync } from 'node:fs'
 import type { Dialect } from '../../api/dialect.ts'
 import { StartError } from '../../component-base/component.ts'
-import { FieldPath } from '../../machinery/field-path.ts'
-import { load } from '../yaml.ts'
-import { auditLevels, auditStages } from './policy.ts'
-import type { AuditLevel, AuditPolicy, AuditResources, AuditRule, AuditStage } from './policy.ts'
+import { FieldPath } from '../../machinery/validation/field-path.ts'
+import { load } from '../../machinery/values/yaml.ts'
+import {
+  auditLevels,
+  auditStages,
+  type AuditLevel,
+  type AuditStage,
+} from '../request/audit-record.ts'
+import type { AuditPolicy, AuditResources, AuditRule } from './policy.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,16 +1,6 @@
 /** Audit policy: how much of which requests is recorded; the first rule that fits decides (upstream: audit/policy/checker.go). */
-import type { RequestInfo, UserInfo } from '../request.ts'
-
-export const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as const
-export type AuditLevel = (typeof auditLevels)[number]
-
-export const auditStages = [
-  'RequestReceived',
-  'ResponseStarted',
-  'ResponseComplete',
-  'Panic',
-] as const
-export type AuditStage = (typeof auditStages)[number]
+import type { AuditDecision, AuditLevel, AuditStage } from '../request/audit-record.ts'
+import type { RequestInfo, UserInfo } from '../request/request.ts'
 
 export interface AuditResources {
   /** '' is the core group. */
@@ -37,13 +27,6 @@ export interface AuditRule {
 export interface AuditPolicy {
   readonly rules: readonly AuditRule[]
   readonly omitStages: readonly AuditStage[]
-  readonly omitManagedFields: boolean
-}
-
-/** What the policy says of one request. */
-export interface AuditDecision {
-  readonly level: AuditLevel
-  readonly omitStages: ReadonlySet<AuditStage>
   readonly omitManagedFields: boolean
 }
 

@@ -1,8 +1,8 @@
 /** AuditRecord: what is kept of one request while it is served, and the Event of each of its stages. */
 import { apiKey, type Dialect } from '../../api/dialect.ts'
 import { microTimestamp } from '../../component-base/clock.ts'
-import type { RequestContext, UserInfo } from '../request.ts'
-import type { AuditDecision, AuditStage } from './policy.ts'
+import type { RequestContext, UserInfo } from '../request/request.ts'
+import type { AuditRecord, AuditStage } from '../request/audit-record.ts'
 
 /** What is known of the answer, as the Event's responseStatus has it. */
 export interface ResponseStatus {
@@ -11,22 +11,6 @@ export interface ResponseStatus {
   readonly message?: string
   readonly reason?: string
   readonly details?: unknown
-}
-
-/** The state of one request's audit; on the context only while records are kept. */
-export interface AuditRecord {
-  /** Undefined until the policy was asked. */
-  decision: AuditDecision | undefined
-  /** Who sent the request: the one who impersonates, if anybody does. */
-  sender: UserInfo | undefined
-  /** The body as it was read, at level Request and above. */
-  sent: Buffer | undefined
-  /** What ended the request without anybody having foreseen it. */
-  panic: unknown
-}
-
-export function newAuditRecord(): AuditRecord {
-  return { decision: undefined, sender: undefined, sent: undefined, panic: undefined }
 }
 
 function userOf({ name, uid, groups, extra }: UserInfo): unknown {

@@ -1,8 +1,8 @@
 /** Audit webhook: records as EventLists to a remote service (upstream: plugin/audit/webhook). */
 import { createBackoff } from '../../component-base/backoff.ts'
 import type { Clock } from '../../component-base/clock.ts'
-import { createHttpsCaller } from '../outgoing/https-call.ts'
-import type { WebhookConnection } from '../outgoing/webhook-client.ts'
+import { createHttpsCaller } from '../egress/https-call.ts'
+import type { WebhookConnection } from '../egress/webhook-client.ts'
 import type { AuditOutput } from './log-file.ts'
 
 const mostAttempts = 5

@@ -1,5 +1,5 @@
 /** Anonymous access: the user a request without credentials acts as. */
-import type { UserInfo } from '../request.ts'
+import type { UserInfo } from '../request/request.ts'
 
 export const unauthenticatedGroup = 'system:unauthenticated'
 

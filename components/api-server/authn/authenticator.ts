@@ -1,6 +1,6 @@
 /** Authenticator: one way to find out who asks. Any that succeeds decides (spec: "Authentication"). */
 import type { Trial } from '../../api/explanations.ts'
-import type { HttpRequest, UserInfo } from '../request.ts'
+import type { HttpRequest, UserInfo } from '../request/request.ts'
 
 export type AuthenticationResult =
   | { readonly kind: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }

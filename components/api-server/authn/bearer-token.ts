@@ -1,6 +1,6 @@
 /** Bearer tokens: taken from the request and handed to each token authenticator until one knows it. */
 import type { Dialect } from '../../api/dialect.ts'
-import type { HttpRequest } from '../request.ts'
+import type { HttpRequest } from '../request/request.ts'
 import {
   trialsOf,
   type AuthenticationResult,

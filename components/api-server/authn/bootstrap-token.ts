@@ -4,7 +4,7 @@ import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'
 
 const tokenForm = /^([a-z0-9]{6})\.([a-z0-9]{16})$/

@@ -1,7 +1,7 @@
 /** Verifies a peer's certificate chain for client authentication, as Go's x509 does for upstream. */
 import type { X509Certificate } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
-import type { PeerCertificate } from '../request.ts'
+import type { PeerCertificate } from '../request/request.ts'
 import { readCertificate, type Certificate } from '../x509/certificate.ts'
 import { mostRsaBits, rsaBits } from '../x509/signature.ts'
 import { clientAuth, verifyChain } from '../x509/verify-chain.ts'

@@ -1,7 +1,7 @@
 /** request-header: identity in headers, from a proxy that shows a certificate of the front-proxy authority (spec: "Authenticating proxy"). */
 import type { Clock } from '../../component-base/clock.ts'
 import { prefixedHeaders } from '../../component-base/http.ts'
-import type { HttpRequest } from '../request.ts'
+import type { HttpRequest } from '../request/request.ts'
 import type { AuthenticationResult, Authenticator } from './authenticator.ts'
 import { createChainVerifier, type TrustedAuthorities } from './certificate-chain.ts'
 

@@ -1,6 +1,6 @@
 /** The static token file: CSV of token, user name, uid and groups, read once (spec: "Static token file"). */
 import { hash } from 'node:crypto'
-import type { UserInfo } from '../request.ts'
+import type { UserInfo } from '../request/request.ts'
 import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'
 
 /** The records of CSV text: fields in quotes may hold commas, line ends and doubled quotes. Throws on a quote out of place. */

@@ -1,9 +1,9 @@
 /** The token webhook: a remote service says whose a token is (spec: "Token webhook contract"). */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
-import { ExpiringCache } from '../outgoing/expiring-cache.ts'
-import { WebhookError, type WebhookClient } from '../outgoing/webhook-client.ts'
-import type { UserInfo } from '../request.ts'
+import { ExpiringCache } from '../egress/expiring-cache.ts'
+import { WebhookError, type WebhookClient } from '../egress/webhook-client.ts'
+import type { UserInfo } from '../request/request.ts'
 import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'
 
 const mostKnown = 4096

@@ -1,6 +1,6 @@
 /** All ways to authenticate together: any that succeeds decides; a bad credential is never anonymous. */
 import type { Trial } from '../../api/explanations.ts'
-import type { HttpRequest, UserInfo } from '../request.ts'
+import type { HttpRequest, UserInfo } from '../request/request.ts'
 import type { AnonymousAccess } from './anonymous.ts'
 import { anonymousUser, mayBeAnonymous, unauthenticatedGroup } from './anonymous.ts'
 import { trialsOf } from './authenticator.ts'

@@ -2,7 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { document, flag, struct, text } from '../configuration/config-schema.ts'
 import { readConfiguration } from '../configuration/read-configuration.ts'
-import type { AuthorizationAttributes, UserInfo } from '../request.ts'
+import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
 import type { Authorizer, Decision, NonResourceRule, ResourceRule } from './authorizer.ts'
 
 interface Policy {

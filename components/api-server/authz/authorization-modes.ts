@@ -1,7 +1,7 @@
 /** `--authorization-mode`: the names of modes, and those that decide by what this server holds. */
 import { nodeRules } from '../../api/bootstrap-policy/policy-objects.ts'
 import type { Dialect } from '../../api/dialect.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { alwaysAllow, alwaysDeny } from './always.ts'
 import type { Authorizer } from './authorizer.ts'
 import { nodeAuthorizer } from './node-authorizer.ts'

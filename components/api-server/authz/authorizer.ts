@@ -1,6 +1,6 @@
 /** Authorizer: one module's opinion on a request. Modules are asked in order; the first opinion is final; none is a denial. */
 import type { OpinionDetail } from '../../api/explanations.ts'
-import type { AuthorizationAttributes } from '../request.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 
 export interface Decision {
   readonly decision: 'allow' | 'deny' | 'no-opinion'

@@ -2,7 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import type { OpinionDetail } from '../../api/explanations.ts'
-import type { AuthorizationAttributes } from '../request.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 import type { NodeGraph } from './node-graph.ts'
 import { nodeNameOf } from './node-identity.ts'
 import { compileRules, requestKey, type CompiledRules } from './rule-matching.ts'

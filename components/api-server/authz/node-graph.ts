@@ -4,15 +4,15 @@ import type { NodeWay } from '../../api/explanations.ts'
 import type { PersistentVolume, Pod } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import { keyOf, splitKey } from '../../machinery/object.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import { keyOf, splitKey } from '../../machinery/objects/object.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import {
   podClaims,
   podConfigMaps,
   podResourceClaims,
   podSecrets,
   volumeSecretKeys,
-} from '../pod-references.ts'
+} from '../../api/pod-references.ts'
 
 /** Kinds that pods name. */
 export type ReferencedKind =

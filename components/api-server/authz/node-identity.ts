@@ -1,5 +1,5 @@
 /** Which requests come from node agents (upstream: pkg/auth/nodeidentifier). */
-import type { UserInfo } from '../request.ts'
+import type { UserInfo } from '../request/request.ts'
 
 const userPrefix = 'system:node:'
 const nodesGroup = 'system:nodes'

@@ -1,6 +1,6 @@
 /** RBAC rules made ready for matching: which requests one role allows (upstream: plugin/pkg/auth/authorizer/rbac RuleAllows). */
 import type { PolicyRule } from '../../api/generated/types.ts'
-import type { AuthorizationAttributes } from '../request.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 
 const ALL = '*'
 

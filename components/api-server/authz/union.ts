@@ -1,5 +1,5 @@
 /** Several authorizers as one: asked in order, the first opinion is final; `system:masters` passes before all of them. */
-import type { AuthorizationAttributes } from '../request.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
 
 export const privilegedGroup = 'system:masters'

@@ -2,9 +2,9 @@
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { CelProgram } from '../cel/cel.ts'
-import { ExpiringCache } from '../outgoing/expiring-cache.ts'
-import { WebhookError, type WebhookClient } from '../outgoing/webhook-client.ts'
-import type { AuthorizationAttributes, SelectorRequirement, UserInfo } from '../request.ts'
+import { ExpiringCache } from '../egress/expiring-cache.ts'
+import { WebhookError, type WebhookClient } from '../egress/webhook-client.ts'
+import type { AuthorizationAttributes, SelectorRequirement, UserInfo } from '../request/request.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
 
 const mostKnown = 8192

@@ -3,7 +3,7 @@
  * A check is a description until it is asked; who answers is known while an expression runs.
  */
 import type { CelMap } from '@bufbuild/cel'
-import { objectName } from '../../machinery/names.ts'
+import { objectName } from '../../machinery/validation/names.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { bool, opaque, string } from './cel-types.ts'
 

@@ -1,6 +1,11 @@
 /** Named formats of texts: `format.dns1123Label().validate(text)` (upstream: apiserver/pkg/cel/library/format.go). */
 import type { CelMap } from '@bufbuild/cel'
-import { labelValue, objectName, objectNamePrefix, qualifiedName } from '../../machinery/names.ts'
+import {
+  labelValue,
+  objectName,
+  objectNamePrefix,
+  qualifiedName,
+} from '../../machinery/validation/names.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { optionalNone, optionalWith } from './cel-optional.ts'
 import { listOf, opaque, optionalOf, string } from './cel-types.ts'

@@ -12,14 +12,14 @@ import {
   rangeContains,
   type IpAddress,
   type IpRange,
-} from '../../machinery/ip-address.ts'
+} from '../../machinery/validation/ip-address.ts'
 import {
   addQuantities,
   canonicalQuantity,
   compareQuantities,
   parseQuantity,
   subtractQuantities,
-} from '../../machinery/quantity.ts'
+} from '../../machinery/values/quantity.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { charge, chargedPattern } from './cel-meter.ts'
 import { bool, double, dyn, int, listOf, mapOf, opaque, string } from './cel-types.ts'

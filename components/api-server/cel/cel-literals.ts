@@ -1,6 +1,6 @@
 /** What texts of expressions can be read as. */
 import { CelScalar, celEnv, isCelError, parse, plan, type CelResult } from '@bufbuild/cel'
-import { linearPattern } from '../linear-pattern.ts'
+import { linearPattern } from './linear-pattern.ts'
 
 type Reader = (text: string) => CelResult
 

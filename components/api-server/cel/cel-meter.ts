@@ -3,7 +3,7 @@
  * loops over what functions make (a text that is split), and what functions do with such lists.
  */
 import { CelScalar, celFunc, celMethod, type CelFunc } from '@bufbuild/cel'
-import { linearPattern, type LinearPattern } from '../linear-pattern.ts'
+import { linearPattern, type LinearPattern } from './linear-pattern.ts'
 import { costOf, type Cost, type InputSize } from './cel-cost.ts'
 import { callOf, constantOf, partsOf, type Expr } from './cel-tree.ts'
 

@@ -1,5 +1,10 @@
 /** Schemas of configuration files, written by hand: they are no kinds that the API serves. Go's types and names, as messages show them. */
-import type { FieldSchema, ScalarKind, Schema, StructSchema } from '../../machinery/schema.ts'
+import type {
+  FieldSchema,
+  ScalarKind,
+  Schema,
+  StructSchema,
+} from '../../machinery/schema/schema.ts'
 
 const goTypes: Partial<Record<ScalarKind, string>> = { double: 'float64' }
 

@@ -1,9 +1,14 @@
 /** A structural schema as server-side apply walks it: which fields there are, and how lists and maps merge. */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { schemaOf } from '../../api/schemas.ts'
-import type { Json } from '../../machinery/object.ts'
-import type { FieldSchema, ListSchema, Schema, StructSchema } from '../../machinery/schema.ts'
-import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
+import type { Json } from '../../machinery/objects/object.ts'
+import type {
+  FieldSchema,
+  ListSchema,
+  Schema,
+  StructSchema,
+} from '../../machinery/schema/schema.ts'
+import { additionalOf, itemsOf } from './structural-schema.ts'
 
 const text: Schema = { kind: 'string', goType: 'string' }
 const anything: Schema = { kind: 'JSON', goType: 'interface {}' }

@@ -3,15 +3,15 @@
  * pkg/apiserver/schema/cel). Loaded when a schema has one.
  */
 import type { JSONSchemaProps, ValidationRule } from '../../api/generated/types.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
 import {
   duplicateValue,
   forbiddenValue,
   invalidValue,
   requiredValue,
-} from '../../machinery/field-errors.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
-import type { FieldError } from '../../machinery/status-error.ts'
+} from '../../machinery/validation/field-errors.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import type { FieldError } from '../../machinery/objects/status-error.ts'
 import {
   celOptional,
   celTyped,
@@ -38,7 +38,7 @@ import { estimateCel } from '../cel/cel-estimate.ts'
 import { mostTimes, sizedOf } from './sized-schema.ts'
 import { escapedName } from './escaped-name.ts'
 import { fieldPathText } from './field-path-text.ts'
-import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
+import { additionalOf, itemsOf } from './structural-schema.ts'
 
 const scalarTypes: Readonly<Record<string, CelType>> = {
   boolean: bool,

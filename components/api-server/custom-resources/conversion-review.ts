@@ -2,10 +2,10 @@
  * ConversionReview: what a service that converts custom resources is asked, and what of its answer is taken: everything but
  * the metadata, of which only labels and annotations may change (upstream: apiextensions-apiserver pkg/apiserver/conversion).
  */
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { copyJson } from '../../machinery/json-copy.ts'
-import type { KubeObject, ObjectMeta } from '../../machinery/object.ts'
-import { validateObjectMeta } from '../../machinery/object-meta-validation.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import { copyJson } from '../../machinery/values/json-copy.ts'
+import type { KubeObject, ObjectMeta } from '../../machinery/objects/object.ts'
+import { validateObjectMeta } from '../../machinery/validation/object-meta-validation.ts'
 
 const kind = 'ConversionReview'
 

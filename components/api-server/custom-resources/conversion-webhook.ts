@@ -6,15 +6,15 @@ import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { CustomResourceDefinition } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { WebhookFault } from '../admission/webhook/webhook-fault.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { WebhookFault } from '../request/webhook-fault.ts'
 import {
   createReviewSender,
   WebhookCallError,
   type ReviewSender,
   type ReviewSenderOptions,
   type ReviewTarget,
-} from '../outgoing/review-sender.ts'
+} from '../egress/review-sender.ts'
 import {
   answeredObjects,
   identityFault,

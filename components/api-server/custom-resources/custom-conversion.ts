@@ -3,8 +3,8 @@
  * always pruned by the schema of the version they end in (upstream: apiextensions-apiserver customresource_handler.go, schemaCoercer).
  */
 import type { CustomResourceDefinition, JSONSchemaProps } from '../../api/generated/types.ts'
-import { copyJson } from '../../machinery/json-copy.ts'
-import { deepFreeze, type KubeObject } from '../../machinery/object.ts'
+import { copyJson } from '../../machinery/values/json-copy.ts'
+import { deepFreeze, type KubeObject } from '../../machinery/objects/object.ts'
 import { ConversionFault, type ConvertRemotely } from './conversion-webhook.ts'
 import { fillDefaults } from './defaulting.ts'
 import { pruneNulls, pruneUnknown } from './pruning.ts'

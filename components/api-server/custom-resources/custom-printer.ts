@@ -1,8 +1,8 @@
 /** How custom resources show in a table (upstream: apiextensions-apiserver pkg/registry/customresource/tableconvertor). */
 import type { CustomResourceColumnDefinition } from '../../api/generated/types.ts'
-import type { Cell, Column, TablePrinter } from '../../api/columns.ts'
+import type { Cell, Column, TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { defaultPrinter, nameColumn, tablePrinter } from '../../api/columns/table-printer.ts'
-import { ageOf } from '../../machinery/duration.ts'
+import { ageOf } from '../../machinery/values/duration.ts'
 import { parseJsonPath, valuesAt } from './json-path.ts'
 
 function textOf(values: readonly unknown[]): string {

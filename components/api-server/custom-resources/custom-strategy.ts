@@ -1,9 +1,9 @@
 /** The strategy of custom resources (upstream: apiextensions-apiserver pkg/registry/customresource/strategy.go). */
 import type { CustomResourceDefinitionVersion, JSONSchemaProps } from '../../api/generated/types.ts'
-import { invalidValue } from '../../machinery/field-errors.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { StatusError, type FieldError } from '../../machinery/status-error.ts'
-import type { Strategy } from '../registry/strategy.ts'
+import { invalidValue } from '../../machinery/validation/field-errors.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { StatusError, type FieldError } from '../../machinery/objects/status-error.ts'
+import type { Strategy } from '../kinds/strategy.ts'
 import { parseJsonPath, valuesAt } from './json-path.ts'
 import type { SchemaRules } from './cel-rules.ts'
 import { loadPatterns, mayHavePatterns } from './patterns.ts'

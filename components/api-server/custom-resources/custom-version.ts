@@ -4,21 +4,25 @@ import type {
   CustomResourceDefinitionVersion,
   JSONSchemaProps,
 } from '../../api/generated/types.ts'
-import type { TablePrinter } from '../../api/columns.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { schemaOf } from '../../api/schemas.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { decode, type Decoded } from '../../machinery/decode.ts'
-import { copyJson } from '../../machinery/json-copy.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { CustomKind, Resource, Subresource } from '../../machinery/resource.ts'
-import type { StructSchema } from '../../machinery/schema.ts'
-import type { Strategy } from '../registry/strategy.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import { decode, type Decoded } from '../../machinery/schema/decode.ts'
+import { copyJson } from '../../machinery/values/json-copy.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type {
+  CustomKind,
+  Resource,
+  ScalePlaces,
+  Subresource,
+} from '../../machinery/objects/resource.ts'
+import type { StructSchema } from '../../machinery/schema/schema.ts'
+import type { Strategy } from '../kinds/strategy.ts'
 import { applySchemaOf } from './apply-schema.ts'
 import type { ConvertRemotely } from './conversion-webhook.ts'
 import { CustomConversion } from './custom-conversion.ts'
 import { customPrinter } from './custom-printer.ts'
 import { customStrategy } from './custom-strategy.ts'
-import type { ScalePlaces } from '../registry/strategies/scale.ts'
 import { fillDefaults } from './defaulting.ts'
 import { pruneNulls, pruneUnknown } from './pruning.ts'
 

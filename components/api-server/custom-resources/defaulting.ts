@@ -1,8 +1,8 @@
 /** Defaulting: fills in, in place, what a structural schema has defaults for (upstream: schema/defaulting/algorithm.go). */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { copyJson, getOwn, setOwn } from '../../machinery/json-copy.ts'
-import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import { copyJson, getOwn, setOwn } from '../../machinery/values/json-copy.ts'
+import { additionalOf, itemsOf } from './structural-schema.ts'
 
 function isForbiddenNull(value: unknown, schema: JSONSchemaProps): boolean {
   return value === null && schema.nullable !== true

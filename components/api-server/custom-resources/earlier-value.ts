@@ -1,8 +1,8 @@
 /** Earlier values: what stood at the same place before an update (upstream: pkg/apiserver/schema/cel/model, correlatable paths). */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
-import { deepEqual } from '../../machinery/object.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
 
 /**
  * The way from an element to the one that was there before under the same keys; elements of other lists have no past. The list

@@ -1,7 +1,7 @@
 /** The `fieldPath` of rules: fields by name, and by text in brackets (upstream: schema/cel ValidFieldPath). */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
-import { additionalOf } from '../registry/strategies/structural-schema.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import { additionalOf } from './structural-schema.ts'
 
 const step = /^(?:\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\])/
 const escapes: Readonly<Record<string, string>> = {

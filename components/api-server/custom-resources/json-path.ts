@@ -2,7 +2,7 @@
  * The JSON paths of columns, selectable fields and scales: fields, quoted fields, indexes, slices of all elements and filters
  * by equality (upstream: client-go util/jsonpath, of which people write no more in definitions).
  */
-import { isRecord } from '../../machinery/apply-shape.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
 
 type Step =
   | { readonly kind: 'field'; readonly name: string }

@@ -1,13 +1,13 @@
 /** Whether schemas have patterns, and the module that knows them: loaded for the first schema that has one. */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 
-type PatternModule = typeof import('../linear-pattern.ts')
+type PatternModule = typeof import('../cel/linear-pattern.ts')
 
 let loaded: PatternModule | undefined
 
 /** To be awaited before `patternModule` is asked. */
 export async function loadPatterns(): Promise<void> {
-  loaded ??= await import('../linear-pattern.ts')
+  loaded ??= await import('../cel/linear-pattern.ts')
 }
 
 export function patternModule(): PatternModule {

@@ -3,9 +3,9 @@
  * nulls where none may be (defaulting/prune.go).
  */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
-import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import { additionalOf, itemsOf } from './structural-schema.ts'
 
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 

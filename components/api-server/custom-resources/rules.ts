@@ -1,6 +1,6 @@
 /** Whether schemas have rules in CEL, and the module that knows them: loaded for the first schema that has one. */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
+import { additionalOf, itemsOf } from './structural-schema.ts'
 
 type RulesModule = typeof import('./cel-rules.ts')
 

@@ -1,11 +1,15 @@
 /** Validation of custom resources by their schema, with upstream's messages (apiextensions-apiserver pkg/apiserver/validation). */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { duplicateValue, invalidValue, requiredValue } from '../../machinery/field-errors.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
-import type { FieldError } from '../../machinery/status-error.ts'
-import { goJson } from '../registry/strategies/field-rules.ts'
-import { additionalOf, itemsOf } from '../registry/strategies/structural-schema.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import {
+  duplicateValue,
+  invalidValue,
+  requiredValue,
+} from '../../machinery/validation/field-errors.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import type { FieldError } from '../../machinery/objects/status-error.ts'
+import { goJson } from '../kinds/rules/field-rules.ts'
+import { additionalOf, itemsOf } from './structural-schema.ts'
 import { elementsBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
 import { shownValue, valueFaults } from './value-rules.ts'
 

@@ -3,10 +3,10 @@
  * that changes or goes ends the watches of its kind (upstream: apiextensions-apiserver pkg/apiserver/customresource_handler.go).
  */
 import type { CustomResourceDefinition } from '../../api/generated/types.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { deepEqual } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import type { ObjectReader } from '../object-reader.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { Converters } from './conversion-webhook.ts'
 import { resourcesOfDefinition } from './custom-version.ts'
 

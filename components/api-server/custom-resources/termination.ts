@@ -4,7 +4,7 @@ import type {
   CustomResourceDefinitionCondition,
 } from '../../api/generated/types.ts'
 import { timestamp } from '../../component-base/clock.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Condition } from './accepted-names.ts'
 
 /** Holds a definition until its instances are gone. */

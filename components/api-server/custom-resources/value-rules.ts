@@ -1,18 +1,18 @@
 /** The rules of one schema on one value alone: type, range, length, pattern, format, enum (upstream: kube-openapi pkg/validation/validate). */
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { deepEqual } from '../../machinery/object.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
 import {
   invalidValue,
   tooLong,
   tooMany,
   typeInvalid,
   unsupportedValue,
-} from '../../machinery/field-errors.ts'
-import type { GoValue } from '../../machinery/go-syntax.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import type { FieldError } from '../../machinery/status-error.ts'
-import { goJson } from '../registry/strategies/field-rules.ts'
+} from '../../machinery/validation/field-errors.ts'
+import type { GoValue } from '../../machinery/values/go-syntax.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import type { FieldError } from '../../machinery/objects/status-error.ts'
+import { goJson } from '../kinds/rules/field-rules.ts'
 import { patternModule } from './patterns.ts'
 
 /** A JSON value's type in the words of JSON Schema. */

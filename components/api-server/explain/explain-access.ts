@@ -1,11 +1,11 @@
 /** Whether a user may do something, and why: every authorizer's opinion in order, and what would have allowed it. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { AccessExplanation, Opinion } from '../../api/explanations.ts'
-import type { AuthorizationModule } from '../authorization.ts'
-import { forbiddenError } from '../authz/forbidden.ts'
+import type { AuthorizationModule } from '../authz/authorization.ts'
+import { forbiddenError } from '../request/forbidden.ts'
 import { privilegedGroup } from '../authz/union.ts'
-import type { ObjectReader } from '../object-reader.ts'
-import type { AuthorizationAttributes } from '../request.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 import { smallestRole } from './smallest-role.ts'
 
 interface ExplainAccessParts {

@@ -1,7 +1,7 @@
 /** What a bearer token says of itself, and what each authenticator says of it. Never the token, its signature or its secret. */
 import type { TokenContent, TokenExplanation } from '../../api/explanations.ts'
-import { measureJson } from '../../machinery/json-measure.ts'
-import type { Authentication } from '../authentication.ts'
+import { measureJson } from '../../machinery/values/json-measure.ts'
+import type { Authentication } from '../authn/authentication.ts'
 import { authenticatedGroup } from '../authn/union.ts'
 
 /** Longer than any token that an authenticator looks at. */

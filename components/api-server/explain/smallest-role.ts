@@ -2,10 +2,10 @@
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { PolicyRule, Subject } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { apiVersionOf } from '../../machinery/resource.ts'
-import type { ObjectReader } from '../object-reader.ts'
-import type { AuthorizationAttributes, UserInfo } from '../request.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { apiVersionOf } from '../../machinery/objects/resource.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
 
 const longestName = 200
 

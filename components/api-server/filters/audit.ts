@@ -1,19 +1,11 @@
 /** audit: the records of a request's stages, as the policy wants them. Two filters: around everything, and behind authentication. */
-import type { Clock } from '../../component-base/clock.ts'
-import { internalError } from '../../machinery/status-error.ts'
+import { internalError } from '../../machinery/objects/status-error.ts'
 import { loggedObject } from '../audit/logged-object.ts'
-import type { AuditDecision, AuditStage } from '../audit/policy.ts'
-import { eventLine, newAuditRecord } from '../audit/record.ts'
-import type { AuditRecord, ResponseStatus } from '../audit/record.ts'
-import type { AuditSink } from '../audit/sink.ts'
-import type { Answer, Filter, RequestContext, RequestInfo, UserInfo } from '../request.ts'
-import { isLongRunning } from './timeout.ts'
-
-export interface Audit {
-  readonly sink: AuditSink
-  readonly decide: (user: UserInfo, info: RequestInfo) => AuditDecision
-  readonly clock: Clock
-}
+import { eventLine, type ResponseStatus } from '../audit/record.ts'
+import type { Audit } from '../audit/audit.ts'
+import { newAuditRecord, type AuditRecord, type AuditStage } from '../request/audit-record.ts'
+import type { Answer, Filter, RequestContext } from '../request/request.ts'
+import { isLongRunning } from '../request/long-running.ts'
 
 /** Of a streamed answer more is not kept for its record (upstream: --audit-log-truncate-max-event-size). */
 const mostKeptBytes = 10 * 1024 * 1024

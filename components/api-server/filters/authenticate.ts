@@ -1,9 +1,9 @@
 /** authenticate: finds out who asks, or answers 401. The credential goes no further than this. */
 import type { Log } from '../../component-base/log.ts'
-import { unauthorized } from '../../machinery/status-error.ts'
+import { unauthorized } from '../../machinery/objects/status-error.ts'
 import type { AuthenticateRequest, AuthenticationOutcome } from '../authn/union.ts'
-import type { DeniedRequests } from '../explain/denied-requests.ts'
-import type { Answer, Filter, RequestContext } from '../request.ts'
+import type { DeniedRequests } from './denied-requests.ts'
+import type { Answer, Filter, RequestContext } from '../request/request.ts'
 
 export function authenticate(
   authenticateRequest: AuthenticateRequest,

@@ -2,8 +2,8 @@
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { createGzip, gzip } from 'node:zlib'
-import type { Answer, Filter, RequestContext, ResponseSink } from '../request.ts'
-import { isLongRunning } from './timeout.ts'
+import type { Answer, Filter, RequestContext, ResponseSink } from '../request/request.ts'
+import { isLongRunning } from '../request/long-running.ts'
 
 /** Below this it costs more than it saves. */
 const leastBytes = 128 * 1024

@@ -1,7 +1,7 @@
 /** decorate: what every answer carries: the request id, warnings, and the encoding the client accepts. */
-import type { Filter } from '../request.ts'
-import { reformed } from '../respond.ts'
-import { isLongRunning } from './timeout.ts'
+import type { Filter } from '../request/request.ts'
+import { reformed } from '../codec/respond.ts'
+import { isLongRunning } from '../request/long-running.ts'
 
 /** Most characters of warnings in one answer, and of each once they are many (upstream: apiserver pkg/endpoints/filters/warning.go). */
 const mostWarningText = 4096

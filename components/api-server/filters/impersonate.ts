@@ -1,11 +1,11 @@
 /** impersonate: acts as the user named in Impersonate-* headers, once the caller is allowed to (spec: "Impersonation"). */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import { prefixedHeaders } from '../../component-base/http.ts'
-import { label1123, subdomain } from '../../machinery/names.ts'
-import { badRequest } from '../../machinery/status-error.ts'
+import { label1123, subdomain } from '../../machinery/validation/names.ts'
+import { badRequest } from '../../machinery/objects/status-error.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import { forbiddenError } from '../authz/forbidden.ts'
-import type { DeniedRequests } from '../explain/denied-requests.ts'
+import { forbiddenError } from '../request/forbidden.ts'
+import type { DeniedRequests } from './denied-requests.ts'
 import type {
   Answer,
   AuthorizationAttributes,
@@ -14,7 +14,7 @@ import type {
   Next,
   RequestContext,
   UserInfo,
-} from '../request.ts'
+} from '../request/request.ts'
 
 const prefix = 'impersonate-'
 const extraPrefix = 'impersonate-extra-'

@@ -1,19 +1,10 @@
 /** max-in-flight: more short requests at once than the server was told to take are refused with 429 (upstream: maxinflight.go). */
-import { StatusError } from '../../machinery/status-error.ts'
+import { tooManyRequests } from '../../machinery/objects/status-error.ts'
 import { privilegedGroup } from '../authz/union.ts'
-import type { Filter } from '../request.ts'
-import { isLongRunning } from './timeout.ts'
+import type { Filter } from '../request/request.ts'
+import { isLongRunning } from '../request/long-running.ts'
 
 const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options'])
-const retryAfterSeconds = 1
-
-/** What a refused request is told. */
-export function tooManyRequests(): StatusError {
-  return new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
-    details: { retryAfterSeconds },
-  })
-}
-
 /** 0 means no limit. Long-running requests do not count. Whoever is to mend a flooded server is never refused. */
 export function maxInFlight(limits: { reading: number; mutating: number }): Filter {
   let reading = 0

@@ -1,8 +1,8 @@
 /** priority-and-fairness: requests wait for a seat of their priority level, or are refused with 429 (upstream: priority-and-fairness.go). */
 import type { FlowControl } from '../flow-control/flow-control.ts'
-import type { Filter } from '../request.ts'
-import { tooManyRequests } from './max-in-flight.ts'
-import { isLongRunning } from './timeout.ts'
+import type { Filter } from '../request/request.ts'
+import { tooManyRequests } from '../../machinery/objects/status-error.ts'
+import { isLongRunning } from '../request/long-running.ts'
 
 /** What runs long takes no seat; a watch has one until it has begun. */
 export function priorityAndFairness(control: FlowControl): Filter {

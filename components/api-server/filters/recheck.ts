@@ -6,8 +6,8 @@
 import type { Clock } from '../../component-base/clock.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import type { Answer, Filter, Next, RequestContext } from '../request.ts'
-import { attributesOf } from './authorize.ts'
+import type { Answer, Filter, Next, RequestContext } from '../request/request.ts'
+import { attributesOf } from '../request/attributes.ts'
 import { impersonationChecks } from './impersonate.ts'
 
 const everyMs = 30_000

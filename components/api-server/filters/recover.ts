@@ -1,10 +1,10 @@
 /** recover: every error leaves as a Status; what is not a known error is logged as a bug with its request id. */
-import { WebhookFault } from '../admission/webhook/webhook-fault.ts'
+import { WebhookFault } from '../request/webhook-fault.ts'
 import type { Log } from '../../component-base/log.ts'
 import { isRefusal } from '../../store/store.ts'
-import { NodeFault } from '../outgoing/node-fault.ts'
-import { answerError, asStatusError, isUnforeseen } from '../respond.ts'
-import type { Filter } from '../request.ts'
+import { NodeFault } from '../request/node-fault.ts'
+import { answerError, asStatusError, isUnforeseen } from '../codec/respond.ts'
+import type { Filter } from '../request/request.ts'
 
 export function recover(log: Log): Filter {
   return async (context, next) => {

@@ -3,16 +3,9 @@
  * a write that was answered 504 may still be committed.
  */
 import type { Clock } from '../../component-base/clock.ts'
-import { StatusError } from '../../machinery/status-error.ts'
-import type { Filter, RequestContext } from '../request.ts'
-
-const streams = new Set(['proxy', 'attach', 'exec', 'log', 'portforward'])
-
-/** Watches and connections to nodes last as long as their client wants. */
-export function isLongRunning(context: RequestContext): boolean {
-  const { verb, subresource } = context.info
-  return verb === 'watch' || verb === 'proxy' || streams.has(subresource)
-}
+import { StatusError } from '../../machinery/objects/status-error.ts'
+import { isLongRunning } from '../request/long-running.ts'
+import type { Filter } from '../request/request.ts'
 
 export function timeout(clock: Clock, timeoutMs: number): Filter {
   return (context, next) => {

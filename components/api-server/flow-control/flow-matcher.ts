@@ -6,7 +6,7 @@ import type {
   PolicyRulesWithSubjects,
   ResourcePolicyRule,
 } from '../../api/generated/types.ts'
-import type { RequestContext, RequestInfo, UserInfo } from '../request.ts'
+import type { RequestContext, RequestInfo, UserInfo } from '../request/request.ts'
 
 const every = '*'
 const accountPrefix = 'system:serviceaccount:'

@@ -1,7 +1,7 @@
 /** open-flow-control: priority and fairness as the server's flags say, measured. */
 import type { Metrics } from '../../component-base/metrics.ts'
-import { declareFlowMetrics } from '../metrics/flow-metrics.ts'
-import type { ApiServerOptions } from '../options.ts'
+import { declareFlowMetrics } from './flow-metrics.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
 import { createFlowControl, type FlowControl, type FlowControlOptions } from './flow-control.ts'
 
 type Parts = Omit<FlowControlOptions, 'seats' | 'longestWaitMs'> & { readonly metrics: Metrics }

@@ -2,14 +2,19 @@
 import { labelKey } from '../../api/dialect.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
 import { schemaOfResource } from '../../api/schemas.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
-import { decode } from '../../machinery/decode.ts'
-import { duplicateFields, hasDuplicateFields } from '../../machinery/duplicate-fields.ts'
-import { maxBodyValues, TooManyValuesError } from '../../machinery/value-limit.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Steps } from '../../machinery/steps.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { badRequest, conflict, objectModified, StatusError } from '../../machinery/status-error.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
+import { decode } from '../../machinery/schema/decode.ts'
+import { duplicateFields, hasDuplicateFields } from '../../machinery/values/duplicate-fields.ts'
+import { maxBodyValues, TooManyValuesError } from '../../machinery/values/value-limit.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Steps } from '../../machinery/values/steps.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import {
+  badRequest,
+  conflict,
+  objectModified,
+  StatusError,
+} from '../../machinery/objects/status-error.ts'
 import {
   bodyOf,
   decodeValue,
@@ -18,15 +23,15 @@ import {
   tooManyValues,
   toStorage,
   yamlFault,
-} from '../decode-body.ts'
-import type { Cbor } from '../forms/cbor-form.ts'
-import { objectIn } from '../forms.ts'
+} from '../codec/decode-body.ts'
+import type { Cbor } from '../encoding/cbor-form.ts'
+import { objectIn } from '../encoding/form.ts'
 import { applyTo, checkConfig, type AppliedObject, type ApplyRequest } from '../registry/apply.ts'
 import { emptyCustomObject, setManagedFields } from '../registry/field-tracking.ts'
 import { withConversions } from '../registry/needed-conversions.ts'
-import type { RequestContext } from '../request.ts'
-import { answerForm } from '../respond.ts'
-import { patchOptionsOf, type FieldValidation, type WriteOptions } from '../write-options.ts'
+import type { RequestContext } from '../request/request.ts'
+import { answerForm } from '../codec/respond.ts'
+import { patchOptionsOf, type FieldValidation, type WriteOptions } from '../codec/write-options.ts'
 import {
   checkNameInUrl,
   demandedVersion,

@@ -1,8 +1,8 @@
 /** component-statuses: the legacy list of the control plane's parts; what this server can vouch for is its store. */
-import { notFound } from '../../machinery/status-error.ts'
-import { shownObject } from '../forms.ts'
-import { answerForm } from '../respond.ts'
-import type { HealthCheck } from './health.ts'
+import { notFound } from '../../machinery/objects/status-error.ts'
+import { shownObject } from '../encoding/form.ts'
+import { answerForm } from '../codec/respond.ts'
+import type { HealthCheck } from '../health/health.ts'
 import { answerList } from './list.ts'
 import { wantedForm, type ResourceHandler } from './parts.ts'
 

@@ -1,9 +1,9 @@
 /** create: body -> draft -> registry -> 201 with the stored bytes. */
 import { nextTurn } from '../../component-base/next-turn.ts'
-import { decodeBody, toStorage } from '../decode-body.ts'
-import { noteNamed } from '../request.ts'
-import { answerForm } from '../respond.ts'
-import { writeOptionsOf } from '../write-options.ts'
+import { decodeBody, toStorage } from '../codec/decode-body.ts'
+import { noteNamed } from '../request/request.ts'
+import { answerForm } from '../codec/respond.ts'
+import { writeOptionsOf } from '../codec/write-options.ts'
 import { managerOfRequest, wantedForm, writtenBytes, type ResourceHandler } from './parts.ts'
 
 export const createObject: ResourceHandler = async (context, resource, parts) => {

@@ -1,19 +1,19 @@
 /** delete and deletecollection: options from body or query, then the registry decides what happens. */
-import type { Resource } from '../../machinery/resource.ts'
-import { invalidValue } from '../../machinery/field-errors.ts'
-import { invalid, isStatusError } from '../../machinery/status-error.ts'
-import { decodeDeleteOptions } from '../decode-body.ts'
-import { attributesOf } from '../filters/authorize.ts'
-import { listOptionsOf } from '../list-options.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { invalidValue } from '../../machinery/validation/field-errors.ts'
+import { invalid, isStatusError } from '../../machinery/objects/status-error.ts'
+import { decodeDeleteOptions } from '../codec/decode-body.ts'
+import { attributesOf } from '../request/attributes.ts'
+import { listOptionsOf } from '../codec/list-options.ts'
 import { deleteObject } from '../registry/delete.ts'
+import { authorizeUnsafeDelete, deleteUnreadable } from '../registry/unsafe-delete.ts'
+import type { Answer, RequestContext } from '../request/request.ts'
+import { answerForm, answerJson } from '../codec/respond.ts'
 import {
-  authorizeUnsafeDelete,
-  deleteUnreadable,
   ignoreReadErrorsField,
-} from '../registry/unsafe-delete.ts'
-import type { Answer, RequestContext } from '../request.ts'
-import { answerForm, answerJson } from '../respond.ts'
-import { deleteOptionsOf, type DeleteOptions } from '../write-options.ts'
+  deleteOptionsOf,
+  type DeleteOptions,
+} from '../codec/write-options.ts'
 import { answerList, selectedPage } from './list.ts'
 import { wantedForm, writtenBytes, type Parts, type ResourceHandler } from './parts.ts'
 

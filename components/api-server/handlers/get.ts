@@ -1,8 +1,8 @@
 /** get: one object, from the cache's bytes. */
-import { expired, StatusError } from '../../machinery/status-error.ts'
-import { parseRevision } from '../list-options.ts'
+import { expired, StatusError } from '../../machinery/objects/status-error.ts'
+import { parseRevision } from '../codec/list-options.ts'
 import { readyToShow } from '../registry/custom-state.ts'
-import { answerForm } from '../respond.ts'
+import { answerForm } from '../codec/respond.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { wantedForm, type ResourceHandler } from './parts.ts'
 

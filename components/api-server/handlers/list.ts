@@ -1,16 +1,16 @@
 /** list: a collection at one revision, streamed as a concatenation of encoded items. */
 import { sortKey } from '../../component-base/sorted-map.ts'
-import { expired } from '../../machinery/status-error.ts'
-import type { Copied, CopiedList, Form, ListMeta, Shown } from '../forms.ts'
-import { listOptionsOf, parseRevision, type ListOptions } from '../list-options.ts'
-import type { Answer, RequestContext, ResponseSink } from '../request.ts'
+import { expired } from '../../machinery/objects/status-error.ts'
+import type { Copied, CopiedList, Form, ListMeta, Shown } from '../encoding/form.ts'
+import { listOptionsOf, parseRevision, type ListOptions } from '../codec/list-options.ts'
+import type { Answer, RequestContext, ResponseSink } from '../request/request.ts'
 import type { Collection, Snapshot } from '../watch-cache/collection.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import { freshEnough } from './get.ts'
 import { wantedForm, type Parts, type ResourceHandler } from './parts.ts'
-import type { Resource } from '../../machinery/resource.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 import { readyToShow } from '../registry/custom-state.ts'
-import { answerForm } from '../respond.ts'
+import { answerForm } from '../codec/respond.ts'
 
 /** Pieces this large are sent at once: fewer TLS records, still under the stream's window. */
 const chunkBytes = 256 * 1024

@@ -1,11 +1,11 @@
 /** non-resource: discovery, OpenAPI, version, health, metrics, keys of the token issuer, and the index at `/`. */
-import { methodNotAllowed } from '../../machinery/status-error.ts'
-import { discoveryForm, type Discovery, type DiscoveryDocument } from '../discovery.ts'
-import type { Answer, RequestContext } from '../request.ts'
-import { answerJson, type FormedAnswer } from '../respond.ts'
-import type { VersionInfo } from '../version.ts'
-import { answerHealth, healthPaths, type HealthCheck } from './health.ts'
-import type { HealthMetrics } from '../metrics/health-metrics.ts'
+import { methodNotAllowed } from '../../machinery/objects/status-error.ts'
+import { discoveryForm, type Discovery, type DiscoveryDocument } from '../discovery/discovery.ts'
+import type { Answer, RequestContext } from '../request/request.ts'
+import { answerJson, type FormedAnswer } from '../codec/respond.ts'
+import type { VersionInfo } from '../discovery/version.ts'
+import { answerHealth, healthPaths, type HealthCheck } from '../health/health.ts'
+import type { HealthMetrics } from '../health/health-metrics.ts'
 import type { Parts } from './parts.ts'
 
 /** A document that is made when first asked for: OpenAPI is large and most runs never want it. */

@@ -1,13 +1,13 @@
 /** patch: JSON patch, merge patch and strategic merge patch on the newest state, retried when another writer was first. */
 import { nextTurn } from '../../component-base/next-turn.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { conflict, objectModified } from '../../machinery/status-error.ts'
-import { decodeValue, toStorage } from '../decode-body.ts'
-import { objectIn } from '../forms.ts'
-import type { RequestContext } from '../request.ts'
-import { answerForm } from '../respond.ts'
-import { patchOptionsOf, type FieldValidation } from '../write-options.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { conflict, objectModified } from '../../machinery/objects/status-error.ts'
+import { decodeValue, toStorage } from '../codec/decode-body.ts'
+import { objectIn } from '../encoding/form.ts'
+import type { RequestContext } from '../request/request.ts'
+import { answerForm } from '../codec/respond.ts'
+import { patchOptionsOf, type FieldValidation } from '../codec/write-options.ts'
 import { applyObject, isApply } from './apply.ts'
 import {
   checkNameInUrl,

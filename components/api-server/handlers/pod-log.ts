@@ -1,19 +1,19 @@
 /** pods/log: the log of a container, streamed from the agent of the pod's node (upstream: registry/core/pod LogLocation). */
 import type { IncomingMessage } from 'node:http'
-import { FieldPath } from '../../machinery/field-path.ts'
-import { badRequest, invalid, notFound, StatusError } from '../../machinery/status-error.ts'
+import { FieldPath } from '../../machinery/validation/field-path.ts'
+import { badRequest, invalid, notFound, StatusError } from '../../machinery/objects/status-error.ts'
 import { protocolsWithoutToken } from '../authn/bearer-token.ts'
-import { networkFault } from '../outgoing/network-fault.ts'
-import { NodeFault } from '../outgoing/node-fault.ts'
+import { networkFault } from '../egress/network-fault.ts'
+import { NodeFault } from '../request/node-fault.ts'
 import {
   getFromAgent,
   nodeTarget,
   type NodeAddress,
   type NodeAgentCredentials,
-} from '../outgoing/node-agents.ts'
-import { queryFlag } from '../request-info.ts'
-import type { Answer, RequestContext } from '../request.ts'
-import { isWebSocketRequest } from '../websocket-request.ts'
+} from '../egress/node-agents.ts'
+import { queryFlag } from '../request/request-info.ts'
+import type { Answer, RequestContext } from '../request/request.ts'
+import { isWebSocketRequest } from '../request/websocket-request.ts'
 import type { ResourceHandler } from './parts.ts'
 import { pipe } from './proxy.ts'
 

@@ -1,10 +1,10 @@
 /** proxy-target: which pod, port and scheme a proxied request means (upstream: ResourceLocation of pods, services and nodes). */
 import type { Endpoints, Pod, Service } from '../../api/generated/types.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { badRequest, notFound, StatusError } from '../../machinery/status-error.ts'
-import { nodeTarget, type NodeAddress } from '../outgoing/node-agents.ts'
-import { isProxyable } from '../outgoing/proxyable-address.ts'
-import type { RequestContext } from '../request.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { badRequest, notFound, StatusError } from '../../machinery/objects/status-error.ts'
+import { nodeTarget, type NodeAddress } from '../egress/node-agents.ts'
+import { isProxyable } from '../egress/proxyable-address.ts'
+import type { RequestContext } from '../request/request.ts'
 import type { Parts } from './parts.ts'
 
 export interface PodTarget {

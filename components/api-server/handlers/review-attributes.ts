@@ -5,15 +5,22 @@ import type {
   NonResourceAttributes,
   ResourceAttributes,
 } from '../../api/generated/types.ts'
-import { fieldReviewRequirements, parseFieldSelector } from '../../machinery/field-selector.ts'
-import { forbiddenValue, invalidValue, requiredValue } from '../../machinery/field-errors.ts'
+import {
+  fieldReviewRequirements,
+  parseFieldSelector,
+} from '../../machinery/selectors/field-selector.ts'
+import {
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+} from '../../machinery/validation/field-errors.ts'
 import {
   labelSelectorFrom,
   parseLabelSelector,
   reviewRequirements,
-} from '../../machinery/label-selector.ts'
-import { badRequest, isStatusError, type FieldError } from '../../machinery/status-error.ts'
-import type { AuthorizationAttributes, SelectorRequirement, UserInfo } from '../request.ts'
+} from '../../machinery/selectors/label-selector.ts'
+import { badRequest, isStatusError, type FieldError } from '../../machinery/objects/status-error.ts'
+import type { AuthorizationAttributes, SelectorRequirement, UserInfo } from '../request/request.ts'
 
 /** The part that all access reviews share. */
 export interface ReviewedAccess {

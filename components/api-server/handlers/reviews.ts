@@ -6,14 +6,14 @@ import type {
   SubjectAccessReviewStatus,
   TokenReviewSpec,
 } from '../../api/generated/types.ts'
-import { invalidValue } from '../../machinery/field-errors.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { FieldError } from '../../machinery/status-error.ts'
-import { badRequest, invalid, joinedErrors } from '../../machinery/status-error.ts'
+import { invalidValue } from '../../machinery/validation/field-errors.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { FieldError } from '../../machinery/objects/status-error.ts'
+import { badRequest, invalid, joinedErrors } from '../../machinery/objects/status-error.ts'
 import type { AuthenticationResult } from '../authn/authenticator.ts'
 import { authenticatedGroup } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import type { UserInfo } from '../request.ts'
+import type { UserInfo } from '../request/request.ts'
 import type { ReviewedAccess } from './review-attributes.ts'
 import { attributesOfReview, reviewFaults } from './review-attributes.ts'
 

@@ -1,27 +1,25 @@
 /** scale: the Scale view of a workload, read and written on its parent object. */
-import type { BodyKind } from '../body-kind.ts'
-import { decodeAs, decodeBodyAs } from '../decode-body.ts'
-import { finished } from '../../machinery/steps.ts'
-import type { DecodeWording } from '../decode-wording.ts'
+import type { BodyKind } from '../codec/body-kind.ts'
+import { decodeAs, decodeBodyAs } from '../codec/decode-body.ts'
+import { finished } from '../../machinery/values/steps.ts'
+import type { DecodeWording } from '../codec/decode-wording.ts'
 import { applyTo } from '../registry/apply.ts'
 import { customState } from '../registry/custom-state.ts'
 import { setManagedFields } from '../registry/field-tracking.ts'
 import { scaleEntriesOf, workloadEntriesOf } from '../registry/scale-owners.ts'
-import { customVersionOf } from '../custom-resources/custom-version.ts'
 import {
   applyScale,
   checkReadable,
   checkReplicasSet,
   scaleOf,
   scaleToChange,
-  type ScalePlaces,
-} from '../registry/strategies/scale.ts'
-import { shownObject, type Shown } from '../forms.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import type { Answer, RequestContext } from '../request.ts'
-import { answerForm } from '../respond.ts'
-import { patchOptionsOf, writeOptionsOf, type WriteOptions } from '../write-options.ts'
+} from '../kinds/autoscaling/scale.ts'
+import { shownObject, type Shown } from '../encoding/form.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource, ScalePlaces } from '../../machinery/objects/resource.ts'
+import type { Answer, RequestContext } from '../request/request.ts'
+import { answerForm } from '../codec/respond.ts'
+import { patchOptionsOf, writeOptionsOf, type WriteOptions } from '../codec/write-options.ts'
 import { emptyObject, isApply, readApply } from './apply.ts'
 import { freshEnough } from './get.ts'
 import { readPatch } from './read-patch.ts'
@@ -56,7 +54,7 @@ function scaleResource(resource: Resource): Resource {
 }
 
 function placesOf(resource: Resource): ScalePlaces | undefined {
-  return customVersionOf(resource)?.scale
+  return resource.custom?.scale
 }
 
 async function answerScale(

@@ -1,10 +1,10 @@
 /** token: POST serviceaccounts/{name}/token mints a token for the account (upstream: TokenRequest). */
 import { apiGroup } from '../../api/dialect.ts'
-import { noSuchResource } from '../../machinery/status-error.ts'
+import { noSuchResource } from '../../machinery/objects/status-error.ts'
 import type { ServiceAccountIssuer } from '../authn/service-account-issuer.ts'
-import { decodeBodyAs } from '../decode-body.ts'
-import { answerJson } from '../respond.ts'
-import { writeOptionsOf } from '../write-options.ts'
+import { decodeBodyAs } from '../codec/decode-body.ts'
+import { answerJson } from '../codec/respond.ts'
+import { writeOptionsOf } from '../codec/write-options.ts'
 import type { ResourceHandler } from './parts.ts'
 
 /** Without a signing key the sub-resource does not exist, as upstream. */

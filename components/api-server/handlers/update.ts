@@ -1,10 +1,10 @@
 /** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
 import { nextTurn } from '../../component-base/next-turn.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { bodyOf, decodeBytes, toStorage } from '../decode-body.ts'
-import { noteNamed } from '../request.ts'
-import { answerForm } from '../respond.ts'
-import { writeOptionsOf } from '../write-options.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { bodyOf, decodeBytes, toStorage } from '../codec/decode-body.ts'
+import { noteNamed } from '../request/request.ts'
+import { answerForm } from '../codec/respond.ts'
+import { writeOptionsOf } from '../codec/write-options.ts'
 import {
   checkNameInUrl,
   ensureMayCreate,

@@ -6,7 +6,7 @@ import type {
   ScalarSchema,
   Schema,
   StructSchema,
-} from '../../machinery/schema.ts'
+} from '../../machinery/schema/schema.ts'
 import type { Descriptions } from './descriptions.ts'
 import { definitionName, extension, scalarDefinitionName } from './names.ts'
 

@@ -1,7 +1,7 @@
 /** The paths of OpenAPI that serve no resource: discovery, the version, and the token issuer's documents. */
 import { findSchema } from '../../api/schemas.ts'
 import type { Dialect } from '../../api/dialect.ts'
-import type { StructSchema } from '../../machinery/schema.ts'
+import type { StructSchema } from '../../machinery/schema/schema.ts'
 import { type JsonObject, reference } from './definitions.ts'
 import type { GroupVersion } from './group-version.ts'
 import { capital, definitionName, operationGroup, scalarDefinitionName, tagOf } from './names.ts'

@@ -1,5 +1,5 @@
 /** OpenAPI version 2 with what extension API servers say of themselves (upstream: kube-openapi pkg/aggregator). */
-import { deepEqual } from '../../machinery/object.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
 import type { JsonObject } from './definitions.ts'
 
 /** The paths of one group version and the definitions that they need. */

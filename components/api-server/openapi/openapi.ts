@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Dialect } from '../../api/dialect.ts'
 import { schemaData } from '../../api/generated/schema-data.ts'
-import type { Resource } from '../../machinery/resource.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 import { loadDescriptions } from './descriptions.ts'
 import {
   type CustomKind,

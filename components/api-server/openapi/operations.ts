@@ -1,6 +1,6 @@
 /** Operations: every path of a resource with its methods, in a form from which both versions of OpenAPI are written. */
 import type { Dialect } from '../../api/dialect.ts'
-import type { Resource, Subresource } from '../../machinery/resource.ts'
+import type { Resource, Subresource } from '../../machinery/objects/resource.ts'
 import type { GroupVersionKind } from './definitions.ts'
 import { capital, operationGroup, tagOf } from './names.ts'
 import {

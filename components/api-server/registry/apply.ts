@@ -3,9 +3,9 @@
  * the chain of managers around structured merge). What kubectl applied from the client's side counts as the applier's own.
  */
 import { schemaOfResource } from '../../api/schemas.ts'
-import { compareFields } from '../../machinery/apply-compare.ts'
-import { fieldsOf } from '../../machinery/apply-merge.ts'
-import { isRecord } from '../../machinery/apply-shape.ts'
+import { compareFields } from '../../machinery/apply/apply-compare.ts'
+import { fieldsOf } from '../../machinery/apply/apply-merge.ts'
+import { isRecord } from '../../machinery/apply/apply-shape.ts'
 import {
   applyConfig,
   conflictError,
@@ -14,15 +14,15 @@ import {
   type ApplyOutcome,
   type Conflicts,
   type Versions,
-} from '../../machinery/apply-updater.ts'
-import { configFault } from '../../machinery/apply-validation.ts'
-import { differenceOf, isEmptySet, type FieldSet } from '../../machinery/field-set.ts'
-import { copyJson } from '../../machinery/json-copy.ts'
-import { capped, entriesOf, ownersOf, type Owners } from '../../machinery/managed-fields.ts'
-import type { KubeObject, ManagedFieldsEntry } from '../../machinery/object.ts'
-import { apiVersionOf } from '../../machinery/resource.ts'
-import { badRequest } from '../../machinery/status-error.ts'
-import type { Steps } from '../../machinery/steps.ts'
+} from '../../machinery/apply/apply-updater.ts'
+import { configFault } from '../../machinery/apply/apply-validation.ts'
+import { differenceOf, isEmptySet, type FieldSet } from '../../machinery/apply/field-set.ts'
+import { copyJson } from '../../machinery/values/json-copy.ts'
+import { capped, entriesOf, ownersOf, type Owners } from '../../machinery/apply/managed-fields.ts'
+import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
+import { apiVersionOf } from '../../machinery/objects/resource.ts'
+import { badRequest } from '../../machinery/objects/status-error.ts'
+import type { Steps } from '../../machinery/values/steps.ts'
 import type { FieldTracking, TrackedWrite } from './field-tracking.ts'
 
 export interface ApplyRequest extends TrackedWrite {

@@ -1,10 +1,15 @@
 /** check-version: whether an update is of the object and of the version that is there (upstream: store.go Update). */
-import { uint64Fault } from '../../machinery/int64.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { conflict, invalid, objectModified, StatusError } from '../../machinery/status-error.ts'
+import { uint64Fault } from '../../machinery/values/int64.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import {
+  conflict,
+  invalid,
+  objectModified,
+  StatusError,
+} from '../../machinery/objects/status-error.ts'
 import type { Entry } from '../watch-cache/entry.ts'
-import type { Strategy } from './strategy.ts'
+import type { Strategy } from '../kinds/strategy.ts'
 
 /**
  * Throws Conflict for another object or version. An update that names no version is one of the newest, where the kind allows

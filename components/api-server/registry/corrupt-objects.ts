@@ -1,6 +1,10 @@
 /** corrupt-objects: what clients are told of objects that cannot be read (upstream: storage/errors.go, etcd3/corrupt_obj_deleter.go). */
-import { qualifiedName, type Resource } from '../../machinery/resource.ts'
-import { internalError, StatusError, type StatusCause } from '../../machinery/status-error.ts'
+import { qualifiedName, type Resource } from '../../machinery/objects/resource.ts'
+import {
+  internalError,
+  StatusError,
+  type StatusCause,
+} from '../../machinery/objects/status-error.ts'
 import type { Unreadable } from '../watch-cache/unreadable.ts'
 
 /** A list names this many keys at most. */

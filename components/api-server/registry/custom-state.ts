@@ -2,9 +2,9 @@
  * Custom resources as verbs work with them: in the version of the request, whatever version is stored (upstream: each version's
  * storage decodes to it and encodes from it).
  */
-import { deepFreeze, type KubeObject } from '../../machinery/object.ts'
-import type { CustomKind, Resource } from '../../machinery/resource.ts'
-import type { Shown } from '../forms.ts'
+import { deepFreeze, type KubeObject } from '../../machinery/objects/object.ts'
+import type { CustomKind, Resource } from '../../machinery/objects/resource.ts'
+import type { Shown } from '../encoding/form.ts'
 
 /** What is stored, in the kind's version: frozen. Rejects with a StatusError when a conversion fails. */
 export async function customState(custom: CustomKind, entry: Shown): Promise<KubeObject> {

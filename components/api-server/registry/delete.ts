@@ -1,14 +1,14 @@
 /** delete: grace, finalizers, propagation and preconditions of one deletion (upstream: rest/delete.go, store.go Delete). */
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import { timestamp } from '../../component-base/clock.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { conflict, forbidden, notFound } from '../../machinery/status-error.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { conflict, forbidden, notFound } from '../../machinery/objects/status-error.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { customState } from './custom-state.ts'
 import { isReadyToGo, objectKey, type Registry } from './registry.ts'
-import type { Strategy } from './strategy.ts'
-import type { DeleteRequest, Written } from './write.ts'
+import type { Strategy } from '../kinds/strategy.ts'
+import type { DeleteRequest, Written } from '../request/write.ts'
 
 /** The garbage collector's finalizers: dependents are let go of, or deleted first. */
 export const orphanFinalizer = 'orphan'

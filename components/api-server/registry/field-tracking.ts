@@ -5,9 +5,13 @@
 import type { Resources } from '../../api/resources.ts'
 import { schemaOf, schemaOfResource } from '../../api/schemas.ts'
 import { timestamp } from '../../component-base/clock.ts'
-import { ownersAfterUpdate, type Asker, type Versions } from '../../machinery/apply-updater.ts'
-import { createdFields } from '../../machinery/created-fields.ts'
-import { decode } from '../../machinery/decode.ts'
+import {
+  ownersAfterUpdate,
+  type Asker,
+  type Versions,
+} from '../../machinery/apply/apply-updater.ts'
+import { createdFields } from '../../machinery/apply/created-fields.ts'
+import { decode } from '../../machinery/schema/decode.ts'
 import {
   capped,
   creatorEntriesText,
@@ -15,10 +19,14 @@ import {
   isReset,
   ownersOf,
   type Owners,
-} from '../../machinery/managed-fields.ts'
-import type { Steps } from '../../machinery/steps.ts'
-import { deepEqual, type KubeObject, type ManagedFieldsEntry } from '../../machinery/object.ts'
-import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
+} from '../../machinery/apply/managed-fields.ts'
+import type { Steps } from '../../machinery/values/steps.ts'
+import {
+  deepEqual,
+  type KubeObject,
+  type ManagedFieldsEntry,
+} from '../../machinery/objects/object.ts'
+import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
 import { convertTo } from '../../api/conversions/conversions.ts'
 import { fieldVersionsOf, resetOnCreate } from './field-versions.ts'
 

@@ -3,9 +3,9 @@
  * service asked, and the computation begun again with what is known by then.
  */
 import { inTurns } from '../../component-base/next-turn.ts'
-import { finished, type Steps } from '../../machinery/steps.ts'
-import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import { finished, type Steps } from '../../machinery/values/steps.ts'
+import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 type Known = Map<string, KubeObject>
 

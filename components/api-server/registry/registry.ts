@@ -7,13 +7,13 @@ import type { Resources } from '../../api/resources.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
-import { deepEqual, type KubeObject } from '../../machinery/object.ts'
+import { deepEqual, type KubeObject } from '../../machinery/objects/object.ts'
 import {
   validateObjectMeta,
   validateObjectMetaUpdate,
-} from '../../machinery/object-meta-validation.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import type { Steps } from '../../machinery/steps.ts'
+} from '../../machinery/validation/object-meta-validation.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { Steps } from '../../machinery/values/steps.ts'
 import {
   alreadyExists,
   badRequest,
@@ -21,7 +21,7 @@ import {
   isStatusError,
   notFound,
   type FieldError,
-} from '../../machinery/status-error.ts'
+} from '../../machinery/objects/status-error.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
@@ -36,15 +36,15 @@ import {
   keepMetadata,
   specChanged,
   withoutRepeatedOwners,
-} from './metadata.ts'
+} from '../kinds/metadata.ts'
 import { customState } from './custom-state.ts'
 import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
 import { withConversions } from './needed-conversions.ts'
-import type { ServiceAllocator } from './service-allocator.ts'
+import type { ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { refuseTooLarge, StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
 import { strategyOf } from './strategies.ts'
-import type { Strategy, StrategyContext } from './strategy.ts'
-import type { CreateRequest, UpdateRequest, Written, WriteTarget } from './write.ts'
+import type { Strategy, StrategyContext } from '../kinds/strategy.ts'
+import type { CreateRequest, UpdateRequest, Written, WriteTarget } from '../request/write.ts'
 
 /** A create by generateName tries this many names (upstream: RetryGenerateName). */
 const mostGeneratedNames = 8
@@ -161,6 +161,7 @@ export class Registry {
       warnings,
       context: request.context,
       isNameGenerated,
+      applyDefaults: (draft) => strategy.applyDefaults?.(draft, context),
     }
     await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
@@ -268,6 +269,7 @@ export class Registry {
       dryRun,
       warnings,
       context: request.context,
+      applyDefaults: (draft) => strategy.applyDefaults?.(draft, context),
     }
     if (request.isAdmitted !== true) await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })

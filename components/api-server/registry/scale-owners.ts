@@ -2,15 +2,21 @@
  * Scale owners: who owns a workload's replicas, told as owners of its Scale, and back (upstream: apimachinery
  * util/managedfields/scalehandler.go).
  */
-import { differenceOf, hasPath, isEmptySet, setOf, unionOf } from '../../machinery/field-set.ts'
+import {
+  differenceOf,
+  hasPath,
+  isEmptySet,
+  setOf,
+  unionOf,
+} from '../../machinery/apply/field-set.ts'
 import {
   entriesOf,
   ownerId,
   ownersOf,
   type Owner,
   type Owners,
-} from '../../machinery/managed-fields.ts'
-import type { KubeObject, ManagedFieldsEntry } from '../../machinery/object.ts'
+} from '../../machinery/apply/managed-fields.ts'
+import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
 
 /** Where replicas are, in the Scale and in every built-in kind that has one. */
 const replicasPath = ['f:spec', 'f:replicas'] as const

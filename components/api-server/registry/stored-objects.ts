@@ -1,8 +1,8 @@
 /** StoredObjects: how objects lie in the store, and what of it can be read: transformers, stale forms, corrupt objects. */
-import { notFound, StatusError } from '../../machinery/status-error.ts'
-import type { Resource } from '../../machinery/resource.ts'
+import { notFound, StatusError } from '../../machinery/objects/status-error.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Store } from '../../store/store.ts'
-import type { StorageTransformers } from '../storage/transformer.ts'
+import type { StorageTransformers } from '../encryption/transformer.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import { UndecodableError, type Unreadable } from '../watch-cache/unreadable.ts'
 import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'

@@ -1,80 +1,83 @@
 /** The explicit table: kind -> its strategy. A kind that is not here has none: metadata rules and schema are all. */
-import { remembered } from '../../machinery/remembered.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { configMapStrategy } from './strategies/config-map.ts'
-import { cronJobStrategy } from './strategies/cron-job.ts'
-import { deploymentStrategy, replicaSetStrategy } from './strategies/deployment.ts'
-import { jobStrategy } from './strategies/job.ts'
-import { namespaceStrategy } from './strategies/namespace.ts'
-import { nodeStrategy } from './strategies/node.ts'
-import { endpointSliceStrategy } from './strategies/endpoint-slice.ts'
-import { endpointsStrategy } from './strategies/endpoints.ts'
-import { limitRangeStrategy } from './strategies/limit-range.ts'
-import { persistentVolumeStrategy } from './strategies/persistent-volume.ts'
-import { persistentVolumeClaimStrategy } from './strategies/persistent-volume-claim.ts'
-import { resourceQuotaStrategy } from './strategies/resource-quota.ts'
-import { podStrategy } from './strategies/pod-strategy.ts'
+import { remembered } from '../../machinery/values/remembered.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { configMapStrategy } from '../kinds/core/config-map.ts'
+import { cronJobStrategy } from '../kinds/batch/cron-job.ts'
+import { deploymentStrategy, replicaSetStrategy } from '../kinds/apps/deployment.ts'
+import { jobStrategy } from '../kinds/batch/job.ts'
+import { namespaceStrategy } from '../kinds/core/namespace.ts'
+import { nodeStrategy } from '../kinds/core/node.ts'
+import { endpointSliceStrategy } from '../kinds/discovery/endpoint-slice.ts'
+import { endpointsStrategy } from '../kinds/core/endpoints.ts'
+import { limitRangeStrategy } from '../kinds/core/limit-range.ts'
+import { persistentVolumeStrategy } from '../kinds/core/persistent-volume.ts'
+import { persistentVolumeClaimStrategy } from '../kinds/core/persistent-volume-claim.ts'
+import { resourceQuotaStrategy } from '../kinds/core/resource-quota.ts'
+import { podStrategy } from '../kinds/core/pod/pod-strategy.ts'
 import {
   podTemplateStrategy,
   replicationControllerStrategy,
-} from './strategies/replication-controller.ts'
-import { secretStrategy } from './strategies/secret.ts'
-import { serviceAccountStrategy } from './strategies/service-account.ts'
-import { serviceStrategy } from './strategies/service.ts'
+} from '../kinds/core/replication-controller.ts'
+import { secretStrategy } from '../kinds/core/secret.ts'
+import { serviceAccountStrategy } from '../kinds/core/service-account.ts'
+import { serviceStrategy } from '../kinds/core/service.ts'
 import {
   controllerRevisionStrategy,
   daemonSetStrategy,
   statefulSetStrategy,
-} from './strategies/stateful-set.ts'
-import { certificateSigningRequestStrategy } from './strategies/certificate-signing-request.ts'
+} from '../kinds/apps/stateful-set.ts'
+import { certificateSigningRequestStrategy } from '../kinds/certificates/certificate-signing-request.ts'
 import {
   clusterRoleBindingStrategy,
   clusterRoleStrategy,
   roleBindingStrategy,
   roleStrategy,
-} from './strategies/rbac.ts'
-import { leaseCandidateStrategy, leaseStrategy } from './strategies/lease.ts'
-import { eventStrategy } from './strategies/event.ts'
-import { podDisruptionBudgetStrategy } from './strategies/pod-disruption-budget.ts'
-import { priorityClassStrategy } from './strategies/priority-class.ts'
-import { ingressStrategy } from './strategies/ingress.ts'
-import { ingressClassStrategy } from './strategies/ingress-class.ts'
-import { networkPolicyStrategy } from './strategies/network-policy.ts'
-import { ipAddressStrategy, serviceCidrStrategy } from './strategies/service-cidr.ts'
-import { storageClassStrategy, volumeAttributesClassStrategy } from './strategies/storage-class.ts'
+} from '../kinds/rbac/rbac.ts'
+import { leaseCandidateStrategy, leaseStrategy } from '../kinds/coordination/lease.ts'
+import { eventStrategy } from '../kinds/core/event.ts'
+import { podDisruptionBudgetStrategy } from '../kinds/policy/pod-disruption-budget.ts'
+import { priorityClassStrategy } from '../kinds/scheduling/priority-class.ts'
+import { ingressStrategy } from '../kinds/networking/ingress.ts'
+import { ingressClassStrategy } from '../kinds/networking/ingress-class.ts'
+import { networkPolicyStrategy } from '../kinds/networking/network-policy.ts'
+import { ipAddressStrategy, serviceCidrStrategy } from '../kinds/networking/service-cidr.ts'
+import {
+  storageClassStrategy,
+  volumeAttributesClassStrategy,
+} from '../kinds/storage/storage-class.ts'
 import {
   csiDriverStrategy,
   csiNodeStrategy,
   csiStorageCapacityStrategy,
-} from './strategies/csi-driver.ts'
-import { volumeAttachmentStrategy } from './strategies/volume-attachment.ts'
-import { runtimeClassStrategy } from './strategies/runtime-class.ts'
-import { horizontalPodAutoscalerStrategy } from './strategies/horizontal-pod-autoscaler.ts'
+} from '../kinds/storage/csi-driver.ts'
+import { volumeAttachmentStrategy } from '../kinds/storage/volume-attachment.ts'
+import { runtimeClassStrategy } from '../kinds/node/runtime-class.ts'
+import { horizontalPodAutoscalerStrategy } from '../kinds/autoscaling/horizontal-pod-autoscaler.ts'
 import {
   mutatingWebhookConfigurationStrategy,
   validatingWebhookConfigurationStrategy,
-} from './strategies/webhook-configuration.ts'
+} from '../kinds/admissionregistration/webhook-configuration.ts'
 import {
   mutatingAdmissionPolicyBindingStrategy,
   mutatingAdmissionPolicyStrategy,
   validatingAdmissionPolicyBindingStrategy,
   validatingAdmissionPolicyStrategy,
-} from './strategies/admission-policy.ts'
-import { customResourceDefinitionStrategy } from './strategies/custom-resource-definition.ts'
-import { apiServiceStrategy } from './strategies/api-service.ts'
+} from '../kinds/admissionregistration/admission-policy.ts'
+import { customResourceDefinitionStrategy } from '../custom-resources/custom-resource-definition.ts'
+import { apiServiceStrategy } from '../kinds/apiregistration/api-service.ts'
 import {
   flowSchemaStrategy,
   priorityLevelConfigurationStrategy,
-} from './strategies/flow-control.ts'
-import { clusterTrustBundleStrategy } from './strategies/cluster-trust-bundle.ts'
+} from '../kinds/flowcontrol/flow-control.ts'
+import { clusterTrustBundleStrategy } from '../kinds/certificates/cluster-trust-bundle.ts'
 import {
   deviceClassStrategy,
   resourceClaimStrategy,
   resourceClaimTemplateStrategy,
   resourceSliceStrategy,
-} from './strategies/dynamic-resources.ts'
+} from '../kinds/resource/dynamic-resources.ts'
 import { customVersionOf } from '../custom-resources/custom-version.ts'
-import type { Strategy } from './strategy.ts'
+import type { Strategy } from '../kinds/strategy.ts'
 
 /** By the package and kind of the stored form. */
 const strategies: Readonly<Record<string, Strategy>> = {

@@ -2,15 +2,13 @@
  * unsafe-delete: removes an object that cannot be read (upstream: registry/corrupt_obj_deleter.go). Admission is asked;
  * finalizers, preconditions and what else hangs on the object are not known and not looked at.
  */
-import { invalidValue } from '../../machinery/field-errors.ts'
-import { forbidden, invalid } from '../../machinery/status-error.ts'
+import { invalidValue } from '../../machinery/validation/field-errors.ts'
+import { forbidden, invalid } from '../../machinery/objects/status-error.ts'
+import { ignoreReadErrorsField } from '../codec/write-options.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
-import type { AuthorizationAttributes } from '../request.ts'
+import type { AuthorizationAttributes } from '../request/request.ts'
 import { objectKey, type Registry } from './registry.ts'
-import type { WriteTarget } from './write.ts'
-
-/** The field of DeleteOptions that asks for it. */
-export const ignoreReadErrorsField = 'ignoreStoreReadErrorWithClusterBreakingPotential'
+import type { WriteTarget } from '../request/write.ts'
 
 const verb = 'unsafe-delete-ignore-read-errors'
 

@@ -1,6 +1,6 @@
 /** Entry: one revision of one object, as bytes; decoded only when somebody must look into it. */
 import { nextTurn } from '../../component-base/next-turn.ts'
-import { deepFreeze, type KubeObject } from '../../machinery/object.ts'
+import { deepFreeze, type KubeObject } from '../../machinery/objects/object.ts'
 import { revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
 import { keptBytes } from './object-memory.ts'
 import type { RecentBytes } from './recent-bytes.ts'

@@ -2,8 +2,8 @@
  * The one encoding of an object. Stored bytes hold an empty resourceVersion (the store alone knows it); the wire bytes
  * have it filled in, and end in a newline. kind and apiVersion come first, so that lists can leave them out by offset.
  */
-import { setOwn } from '../../machinery/json-copy.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import { setOwn } from '../../machinery/values/json-copy.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { objectBytes, objectMemory } from './object-memory.ts'
 
 const slot = Buffer.from('"resourceVersion":"')

@@ -1,6 +1,6 @@
 /** stored-object: what the store holds under a key -> an entry, or what keeps it from being read. */
 import type { KeyValue } from '../../store/store.ts'
-import { isEncrypted, readsPlainOnly, type Transformer } from '../storage/transformer.ts'
+import { isEncrypted, readsPlainOnly, type Transformer } from '../encryption/transformer.ts'
 import { Entry } from './entry.ts'
 import type { Unreadable } from './unreadable.ts'
 

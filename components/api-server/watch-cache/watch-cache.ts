@@ -3,11 +3,11 @@
  * watch is served from it; a write is answered only after its commit was applied, so each client reads its own writes.
  */
 import type { Clock } from '../../component-base/clock.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../store/store.ts'
-import type { ObjectChange, ObjectReader } from '../object-reader.ts'
-import type { StorageTransformers } from '../storage/transformer.ts'
+import type { ObjectChange, ObjectReader } from './object-reader.ts'
+import type { StorageTransformers } from '../encryption/transformer.ts'
 import { Collection } from './collection.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, Entry } from './entry.ts'

@@ -1,6 +1,6 @@
 /** The APIServices of the groups and versions that the API server serves itself. */
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Dialect } from '../dialect.ts'
 import { apiGroup, labelKey } from '../dialect.ts'
 import { resourcesOf } from '../resources.ts'

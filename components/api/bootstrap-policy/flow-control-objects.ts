@@ -1,5 +1,5 @@
 /** The flow control objects every cluster starts with, as release 1.32 has them (upstream: apiserver pkg/apis/flowcontrol/bootstrap). */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { apiGroup, type Dialect } from '../dialect.ts'
 
 export interface FlowControlObjects {

@@ -1,5 +1,5 @@
 /** The default RBAC objects in a dialect's names, made from the tables beside this file. */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Dialect } from '../dialect.ts'
 import { apiGroup, apiKey, labelKey } from '../dialect.ts'
 import type { PolicyRule, Subject } from '../generated/types.ts'

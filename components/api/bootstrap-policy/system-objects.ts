@@ -1,5 +1,5 @@
 /** Objects besides RBAC that every cluster starts with: namespaces, priority classes, the API server's Service. */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Dialect } from '../dialect.ts'
 import { apiGroup, labelKey } from '../dialect.ts'
 

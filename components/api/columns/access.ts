@@ -1,7 +1,7 @@
 /** Columns of the rbac and certificates groups. */
-import { humanDuration } from '../../machinery/duration.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import { humanDuration } from '../../machinery/values/duration.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { ageColumn, column, nameColumn, tablePrinter } from './table-printer.ts'
 import type { FilledColumn } from './table-printer.ts'
 

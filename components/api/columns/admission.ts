@@ -1,7 +1,7 @@
 /** Columns of admission configuration and of API extension kinds. */
-import { printLabelSelector } from '../../machinery/label-selector.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import { printLabelSelector } from '../../machinery/selectors/label-selector.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { ageColumn, column, length, nameColumn, tablePrinter } from './table-printer.ts'
 
 const type = 'integer'

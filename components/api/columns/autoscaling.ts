@@ -1,6 +1,6 @@
 /** Columns of autoscalers, in either of their versions, and of scales. */
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { ageColumn, column, nameColumn, tablePrinter } from './table-printer.ts'
 
 interface MetricValue {

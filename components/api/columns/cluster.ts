@@ -1,6 +1,6 @@
 /** Columns of the small groups that set up a cluster: policy, coordination, scheduling, node, flow control, resources, storage versions. */
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { ageColumn, column, firstOf, length, nameColumn, tablePrinter } from './table-printer.ts'
 
 export const policyPrinters: Readonly<Record<string, TablePrinter>> = {

@@ -1,7 +1,7 @@
 /** Columns of the core group, but for pods and services. */
-import { ageOf } from '../../machinery/duration.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import { ageOf } from '../../machinery/values/duration.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { dialects, labelKey } from '../dialect.ts'
 import { podPrinter } from './pods.ts'
 import { endpointsPrinter, servicePrinter } from './services.ts'

@@ -1,7 +1,7 @@
 /** Columns of pods: one status word for the whole pod, as upstream derives it (pkg/printers/internalversion printPod). */
-import { ageOf } from '../../machinery/duration.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import { ageOf } from '../../machinery/values/duration.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { age, ageDescription, column, nameDescription } from './table-printer.ts'
 
 interface ContainerStatus {

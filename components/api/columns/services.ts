@@ -1,5 +1,5 @@
 /** Columns of services, endpoints and load balancer addresses. */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { ageColumn, column, formatLabels, nameColumn, tablePrinter } from './table-printer.ts'
 
 /** Addresses that a load balancer has given, sorted; shared by services and ingresses. */

@@ -1,6 +1,6 @@
 /** Columns of the storage group. */
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import { dialects, labelKey } from '../dialect.ts'
 import { ageColumn, column, length, nameColumn, tablePrinter } from './table-printer.ts'
 import type { FilledColumn } from './table-printer.ts'

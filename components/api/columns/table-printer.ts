@@ -1,7 +1,7 @@
 /** How the columns of a kind are written down: each column with the function that fills it. */
-import { ageOf } from '../../machinery/duration.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Cell, Column, TablePrinter } from '../columns.ts'
+import { ageOf } from '../../machinery/values/duration.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Cell, Column, TablePrinter } from '../../machinery/objects/table-printer.ts'
 
 /** Fills one column; objects may lack any field. */
 export type CellOf = (object: KubeObject, nowMs: number) => Cell

@@ -1,5 +1,5 @@
 /** Columns of persistent volumes and claims. */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { dialects, labelKey } from '../dialect.ts'
 import { ageColumn, column, nameColumn, tablePrinter } from './table-printer.ts'
 

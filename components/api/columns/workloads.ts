@@ -1,13 +1,13 @@
 /** Columns of the apps and batch groups. */
-import { ageOf, humanDuration } from '../../machinery/duration.ts'
+import { ageOf, humanDuration } from '../../machinery/values/duration.ts'
 import {
   formatLabelSelector,
   labelSelectorFrom,
   printLabelSelector,
-} from '../../machinery/label-selector.ts'
-import { controllerOf } from '../../machinery/object.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { TablePrinter } from '../columns.ts'
+} from '../../machinery/selectors/label-selector.ts'
+import { controllerOf } from '../../machinery/objects/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { TablePrinter } from '../../machinery/objects/table-printer.ts'
 import {
   ageColumn,
   column,

@@ -8,7 +8,7 @@ import type {
   MetricSpec,
   MetricStatus,
 } from '../generated/types.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { capitalBehavior, flatMetric, nestedMetric, plainBehavior } from './autoscaler-metrics.ts'
 
 // The keys are those of upstream in every dialect: the object itself does not say which one it is in.

@@ -1,7 +1,7 @@
 /** Conversions between served versions of a kind that share one stored form. Nothing is lost on the way there and back. */
 import { schemaOf } from '../schemas.ts'
-import { decode } from '../../machinery/decode.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import { decode } from '../../machinery/schema/decode.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { autoscalerFromV1, autoscalerToV1 } from './autoscaler-versions.ts'
 import { eventFromEventsGroup, eventToEventsGroup } from './event-versions.ts'
 import { resourceSliceFromV1alpha3, resourceSliceToV1alpha3 } from './resource-slice-versions.ts'

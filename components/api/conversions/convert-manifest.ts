@@ -1,8 +1,8 @@
 /** Converting manifests without a server: from any version that ever had an endpoint to one that has one now. */
 import { schemaOf } from '../schemas.ts'
-import { decode } from '../../machinery/decode.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import { apiVersionOf, type Resource } from '../../machinery/resource.ts'
+import { decode } from '../../machinery/schema/decode.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
 import type { Dialect } from '../dialect.ts'
 import { packageOfVersion, resourcesOf, type Resources } from '../resources.ts'
 import { convertTo } from './conversions.ts'

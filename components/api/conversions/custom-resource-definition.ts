@@ -1,5 +1,5 @@
 /** CustomResourceDefinitions of v1beta1 (upstream: apiextensions-apiserver pkg/apis/apiextensions/v1beta1 and v1). */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 /** Events of the core group and of events.k8s.io: the same object with other field names (upstream: pkg/apis/core/v1, events/v1). */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 /** Core name -> name in the events group. All other fields have the same name in both. */
 const renamed: Readonly<Record<string, string>> = {

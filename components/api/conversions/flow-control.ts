@@ -1,6 +1,6 @@
 /** PriorityLevelConfigurations of the beta versions (upstream: pkg/apis/flowcontrol). */
 import { apiKey, type Dialect } from '../dialect.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 /** Marks a share of 0 that was meant, where the beta version could not tell it from one that was not given. */
 export function keepZeroKey(dialect: Dialect): string {

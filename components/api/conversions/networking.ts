@@ -1,6 +1,6 @@
 /** Ingresses and EndpointSlices of the beta versions (upstream: pkg/apis/networking/v1beta1, pkg/apis/discovery/v1beta1). */
 import { labelKey, type Dialect } from '../dialect.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -3,7 +3,7 @@
  * (upstream: the conversions of pkg/apis and apiextensions-apiserver).
  */
 import { labelKey, type Dialect } from '../dialect.ts'
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { autoscalerFromV2beta1 } from './autoscaler-versions.ts'
 import { eventFromEventsGroup } from './event-versions.ts'
 import { customResourceDefinitionFromV1beta1 } from './custom-resource-definition.ts'

@@ -1,5 +1,5 @@
 /** ResourceSlices of v1alpha3 and v1beta1: an amount is a plain quantity in the one and a struct in the other. */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
 /** Workloads of `extensions/v1beta1`, `apps/v1beta1` and `apps/v1beta2` (upstream: pkg/apis/extensions, pkg/apis/apps). */
-import type { KubeObject } from '../../machinery/object.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 
 interface Spec extends Record<string, unknown> {
   readonly selector?: unknown

@@ -1,5 +1,5 @@
 /** Which versions of a kind a release serves, has deprecated, and stores, from when each came, was deprecated and went. */
-import type { Lifecycle } from '../../machinery/resource.ts'
+import type { Lifecycle } from '../../machinery/objects/resource.ts'
 import { compareReleases } from '../lifecycle.ts'
 import { releaseAfter } from './release-calendar.ts'
 import { compareVersions, stabilityOf } from './stability.ts'

@@ -1,7 +1,7 @@
 /** Bootstrap signer: keeps one signature per signing token on the public cluster-info (upstream: controller/bootstrap/bootstrapsigner). */
 import type { ConfigMap, Secret } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
-import { deepEqual, keyOf } from '../../machinery/object.ts'
+import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import type { ControllerEntry } from '../controller-context.ts'
 import { signDetached } from './detached-jws.ts'
 import type { SigningToken } from './token-secret.ts'

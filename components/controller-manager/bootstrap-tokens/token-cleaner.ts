@@ -1,8 +1,8 @@
 /** Token cleaner: deletes bootstrap tokens when they have expired (upstream: controller/bootstrap/tokencleaner). */
 import type { Secret } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
-import { splitKey } from '../../machinery/object.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import { splitKey } from '../../machinery/objects/object.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerEntry } from '../controller-context.ts'
 import { expirationOf, tokenSecretType } from './token-secret.ts'
 

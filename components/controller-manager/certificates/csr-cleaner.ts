@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import type { CertificateSigningRequest } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerEntry } from '../controller-context.ts'
 import { csrCondition } from './csr-conditions.ts'
 

@@ -2,10 +2,14 @@
 import type { Deployment, Pod, ReplicaSet } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
-import type { LabelSelector } from '../../machinery/label-selector.ts'
-import { labelSelectorFrom, matchesLabels, selectNothing } from '../../machinery/label-selector.ts'
-import { controllerOf, keyOf } from '../../machinery/object.ts'
-import { apiVersionOf } from '../../machinery/resource.ts'
+import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
+import {
+  labelSelectorFrom,
+  matchesLabels,
+  selectNothing,
+} from '../../machinery/selectors/label-selector.ts'
+import { controllerOf, keyOf } from '../../machinery/objects/object.ts'
+import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'

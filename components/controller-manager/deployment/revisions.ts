@@ -2,8 +2,8 @@
 import type { Deployment, PodTemplateSpec, ReplicaSet } from '../../api/generated/types.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
-import { parseInt64 } from '../../machinery/int64.ts'
-import { deepEqual } from '../../machinery/object.ts'
+import { parseInt64 } from '../../machinery/values/int64.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
 import { byAge, desiredReplicas, maxSurge } from './replica-math.ts'
 
 export interface RevisionKeys {

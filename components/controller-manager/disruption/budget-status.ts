@@ -5,7 +5,7 @@ import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
 } from '../../api/generated/types.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
 import { findCondition } from '../conditions.ts'
 import { isReady } from '../pod-state.ts'
 import type { Expectation } from './expected-pods.ts'

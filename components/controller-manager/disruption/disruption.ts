@@ -8,10 +8,14 @@ import type { Result } from '../../client/controller.ts'
 import { runController, source } from '../../client/controller.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
-import { labelSelectorFrom, matchesLabels, selectNothing } from '../../machinery/label-selector.ts'
-import { controllerOf, deepEqual, keyOf, type ObjectMeta } from '../../machinery/object.ts'
-import { qualifiedName } from '../../machinery/resource.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import {
+  labelSelectorFrom,
+  matchesLabels,
+  selectNothing,
+} from '../../machinery/selectors/label-selector.ts'
+import { controllerOf, deepEqual, keyOf, type ObjectMeta } from '../../machinery/objects/object.ts'
+import { qualifiedName } from '../../machinery/objects/resource.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
 import { withPodCondition } from '../pod-state.ts'

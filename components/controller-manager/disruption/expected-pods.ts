@@ -1,7 +1,7 @@
 /** How many pods a budget's workloads want, all together (upstream: disruption.go getExpectedPodCount). Pure. */
 import type { Pod, PodDisruptionBudget } from '../../api/generated/types.ts'
-import type { OwnerReference } from '../../machinery/object.ts'
-import { controllerOf } from '../../machinery/object.ts'
+import type { OwnerReference } from '../../machinery/objects/object.ts'
+import { controllerOf } from '../../machinery/objects/object.ts'
 import { share } from '../deployment/replica-math.ts'
 
 /** A workload and the number of pods it wants; its uid keeps it from being counted twice. */

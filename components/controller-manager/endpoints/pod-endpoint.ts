@@ -1,6 +1,6 @@
 /** A pod as a Service's endpoint: whether it counts, at which addresses and ports (upstream: endpointslice/util, endpoints). Pure. */
 import type { ObjectReference, Pod, Service, ServicePort } from '../../api/generated/types.ts'
-import { deepEqual } from '../../machinery/object.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
 import { isReady, isTerminal } from '../pod-state.ts'
 
 export type AddressType = 'IPv4' | 'IPv6'

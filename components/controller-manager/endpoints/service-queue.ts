@@ -2,8 +2,8 @@
 import type { Pod, Service } from '../../api/generated/types.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { WorkQueue } from '../../client/work-queue.ts'
-import { labelSelectorOfMap, matchesLabels } from '../../machinery/label-selector.ts'
-import { keyOf } from '../../machinery/object.ts'
+import { labelSelectorOfMap, matchesLabels } from '../../machinery/selectors/label-selector.ts'
+import { keyOf } from '../../machinery/objects/object.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
 import { isEndpointChange } from './pod-endpoint.ts'
 

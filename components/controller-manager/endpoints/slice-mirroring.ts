@@ -10,7 +10,7 @@ import type {
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
-import { splitKey } from '../../machinery/object.ts'
+import { splitKey } from '../../machinery/objects/object.ts'
 import { controllerReference } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'

@@ -1,6 +1,6 @@
 /** How endpoints are spread over EndpointSlices with as few changes as possible (upstream: endpointslice/reconciler.go). Pure. */
 import type { DiscoveryEndpointPort, Endpoint, EndpointSlice } from '../../api/generated/types.ts'
-import { deepEqual } from '../../machinery/object.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
 
 /** Endpoints that serve the same ports. */
 export interface EndpointGroup {

@@ -1,9 +1,9 @@
 /** Carries out slice plans: the slices of one owner and one address type, brought to the wanted endpoints. */
 import type { EndpointSlice } from '../../api/generated/types.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
-import type { OwnerReference } from '../../machinery/object.ts'
-import { deepEqual } from '../../machinery/object.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import type { OwnerReference } from '../../machinery/objects/object.ts'
+import { deepEqual } from '../../machinery/objects/object.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import type { EndpointGroup, SlicePlanOptions } from './slice-plan.ts'
 import { planSlices } from './slice-plan.ts'

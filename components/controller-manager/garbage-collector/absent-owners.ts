@@ -1,5 +1,5 @@
 /** Owners that are known to be gone, so that a thousand dependents ask about one only once (upstream: uid_cache.go). */
-import type { OwnerReference } from '../../machinery/object.ts'
+import type { OwnerReference } from '../../machinery/objects/object.ts'
 
 export interface AbsentOwners {
   add(reference: Omit<OwnerReference, 'controller'>, namespace: string): void

@@ -2,9 +2,9 @@
  * The graph of who owns whom, built from what watches tell (upstream: garbagecollector/graph_builder.go). It decides only
  * what is worth a closer look; nothing is deleted on its word.
  */
-import type { KubeObject, OwnerReference } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { apiVersionOf } from '../../machinery/resource.ts'
+import type { KubeObject, OwnerReference } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { apiVersionOf } from '../../machinery/objects/resource.ts'
 
 export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'

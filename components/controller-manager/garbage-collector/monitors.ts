@@ -4,8 +4,8 @@ import type { Client } from '../../client/client.ts'
 import { runReflector } from '../../client/reflector.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { apiVersionOf } from '../../machinery/resource.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import type { OwnerGraph } from './graph.ts'
 
 export interface Monitors {

@@ -3,9 +3,9 @@ import type { Pod } from '../../api/generated/types.ts'
 import type { Client } from '../../client/client.ts'
 import type { Discover } from '../../client/server-resources.ts'
 import { messageOf } from '../../component-base/log.ts'
-import type { KubeObject } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { DeletionReport } from './namespace-conditions.ts'
 
 /** How long objects may wait for their finalizers, as upstream estimates it. */

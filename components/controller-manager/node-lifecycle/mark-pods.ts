@@ -4,7 +4,7 @@ import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { eachAtOnce } from '../batches.ts'
 import { isReady, readyCondition, withPodCondition } from '../pod-state.ts'
 

@@ -5,10 +5,10 @@ import type {
   ReplicaSetStatus,
 } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
-import type { LabelSelector } from '../../machinery/label-selector.ts'
-import { labelSelectorFrom, labelSelectorOfMap } from '../../machinery/label-selector.ts'
-import type { ObjectMeta } from '../../machinery/object.ts'
-import type { Resource } from '../../machinery/resource.ts'
+import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
+import { labelSelectorFrom, labelSelectorOfMap } from '../../machinery/selectors/label-selector.ts'
+import type { ObjectMeta } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 
 /** What both kinds have in common. */
 export interface ReplicaOwner {

@@ -1,6 +1,6 @@
 /** The status of a ReplicaSet or ReplicationController (upstream: replica_set_utils.go calculateStatus). Pure. */
 import type { Pod, ReplicaSetStatus } from '../../api/generated/types.ts'
-import { matchesLabels, labelSelectorOfMap } from '../../machinery/label-selector.ts'
+import { matchesLabels, labelSelectorOfMap } from '../../machinery/selectors/label-selector.ts'
 import { withCondition, withoutCondition } from '../conditions.ts'
 import { availableInMs, isReady } from '../pod-state.ts'
 import type { ReplicaOwner } from './replica-kind.ts'

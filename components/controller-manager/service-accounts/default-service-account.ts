@@ -1,7 +1,7 @@
 /** Service accounts: every active namespace has the account `default` (upstream: controller/serviceaccount). */
 import type { Namespace, ServiceAccount } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
-import { isStatusError } from '../../machinery/status-error.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerEntry } from '../controller-context.ts'
 import { isActive, isNamespaceEnding } from '../namespace-state.ts'
 

@@ -2,7 +2,7 @@
 import type { Node, Pod } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
-import { deepEqual, keyOf } from '../../machinery/object.ts'
+import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { disruptPod } from '../pod-disruption.ts'
 import { indexByNode, podsOnNode } from '../pod-indexes.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Dialect } from '../../api/dialect.ts'
 import { supportedDevicePluginVersions } from '../../api/lifecycles/device-plugin-api.ts'
 import { messageOf, type Log } from '../../component-base/log.ts'
-import { qualifiedName } from '../../machinery/names.ts'
+import { qualifiedName } from '../../machinery/validation/names.ts'
 import { GrpcError, readGrpcStream, serveGrpc } from './grpc.ts'
 import { readDevices, readRegisterRequest, type Device, type RegisterRequest } from './messages.ts'
 

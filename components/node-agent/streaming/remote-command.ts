@@ -1,6 +1,6 @@
 /** Remote command: runs an exec or attach on its channels, and says how it ended in the words clients know (upstream: remotecommand). */
-import type { ContainerRuntime } from '../container-runtime.ts'
-import { RuntimeFault } from '../container-runtime.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import { RuntimeFault } from '../runtime/container-runtime.ts'
 import type { Channels, CommandStatus } from './channels.ts'
 
 const success: CommandStatus = { metadata: {}, status: 'Success' }

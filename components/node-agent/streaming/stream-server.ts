@@ -5,8 +5,8 @@ import type { Clock } from '../../component-base/clock.ts'
 import type { Answer, HttpRequest } from '../../component-base/http.ts'
 import { refuseUpgrade } from '../../component-base/http1-exchange.ts'
 import type { Log } from '../../component-base/log.ts'
-import { refusal, routeOf, text } from '../server.ts'
-import type { Route, ServedNode } from '../server.ts'
+import { refusal, routeOf, text } from '../server/server.ts'
+import type { Route, ServedNode } from '../server/server.ts'
 import {
   commandProtocols,
   spdyChannels,

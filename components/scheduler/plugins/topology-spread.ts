@@ -1,7 +1,7 @@
 /** PodTopologySpread: keeps the pods of a group evenly spread over topology domains. */
 import type { TopologySpreadConstraint } from '../../api/generated/types.ts'
-import { getOwn } from '../../machinery/json-copy.ts'
-import { labelSelectorFrom, matchesLabels } from '../../machinery/label-selector.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import { labelSelectorFrom, matchesLabels } from '../../machinery/selectors/label-selector.ts'
 import type { ClusterView, FilterPlugin, Rejection, ScorePlugin } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { NodeInfo } from '../snapshot.ts'

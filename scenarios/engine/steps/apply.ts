@@ -1,5 +1,5 @@
 /** apply: creates objects, or merges what is written into those that exist. */
-import { isStatusError } from '../../../components/machinery/status-error.ts'
+import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { describeObject, findResource, placed } from '../find-resource.ts'
 import { manifest, oneOrMore } from '../shape.ts'
 import { defineStep } from '../step.ts'

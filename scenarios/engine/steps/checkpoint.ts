@@ -1,10 +1,10 @@
 /** checkpoint: asks a pod's node agent for a checkpoint of a container, and looks at the archive it made. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { nodeNames } from '../../../cluster/cluster-config.ts'
+import { nodeNames } from '../../../cluster/plan/cluster-config.ts'
 import { createRestClient } from '../../../components/client/rest-client.ts'
-import { isStatusError } from '../../../components/machinery/status-error.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { boolean, integer, object, optional, string } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'

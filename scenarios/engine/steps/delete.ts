@@ -1,5 +1,5 @@
 /** delete: deletes one object; what the API does with it then is for `expect` to see. */
-import { isStatusError } from '../../../components/machinery/status-error.ts'
+import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { findResource } from '../find-resource.ts'
 import { boolean, choice, count, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'

@@ -1,6 +1,6 @@
 /** expect: waits until objects are as they should be, by watching them; with `stays`, until they have been so for a while. */
 import { observe } from '../../../cluster/observe.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import {
   conditionShape,
   countShape,

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lastLines } from '../../../cluster/log-tail.ts'
-import { logOf } from '../../../cluster/state-dir.ts'
+import { logOf } from '../../../cluster/state/state-dir.ts'
 import { describeEnd, startProcess } from '../kept-process.ts'
 import type { KeptProcess, ProcessEnd } from '../kept-process.ts'
 import {

@@ -1,5 +1,5 @@
 /** request: one HTTP request as a given user, and what has to come back. */
-import { isStatusError } from '../../../components/machinery/status-error.ts'
+import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { conditionShape, pathShape } from '../expectation.ts'
 import { actorShape, describeActor } from '../actors.ts'
 import { anything, integer, object, oneOrMore, optional, record, string } from '../shape.ts'

@@ -1,5 +1,5 @@
 /** token: makes a bootstrap token and keeps it in a variable. */
-import { formatToken } from '../../../cluster/bootstrap-token.ts'
+import { formatToken } from '../../../cluster/plan/bootstrap-token.ts'
 import { choice, list, object, optional, signedDuration, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 

@@ -1,8 +1,8 @@
 /** writers: many writers at once while other steps go on; afterwards every write the server acknowledged has to be there. */
 import { ConnectionError } from '../../../components/client/connection-error.ts'
 import type { ResourceClient } from '../../../components/client/resource-client.ts'
-import { isStatusError, StatusError } from '../../../components/machinery/status-error.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import { isStatusError, StatusError } from '../../../components/machinery/objects/status-error.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { count as countShape, object, optional, string } from '../shape.ts'
 import type { Shape } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'

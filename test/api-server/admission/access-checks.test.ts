@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { AccessChecks } from '../../../components/api-server/admission/expressions/access-checks.ts'
-import { admissionVariables } from '../../../components/api-server/admission/expressions/admission-variables.ts'
-import { loadCel } from '../../../components/api-server/admission/expressions/cel-module.ts'
+import { admissionVariables } from '../../../components/api-server/expressions/admission-variables.ts'
+import { loadCel } from '../../../components/api-server/expressions/cel-module.ts'
 import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
-import type { AuthorizationAttributes } from '../../../components/api-server/request.ts'
+import type { AuthorizationAttributes } from '../../../components/api-server/request/request.ts'
 
 const subject = {
   user: { name: 'jane', groups: ['g'] },

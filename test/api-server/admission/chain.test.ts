@@ -6,7 +6,7 @@ import type {
 import { admissionChain, createAdmission } from '../../../components/api-server/admission/chain.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import { forbidden } from '../../../components/machinery/status-error.ts'
+import { forbidden } from '../../../components/machinery/objects/status-error.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 import { admissionDependencies } from './world.ts'
 

@@ -1,7 +1,7 @@
 /** LimitRanger: defaults for containers, bounds for containers, Pods and claims. */
 import { describe, expect, test } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { user } from '../../support/api-server.ts'
 import { describeDialects } from '../../support/shared-server.ts'
 import { admissionWorld } from './world.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { admissionWorld, nodeAgent } from './world.ts'
 import type { Asked } from './world.ts'
 

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { createCertificateRequest } from '../../../certs/csr.ts'
 import { generateKeyPair } from '../../../certs/keys.ts'
 import { dialects } from '../../../components/api/dialect.ts'
-import { inClusterConnection } from '../../../components/api-server/outgoing/webhook-client.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
-import { StatusError } from '../../../components/machinery/status-error.ts'
+import { inClusterConnection } from '../../../components/api-server/egress/webhook-client.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
+import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 import { admissionWorld } from './world.ts'
 
 describe('NamespaceLifecycle', () => {

@@ -1,7 +1,7 @@
 /** Pod security: every check of both levels with its words, and what modes, versions and namespace updates do; row VER-080. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { startApiServer, type TestApiServer } from '../../support/api-server.ts'
 import { admissionWorld } from './world.ts'
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { expect, it } from 'vitest'
-import { join } from '../../../components/api-server/aggregation/tunnel.ts'
+import { join } from '../../../components/api-server/egress/tunnel.ts'
 
 /** A connection that says what `pieces` are, and remembers what each write that reaches the system brings. */
 function connection(pieces: readonly string[], writes: string[] = []): Duplex {

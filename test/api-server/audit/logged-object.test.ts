@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { loggedObject } from '../../../components/api-server/audit/logged-object.ts'
-import type { RequestContext } from '../../../components/api-server/request.ts'
+import type { RequestContext } from '../../../components/api-server/request/request.ts'
 
 const compressed = { contentType: 'application/json', contentEncoding: 'gzip' }
 const shown = async (text: string): Promise<unknown> =>

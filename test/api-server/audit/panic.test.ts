@@ -5,15 +5,15 @@ import {
   createAuditPolicy,
   defaultAuditPolicy,
 } from '../../../components/api-server/audit/policy.ts'
-import { compose } from '../../../components/api-server/chain.ts'
+import { compose } from '../../../components/api-server/start/chain.ts'
 import { auditAnswer } from '../../../components/api-server/filters/audit.ts'
 import { recover } from '../../../components/api-server/filters/recover.ts'
-import type { RequestContext } from '../../../components/api-server/request.ts'
-import { parseRequestInfo } from '../../../components/api-server/request-info.ts'
+import type { RequestContext } from '../../../components/api-server/request/request.ts'
+import { parseRequestInfo } from '../../../components/api-server/request/request-info.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
-import { notFound } from '../../../components/machinery/status-error.ts'
+import { notFound } from '../../../components/machinery/objects/status-error.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import { YamlBodies } from '../../../components/api-server/yaml-bodies.ts'
+import { YamlBodies } from '../../../components/api-server/encoding/yaml-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const url = '/api/v1/namespaces/a/pods/x'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
 import { createAuditPolicy } from '../../../components/api-server/audit/policy.ts'
 import { parseAuditPolicy } from '../../../components/api-server/audit/policy-file.ts'
-import { parseRequestInfo } from '../../../components/api-server/request-info.ts'
+import { parseRequestInfo } from '../../../components/api-server/request/request-info.ts'
 
 const parse = (rules: string, dialect = dialects.kubernetes) =>
   parseAuditPolicy(

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { bootstrapTokenAuthenticator } from '../../../components/api-server/authn/bootstrap-token.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import { parseBootstrapToken } from '../../../components/node-agent/discovery.ts'
+import { parseBootstrapToken } from '../../../components/node-agent/join/discovery.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 

@@ -9,7 +9,10 @@ import { decodePem } from '../../../certs/pem.ts'
 import { authorityProfile, clientProfile } from '../../../certs/profiles.ts'
 import type { Profile } from '../../../certs/profiles.ts'
 import { clientCertificateAuthenticator } from '../../../components/api-server/authn/client-certificate.ts'
-import type { HttpRequest, PeerCertificate } from '../../../components/api-server/request.ts'
+import type {
+  HttpRequest,
+  PeerCertificate,
+} from '../../../components/api-server/request/request.ts'
 import { readBundle } from '../../../components/api-server/x509/bundle.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { FakeClock } from '../../support/fake-clock.ts'

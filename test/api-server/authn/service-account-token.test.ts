@@ -11,8 +11,8 @@ import { serviceAccountTokenAuthenticator } from '../../../components/api-server
 import type { ServiceAccountTokenOptions } from '../../../components/api-server/authn/service-account-token.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
-import { StatusError } from '../../../components/machinery/status-error.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
+import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 

@@ -9,7 +9,7 @@ import {
   bearerTokenAuthenticator,
 } from '../../../components/api-server/authn/bearer-token.ts'
 import { authenticateBy } from '../../../components/api-server/authn/union.ts'
-import type { HttpRequest } from '../../../components/api-server/request.ts'
+import type { HttpRequest } from '../../../components/api-server/request/request.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 
 const always = (result: AuthenticationResult): Authenticator => ({

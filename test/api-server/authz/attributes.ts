@@ -1,5 +1,8 @@
 /** Authorization attributes for tests: what is not given is empty. */
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
+import type {
+  AuthorizationAttributes,
+  UserInfo,
+} from '../../../components/api-server/request/request.ts'
 
 export function user(name: string, ...groups: string[]): UserInfo {
   return { name, groups }

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { authorizationOf } from '../../support/authorization.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
-import { nodeTokenGroup } from '../../../cluster/bootstrap-token.ts'
-import { joinObjects } from '../../../cluster/join-objects.ts'
+import type {
+  AuthorizationAttributes,
+  UserInfo,
+} from '../../../components/api-server/request/request.ts'
+import { nodeTokenGroup } from '../../../cluster/plan/bootstrap-token.ts'
+import { joinObjects } from '../../../cluster/plan/join-objects.ts'
 import { policyObjects } from '../../../components/api/bootstrap-policy/policy-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'

@@ -7,7 +7,7 @@ import { compactRules, uncoveredRules } from '../../../components/api-server/aut
 import { dialects } from '../../../components/api/dialect.ts'
 import type { PolicyRule } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 import { user } from './attributes.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { NodeGraph } from '../../../components/api-server/authz/node-graph.ts'
 import { nodeAuthorizer } from '../../../components/api-server/authz/node-authorizer.ts'
-import type { AuthorizationAttributes } from '../../../components/api-server/request.ts'
+import type { AuthorizationAttributes } from '../../../components/api-server/request/request.ts'
 import { nodeRules } from '../../../components/api/bootstrap-policy/policy-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'

@@ -3,11 +3,14 @@ import type { Decision } from '../../../components/api-server/authz/authorizer.t
 import { authorizationOf } from '../../support/authorization.ts'
 import { NodeGraph } from '../../../components/api-server/authz/node-graph.ts'
 import { nodeAuthorizer } from '../../../components/api-server/authz/node-authorizer.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
+import type {
+  AuthorizationAttributes,
+  UserInfo,
+} from '../../../components/api-server/request/request.ts'
 import { nodeRules } from '../../../components/api/bootstrap-policy/policy-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
 import { attributes, nodeUser, user } from './attributes.ts'
 

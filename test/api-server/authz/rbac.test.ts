@@ -3,7 +3,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Decision } from '../../../components/api-server/authz/authorizer.ts'
 import { RbacIndex } from '../../../components/api-server/authz/rbac-index.ts'
 import { rbacAuthorizer } from '../../../components/api-server/authz/rbac.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
+import type {
+  AuthorizationAttributes,
+  UserInfo,
+} from '../../../components/api-server/request/request.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import type { PolicyRule, Subject } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'

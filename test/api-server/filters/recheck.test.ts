@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { recheck } from '../../../components/api-server/filters/recheck.ts'
-import type { RequestContext } from '../../../components/api-server/request.ts'
+import type { RequestContext } from '../../../components/api-server/request/request.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
 it('a watch that ends while its right is asked for again is not asked about any more', async () => {

@@ -1,7 +1,11 @@
 /** The filter that bounds the time of a request, by itself. */
 import { expect, it } from 'vitest'
 import { timeout } from '../../../components/api-server/filters/timeout.ts'
-import type { Answer, Next, RequestContext } from '../../../components/api-server/request.ts'
+import type {
+  Answer,
+  Next,
+  RequestContext,
+} from '../../../components/api-server/request/request.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const context = { info: { verb: 'get', subresource: '' } } as RequestContext

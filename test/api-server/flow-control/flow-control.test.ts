@@ -4,15 +4,18 @@ import {
   createFlowControl,
   type Leave,
 } from '../../../components/api-server/flow-control/flow-control.ts'
-import type { ObjectChange, ObjectReader } from '../../../components/api-server/object-reader.ts'
-import type { RequestContext, RequestInfo } from '../../../components/api-server/request.ts'
+import type {
+  ObjectChange,
+  ObjectReader,
+} from '../../../components/api-server/watch-cache/object-reader.ts'
+import type { RequestContext, RequestInfo } from '../../../components/api-server/request/request.ts'
 import {
   mandatoryFlowControl,
   suggestedFlowControl,
 } from '../../../components/api/bootstrap-policy/flow-control-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
 const dialect = dialects.kubernetes

@@ -1,362 +1,312 @@
-import { describe, expect, test } from 'vitest'
-import type { AuthenticationResult } from '../../../components/api-server/authn/authenticator.ts'
-import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
-import { nodeAuthorizer } from '../../../components/api-server/authz/node-authorizer.ts'
-import { NodeGraph } from '../../../components/api-server/authz/node-graph.ts'
-import { RbacIndex } from '../../../components/api-server/authz/rbac-index.ts'
-import { rbacAuthorizer } from '../../../components/api-server/authz/rbac.ts'
-import { authorizeInOrder } from '../../../components/api-server/authz/union.ts'
-import { createReviews } from '../../../components/api-server/handlers/reviews.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
-import { dialects } from '../../../components/api/dialect.ts'
-import { resourcesOf } from '../../../components/api/resources.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
-import type { StatusError } from '../../../components/machinery/status-error.ts'
-import { FakeReader } from '../../support/fake-reader.ts'
+/** Reviews as clients see them: paths, versions, who may ask. */
+import { describe, expect, it } from 'vitest'
+import { apiGroup, dialects } from '../../../components/api/dialect.ts'
+import { startApiServer, user } from '../../support/api-server.ts'
+import { describeDialects } from '../../support/shared-server.ts'
 
-const dialect = dialects.kubernetes
-const { roles, roleBindings } = resourcesOf(dialect)
+const attributes = { namespace: 'default', verb: 'get', resource: 'pods' }
 
-/** Judges by RBAC: u may get pods in t1. */
-function rbac(): Authorizer {
-  const reader = new FakeReader()
-  const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
-  reader.put(roles, { metadata: { name: 'r', namespace: 't1' }, rules })
-  reader.put(roleBindings, {
-    metadata: { name: 'b', namespace: 't1' },
-    subjects: [
-      { kind: 'User', name: 'u' },
-      { kind: 'Group', name: 'g' },
-    ],
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'r' },
-  })
-  return rbacAuthorizer(new RbacIndex(reader, dialect))
-}
+/** Every kind with a body it answers, and whether it is of a namespace. */
+const reviews = [
+  ['authentication', 'tokenreviews', 'TokenReview', { token: 'x' }],
+  ['authentication', 'selfsubjectreviews', 'SelfSubjectReview', undefined],
+  [
+    'authorization',
+    'subjectaccessreviews',
+    'SubjectAccessReview',
+    { user: 'jane', resourceAttributes: attributes },
+  ],
+  [
+    'authorization',
+    'localsubjectaccessreviews',
+    'LocalSubjectAccessReview',
+    { user: 'jane', resourceAttributes: attributes },
+  ],
+  [
+    'authorization',
+    'selfsubjectaccessreviews',
+    'SelfSubjectAccessReview',
+    { resourceAttributes: attributes },
+  ],
+  ['authorization', 'selfsubjectrulesreviews', 'SelfSubjectRulesReview', { namespace: 'default' }],
+] as const
 
-function reviewsBy(
-  authorizer: Authorizer,
-  authenticateToken: (
-    token: string,
-    audiences: readonly string[],
-  ) => AuthenticationResult = () => ({ kind: 'none' }),
-) {
-  return createReviews({ authorizer, authenticateToken, apiAudiences: ['api'], dialect })
-}
+describeDialects('reviews', (server) => {
+  const isLocal = (plural: string): boolean => plural.startsWith('local')
+  const pathOf = (stem: string, plural: string): string =>
+    `/apis/${server().group(stem)}/v1/${isLocal(plural) ? 'namespaces/default/' : ''}${plural}`
 
-const says = (decision: Decision): Authorizer & { asked: AuthorizationAttributes[] } => {
-  const asked: AuthorizationAttributes[] = []
-  return {
-    name: 'x',
-    asked,
-    authorize: (attributes) => {
-      asked.push(attributes)
-      return decision
-    },
-  }
-}
-
-const review = (spec: unknown): KubeObject => ({ metadata: {}, spec })
-const getPods = { namespace: 't1', verb: 'get', resource: 'pods' }
-
-async function failure(promise: Promise<unknown>): Promise<StatusError> {
-  return (await promise.then(
-    () => {
-      throw new Error('should have been refused')
-    },
-    (error: unknown) => error,
-  )) as StatusError
-}
-
-describe('access reviews', () => {
-  const reviews = reviewsBy(rbac())
-
-  test('[REVIEW-024] [REVIEW-026] a review about a user tells whether and why', async () => {
-    const asked = review({ user: 'u', resourceAttributes: getPods })
-    expect(await reviews.subjectAccess(asked)).toEqual({
-      ...asked,
-      metadata: { creationTimestamp: null },
-      status: {
-        allowed: true,
-        reason: 'RBAC: allowed by RoleBinding "b/t1" of Role "r" to User "u"',
-      },
-    })
-    const other = review({ user: 'u', resourceAttributes: { ...getPods, namespace: 't2' } })
-    expect((await reviews.subjectAccess(other))['status']).toEqual({ allowed: false })
-  })
-
-  test('[REVIEW-022] each user and group gets his own decision', async () => {
-    const status = async (who: object): Promise<unknown> =>
-      (await reviews.subjectAccess(review({ ...who, resourceAttributes: getPods })))['status']
-        .allowed
-    expect(await status({ user: 'v' })).toBe(false)
-    expect(await status({ user: 'v', groups: ['g'] })).toBe(true)
-    expect(await status({ user: 'v', group: ['g'] })).toBe(true)
-  })
-
-  test('[REVIEW-025] an explicit denial shows as denied', async () => {
-    const deny = reviewsBy(says({ decision: 'deny', reason: 'no' }))
-    const asked = review({ user: 'u', resourceAttributes: getPods })
-    expect((await deny.subjectAccess(asked))['status']).toEqual({
-      allowed: false,
-      denied: true,
-      reason: 'no',
-    })
-  })
-
-  test('[REVIEW-019] all attributes reach the authorizers, selectors too', async () => {
-    const authorizer = says({ decision: 'allow', reason: '' })
-    const resourceAttributes = {
-      namespace: 'n',
-      verb: 'v',
-      group: 'g',
-      version: 'w',
-      resource: 'r',
-      subresource: 's',
-      name: 'm',
-      fieldSelector: { requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1'] }] },
-      labelSelector: { rawSelector: 'a in (b,c),!d' },
+  it('are of the namespace they are posted to, and of none where they have none', async () => {
+    const ask = async (plural: string, metadata: unknown) => {
+      const body = { metadata, spec: { user: 'jane', resourceAttributes: attributes } }
+      return await server().request('POST', pathOf('authorization', plural), { body })
     }
-    await reviewsBy(authorizer).subjectAccess(
-      review({ user: 'u', uid: '7', extra: { k: ['v'] }, resourceAttributes }),
-    )
-    expect(authorizer.asked).toEqual([
-      {
-        user: { name: 'u', uid: '7', groups: [], extra: { k: ['v'] } },
-        isResourceRequest: true,
-        namespace: 'n',
-        verb: 'v',
-        group: 'g',
-        version: 'w',
-        resource: 'r',
-        subresource: 's',
-        name: 'm',
-        path: '',
-        fieldSelector: [{ key: 'spec.nodeName', operator: 'In', values: ['n1'] }],
-        labelSelector: [
-          { key: 'a', operator: 'In', values: ['b', 'c'] },
-          { key: 'd', operator: 'DoesNotExist', values: [] },
-        ],
-      },
+    const local = 'localsubjectaccessreviews'
+    const other = await ask(local, { namespace: 'other' })
+    expect([other.status, other.body.message]).toEqual([
+      400,
+      'the namespace of the provided object does not match the namespace sent on the request',
     ])
+    expect((await ask(local, null)).body.metadata.namespace).toBe('default')
+    const clusterWide = await ask('subjectaccessreviews', { namespace: 'other', name: 'kept' })
+    expect(clusterWide.body.metadata).toMatchObject({ name: 'kept' })
+    expect(clusterWide.body.metadata).not.toHaveProperty('namespace')
   })
 
-  test('selectors reach them in one form, what is no such form is left out and reported', async () => {
-    const field = 'spec.resourceAttributes.fieldSelector'
-    const label = 'spec.resourceAttributes.labelSelector'
-    const [ignored, partially] = [
-      'ignored due to parse error',
-      'partially ignored due to parse error',
+  it.each(reviews)(
+    '[REVIEW-001][REVIEW-027] of %s: %s are posted at their path, answered, and never kept',
+    async (stem, plural, kind, spec) => {
+      const apiVersion = `${server().group(stem)}/v1`
+      const body = { apiVersion, kind, ...(spec === undefined ? {} : { spec }) }
+      const path = pathOf(stem, plural)
+      const { status, body: answer } = await server().request('POST', path, { body })
+      expect(status).toBe(201)
+      expect(answer).toMatchObject({ apiVersion, kind })
+      expect(Object.keys(answer.status as object).length).toBeGreaterThan(0)
+      for (const method of ['GET', 'DELETE']) {
+        expect((await server().request(method, path)).status).toBe(405)
+      }
+      for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+        const { status: item } = await server().request(method, `${path}/x`, {
+          ...(method === 'GET' || method === 'DELETE' ? {} : { body }),
+        })
+        expect([method, item]).toEqual([method, 405])
+      }
+      // At the other level there is nothing.
+      const elsewhere = isLocal(plural)
+        ? `/apis/${apiVersion}/${plural}`
+        : `/apis/${apiVersion}/namespaces/default/${plural}`
+      expect((await server().request('POST', elsewhere, { body })).status).toBe(404)
+    },
+  )
+
+  it('have no columns: a client that accepts Tables alone gets 406, and nothing happens', async () => {
+    const namespace = await server().namespace()
+    const { apiDomain, protobufMediaType } = server().dialect
+    const table = `application/json;as=Table;v=v1;g=meta.${apiDomain}`
+    const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`
+    const pods = `/api/v1/namespaces/${namespace}/pods`
+    const binding = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } }
+    await server().ok('POST', pods, {
+      body: { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    })
+    const asks: [path: string, body: unknown][] = [
+      ...reviews.map(([stem, plural, , spec]): [string, unknown] => [
+        pathOf(stem, plural),
+        spec === undefined ? {} : { spec },
+      ]),
+      [`${account}/token`, { spec: {} }],
+      [`${pods}/p/binding`, binding],
+      [`/api/v1/namespaces/${namespace}/bindings`, binding],
+      [`${pods}/p/eviction`, { metadata: { name: 'p' } }],
     ]
-    const one = { key: 'a', operator: 'In', values: ['b'] }
-    const asked = async (selectors: object) => {
-      const authorizer = says({ decision: 'allow', reason: '' })
-      const resourceAttributes = { ...getPods, ...selectors }
-      const { status } = await reviewsBy(authorizer).subjectAccess(
-        review({ user: 'u', resourceAttributes }),
+    for (const [path, body] of asks) {
+      const refused = await server().request('POST', path, { body, headers: { accept: table } })
+      expect([path, refused.status, refused.body.reason]).toEqual([path, 406, 'NotAcceptable'])
+      expect(refused.body.message).toBe(
+        `only the following media types are accepted: application/json, application/yaml, ${protobufMediaType}`,
       )
-      const { fieldSelector, labelSelector } = authorizer.asked[0] ?? {}
-      return [fieldSelector, labelSelector, status.evaluationError]
     }
-    expect(await asked({ fieldSelector: { rawSelector: 'a=b,c!=d' } })).toEqual([
-      [one, { key: 'c', operator: 'NotIn', values: ['d'] }],
-      undefined,
-      undefined,
-    ])
-    expect(await asked({ labelSelector: { rawSelector: 'a in (' } })).toEqual([
-      undefined,
-      undefined,
-      `${label} ${ignored}`,
-    ])
-    const odd = { key: 'a', operator: 'Like', values: ['b'] }
-    const both = { key: 'a', operator: 'In', values: ['b', 'c'] }
-    expect(
-      await asked({
-        fieldSelector: { requirements: [odd, both, { ...one, operator: '=' }] },
-        labelSelector: { requirements: [odd, both, { ...one, key: '-' }] },
-      }),
-    ).toEqual([undefined, [both], `${field} ${ignored}; ${label} ${partially}`])
-  })
-
-  test('a review of no certain version asks for any', async () => {
-    const authorizer = says({ decision: 'allow', reason: '' })
-    await reviewsBy(authorizer).subjectAccess(review({ user: 'u', resourceAttributes: getPods }))
-    expect(authorizer.asked[0]?.version).toBe('*')
-  })
-
-  test('[REVIEW-021] a path and a verb are the alternative; both or neither are refused', async () => {
-    const authorizer = says({ decision: 'allow', reason: '' })
-    const nonResourceAttributes = { path: '/metrics', verb: 'get' }
-    await reviewsBy(authorizer).subjectAccess(review({ user: 'u', nonResourceAttributes }))
-    expect(authorizer.asked[0]).toMatchObject({
-      isResourceRequest: false,
-      path: '/metrics',
-      verb: 'get',
-    })
-    const neither = await failure(reviews.subjectAccess(review({ user: 'u' })))
-    expect(neither.toStatus()).toEqual({
-      kind: 'Status',
-      apiVersion: 'v1',
-      metadata: {},
-      status: 'Failure',
-      message:
-        '.authorization.k8s.io "" is invalid: spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
-      reason: 'Invalid',
-      details: {
-        group: 'authorization.k8s.io',
-        causes: [
-          {
-            reason: 'FieldValueInvalid',
-            message:
-              'Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes must be specified',
-            field: 'spec.resourceAttributes',
-          },
-        ],
-      },
-      code: 422,
-    })
-    const both = { user: 'u', resourceAttributes: getPods, nonResourceAttributes }
-    expect((await failure(reviews.subjectAccess(review(both)))).code).toBe(422)
-    const nobody = await failure(reviews.subjectAccess(review({ resourceAttributes: getPods })))
-    expect(nobody.message).toContain('at least one of user or group must be specified')
-  })
-
-  test('a selector is given raw or as requirements, and each requirement is whole', async () => {
-    const withSelector = (fieldSelector: object) =>
-      failure(
-        reviews.subjectAccess(
-          review({ user: 'u', resourceAttributes: { ...getPods, fieldSelector } }),
-        ),
-      )
-    const requirement = { key: 'a', operator: 'In', values: ['b'] }
-    for (const bad of [
-      {},
-      { rawSelector: 'a=b', requirements: [requirement] },
-      { requirements: [{ ...requirement, key: '' }] },
-      { requirements: [{ ...requirement, values: [] }] },
-      { requirements: [{ ...requirement, operator: 'Exists' }] },
-    ]) {
-      expect((await withSelector(bad)).code).toBe(422)
+    const { spec, metadata } = await server().ok('GET', `${pods}/p`)
+    expect([spec.nodeName, metadata.deletionTimestamp]).toEqual([undefined, undefined])
+    for (const [path, body] of asks) {
+      const headers = { accept: `${table},application/json` }
+      const answered = await server().request('POST', path, { body, headers })
+      expect([path, answered.status]).toEqual([path, path.endsWith('/bindings') ? 409 : 201])
     }
   })
 
-  test('a local review judges in its own namespace only', async () => {
-    const asked = review({ user: 'u', resourceAttributes: getPods })
-    expect((await reviews.localSubjectAccess(asked, 't1'))['status'].allowed).toBe(true)
-    const error = await failure(reviews.localSubjectAccess(asked, 't2'))
-    expect(error.message).toContain('must match metadata.namespace')
-    const path = review({ user: 'u', nonResourceAttributes: { path: '/x', verb: 'get' } })
-    expect((await failure(reviews.localSubjectAccess(path, 't1'))).message).toContain('disallowed')
-  })
-
-  test('a self review judges the caller', async () => {
-    const asked = review({ resourceAttributes: getPods })
-    expect(
-      (await reviews.selfSubjectAccess(asked, { name: 'u', groups: [] }))['status'].allowed,
-    ).toBe(true)
-    expect(
-      (await reviews.selfSubjectAccess(asked, { name: 'v', groups: [] }))['status'].allowed,
-    ).toBe(false)
-  })
-
-  test("a rules review lists the caller's rules in a namespace", () => {
-    const asked = review({ namespace: 't1' })
-    expect(reviews.selfSubjectRules(asked, { name: 'u', groups: [] })).toMatchObject({
-      spec: {},
+  it('[REVIEW-002] a token review has the status of its token', async () => {
+    const namespace = await server().namespace()
+    const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`
+    const { status } = await server().ok('POST', account, { body: { spec: {} } })
+    const apiVersion = `${server().group('authentication')}/v1`
+    const review = await server().ok('POST', pathOf('authentication', 'tokenreviews'), {
+      body: { apiVersion, kind: 'TokenReview', spec: { token: status.token as string } },
+    })
+    expect(review).toMatchObject({
+      apiVersion,
+      kind: 'TokenReview',
       status: {
-        resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'] }],
-        nonResourceRules: [],
-        incomplete: false,
+        authenticated: true,
+        user: { username: `system:serviceaccount:${namespace}:default` },
       },
     })
-    expect(() => reviews.selfSubjectRules(review({}), { name: 'u', groups: [] })).toThrow(
-      'no namespace on request',
-    )
   })
 
-  test('the rules of the caller come with what keeps them from being all', () => {
-    const reader = new FakeReader()
-    const apiGroup = 'rbac.authorization.k8s.io'
-    for (const name of ['gone', 'lost']) {
-      reader.put(roleBindings, {
-        metadata: { name, namespace: 't1' },
-        subjects: [{ kind: 'User', name: 'u' }],
-        roleRef: { apiGroup, kind: 'Role', name },
-      })
+  const review = async (plural: string, spec: unknown, path = pathOf('authorization', plural)) =>
+    await server().request('POST', path, { body: { spec } })
+  /** Lets a user and a group read pods in a new namespace; gives its name. */
+  const readable = async (): Promise<string> => {
+    const namespace = await server().namespace()
+    const group = server().group('rbac.authorization')
+    const at = `/apis/${group}/v1/namespaces/${namespace}`
+    const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+    await server().ok('POST', `${at}/roles`, { body: { metadata: { name: 'r' }, rules } })
+    const subjects = [
+      { kind: 'User', name: 'reader', apiGroup: group },
+      { kind: 'Group', name: 'readers', apiGroup: group },
+    ]
+    const roleRef = { apiGroup: group, kind: 'Role', name: 'r' }
+    const body = { metadata: { name: 'b' }, subjects, roleRef }
+    await server().ok('POST', `${at}/rolebindings`, { body })
+    return namespace
+  }
+
+  it("[REVIEW-015] a review about a user tells that user's permission", async () => {
+    const namespace = await readable()
+    for (const [who, verb, isAllowed] of [
+      [{ user: 'reader' }, 'get', true],
+      [{ user: 'reader' }, 'delete', false],
+      [{ user: 'other' }, 'get', false],
+      [{ user: 'other', groups: ['readers'] }, 'get', true],
+    ] as const) {
+      const resourceAttributes = { namespace, verb, resource: 'pods' }
+      const { status, body } = await review('subjectaccessreviews', { ...who, resourceAttributes })
+      expect([status, body.kind]).toEqual([201, 'SubjectAccessReview'])
+      expect(body.status.allowed, JSON.stringify([who, verb])).toBe(isAllowed)
     }
-    const graph = new NodeGraph(reader, dialect)
-    const modules = authorizeInOrder([
-      nodeAuthorizer({ graph, reader, dialect, rules: [] }),
-      rbacAuthorizer(new RbacIndex(reader, dialect)),
+  })
+
+  it('[REVIEW-016] a local review is answered in its namespace, and nowhere else', async () => {
+    const namespace = await readable()
+    const plural = 'localsubjectaccessreviews'
+    const apis = `/apis/${server().group('authorization')}/v1`
+    const at = `${apis}/namespaces/${namespace}/${plural}`
+    const spec = (within: string) => ({
+      user: 'reader',
+      resourceAttributes: { namespace: within, verb: 'get', resource: 'pods' },
+    })
+    const { status, body } = await review(plural, spec(namespace), at)
+    expect([status, body.kind, body.status.allowed]).toEqual([
+      201,
+      'LocalSubjectAccessReview',
+      true,
     ])
-    const statusOf = (user: UserInfo) =>
-      reviewsBy(modules).selfSubjectRules(review({ namespace: 't1' }), user)['status']
-    expect(statusOf({ name: 'v', groups: [] })).not.toHaveProperty('evaluationError')
-    expect(statusOf({ name: 'u', groups: [] })).toMatchObject({
-      incomplete: false,
-      evaluationError: `[role.${apiGroup} "gone" not found, role.${apiGroup} "lost" not found]`,
+    expect((await review(plural, spec(namespace), `${apis}/${plural}`)).status).toBe(404)
+    const other = await review(plural, spec('default'), at)
+    expect(other.status).toBe(422)
+    expect(other.body.message).toContain('must match metadata.namespace')
+  })
+
+  it('[REVIEW-017] a self review says of the caller what a review about him says', async () => {
+    const namespace = await readable()
+    for (const [name, ...groups] of [['reader'], ['other'], ['other', 'readers']] as const) {
+      for (const verb of ['get', 'list']) {
+        const resourceAttributes = { namespace, verb, resource: 'pods' }
+        const path = pathOf('authorization', 'selfsubjectaccessreviews')
+        const own = await server().request('POST', path, {
+          as: user(name, ...groups),
+          body: { spec: { resourceAttributes } },
+        })
+        const spec = { user: name, groups: [...groups, 'system:authenticated'], resourceAttributes }
+        const about = await review('subjectaccessreviews', spec)
+        expect(own.status).toBe(201)
+        expect(own.body.status, `${name} ${verb}`).toEqual(about.body.status)
+      }
+    }
+  })
+
+  it("[REVIEW-018] a rules review lists the caller's rules of resources and paths in the namespace", async () => {
+    const namespace = await readable()
+    const path = pathOf('authorization', 'selfsubjectrulesreviews')
+    const rulesOf = async (name: string, within: string) =>
+      (await server().ok('POST', path, { as: user(name), body: { spec: { namespace: within } } }))
+        .status
+    const pods = { verbs: ['get'], apiGroups: [''], resources: ['pods'] }
+    const own = await rulesOf('reader', namespace)
+    expect(own.resourceRules).toContainEqual(pods)
+    expect(own.nonResourceRules).toContainEqual({
+      verbs: ['get'],
+      nonResourceURLs: expect.arrayContaining(['/healthz', '/version']) as string[],
     })
-    expect(statusOf({ name: 'system:node:n', groups: ['system:nodes'] })).toMatchObject({
-      incomplete: true,
-      evaluationError: 'node authorizer does not support user rule resolution',
+    expect((await rulesOf('reader', 'default')).resourceRules).not.toContainEqual(pods)
+    expect((await rulesOf('other', namespace)).resourceRules).not.toContainEqual(pods)
+  })
+
+  it('[REVIEW-010] a self review needs no more than its kind', async () => {
+    const apiVersion = `${server().group('authentication')}/v1`
+    const path = pathOf('authentication', 'selfsubjectreviews')
+    const review = await server().ok('POST', path, {
+      as: user('jane', 'devs'),
+      body: { apiVersion, kind: 'SelfSubjectReview' },
     })
+    expect(review).toMatchObject({
+      apiVersion,
+      kind: 'SelfSubjectReview',
+      status: { userInfo: { username: 'jane', groups: ['devs', 'system:authenticated'] } },
+    })
+  })
+
+  it('[REVIEW-013] every user may make one, the anonymous may not', async () => {
+    const path = pathOf('authentication', 'selfsubjectreviews')
+    const status = async (as: Parameters<ReturnType<typeof server>['request']>[2]) =>
+      (await server().request('POST', path, { ...as, body: {} })).status
+    expect(await status({ as: user('without-any-binding') })).toBe(201)
+    expect(await status({ as: 'anonymous' })).toBe(403)
   })
 })
 
-describe('identity reviews', () => {
-  const reviews = reviewsBy(rbac())
-
-  test('[REVIEW-011] [REVIEW-012] a self review shows the caller', () => {
-    const user = { name: 'u', uid: '7', groups: ['a'], extra: { k: ['v'] } }
-    expect(reviews.selfSubject({ metadata: {} }, user)['status']).toEqual({
-      userInfo: { username: 'u', uid: '7', groups: ['a'], extra: { k: ['v'] } },
+describe.each(['kubernetes', 'svc'] as const)('self reviews, dialect %s', (dialect) => {
+  it('[REVIEW-014] are allowed by the role system:basic-user', async () => {
+    await using server = await startApiServer({ dialect })
+    const rbac = `/apis/${server.group('rbac.authorization')}/v1`
+    const role = await server.ok('GET', `${rbac}/clusterroles/system:basic-user`)
+    expect(role.rules).toContainEqual({
+      apiGroups: [server.group('authentication')],
+      resources: ['selfsubjectreviews'],
+      verbs: ['create'],
     })
-  })
-
-  const knows = reviewsBy(rbac(), (token, audiences) => {
-    if (token === 'plain') {
-      const extra = { 'example.com/teams': ['x', 'y'], 'example.com/floor': ['3'] }
-      return { kind: 'user', user: { name: 'u', uid: '7', groups: ['a'], extra } }
-    }
-    if (token === 'bound' && audiences.includes('a')) {
-      return { kind: 'user', user: { name: 's', groups: [] }, audiences: ['a'] }
-    }
-    return token === 'expired' ? { kind: 'failed', why: 'expired' } : { kind: 'none' }
-  })
-
-  test('[REVIEW-004] [REVIEW-006] [REVIEW-007] a known token shows its user', async () => {
-    expect((await knows.token(review({ token: 'plain' })))['status']).toEqual({
-      authenticated: true,
-      user: {
-        username: 'u',
-        uid: '7',
-        groups: ['a', 'system:authenticated'],
-        extra: { 'example.com/teams': ['x', 'y'], 'example.com/floor': ['3'] },
-      },
-      audiences: ['api'],
-    })
-  })
-
-  test('a bad token says why, an unknown one that it is unknown', async () => {
-    expect((await knows.token(review({ token: 'expired' })))['status']).toEqual({
-      user: {},
-      error: 'expired',
-    })
-    expect((await knows.token(review({ token: 'junk' })))['status'].error).toBe(
-      'invalid bearer token',
-    )
-  })
-
-  test('[REVIEW-005] [REVIEW-008] the audiences are those that token and review share', async () => {
-    const asked = review({ token: 'bound', audiences: ['a', 'b'] })
-    expect((await knows.token(asked))['status']).toMatchObject({
-      authenticated: true,
-      audiences: ['a'],
-    })
-    const foreign = review({ token: 'bound', audiences: ['c'] })
-    expect((await knows.token(foreign))['status']).not.toHaveProperty('authenticated')
-  })
-
-  test('a review without a token is refused', async () => {
-    expect((await failure(knows.token(review({})))).code).toBe(400)
+    const path = `/apis/${server.group('authentication')}/v1/selfsubjectreviews`
+    const status = async () =>
+      (await server.request('POST', path, { as: user('jane'), body: {} })).status
+    expect(await status()).toBe(201)
+    await server.ok('DELETE', `${rbac}/clusterrolebindings/system:basic-user`)
+    expect(await status()).toBe(403)
   })
 })
+
+describe.each(['kubernetes', 'svc'] as const)(
+  'reviews of older versions, dialect %s',
+  (dialect) => {
+    it('[REVIEW-028] are answered in the version they were asked in', async () => {
+      const group = (stem: string): string => apiGroup(dialects[dialect], stem)
+      const older = ['authentication', 'authorization'].map((stem) => `${group(stem)}/v1beta1=true`)
+      await using server = await startApiServer({
+        dialect,
+        flags: [`--runtime-config=${older.join()}`],
+      })
+      for (const [stem, plural, kind, spec] of reviews) {
+        for (const version of ['v1', 'v1beta1']) {
+          const apiVersion = `${group(stem)}/${version}`
+          const path = `/apis/${apiVersion}/${plural.startsWith('local') ? 'namespaces/default/' : ''}${plural}`
+          const { status, body } = await server.request('POST', path, {
+            body: { apiVersion, kind, ...(spec === undefined ? {} : { spec }) },
+          })
+          expect([path, status, body.apiVersion, body.kind]).toEqual([path, 201, apiVersion, kind])
+        }
+      }
+    })
+
+    it('[REVIEW-023] name the groups of the user `group` in v1beta1 and `groups` in v1', async () => {
+      const authorization = apiGroup(dialects[dialect], 'authorization')
+      const flags = [`--runtime-config=${authorization}/v1beta1=true`]
+      await using server = await startApiServer({ dialect, flags })
+      const allowed = async (version: string, groups: object): Promise<unknown> => {
+        const spec = { user: 'jane', ...groups, resourceAttributes: attributes }
+        const apiVersion = `${authorization}/${version}`
+        const body = { apiVersion, kind: 'SubjectAccessReview', spec }
+        const path = `/apis/${apiVersion}/subjectaccessreviews`
+        const answer = await server.ok('POST', path, { body })
+        return [answer.status.allowed, answer.spec]
+      }
+      const masters = ['system:masters']
+      const spec = { user: 'jane', resourceAttributes: attributes }
+      expect(await allowed('v1', { groups: masters })).toEqual([true, { ...spec, groups: masters }])
+      expect(await allowed('v1', { group: masters })).toEqual([false, spec])
+      const beta = await allowed('v1beta1', { group: masters })
+      expect(beta).toEqual([true, { ...spec, group: masters }])
+      expect(await allowed('v1beta1', { groups: masters })).toEqual([false, spec])
+    })
+  },
+)

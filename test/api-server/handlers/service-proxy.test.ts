@@ -5,8 +5,8 @@ import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { createProxyHandlers } from '../../../components/api-server/handlers/proxy.ts'
 import type { Parts } from '../../../components/api-server/handlers/parts.ts'
-import type { RequestContext } from '../../../components/api-server/request.ts'
-import type { Resource } from '../../../components/machinery/resource.ts'
+import type { RequestContext } from '../../../components/api-server/request/request.ts'
+import type { Resource } from '../../../components/machinery/objects/resource.ts'
 import {
   listenedPort,
   startFakeNodeAgent,

@@ -3,7 +3,7 @@ import { dialects, type Dialect } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import type { CustomKind } from '../../../components/api-server/openapi/group-version.ts'
 import { createOpenApi } from '../../../components/api-server/openapi/openapi.ts'
-import type { Resource } from '../../../components/machinery/resource.ts'
+import type { Resource } from '../../../components/machinery/objects/resource.ts'
 
 type Json = any
 

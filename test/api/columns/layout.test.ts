@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { printerOf } from '../../../components/api/printers.ts'
-import { resourcePath } from '../../../components/machinery/resource.ts'
+import { resourcePath } from '../../../components/machinery/objects/resource.ts'
 import { resources } from './rows.ts'
 
 function layoutOf(path: string): string | undefined {

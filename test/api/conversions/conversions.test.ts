@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { convert } from '../../../components/api/conversions/conversions.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 
 describe('Events', () => {
   const stored: KubeObject = {

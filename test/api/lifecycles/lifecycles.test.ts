@@ -1,6 +1,6 @@
 /** The registry against what the components declare. */
 import { describe, expect, it } from 'vitest'
-import { apiServerFlags } from '../../../components/api-server/options.ts'
+import { apiServerFlags } from '../../../components/api-server/configuration/options.ts'
 import {
   apiVersionEntries,
   deprecatedFlags,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { apiServerFlags } from '../../../components/api-server/options.ts'
+import { apiServerFlags } from '../../../components/api-server/configuration/options.ts'
 import {
   presentShapes,
   schemaFaults,

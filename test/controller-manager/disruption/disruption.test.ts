@@ -4,7 +4,7 @@ import type { Pod, PodDisruptionBudget } from '../../../components/api/generated
 import { dialects } from '../../../components/api/dialect.ts'
 import { timestamp } from '../../../components/component-base/clock.ts'
 import { disruptionController } from '../../../components/controller-manager/disruption/disruption.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
 

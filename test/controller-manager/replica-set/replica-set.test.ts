@@ -4,7 +4,7 @@ import {
   replicaSetController,
   replicationController,
 } from '../../../components/controller-manager/replica-set/replica-set.ts'
-import { StatusError } from '../../../components/machinery/status-error.ts'
+import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
 import { replicaSet, runPod, runPods, template } from '../../support/workloads.ts'

@@ -9,7 +9,7 @@ import { rootCaPublisher } from '../../../components/controller-manager/root-ca-
 import { defaultServiceAccount } from '../../../components/controller-manager/service-accounts/default-service-account.ts'
 import { createTokenSigner } from '../../../components/controller-manager/service-accounts/legacy-token.ts'
 import { serviceAccountTokens } from '../../../components/controller-manager/service-accounts/token-secrets.ts'
-import { keyOf } from '../../../components/machinery/object.ts'
+import { keyOf } from '../../../components/machinery/objects/object.ts'
 import { createHarness } from '../../support/controller-harness.ts'
 import type { Harness } from '../../support/controller-harness.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'

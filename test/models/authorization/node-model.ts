@@ -1,5 +1,5 @@
 /** What a node may get, as plain as can be: every pod, claim and volume is looked at for every question. */
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 
 /** What one pod needs, as the stories make them. */
 export interface ModelPod {

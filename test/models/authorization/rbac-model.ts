@@ -1,6 +1,9 @@
 /** RBAC as plain as can be: every binding is looked at for every request, in no order, with nothing kept. */
 import type { PolicyRule, RoleRef, Subject } from '../../../components/api/generated/types.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
+import type {
+  AuthorizationAttributes,
+  UserInfo,
+} from '../../../components/api-server/request/request.ts'
 
 export interface ModelRole {
   readonly kind: 'Role' | 'ClusterRole'

@@ -1,7 +1,10 @@
 /** Random requests, rules and subjects of a small world, in which much meets. */
 import fc from 'fast-check'
 import type { PolicyRule, Subject } from '../../../components/api/generated/types.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../../components/api-server/request.ts'
+import type {
+  AuthorizationAttributes,
+  UserInfo,
+} from '../../../components/api-server/request/request.ts'
 
 export const namespaces = ['a', 'b'] as const
 const verbs = ['get', 'list', 'create', 'impersonate']

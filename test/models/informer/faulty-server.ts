@@ -10,9 +10,9 @@ import type {
   WatchEvent,
   WatchOptions,
 } from '../../../components/client/resource-client.ts'
-import type { KubeList, KubeObject } from '../../../components/machinery/object.ts'
-import type { Resource } from '../../../components/machinery/resource.ts'
-import { expired, StatusError } from '../../../components/machinery/status-error.ts'
+import type { KubeList, KubeObject } from '../../../components/machinery/objects/object.ts'
+import type { Resource } from '../../../components/machinery/objects/resource.ts'
+import { expired, StatusError } from '../../../components/machinery/objects/status-error.ts'
 
 interface Commit {
   readonly revision: number

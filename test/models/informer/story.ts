@@ -5,7 +5,7 @@ import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { createInformer } from '../../../components/client/informer.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
-import type { KubeObject } from '../../../components/machinery/object.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 import { FaultyServer, type Fault } from './faulty-server.ts'
 

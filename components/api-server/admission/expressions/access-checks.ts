@@ -6,10 +6,10 @@ import type { Authorizer, Decision } from '../../authz/authorizer.ts'
 import type { AccessAnswer, AccessCheck } from '../../cel/cel-authorizer.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { namespaceOf } from '../webhook/reviewed-request.ts'
-import type { AuthorizationAttributes, UserInfo } from '../../request.ts'
-import { selectorsOf } from '../../filters/authorize.ts'
-import type { Values } from './admission-variables.ts'
-import { celModule } from './cel-module.ts'
+import type { AuthorizationAttributes, UserInfo } from '../../request/request.ts'
+import { selectorsOf } from '../../request/attributes.ts'
+import type { Values } from '../../expressions/admission-variables.ts'
+import { celModule } from '../../expressions/cel-module.ts'
 
 interface Subject {
   readonly user: UserInfo

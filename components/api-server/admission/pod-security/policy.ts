@@ -1,7 +1,7 @@
 /** Pod security policies as namespace labels state them (upstream: pod-security-admission/api). */
 import { labelKey, type Dialect } from '../../../api/dialect.ts'
-import { FieldPath } from '../../../machinery/field-path.ts'
-import type { FieldError } from '../../../machinery/status-error.ts'
+import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldError } from '../../../machinery/objects/status-error.ts'
 
 /** From the most permissive to the most restricted. */
 export const levels = ['privileged', 'baseline', 'restricted'] as const

@@ -1,9 +1,9 @@
 /** The parameters that a binding gives its policy (upstream: plugin/policy/generic CollectParams). */
 import type { ParamKind, ParamRef } from '../../../api/generated/types.ts'
-import { labelSelectorFrom, matchesLabels } from '../../../machinery/label-selector.ts'
-import type { KubeObject } from '../../../machinery/object.ts'
-import { apiVersionOf, type Resource } from '../../../machinery/resource.ts'
-import type { ObjectReader } from '../../object-reader.ts'
+import { labelSelectorFrom, matchesLabels } from '../../../machinery/selectors/label-selector.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
+import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 
 /**
  * The objects that the policy is evaluated with, one after the other: null alone where there are none to be had; none when

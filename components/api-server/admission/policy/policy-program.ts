@@ -2,10 +2,10 @@
 import type { ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts'
 import type { CelTyped } from '../../cel/cel.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'
-import type { Values } from '../expressions/admission-variables.ts'
-import { loadCel } from '../expressions/cel-module.ts'
-import { compileConditions, type Conditions } from '../expressions/conditions.ts'
-import { compileExpressions, type Compiled } from './policy-expressions.ts'
+import type { Values } from '../../expressions/admission-variables.ts'
+import { loadCel } from '../../expressions/cel-module.ts'
+import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
+import { compileExpressions, type Compiled } from '../../expressions/policy-expressions.ts'
 
 /** Longest text that a message expression may make, in bytes. */
 const longestMessage = 5 * 1024

@@ -8,18 +8,18 @@ import type {
   ValidatingAdmissionPolicyBinding,
   ValidatingAdmissionPolicySpec,
 } from '../../../api/generated/types.ts'
-import { labelSelectorFrom } from '../../../machinery/label-selector.ts'
-import type { Resource } from '../../../machinery/resource.ts'
-import { reasonCodes, StatusError, type Reason } from '../../../machinery/status-error.ts'
+import { labelSelectorFrom } from '../../../machinery/selectors/label-selector.ts'
+import type { Resource } from '../../../machinery/objects/resource.ts'
+import { reasonCodes, StatusError, type Reason } from '../../../machinery/objects/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
 import { admissionForbidden } from '../forbid.ts'
 import { reviewRequestOf } from '../webhook/admission-review.ts'
 import { matchRules, matchWebhook } from '../webhook/matching.ts'
 import { accessChecksOf, type AccessChecks } from '../expressions/access-checks.ts'
-import { admissionValues, type Values } from '../expressions/admission-variables.ts'
+import { admissionValues, type Values } from '../../expressions/admission-variables.ts'
 import { inVersionOf, namespaceOf } from '../webhook/reviewed-request.ts'
 import { annotate, exemptPrefixes, type WebhookDependencies } from '../webhook/webhook-caller.ts'
-import { refusedBy } from '../refusal.ts'
+import { refusedBy } from '../../request/refusal.ts'
 import { policyParams } from './policy-params.ts'
 import { compilePolicy, type Failure, type PolicyProgram } from './policy-program.ts'
 

@@ -1,6 +1,6 @@
 /** AdmissionReview: what webhooks are asked, and what of their answers is taken (upstream: plugin/webhook/request). */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
-import { apiVersionOf, type Resource } from '../../../machinery/resource.ts'
+import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { kindOf, namespaceOf, optionsOf } from './reviewed-request.ts'
 

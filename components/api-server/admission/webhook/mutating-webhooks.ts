@@ -3,15 +3,13 @@
  * more when something was changed after them (upstream: plugin/webhook/mutating).
  */
 import { schemaOf } from '../../../api/schemas.ts'
-import { decode } from '../../../machinery/decode.ts'
-import { applyJsonPatch } from '../../../machinery/json-patch.ts'
-import { deepEqual, type KubeObject } from '../../../machinery/object.ts'
-import type { Resource } from '../../../machinery/resource.ts'
-import { toStorage } from '../../decode-body.ts'
-import { customVersionOf } from '../../custom-resources/custom-version.ts'
-import { ensureNamespace } from '../../registry/metadata.ts'
-import { strategyOf } from '../../registry/strategies.ts'
-import { applyScale } from '../../registry/strategies/scale.ts'
+import { decode } from '../../../machinery/schema/decode.ts'
+import { applyJsonPatch } from '../../../machinery/patch/json-patch.ts'
+import { deepEqual, type KubeObject } from '../../../machinery/objects/object.ts'
+import type { Resource } from '../../../machinery/objects/resource.ts'
+import { toStorage } from '../../codec/decode-body.ts'
+import { ensureNamespace } from '../../kinds/metadata.ts'
+import { applyScale } from '../../kinds/autoscaling/scale.ts'
 import type { AdmissionPlugin, AdmissionRequest, Rounds } from '../admission.ts'
 import { isWhole, kindOf } from './reviewed-request.ts'
 import {
@@ -21,7 +19,7 @@ import {
   type Call,
   type WebhookDependencies,
 } from './webhook-caller.ts'
-import { webhookFault } from './webhook-fault.ts'
+import { webhookFault } from '../../request/webhook-fault.ts'
 import type { Webhook } from './webhook.ts'
 
 function parsePatch(answer: Answer): unknown[] {
@@ -75,22 +73,7 @@ function replaceWith(draft: KubeObject, object: KubeObject): void {
 }
 
 export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionPlugin {
-  const { reader, dialect, clock } = dependencies
   const caller = createWebhookCaller('mutating', dependencies)
-
-  function setDefaults(request: AdmissionRequest, object: KubeObject): void {
-    const { resource, user, dryRun } = request
-    const context = {
-      dialect,
-      resource,
-      nowMs: clock.now(),
-      user,
-      reader,
-      dryRun,
-      random: () => clock.random(),
-    }
-    strategyOf(resource).applyDefaults?.(object, context)
-  }
 
   /** What the server has given a new object stays, whatever webhooks make of it. */
   function keepServerFields(
@@ -125,7 +108,7 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionPl
     if (deepEqual(object, sent)) return false
     if (!isWhole(request)) {
       if (request.subresource === 'scale' && draft.kind !== 'Scale') {
-        applyScale(draft, object, customVersionOf(request.resource)?.scale?.replicas)
+        applyScale(draft, object, request.resource.custom?.scale?.replicas)
       } else replaceWith(draft, object)
       return true
     }
@@ -135,7 +118,7 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionPl
         ? toStorage(call.matched, object)
         : await call.matched.custom.inVersion(object, version)
     keepServerFields(request, stored, draft)
-    setDefaults(request, stored)
+    request.applyDefaults?.(stored)
     replaceWith(draft, stored)
     return true
   }

@@ -1,10 +1,9 @@
 /** ReviewedRequest: a write as webhooks see it: which kind and version it is of, and its objects in that version. */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { convertTo } from '../../../api/conversions/conversions.ts'
-import type { KubeObject } from '../../../machinery/object.ts'
-import { apiVersionOf, type Resource } from '../../../machinery/resource.ts'
-import { customVersionOf } from '../../custom-resources/custom-version.ts'
-import { scaleOf } from '../../registry/strategies/scale.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
+import { scaleOf } from '../../kinds/autoscaling/scale.ts'
 import type { AdmissionRequest } from '../admission.ts'
 
 export interface GroupVersionKind {
@@ -39,7 +38,7 @@ export async function inVersionOf(
   }
   if (!isWhole(request)) {
     const isScale = request.subresource === 'scale' && object.kind !== 'Scale'
-    return isScale ? scaleOf(object, customVersionOf(request.resource)?.scale) : object
+    return isScale ? scaleOf(object, request.resource.custom?.scale) : object
   }
   const { custom } = request.resource
   if (custom !== undefined) return await custom.inVersion(object, resource.version)

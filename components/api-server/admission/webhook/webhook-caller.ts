@@ -3,22 +3,19 @@ import type { Dialect } from '../../../api/dialect.ts'
 import type { Resources } from '../../../api/resources.ts'
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
-import type { KubeObject } from '../../../machinery/object.ts'
-import type { Resource } from '../../../machinery/resource.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import type { Resource } from '../../../machinery/objects/resource.ts'
 import {
   badRequest,
   forbidden,
   type Reason,
   type StatusDetails,
-} from '../../../machinery/status-error.ts'
-import type {
-  AdmissionWebhookMetrics,
-  WebhookOutcome,
-} from '../../metrics/admission-webhook-metrics.ts'
+} from '../../../machinery/objects/status-error.ts'
+import type { AdmissionWebhookMetrics, WebhookOutcome } from './admission-webhook-metrics.ts'
 import type { Authorizer } from '../../authz/authorizer.ts'
-import type { ObjectReader } from '../../object-reader.ts'
+import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 import type { AdmissionRequest } from '../admission.ts'
-import { refusedBy } from '../refusal.ts'
+import { refusedBy } from '../../request/refusal.ts'
 import {
   isRecord,
   reviewApiVersion,
@@ -27,16 +24,16 @@ import {
   type Verdict,
 } from './admission-review.ts'
 import { accessChecksOf } from '../expressions/access-checks.ts'
-import { admissionValues } from '../expressions/admission-variables.ts'
-import { compileConditions, type Conditions } from '../expressions/conditions.ts'
+import { admissionValues } from '../../expressions/admission-variables.ts'
+import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
 import { matchWebhook } from './matching.ts'
 import { inVersionOf, withoutServerFields } from './reviewed-request.ts'
 import {
   createReviewSender,
   WebhookCallError,
   type WebhookEgress,
-} from '../../outgoing/review-sender.ts'
-import { WebhookFault, webhookFault } from './webhook-fault.ts'
+} from '../../egress/review-sender.ts'
+import { WebhookFault, webhookFault } from '../../request/webhook-fault.ts'
 import { webhooksOf, type Webhook } from './webhook.ts'
 
 export interface WebhookDependencies {

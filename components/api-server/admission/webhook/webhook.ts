@@ -5,8 +5,11 @@ import type {
   RuleWithOperations,
   ServiceReference,
 } from '../../../api/generated/types.ts'
-import { labelSelectorFrom, type LabelSelector } from '../../../machinery/label-selector.ts'
-import type { KubeObject } from '../../../machinery/object.ts'
+import {
+  labelSelectorFrom,
+  type LabelSelector,
+} from '../../../machinery/selectors/label-selector.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
 
 export interface Webhook {
   /** Told apart by configuration, name and, for those that share it, a number. */

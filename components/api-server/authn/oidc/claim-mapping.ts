@@ -3,8 +3,8 @@ import { CelEvaluationError, type CelProgram } from '../../cel/cel.ts'
 import type {
   ClaimSource,
   JwtAuthenticatorConfig,
-} from '../../configuration/authentication-configuration.ts'
-import type { UserInfo } from '../../request.ts'
+} from '../configuration/authentication-configuration.ts'
+import type { UserInfo } from '../../request/request.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
 

@@ -3,8 +3,8 @@
  * upstream: token/oidc claimResolver). Only a mapping that names its claim gets them; expressions do not.
  */
 import type { Clock } from '../../../component-base/clock.ts'
-import type { JwtAuthenticatorConfig } from '../../configuration/authentication-configuration.ts'
-import { createHttpsCaller, type HttpsCaller } from '../../outgoing/https-call.ts'
+import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
+import { createHttpsCaller, type HttpsCaller } from '../../egress/https-call.ts'
 import { unverifiedIssuer } from '../service-account-claims.ts'
 import type { Claims } from './claim-mapping.ts'
 import type { IssuerKeys } from './issuer-keys.ts'

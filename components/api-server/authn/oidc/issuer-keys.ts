@@ -1,9 +1,9 @@
 /** IssuerKeys: the keys that an issuer signs with, found by discovery and fetched again when a token names another. */
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
-import { deepEqual } from '../../../machinery/object.ts'
+import { deepEqual } from '../../../machinery/objects/object.ts'
 import type { JWK } from 'jose'
-import { createHttpsCaller, type HttpsCaller } from '../../outgoing/https-call.ts'
+import { createHttpsCaller, type HttpsCaller } from '../../egress/https-call.ts'
 
 /** Upstream's waits: between attempts to discover, and for one answer. */
 const discoverEveryMs = 10_000

@@ -1,7 +1,7 @@
 /** Issuers: all outside issuers of tokens together; a token goes to the one it names, and a reload swaps them all at once. */
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
-import type { JwtAuthenticatorConfig } from '../../configuration/authentication-configuration.ts'
+import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
 import type { AuthenticationResult, TokenAuthenticator } from '../authenticator.ts'
 import { unverifiedIssuer } from '../service-account-claims.ts'
 import { createIssuerKeys, type IssuerKeys } from './issuer-keys.ts'

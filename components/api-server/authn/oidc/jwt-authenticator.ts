@@ -1,7 +1,7 @@
 /** jwt-authenticator: identity tokens of one outside issuer (OpenID Connect; upstream: plugin/pkg/authenticator/token/oidc). */
 import type { Clock } from '../../../component-base/clock.ts'
-import type { JwtAuthenticatorConfig } from '../../configuration/authentication-configuration.ts'
-import type { UserInfo } from '../../request.ts'
+import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
+import type { UserInfo } from '../../request/request.ts'
 import type { AuthenticationResult, TokenAuthenticator } from '../authenticator.ts'
 import { unverifiedIssuer } from '../service-account-claims.ts'
 import { ClaimError, userOfClaims } from './claim-mapping.ts'

@@ -1,9 +1,9 @@
 /** The `--oidc-*` flags as the configuration of one issuer (spec: "OIDC flags"). */
 import { readFlagFile } from '../../../component-base/flag-file.ts'
 import { StartError } from '../../../component-base/component.ts'
-import type { JwtAuthenticatorConfig } from '../../configuration/authentication-configuration.ts'
-import { authorityFault } from '../../configuration/authority-fault.ts'
-import type { ApiServerOptions } from '../../options.ts'
+import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
+import { authorityFault } from '../configuration/authority-fault.ts'
+import type { ApiServerOptions } from '../../configuration/options.ts'
 import { signingAlgorithms } from './jwt-authenticator.ts'
 
 export interface OidcFromFlags {

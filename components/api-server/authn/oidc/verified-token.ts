@@ -2,8 +2,8 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { Clock } from '../../../component-base/clock.ts'
-import { hasDuplicateFields } from '../../../machinery/duplicate-fields.ts'
-import { measureJson } from '../../../machinery/json-measure.ts'
+import { hasDuplicateFields } from '../../../machinery/values/duplicate-fields.ts'
+import { measureJson } from '../../../machinery/values/json-measure.ts'
 import type { Claims } from './claim-mapping.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 

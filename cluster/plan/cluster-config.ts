@@ -1,0 +1,86 @@
+/** Cluster configuration: what `up` was asked for, as it is kept in the state directory. It holds no secret. */
+import { dialectNamed } from '../../components/api/dialect.ts'
+import type { Dialect } from '../../components/api/dialect.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { readJsonFile, removeHint, writePrivateFile } from '../state/state-dir.ts'
+import type { StatePaths } from '../state/state-dir.ts'
+
+/** The programs a cluster runs; each is a bundle of that name. */
+export type Program = 'api-server' | 'controller-manager' | 'scheduler' | 'node-agent'
+
+export const programs: readonly Program[] = [
+  'api-server',
+  'controller-manager',
+  'scheduler',
+  'node-agent',
+]
+
+/** Flags by name without dashes, given to every process of a program in addition to the plan's own; they win over those. */
+export type ExtraFlags = Readonly<Partial<Record<Program, Readonly<Record<string, string>>>>>
+
+export interface NodeConfig {
+  readonly name: string
+  /** How many simulated nodes its one process carries, named `<name>-0` and so on; absent: the one node `name`. */
+  readonly simulated?: number
+}
+
+export interface ClusterConfig {
+  readonly name: string
+  /** Told apart from a former cluster of the same name; marks its processes. */
+  readonly id: string
+  readonly dialect: Dialect['name']
+  /** Where the API server listens and what clients are told; an address, not a name. */
+  readonly address: string
+  readonly port: number
+  readonly serviceRange: string
+  /** `sha256:<hex>` of the cluster CA's public key. */
+  readonly caHash: string
+  readonly nodes: readonly NodeConfig[]
+  readonly extraFlags: ExtraFlags
+}
+
+export function serverUrl(config: Pick<ClusterConfig, 'address' | 'port'>): string {
+  const host = config.address.includes(':') ? `[${config.address}]` : config.address
+  return `https://${host}:${config.port}`
+}
+
+export function dialectOf(config: Pick<ClusterConfig, 'dialect'>): Dialect {
+  const dialect = dialectNamed(config.dialect)
+  if (dialect === undefined) throw new ClusterError('usage', `unknown dialect "${config.dialect}"`)
+  return dialect
+}
+
+/** The names of the Node objects that a process of that configuration registers. */
+export function nodeNames(node: NodeConfig): string[] {
+  const { name, simulated } = node
+  if (simulated === undefined) return [name]
+  return Array.from({ length: simulated }, (_, index) => `${name}-${index}`)
+}
+
+export function writeClusterConfig(paths: StatePaths, config: ClusterConfig): void {
+  writePrivateFile(paths.config, `${JSON.stringify(config, undefined, 2)}\n`)
+}
+
+/** What others rely on without looking; written by hand it may be anything. */
+function isWhole(config: Partial<ClusterConfig> | null): config is ClusterConfig {
+  const texts = [config?.name, config?.id, config?.dialect, config?.address, config?.caHash]
+  return (
+    texts.every((text) => typeof text === 'string' && text !== '') &&
+    Number.isInteger(config?.port) &&
+    Array.isArray(config?.nodes) &&
+    config.nodes.every((node) => typeof node?.name === 'string')
+  )
+}
+
+/** The stored configuration, or undefined when there is none. A damaged one is an error that names the file. */
+export function readClusterConfig(paths: StatePaths): ClusterConfig | undefined {
+  const config = readJsonFile<Partial<ClusterConfig> | null>(paths.config)
+  if (config === undefined || isWhole(config)) return config
+  throw new ClusterError(
+    'failed',
+    `${paths.config} is damaged: it is not a cluster's configuration`,
+    {
+      hint: removeHint(paths),
+    },
+  )
+}

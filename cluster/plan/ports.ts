@@ -1,0 +1,61 @@
+/** Ports: finding one that is free on an address. */
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { ClusterError } from '../cluster-error.ts'
+
+const defaultPort = 6443
+
+/** Binds a port for a moment and returns its number; 0 lets the system choose. Rejects with the system's error. */
+function tryPort(address: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen({ host: address, port, exclusive: true }, () => {
+      const bound = (server.address() as AddressInfo).port
+      server.close(() => resolve(bound))
+    })
+  })
+}
+
+const anotherPort = 'choose another one with --port, or leave --port out to get a free one'
+
+/**
+ * The wished port, which must be free; without a wish 6443, or any other when that is taken. `hint` is what to do about a
+ * wished one that is taken.
+ */
+export async function choosePort(
+  address: string,
+  wished: number | undefined,
+  hint = anotherPort,
+): Promise<number> {
+  const port = wished ?? defaultPort
+  if (port < 0 || port > 65_535) {
+    throw new ClusterError('usage', `${port} is not a port`, {
+      hint: 'a port is a number from 1 to 65535',
+    })
+  }
+  try {
+    return await tryPort(address, port)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (wished === undefined && (code === 'EADDRINUSE' || code === 'EACCES')) {
+      return await tryPort(address, 0)
+    }
+    if (code === 'EADDRINUSE') {
+      throw new ClusterError('failed', `port ${port} on ${address} is in use`, {
+        hint,
+        cause: error,
+      })
+    }
+    if (code === 'EACCES') {
+      throw new ClusterError('permission', `no right to listen on port ${port}`, {
+        hint: 'choose one above 1023',
+        cause: error,
+      })
+    }
+    throw new ClusterError('failed', `cannot listen on ${address}:${port} (${code ?? 'unknown'})`, {
+      hint: 'is the address one of this machine?',
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,84 @@
+/** Preparing a cluster: its certificates, client configurations and token files, written where the plan says. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Pki } from '../../certs/pki.ts'
+import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
+import type { ApiServerNames } from '../../certs/profiles.ts'
+import { dialectOf, serverUrl } from './cluster-config.ts'
+import type { ClusterConfig } from './cluster-config.ts'
+import { contextName, createKubeconfig, formatKubeconfig } from '../state/kubeconfig.ts'
+import type { ComponentSpec } from './plan.ts'
+import type { StatePaths } from '../state/state-dir.ts'
+
+/** The first address of a service range such as 10.96.0.0/16: the one of the API server's own Service. */
+function firstServiceIp(range: string): string {
+  const [base = ''] = range.split('/')
+  return base.replace(/\d+$/, (last) => String(Number(last) + 1))
+}
+
+/** The names and addresses the API server's certificate must hold. */
+export function apiServerNames(
+  config: Pick<ClusterConfig, 'dialect' | 'serviceRange' | 'address'>,
+): ApiServerNames {
+  return {
+    serviceName: dialectOf(config).apiServerService,
+    serviceIp: firstServiceIp(config.serviceRange),
+    ipAddresses: [config.address],
+  }
+}
+
+/** Writes the file with an agent's bootstrap token; without one, the file says nothing (a joined agent needs none). */
+export async function writeTokenFile(path: string, token: string | undefined): Promise<void> {
+  const content = token === undefined ? {} : { 'bootstrap-token': token }
+  await writeFileAtomically(path, `${JSON.stringify(content)}\n`, 0o600)
+}
+
+/** Creates the folders of the components and writes their files. */
+export async function writePlannedFiles(
+  specs: readonly ComponentSpec[],
+  options: { config: ClusterConfig; paths: StatePaths; token: string | undefined },
+): Promise<void> {
+  const { config, paths, token } = options
+  const pkiFile = (name: string): string => join(paths.pki, name)
+  await Promise.all(
+    specs.flatMap((spec) =>
+      spec.folders.map((path) => mkdir(path, { recursive: true, mode: 0o700 })),
+    ),
+  )
+  await Promise.all(
+    specs
+      .flatMap((spec) => spec.files)
+      .map((file) => {
+        if (file.kind === 'bootstrap-token') return writeTokenFile(file.path, token)
+        const kubeconfig = createKubeconfig({
+          name: file.credential,
+          server: serverUrl(config),
+          authority: { file: pkiFile('ca.crt') },
+          credential: {
+            certificateFile: pkiFile(`${file.credential}.crt`),
+            keyFile: pkiFile(`${file.credential}.key`),
+          },
+        })
+        return writeFileAtomically(file.path, formatKubeconfig(kubeconfig), 0o600)
+      }),
+  )
+}
+
+/** Writes everything a new cluster's processes read: the pki, the owner's kubeconfig, and the files of the plan. */
+export async function prepareCluster(
+  specs: readonly ComponentSpec[],
+  options: { config: ClusterConfig; paths: StatePaths; pki: Pki; token: string },
+): Promise<void> {
+  const { config, paths, pki } = options
+  const admin = createKubeconfig({
+    name: contextName(config.name),
+    server: serverUrl(config),
+    authority: { pem: pki.authority.certificatePem },
+    credential: pki.credentials.admin,
+  })
+  await Promise.all([
+    writePki(paths.pki, pki),
+    writeFileAtomically(paths.adminKubeconfig, formatKubeconfig(admin), 0o600),
+    writePlannedFiles(specs, options),
+  ])
+}

@@ -1,0 +1,30 @@
+/** Renewing a cluster's certificates: new files in its pki, and the kubeconfig that embeds the administrator's. */
+import type { CredentialName } from '../../certs/pki.ts'
+import { writeFileAtomically } from '../../certs/pki-files.ts'
+import { renewPki } from '../../certs/renew.ts'
+import { checkAuthorities, readAuthorityPem } from '../state/check-pki.ts'
+import { serverUrl } from './cluster-config.ts'
+import type { ClusterConfig } from './cluster-config.ts'
+import { contextName, createKubeconfig, formatKubeconfig } from '../state/kubeconfig.ts'
+import { apiServerNames } from './prepare.ts'
+import type { StatePaths } from '../state/state-dir.ts'
+
+/** Components that read the files when they start have to be restarted afterwards. */
+export async function renewCertificates(options: {
+  config: ClusterConfig
+  paths: StatePaths
+  names: readonly CredentialName[]
+  nowMs: number
+}): Promise<void> {
+  const { config, paths, names, nowMs } = options
+  checkAuthorities(paths)
+  const renewed = await renewPki(paths.pki, { apiServer: apiServerNames(config), names, nowMs })
+  if (renewed.admin === undefined) return
+  const kubeconfig = createKubeconfig({
+    name: contextName(config.name),
+    server: serverUrl(config),
+    authority: { pem: readAuthorityPem(paths) },
+    credential: renewed.admin,
+  })
+  await writeFileAtomically(paths.adminKubeconfig, formatKubeconfig(kubeconfig), 0o600)
+}

@@ -1,0 +1,56 @@
+/** Lifetime: what ends a cluster without a command, and removes it as `skiff down` does. Its supervisor sees to that. */
+import type { Clock } from '../../components/component-base/clock.ts'
+import { ClusterError } from '../cluster-error.ts'
+import type { ClusterEnd } from '../control-protocol.ts'
+import { identify, isAlive } from './process-identity.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+
+export interface Lifetime {
+  /** The cluster ends with this process. A later process with the same pid is not it. */
+  readonly parent?: ProcessIdentity | undefined
+  /** The cluster ends this long after its supervisor has started. */
+  readonly ttlMs?: number | undefined
+}
+
+const lookEveryMs = 500
+
+/** The process that has the pid now. Throws a ClusterError of kind `usage` if no process has it. */
+export function parentOf(pid: number): ProcessIdentity {
+  const parent = pid > 0 ? identify(pid) : undefined
+  if (parent !== undefined) return parent
+  throw new ClusterError('usage', `--parent ${pid}: there is no such process`, {
+    hint: 'give the pid of a process that runs, such as $$ in a shell',
+  })
+}
+
+/**
+ * Resolves with the reason when the cluster is to end; never when nothing but a command ends it. Looks for the parent twice a
+ * second: the system reports a process's end to its own parent alone. Rejects with `signal.reason`.
+ */
+export async function lifetimeOver(
+  { parent, ttlMs }: Lifetime,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): Promise<string> {
+  const never = new Promise<never>(() => {})
+  const parentGone = async (one: ProcessIdentity): Promise<string> => {
+    while (isAlive(one)) await clock.sleep(lookEveryMs, signal)
+    return `its parent, pid ${one.pid}, is gone`
+  }
+  const expired = async (ms: number): Promise<string> => {
+    await clock.sleep(ms, signal)
+    return 'its time to live is over'
+  }
+  return await Promise.race([
+    parent === undefined ? never : parentGone(parent),
+    ttlMs === undefined ? never : expired(ttlMs),
+  ])
+}
+
+/** What `status` says about it. */
+export function endOf({ parent, ttlMs }: Lifetime, startedMs: number): ClusterEnd | undefined {
+  if (parent === undefined && ttlMs === undefined) return undefined
+  return {
+    ...(parent === undefined ? {} : { withPid: parent.pid }),
+    ...(ttlMs === undefined ? {} : { atMs: startedMs + ttlMs }),
+  }
+}

@@ -1,0 +1,245 @@
+/** State directory: everything one cluster owns, in one folder readable by its owner alone; who holds its lock owns the cluster. */
+import { randomUUID } from 'node:crypto'
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir } from 'node:os'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import { ClusterError } from '../cluster-error.ts'
+
+export const defaultClusterName = 'default'
+const clustersFolder = 'clusters'
+
+/** The paths inside one state directory. */
+export interface StatePaths {
+  readonly dir: string
+  readonly lock: string
+  /** Held by the command that is starting the cluster, until every node is Ready. */
+  readonly startLock: string
+  /** ClusterConfig, as JSON. */
+  readonly config: string
+  /** RecordedProcess[], as JSON: what to end when the supervisor cannot. */
+  readonly processes: string
+  readonly socket: string
+  readonly pki: string
+  readonly logs: string
+  readonly nodes: string
+  readonly store: string
+  readonly adminKubeconfig: string
+}
+
+/** Where clusters are kept: `$XDG_STATE_HOME/skiff`, else `~/.local/state/skiff`. A relative XDG path counts as unset, as its specification says. */
+export function stateRoot(environment: Readonly<Record<string, string | undefined>>): string {
+  const xdg = environment['XDG_STATE_HOME']
+  const base =
+    xdg !== undefined && isAbsolute(xdg)
+      ? xdg
+      : join(environment['HOME'] ?? homedir(), '.local', 'state')
+  return join(base, 'skiff')
+}
+
+/** It becomes a folder, a node name's part and a kubeconfig context, so it is a DNS label. */
+const clusterName = /^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$/
+
+/** Where the cluster of that name is, or would be. Throws for what can be no cluster's name. */
+export function statePaths(root: string, name: string): StatePaths {
+  if (!clusterName.test(name)) {
+    throw new ClusterError('usage', `"${name}" is not a name for a cluster`, {
+      hint: 'use at most 50 lower case letters, digits and dashes, with a letter or digit at both ends',
+    })
+  }
+  return pathsIn(join(root, clustersFolder, name))
+}
+
+export function pathsIn(dir: string): StatePaths {
+  return {
+    dir,
+    lock: join(dir, 'lock'),
+    startLock: join(dir, 'start.lock'),
+    config: join(dir, 'cluster.json'),
+    processes: join(dir, 'processes.json'),
+    socket: join(dir, 'control.sock'),
+    pki: join(dir, 'pki'),
+    logs: join(dir, 'logs'),
+    nodes: join(dir, 'nodes'),
+    store: join(dir, 'state.db'),
+    adminKubeconfig: join(dir, 'kubeconfig'),
+  }
+}
+
+/** Where a component, or the supervisor, logs. */
+export function logOf({ logs }: Pick<StatePaths, 'logs'>, component: string): string {
+  return join(logs, `${component}.log`)
+}
+
+/** Runs a file operation; missing rights, a full disk and the like become an error that names the directory and a remedy. */
+export function withClearErrors<T>(path: string, operation: () => T): T {
+  try {
+    return operation()
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
+      throw new ClusterError(
+        'permission',
+        `no right to use the state directory ${path} (${code})`,
+        {
+          hint: 'give your user access to it, or set XDG_STATE_HOME to a directory of yours',
+          cause: error,
+        },
+      )
+    }
+    if (code === 'ENOSPC' || code === 'EDQUOT') {
+      throw new ClusterError('failed', `no space left for the state directory ${path}`, {
+        hint: 'free some space, or set XDG_STATE_HOME to another disk',
+        cause: error,
+      })
+    }
+    if (code === 'ENOTDIR' || code === 'EEXIST') {
+      throw new ClusterError('failed', `${path}: a part of this path is not a directory`, {
+        hint: 'remove that file, or set XDG_STATE_HOME to a directory of yours',
+        cause: error,
+      })
+    }
+    throw error
+  }
+}
+
+/** Creates the directory and its folders (0700); returns false when it was there already. */
+export function createStateDir(paths: StatePaths): boolean {
+  return withClearErrors(paths.dir, () => {
+    const created = mkdirSync(paths.dir, { recursive: true, mode: 0o700 }) !== undefined
+    for (const folder of [paths.pki, paths.logs, paths.nodes]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    }
+    return created
+  })
+}
+
+/** Writes a file whole or not at all, readable by its owner alone. */
+export function writePrivateFile(path: string, content: string): void {
+  withClearErrors(path, () => {
+    const temporary = `${path}.${process.pid}.tmp`
+    try {
+      writeFileSync(temporary, content, { mode: 0o600 })
+      renameSync(temporary, path)
+    } finally {
+      rmSync(temporary, { force: true })
+    }
+  })
+}
+
+/** The flag that a command line for the cluster ends with; the default cluster needs none. */
+export function nameFlagOf(name: string): string {
+  return name === defaultClusterName ? '' : ` --name ${name}`
+}
+
+/** What to do about a cluster that is damaged beyond use. */
+export function removeHint({ dir }: Pick<StatePaths, 'dir'>): string {
+  return `remove the cluster with: skiff down --name ${basename(dir)}`
+}
+
+/** The parsed file, or undefined when it is not there. A file that is no JSON is an error that names it. */
+export function readJsonFile<T>(path: string): T | undefined {
+  let text: string
+  try {
+    text = withClearErrors(path, () => readFileSync(path, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+  try {
+    return JSON.parse(text) as T
+  } catch (error) {
+    throw new ClusterError('failed', `${path} is damaged: it is not JSON`, {
+      hint: removeHint({ dir: dirname(path) }),
+      cause: error,
+    })
+  }
+}
+
+/** What is being removed has such a name, which no cluster can have. */
+const removedPrefix = '.removed-'
+
+/** Takes the directory away in one step: whoever starts this cluster meanwhile must not find half of it. */
+function moveAway(dir: string): string {
+  const aside = join(dirname(dir), `${removedPrefix}${randomUUID()}`)
+  try {
+    renameSync(dir, aside)
+    return aside
+  } catch {
+    return dir // gone already, or where something is mounted: then it goes piece by piece
+  }
+}
+
+/** Removes the directory and all it holds, and the folders above it that are ours and empty then. Call only as holder of the lock, with no process of the cluster left. */
+export function removeStateDir(paths: StatePaths): void {
+  const remove = (path: string): void =>
+    // Again if need be: somebody may look for the lock meanwhile, which makes a file.
+    rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 10 })
+  withClearErrors(paths.dir, () => remove(moveAway(paths.dir)))
+  const clusters = dirname(paths.dir)
+  if (basename(clusters) !== clustersFolder) return
+  try {
+    // Also what somebody who was killed had begun to remove.
+    for (const entry of readdirSync(clusters))
+      if (entry.startsWith(removedPrefix)) remove(join(clusters, entry))
+    rmdirSync(clusters)
+    rmdirSync(dirname(clusters))
+  } catch {
+    // Not empty: there are other clusters.
+  }
+}
+
+/** Removes what a start has made so far, but not the locks. Call only as holder of both, with no process of the cluster left. */
+export function clearStateDir(paths: StatePaths): void {
+  withClearErrors(paths.dir, () => {
+    for (const entry of readdirSync(paths.dir)) {
+      const path = join(paths.dir, entry)
+      if (path !== paths.lock && path !== paths.startLock) rmSync(path, { recursive: true })
+    }
+  })
+  createStateDir(paths)
+}
+
+/** Names of the clusters that have a state directory, sorted. */
+export function listClusters(root: string): string[] {
+  try {
+    const folders = readdirSync(join(root, clustersFolder))
+    return folders.filter((name) => clusterName.test(name)).toSorted()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    return withClearErrors(root, () => {
+      throw error
+    })
+  }
+}
+
+export function noSuchCluster(name: string): ClusterError {
+  return new ClusterError('not-found', `there is no cluster "${name}"`, {
+    hint: `start it with: skiff up${nameFlagOf(name)}`,
+  })
+}
+
+export function stateDirExists(paths: StatePaths): boolean {
+  return withClearErrors(
+    paths.dir,
+    () => statSync(paths.dir, { throwIfNoEntry: false }) !== undefined,
+  )
+}
+
+/** The entries of a file that holds a list; none when it is not there or is damaged: what was noted is of help, not of need. */
+export function readList(path: string): readonly unknown[] {
+  try {
+    const list = readJsonFile<unknown>(path)
+    return Array.isArray(list) ? list : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,324 @@
+/** authentication: the authenticators of a running server, from its flags and its configuration file. */
+import { apiGroup, labelKey, type Dialect } from '../../api/dialect.ts'
+import type { Trial } from '../../api/explanations.ts'
+import type { FeatureGates } from '../../api/feature-gates.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { StartError } from '../../component-base/component.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
+import type { AnonymousAccess } from './anonymous.ts'
+import { authenticateToken, bearerTokenAuthenticator, forOwnAudiences } from './bearer-token.ts'
+import {
+  trialsOf,
+  type AuthenticationResult,
+  type Authenticator,
+  type TokenAuthenticator,
+} from './authenticator.ts'
+import { bootstrapTokenAuthenticator } from './bootstrap-token.ts'
+import { clientCertificateAuthenticator } from './client-certificate.ts'
+import type { Issuers } from './oidc/issuers.ts'
+import { requestHeaderAuthenticator } from './request-header.ts'
+import { createServiceAccountIssuer, type ServiceAccountIssuer } from './service-account-issuer.ts'
+import { parseSigningKey, parseVerificationKeys } from './service-account-keys.ts'
+import { serviceAccountTokenAuthenticator } from './service-account-token.ts'
+import { parseStaticTokens, staticTokenAuthenticator } from './static-token-file.ts'
+import { authenticateBy, type AuthenticateRequest } from './union.ts'
+import type { AuthenticationConfiguration } from './configuration/authentication-configuration.ts'
+import { readFlagFile } from '../../component-base/flag-file.ts'
+import { openFollowedFile, type FollowedFile } from '../../component-base/followed-file.ts'
+import { createReloadMetrics } from '../configuration/reload-metrics.ts'
+import type { TrustedAuthorities } from './certificate-chain.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import type { Dial } from '../egress/egress-selector.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+
+export interface Authentication {
+  readonly authenticateRequest: AuthenticateRequest
+  /** What a TokenReview asks. */
+  readonly authenticateToken: (
+    token: string,
+    audiences: readonly string[],
+  ) => ReturnType<typeof authenticateToken>
+  /** The same, and what each token authenticator said; those that were not asked any more are left out. */
+  readonly explainToken: (
+    token: string,
+    audiences: readonly string[],
+  ) => Promise<{ readonly result: AuthenticationResult; readonly tried: readonly Trial[] }>
+  readonly apiAudiences: readonly string[]
+  /** Undefined without a signing key. */
+  readonly issuer: ServiceAccountIssuer | undefined
+  /** Why the newest configuration file is not in use. There is no such question without a file. */
+  readonly configFault: (() => string | undefined) | undefined
+  /** Finds issuers' keys and follows the configuration file until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Authorities of client certificates, as the files have them now; undefined without the flag. */
+export interface ClientAuthorities {
+  readonly clients: (() => TrustedAuthorities) | undefined
+  /** Those of authenticating proxies. */
+  readonly proxies: (() => TrustedAuthorities) | undefined
+}
+
+interface AuthenticationParts {
+  readonly reader: ObjectReader
+  readonly clock: Clock
+  readonly dialect: Dialect
+  readonly gates: FeatureGates
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly certificates: ClientAuthorities
+  /** The way to the token webhook; issuers are called directly. */
+  readonly dial: Dial | undefined
+}
+
+function parsed<T>(name: string, path: string, parse: (text: string) => T): T {
+  const text = readFlagFile(name, path)
+  try {
+    return parse(text)
+  } catch (error) {
+    throw new StartError(`--${name}: ${path}: ${(error as Error).message}`, error)
+  }
+}
+
+/** Anonymous access as the flags have it: on, unless everything is allowed anyway (AUTHN-028). */
+function anonymousByFlags(options: ApiServerOptions): AnonymousAccess {
+  const isOpen =
+    options['authorization-config'] === undefined &&
+    (options['authorization-mode'] || 'AlwaysAllow').split(',').includes('AlwaysAllow')
+  return { isEnabled: options['anonymous-auth'] ?? !isOpen }
+}
+
+interface ConfigurationFile {
+  readonly file: FollowedFile
+  readonly initial: AuthenticationConfiguration
+  readonly parse: (content: string) => AuthenticationConfiguration
+}
+
+/** Whose service account tokens are accepted; the first signs. */
+function issuersOf(options: ApiServerOptions, dialect: Dialect): readonly string[] {
+  const given = options['service-account-issuer']
+  if (given.length > 0) return given
+  return [`https://${dialect.apiServerService}.default.svc.cluster.local`]
+}
+
+/** The file of --authentication-config, read and checked; undefined without one. */
+async function openConfiguration(
+  options: ApiServerOptions,
+  parts: AuthenticationParts,
+): Promise<ConfigurationFile | undefined> {
+  const path = options['authentication-config'] ?? ''
+  if (path === '') return undefined
+  if (!parts.gates.StructuredAuthenticationConfiguration) {
+    throw new StartError(
+      'set --feature-gates=StructuredAuthenticationConfiguration=true to use authentication-config file',
+    )
+  }
+  const { hasOidcFlags } = await import('./oidc/oidc-flags.ts')
+  if (hasOidcFlags(options)) {
+    throw new StartError('authentication-config file and oidc-* flags are mutually exclusive')
+  }
+  const { parseAuthenticationConfiguration } =
+    await import('./configuration/authentication-configuration.ts')
+  const parse = (content: string): AuthenticationConfiguration => {
+    const configuration = parseAuthenticationConfiguration(content, {
+      dialect: parts.dialect,
+      disallowedIssuers: issuersOf(options, parts.dialect),
+    })
+    if (configuration.anonymous !== undefined && options['anonymous-auth'] !== undefined) {
+      throw new Error(
+        '--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file',
+      )
+    }
+    return configuration
+  }
+  try {
+    const file = await openFollowedFile(path)
+    return { file, initial: parse(file.initialText), parse }
+  } catch (error) {
+    throw new StartError(`--authentication-config: ${path}: ${(error as Error).message}`, error)
+  }
+}
+
+/** Outside issuers, when a file or flags name any; what they need is loaded only then. */
+async function openIssuers(
+  options: ApiServerOptions,
+  parts: AuthenticationParts,
+  configuration: AuthenticationConfiguration | undefined,
+): Promise<Issuers | undefined> {
+  const { oidcFromFlags } = await import('./oidc/oidc-flags.ts')
+  const flags = oidcFromFlags(options)
+  if (flags === undefined && configuration === undefined) return undefined
+  const { createIssuers } = await import('./oidc/issuers.ts')
+  const { clock, log, dialect } = parts
+  const credentialIdKey = labelKey(dialect, 'authentication', 'credential-id')
+  const issuers = createIssuers({ credentialIdKey, clock, log })
+  if (flags === undefined) issuers.set(configuration?.jwt ?? [])
+  else issuers.set([flags.config], flags.algorithms)
+  return issuers
+}
+
+/** How long the remote service may take (upstream: the client's own bound). */
+const tokenWebhookTimeoutMs = 30_000
+
+/** The remote service that knows tokens; asked last, since it is far away. */
+async function openTokenWebhook(
+  options: ApiServerOptions,
+  { clock, dialect, dial }: AuthenticationParts,
+): Promise<TokenAuthenticator | undefined> {
+  const path = options['authentication-token-webhook-config-file'] ?? ''
+  if (path === '') return undefined
+  const [{ createWebhookClient, webhookConnectionOf }, { tokenWebhookAuthenticator }] =
+    await Promise.all([import('../egress/webhook-client.ts'), import('./token-webhook.ts')])
+  try {
+    const connection = await webhookConnectionOf(path)
+    return tokenWebhookAuthenticator({
+      client: createWebhookClient(connection, { clock, timeoutMs: tokenWebhookTimeoutMs, dial }),
+      apiVersion: `${apiGroup(dialect, 'authentication')}/${options['authentication-token-webhook-version']}`,
+      configuredAudiences: options['api-audiences'],
+      cacheTtlMs: options['authentication-token-webhook-cache-ttl'],
+      clock,
+    })
+  } catch (error) {
+    throw new StartError(
+      `--authentication-token-webhook-config-file: ${(error as Error).message}`,
+      error,
+    )
+  }
+}
+
+/** Authenticators of whole requests: proxies and client certificates. */
+function requestAuthenticators(
+  options: ApiServerOptions,
+  parts: AuthenticationParts,
+): Authenticator[] {
+  const authenticators: Authenticator[] = []
+  const { clients, proxies } = parts.certificates
+  if (proxies !== undefined && options['requestheader-username-headers'].length > 0) {
+    authenticators.push(
+      requestHeaderAuthenticator({
+        authorities: proxies,
+        allowedNames: options['requestheader-allowed-names'],
+        usernameHeaders: options['requestheader-username-headers'],
+        uidHeaders: options['requestheader-uid-headers'],
+        groupHeaders: options['requestheader-group-headers'],
+        extraPrefixes: options['requestheader-extra-headers-prefix'],
+        clock: parts.clock,
+      }),
+    )
+  }
+  if (clients !== undefined) {
+    authenticators.push(clientCertificateAuthenticator({ authorities: clients, ...parts }))
+  }
+  return authenticators
+}
+
+/** Reads every file that the flags name. Rejects with StartError for what the operator has to mend. */
+export async function createAuthentication(
+  options: ApiServerOptions,
+  parts: AuthenticationParts,
+): Promise<Authentication> {
+  const { clock, log, metrics, gates } = parts
+  if (options['requestheader-uid-headers'].length > 0 && !gates.RemoteRequestHeaderUID) {
+    throw new StartError(
+      '--requestheader-uid-headers requires the RemoteRequestHeaderUID feature to be enabled',
+    )
+  }
+  const configuration = await openConfiguration(options, parts)
+  const issuerNames = issuersOf(options, parts.dialect)
+  const apiAudiences = options['api-audiences'].length > 0 ? options['api-audiences'] : issuerNames
+
+  const tokens: TokenAuthenticator[] = []
+  const tokenFile = options['token-auth-file'] ?? ''
+  if (tokenFile !== '') {
+    const known = parsed('token-auth-file', tokenFile, parseStaticTokens)
+    tokens.push(forOwnAudiences(staticTokenAuthenticator(known), apiAudiences))
+  }
+  const keys = options['service-account-key-file'].flatMap((path) =>
+    parsed('service-account-key-file', path, parseVerificationKeys),
+  )
+  const signingFile = options['service-account-signing-key-file']
+  const signingKey =
+    signingFile === undefined
+      ? undefined
+      : parsed('service-account-signing-key-file', signingFile, parseSigningKey)
+  const servingKey = options['tls-private-key-file']
+  if (keys.length === 0 && servingKey !== undefined) {
+    keys.push(...parsed('tls-private-key-file', servingKey, parseVerificationKeys))
+  }
+  if (keys.length > 0) {
+    tokens.push(
+      serviceAccountTokenAuthenticator({
+        keys,
+        issuers: issuerNames,
+        apiAudiences,
+        lookup: options['service-account-lookup'],
+        ...parts,
+      }),
+    )
+  }
+  if (options['enable-bootstrap-token-auth']) {
+    tokens.push(forOwnAudiences(bootstrapTokenAuthenticator(parts), apiAudiences))
+  }
+  const issuers = await openIssuers(options, parts, configuration?.initial)
+  // An identity token's own audience is the issuer's client; what a review asks about is this server.
+  if (issuers !== undefined) tokens.push(forOwnAudiences(issuers, apiAudiences))
+  const webhook = await openTokenWebhook(options, parts)
+  if (webhook !== undefined) tokens.push(webhook)
+  const byRequest = requestAuthenticators(options, parts)
+
+  let anonymous = anonymousByFlags(options)
+  const use = (newest: AuthenticationConfiguration): void => {
+    issuers?.set(newest.jwt)
+    const { enabled: isEnabled, paths } = newest.anonymous ?? {}
+    anonymous =
+      isEnabled === undefined
+        ? anonymousByFlags(options)
+        : { isEnabled, ...(paths === undefined ? {} : { paths }) }
+  }
+  if (configuration !== undefined) use(configuration.initial)
+
+  return {
+    authenticateRequest: authenticateBy(
+      [...byRequest, bearerTokenAuthenticator(tokens, parts.dialect)],
+      () => anonymous,
+    ),
+    apiAudiences,
+    authenticateToken: (token, audiences) => authenticateToken(tokens, token, audiences),
+    explainToken: async (token, audiences) => {
+      const passed: AuthenticationResult[] = []
+      const result = await authenticateToken(tokens, token, audiences, passed)
+      const all = result.kind === 'user' ? [...passed, result] : passed
+      return { result, tried: trialsOf(tokens, all) }
+    },
+    issuer:
+      signingKey === undefined
+        ? undefined
+        : createServiceAccountIssuer({
+            issuer: issuerNames[0] ?? '',
+            signingKey,
+            verificationKeys: keys,
+            apiAudiences,
+            ...parts,
+          }),
+    configFault: configuration && (() => configuration.file.fault),
+    async run(signal) {
+      const following = configuration?.file.follow({
+        clock,
+        log,
+        signal,
+        onReload: createReloadMetrics(metrics, {
+          subsystem: 'authentication',
+          serverId: apiGroup(parts.dialect, 'authentication') + issuerNames.join(),
+          clock,
+        }),
+        take: (content) => use(configuration.parse(content)),
+      })
+      const stopped = new Promise<void>((resolve) => {
+        if (signal.aborted) resolve()
+        else signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+      await Promise.all([issuers?.run(signal), following, stopped])
+    },
+  }
+}

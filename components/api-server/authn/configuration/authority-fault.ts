@@ -1,0 +1,13 @@
+/** What is wrong with a bundle of certificates that servers outside of the cluster are checked against. */
+import { readBundle } from '../../x509/bundle.ts'
+
+/** What is wrong with a bundle of authorities; each must be one (OIDC-025). */
+export function authorityFault(pem: string): string | undefined {
+  try {
+    const other = readBundle(pem).find(({ x509 }) => !x509.ca)?.x509
+    if (other === undefined) return undefined
+    return `the certificate of ${other.subject.replaceAll('\n', ', ')} is not an authority's: its CA flag is not set`
+  } catch (error) {
+    return (error as Error).message
+  }
+}

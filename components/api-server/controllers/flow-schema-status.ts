@@ -1,0 +1,88 @@
+/** Keeps the condition Dangling of every FlowSchema true to whether its priority level exists (upstream: flowcontrol/apf_controller.go). */
+import type { FlowSchema, FlowSchemaCondition } from '../../api/generated/types.ts'
+import type { Resources } from '../../api/resources.ts'
+import { timestamp, type Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import { DoubtfulNames } from './doubtful-names.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+
+export interface FlowSchemaStatusOptions {
+  readonly reader: ObjectReader
+  readonly client: LocalClient
+  readonly resources: Resources
+  readonly clock: Clock
+  readonly log: Log
+}
+
+function levelOf(schema: FlowSchema): string {
+  return schema.spec?.priorityLevelConfiguration?.name ?? ''
+}
+
+/** The condition that should be there, or undefined when it is. */
+function missingCondition(
+  schema: FlowSchema,
+  now: { exists: boolean; nowMs: number },
+): FlowSchemaCondition | undefined {
+  const { exists, nowMs } = now
+  const quoted = JSON.stringify(levelOf(schema))
+  const wanted = {
+    type: 'Dangling',
+    status: exists ? 'False' : 'True',
+    reason: exists ? 'Found' : 'NotFound',
+    message:
+      `This FlowSchema references the PriorityLevelConfiguration object named ${quoted} ` +
+      (exists ? 'and it exists' : 'but there is no such object'),
+  }
+  const held = schema.status?.conditions?.find(({ type }) => type === 'Dangling')
+  const isSame = held?.status === wanted.status
+  if (isSame && held?.reason === wanted.reason && held.message === wanted.message) return undefined
+  const lastTransitionTime = (isSame ? held?.lastTransitionTime : undefined) ?? timestamp(nowMs)
+  return { ...wanted, lastTransitionTime }
+}
+
+/** Runs until `signal` aborts; looks only at what a change may have made wrong. */
+export async function keepFlowSchemaStatus(
+  options: FlowSchemaStatusOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { reader, client, resources, clock, log } = options
+  const { flowSchemas, priorityLevelConfigurations: levels } = resources
+  const doubtful = new DoubtfulNames({
+    settle,
+    failure: 'the status of a flow schema could not be written',
+    clock,
+    log,
+  })
+  const doubtThoseOf = (level: string | undefined): void => {
+    for (const schema of reader.list(flowSchemas) as readonly FlowSchema[]) {
+      if (level === undefined || levelOf(schema) === level) doubtful.add(schema.metadata.name ?? '')
+    }
+  }
+
+  async function settle(name: string): Promise<void> {
+    const schema = reader.get(flowSchemas, '', name) as FlowSchema | undefined
+    if (schema === undefined) return
+    const exists = reader.get(levels, '', levelOf(schema)) !== undefined
+    const condition = missingCondition(schema, { exists, nowMs: clock.now() })
+    if (condition === undefined) return
+    const others = schema.status?.conditions?.filter(({ type }) => type !== 'Dangling') ?? []
+    const status = { ...schema.status, conditions: [...others, condition] }
+    await client.updateStatus(flowSchemas, '', { ...schema, status })
+  }
+
+  const stops = [
+    reader.onChange(flowSchemas, ({ type, key }) => {
+      if (type !== 'DELETED') doubtful.add(key)
+    }),
+    reader.onChange(levels, ({ type, key }) => {
+      if (type !== 'MODIFIED') doubtThoseOf(key)
+    }),
+  ]
+  try {
+    doubtThoseOf(undefined)
+    await doubtful.run(signal)
+  } finally {
+    for (const stop of stops) stop()
+  }
+}

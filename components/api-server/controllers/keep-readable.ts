@@ -1,0 +1,52 @@
+/** keep-readable: looks through what is stored once after the start, follows the encryption configuration, and tells what cannot be read. */
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { EncryptionFile } from '../encryption/encryption-file.ts'
+
+/** Between two slices of looking through: the requests' turn. */
+const pauseMs = 5
+/** Keys that the log names at most. */
+const mostNamed = 20
+
+/** Runs until `signal` aborts. `file` is the one to follow, if any. */
+export async function keepReadable(options: {
+  cache: WatchCache
+  file: EncryptionFile | undefined
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  signal: AbortSignal
+}): Promise<void> {
+  const { cache, file, clock, log, signal } = options
+  const tell = (): void => {
+    const unreadable = [...cache.unreadable()]
+    if (unreadable.length === 0) return
+    log.warn('stored objects cannot be read', {
+      count: unreadable.length,
+      keys: unreadable.slice(0, mostNamed).map(({ storeKey, why }) => `${storeKey}: ${why}`),
+    })
+  }
+  const lookThrough = async (): Promise<void> => {
+    await cache.proveAll(() => clock.sleep(pauseMs, signal))
+    tell()
+  }
+  const ended = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+  const follow = async (): Promise<void> => {
+    await file?.follow({
+      ...options,
+      onReload: async () => {
+        await cache.reread()
+        tell()
+      },
+    })
+  }
+  const work = Promise.all([lookThrough(), follow()]).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  await Promise.all([work, ended])
+}

@@ -1,0 +1,48 @@
+/** Keepers: what the server brings about by writes of its own while it runs, beside what requests ask for. */
+import type { Dialect } from '../../api/dialect.ts'
+import type { Resources } from '../../api/resources.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { keepPolicyStatus } from './keep-policy-status.ts'
+import type { Converters } from '../custom-resources/conversion-webhook.ts'
+import { settleDefinitions } from './definition-controller.ts'
+import { keepFlowSchemaStatus } from './flow-schema-status.ts'
+import type { LocalClient } from '../registry/local-client.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import { keepApiServices } from './registration.ts'
+import { reportUnattended } from './report-unattended.ts'
+import type { StartHooks } from '../health/start-hooks.ts'
+
+export interface KeeperOptions {
+  readonly reader: ObjectReader
+  readonly client: LocalClient
+  readonly resources: Resources
+  readonly dialect: Dialect
+  /** Built-in kinds that are served. */
+  readonly builtIn: readonly Resource[]
+  /** All kinds that are served just now. */
+  readonly served: () => readonly Resource[]
+  readonly converters: Converters
+  readonly hooks: Pick<StartHooks, 'keep'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Each runs until `signal` aborts. */
+export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promise<void>[] {
+  const definitions = options.resources.customResourceDefinitions
+  return [
+    keepFlowSchemaStatus(options, signal),
+    keepPolicyStatus(options, signal),
+    reportUnattended(options, signal),
+    options.hooks.keep(
+      ['kube-apiserver-autoregistration'],
+      keepApiServices({ ...options, served: options.builtIn }, signal),
+    ),
+    options.hooks.keep(
+      ['start-apiextensions-controllers'],
+      settleDefinitions({ ...options, definitions }, signal),
+    ),
+  ]
+}

@@ -1,0 +1,55 @@
+/** Where a Service is reached that a webhook or an APIService names (upstream: apiserver util/proxy ResolveEndpoint, ResolveCluster). */
+import type { Endpoints, Service, ServicePort } from '../../api/generated/types.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+
+export interface ServicePlace {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}
+
+/** One of the Service's ready endpoints, or the name that an ExternalName Service stands for. Throws an Error that says why there is none. */
+export function serviceAddress(
+  { namespace, name, port }: ServicePlace,
+  at: { reader: ObjectReader; services: Resource; endpoints: Resource; random: () => number },
+): { host: string; port: number } {
+  const { reader, services, endpoints, random } = at
+  const service = reader.get(services, namespace, name) as Service | undefined
+  if (service === undefined) throw new Error(`service "${name}" not found`)
+  const { type, externalName } = service.spec ?? {}
+  if (type === 'ExternalName' && externalName) return { host: externalName, port }
+  const wanted = servicePort(service, port)
+  const found = reader.get(endpoints, namespace, name) as Endpoints | undefined
+  if (found === undefined) throw new Error(`endpoints "${name}" not found`)
+  const places = (found.subsets ?? []).flatMap((subset) => {
+    const at = (subset.ports ?? []).find((one) => (one.name ?? '') === (wanted.name ?? ''))
+    return at === undefined
+      ? []
+      : (subset.addresses ?? []).map(({ ip }) => ({ host: ip, port: at.port }))
+  })
+  const place = places[Math.floor(random() * places.length)]
+  if (place === undefined) throw new Error(`no endpoints available for service "${name}"`)
+  return place
+}
+
+function servicePort({ metadata, spec }: Service, port: number): ServicePort {
+  const wanted = (spec?.ports ?? []).find((one) => one.port === port)
+  if (wanted !== undefined) return wanted
+  throw new Error(`no service port ${port} found for service "${metadata.name}"`)
+}
+
+/** The Service's own address, for networks that carry those. Throws an Error that says why there is none. */
+export function clusterAddress(
+  { namespace, name, port }: ServicePlace,
+  at: { reader: ObjectReader; services: Resource },
+): { host: string; port: number } {
+  const service = at.reader.get(at.services, namespace, name) as Service | undefined
+  if (service === undefined) throw new Error(`service "${name}" not found`)
+  const { type = 'ClusterIP', externalName, clusterIP } = service.spec ?? {}
+  if (type === 'ExternalName' && externalName) return { host: externalName, port }
+  if (type === 'ClusterIP' && clusterIP === 'None') {
+    throw new Error('cannot route to service with ClusterIP "None"')
+  }
+  return { host: clusterIP ?? '', port: servicePort(service, port).port }
+}

@@ -1,0 +1,96 @@
+/** Form: how entries become bytes on the wire, alone, in a list and in a watch. The forms themselves are in `forms/`. */
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
+import { convertTo } from '../../api/conversions/conversions.ts'
+import type { WatchEventType } from '../watch-cache/watcher.ts'
+
+export interface ListMeta {
+  readonly resourceVersion: string
+  readonly continue?: string
+  readonly remainingItemCount?: number
+}
+
+/** What a form looks at: an Entry, or an object that is nowhere stored. */
+export interface Shown {
+  readonly revision: number
+  /** JSON with a newline at the end; kind and apiVersion stand first. */
+  readonly bytes: Buffer
+  /** The same, decoded; not to be changed. */
+  object(): KubeObject
+  /** The same for those who look once: not kept for the next one. Default: as `object`. */
+  glance?(): KubeObject
+}
+
+/** What is kept as bytes that a list can copy: an Entry. */
+export interface Copied extends Shown {
+  /** No less than `bytes` are. */
+  readonly mostBytes: number
+  /** Copies `bytes` from `skip` on, without the newline; returns the end in `target`. */
+  copyTo(target: Buffer, offset: number, skip: number): number
+}
+
+/** A list whose items are kept bytes: they are copied into pieces of any size. */
+export interface CopiedList {
+  readonly head: Buffer
+  readonly tail: Buffer
+  /** What an item takes at most besides its bytes. */
+  readonly mostAround: number
+  /** Copies the next item and what separates it from the one before; returns the end in `target`. */
+  copyNext(item: Copied, target: Buffer, offset: number): number
+}
+
+export interface Form {
+  /** Forms of the same name encode alike, so watchers share their frames. */
+  readonly name: string
+  /** Content-Type of an answer. */
+  readonly mediaType: string
+  /** Content-Type of a watch; undefined where there is none in this form. */
+  readonly streamType: string | undefined
+  /** A whole answer body. */
+  one(shown: Shown): Buffer | Promise<Buffer>
+  /** A list in pieces, which may be small: whoever sends them joins them. Asynchronous where encoding takes long. */
+  list(meta: ListMeta, items: readonly Shown[]): Iterable<Buffer> | AsyncIterable<Buffer>
+  /** The same list for items that are copied, in forms that show the kept bytes. */
+  copiedList?(meta: ListMeta): CopiedList
+  frame(type: WatchEventType, shown: Shown): Buffer
+  /** Bytes before a frame that only tell its length: transports with messages of their own leave them out. */
+  readonly framePrefix: number
+  /** The first frame of a watch, where it differs (Tables show their columns once). */
+  firstFrame?(type: WatchEventType, shown: Shown): Buffer
+  /** A frame that says how far the watch has come. */
+  bookmark(resourceVersion: string, annotations?: Record<string, string>): Buffer
+  /** A frame that ends the watch with a Status. */
+  error(status: object): Buffer
+}
+
+/** An entry's object in the version that was asked for. */
+export function objectIn(resource: Resource, entry: Shown): KubeObject {
+  return inVersion(resource, entry.object())
+}
+
+/** The same for those who look once and change nothing. */
+export function glanceIn(resource: Resource, entry: Shown): KubeObject {
+  return inVersion(resource, entry.glance?.() ?? entry.object())
+}
+
+function inVersion(resource: Resource, object: KubeObject): KubeObject {
+  if (resource.custom !== undefined) return resource.custom.fromStored(object)
+  if (resource.package === resource.storageVersion.package) return object
+  const { package: packageName, kind } = resource
+  return convertTo(object, resource.storageVersion.package, {
+    package: packageName,
+    kind,
+    apiVersion: apiVersionOf(resource),
+  })
+}
+
+/** An object that is nowhere stored, as forms look at it. */
+export function shownObject(object: object): Shown {
+  const { kind, apiVersion, ...rest } = object as KubeObject
+  const ordered = { kind, apiVersion, ...rest } as KubeObject
+  return {
+    revision: 0,
+    bytes: Buffer.from(`${JSON.stringify(ordered)}\n`),
+    object: () => ordered,
+  }
+}

@@ -1,0 +1,200 @@
+/** EncryptionConfiguration: the file of --encryption-provider-config, read and checked with upstream's texts. Secrets never show. */
+import { apiGroup, type Dialect } from '../../api/dialect.ts'
+import { canonicalBase64 } from '../../machinery/values/base64.ts'
+import { invalidValue, requiredValue } from '../../machinery/validation/field-errors.ts'
+import { goQuote, GoText } from '../../machinery/values/go-syntax.ts'
+import type { FieldError } from '../../machinery/objects/status-error.ts'
+import { load } from '../../machinery/values/yaml.ts'
+import { checkResourceNames } from './encrypted-resources.ts'
+
+export const encryptionKinds = ['aesgcm', 'aescbc', 'secretbox'] as const
+export type EncryptionKind = (typeof encryptionKinds)[number]
+
+export interface EncryptionKey {
+  readonly name: string
+  readonly secret: Buffer
+}
+
+export type ProviderConfig =
+  | { readonly kind: 'identity' }
+  | { readonly kind: EncryptionKind; readonly keys: readonly EncryptionKey[] }
+
+/** One element of `resources`: names as in the file (`secrets`, `*.apps`), and who writes and reads them. */
+export interface EncryptionRule {
+  readonly resources: readonly string[]
+  readonly providers: readonly ProviderConfig[]
+}
+
+const keySizes: Readonly<Record<EncryptionKind, readonly number[]>> = {
+  aesgcm: [16, 24, 32],
+  aescbc: [16, 24, 32],
+  secretbox: [32],
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function fieldsOf(value: unknown): Fields | undefined {
+  if (value === undefined || value === null) return {}
+  return typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined
+}
+
+/** Collects what is wrong while the file is walked; the paths name the place. */
+class Reader {
+  readonly errors: FieldError[] = []
+
+  wrongType(path: string, wanted: string): void {
+    this.errors.push({
+      field: path,
+      type: 'FieldValueTypeInvalid',
+      message: `Invalid value: must be ${wanted}`,
+    })
+  }
+
+  fields(value: unknown, path: string): Fields {
+    const fields = fieldsOf(value)
+    if (fields === undefined) this.wrongType(path, 'an object')
+    return fields ?? {}
+  }
+
+  list(value: unknown, path: string, what = path): readonly unknown[] {
+    if (value !== undefined && value !== null && !Array.isArray(value)) {
+      this.wrongType(path, 'a list')
+      return []
+    }
+    const items = (value ?? []) as readonly unknown[]
+    if (items.length === 0)
+      this.errors.push(requiredValue(path, `at least one ${what} is required`))
+    return items
+  }
+
+  text(value: unknown, path: string): string {
+    if (value === undefined || value === null) return ''
+    if (typeof value === 'string') return value
+    this.wrongType(path, 'a string')
+    return ''
+  }
+}
+
+function keyOf(
+  reader: Reader,
+  value: unknown,
+  at: { path: string; kind: EncryptionKind },
+): EncryptionKey {
+  const { path, kind } = at
+  const before = reader.errors.length
+  const fields = reader.fields(value, path)
+  const name = reader.text(fields['name'], `${path}.name`)
+  const secret = reader.text(fields['secret'], `${path}.secret`)
+  const nothing = { name, secret: Buffer.alloc(0) }
+  if (reader.errors.length > before) return nothing
+  const { errors } = reader
+  if (name === '') errors.push(requiredValue(`${path}.name`, 'name is a mandatory field for a key'))
+  if (secret === '') {
+    errors.push(requiredValue(`${path}.secret`, 'secret is a mandatory field for a key'))
+    return nothing
+  }
+  const refuse = (detail: string): EncryptionKey => {
+    errors.push(invalidValue(`${path}.secret`, { value: 'REDACTED', detail }))
+    return nothing
+  }
+  const canonical = canonicalBase64(secret)
+  if (typeof canonical !== 'string') return refuse('secrets must be base64 encoded')
+  const bytes = Buffer.from(canonical, 'base64')
+  const sizes = keySizes[kind]
+  if (sizes.includes(bytes.length)) return { name, secret: bytes }
+  return refuse(
+    `secret is not of the expected length, got ${bytes.length}, expected one of [${sizes.join(' ')}]`,
+  )
+}
+
+function providerOf(reader: Reader, value: unknown, path: string): ProviderConfig {
+  const fields = reader.fields(value, path)
+  // As upstream, `identity: {}` counts and `identity:` (null) does not.
+  const given = Object.keys(fields).filter((name) => fields[name] !== null)
+  const known = ['kms', ...encryptionKinds, 'identity'].filter((name) => given.includes(name))
+  const refuse = (detail: string): ProviderConfig => {
+    // The names alone: what is below them holds secrets.
+    const shown = new GoText(`{${given.join(' ')}}`)
+    reader.errors.push(invalidValue(path, { value: shown, detail }))
+    return { kind: 'identity' }
+  }
+  if (known.length === 0) {
+    return refuse(
+      'provider does not contain any of the expected providers: KMS, AESGCM, AESCBC, Secretbox, Identity',
+    )
+  }
+  if (known.length > 1) {
+    return refuse(
+      'more than one provider specified in a single element, should split into different list elements',
+    )
+  }
+  if (known[0] === 'kms') return refuse('this server has no KMS provider; use one with local keys')
+  const kind = encryptionKinds.find((name) => name === known[0])
+  if (kind === undefined) return { kind: 'identity' }
+  const { keys } = reader.fields(fields[kind], `${path}.${kind}`)
+  const keysPath = `${path}.${kind}.keys`
+  return {
+    kind,
+    keys: reader
+      .list(keys, keysPath, 'keys')
+      .map((key, at) => keyOf(reader, key, { path: `${keysPath}[${at}]`, kind })),
+  }
+}
+
+function ruleOf(
+  reader: Reader,
+  value: unknown,
+  at: { path: string; dialect: Dialect },
+): EncryptionRule {
+  const { path, dialect } = at
+  const fields = reader.fields(value, path)
+  const names = reader
+    .list(fields['resources'], `${path}.resources`)
+    .map((name, index) => reader.text(name, `${path}.resources[${index}]`))
+  reader.errors.push(...checkResourceNames(names, { path: `${path}.resources`, dialect }))
+  const providers = reader
+    .list(fields['providers'], `${path}.providers`)
+    .map((provider, index) => providerOf(reader, provider, `${path}.providers[${index}]`))
+  return { resources: names, providers }
+}
+
+/** Parses and checks the text of the file; throws an Error whose message is fit for the operator and names each place. */
+export function parseEncryptionConfig(
+  text: string,
+  at: { path: string; dialect: Dialect },
+): readonly EncryptionRule[] {
+  const { path, dialect } = at
+  if (text === '')
+    throw new Error(`encryption provider configuration file ${goQuote(path)} is empty`)
+  const decoding = `error decoding encryption provider configuration file ${goQuote(path)}`
+  let document: unknown
+  try {
+    document = load(text)
+  } catch (error) {
+    // The parser's own message shows the line, which may hold a secret.
+    const [where = ''] = /\(\d+:\d+\)/.exec((error as Error).message) ?? []
+    const { reason } = error as { reason?: unknown }
+    const what = typeof reason === 'string' ? reason : 'it cannot be read'
+    throw new Error(`${decoding}: yaml: ${what} ${where}`.trimEnd())
+  }
+  const fields = fieldsOf(document)
+  const version = `${apiGroup(dialect, 'apiserver.config')}/v1`
+  const { kind, apiVersion } = fields ?? {}
+  if (typeof kind !== 'string' || kind === '') {
+    throw new Error(`${decoding}: Object 'Kind' is missing in the document`)
+  }
+  if (kind !== 'EncryptionConfiguration' || apiVersion !== version) {
+    const asked = typeof apiVersion === 'string' ? apiVersion : ''
+    throw new Error(
+      `${decoding}: no kind ${goQuote(kind)} is registered for version ${goQuote(asked)}; ` +
+        `wanted is "EncryptionConfiguration" in version ${goQuote(version)}`,
+    )
+  }
+  const reader = new Reader()
+  const rules = reader
+    .list(fields?.['resources'], 'resources')
+    .map((rule, index) => ruleOf(reader, rule, { path: `resources[${index}]`, dialect }))
+  if (reader.errors.length === 0) return rules
+  const lines = [...new Set(reader.errors.map(({ field, message }) => `${field}: ${message}`))]
+  throw new Error(lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`)
+}

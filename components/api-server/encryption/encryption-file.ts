@@ -1,0 +1,96 @@
+/** encryption-file: the file of --encryption-provider-config, read at start and, when asked for, whenever it changes. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Dialect } from '../../api/dialect.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { createEncryption, type Encryption } from './encryption.ts'
+import { parseEncryptionConfig, type EncryptionRule } from './encryption-config.ts'
+
+/** How often the file is looked at (upstream's interval). */
+const lookEveryMs = 60_000
+
+interface Loaded {
+  readonly rules: readonly EncryptionRule[]
+  readonly hash: string
+}
+
+async function read(path: string): Promise<{ text: string; hash: string }> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const why = (error as Error).message
+    throw new Error(`error reading encryption provider configuration file "${path}": ${why}`, {
+      cause: error,
+    })
+  })
+  return { text, hash: createHash('sha256').update(text).digest('hex') }
+}
+
+export interface EncryptionFile {
+  readonly encryption: Encryption
+  /** Looks at the file every minute until `signal` aborts. `onReload` is called when other rules hold. */
+  follow(options: {
+    clock: Clock
+    log: Log
+    metrics: Metrics
+    signal: AbortSignal
+    onReload: () => Promise<void>
+  }): Promise<void>
+}
+
+/** Reads the file; rejects with an Error fit for the operator. */
+export async function openEncryptionFile(options: {
+  path: string
+  dialect: Dialect
+  resources: readonly Resource[]
+}): Promise<EncryptionFile> {
+  const { path, dialect } = options
+  const loadRules = async (): Promise<Loaded> => {
+    const { text, hash } = await read(path)
+    try {
+      return { rules: parseEncryptionConfig(text, { path, dialect }), hash }
+    } catch (error) {
+      throw new Error(`error while parsing file: ${(error as Error).message}`, { cause: error })
+    }
+  }
+  const loaded = await loadRules()
+  let { hash } = loaded
+  const encryption = await createEncryption(loaded.rules, options)
+
+  return {
+    encryption,
+    follow: async ({ clock, log, metrics, signal, onReload }) => {
+      const reloads = metrics.counter({
+        name: 'apiserver_encryption_config_controller_automatic_reloads_total',
+        help: 'Total number of reload successes and failures of encryption configuration.',
+        labels: ['status'],
+      })
+      while (!signal.aborted) {
+        try {
+          await clock.sleep(lookEveryMs, signal)
+        } catch (error) {
+          if (signal.aborted) return
+          throw error
+        }
+        try {
+          const { hash: newest } = await read(path)
+          if (newest === hash) continue
+          const next = await loadRules()
+          await encryption.reload(next.rules)
+          hash = next.hash
+          await onReload()
+          reloads.with('success').inc()
+          log.info('encryption configuration reloaded', { path })
+        } catch (error) {
+          if (signal.aborted) return
+          reloads.with('failure').inc()
+          log.error('encryption configuration cannot be reloaded; the last one stays in use', {
+            path,
+            why: (error as Error).message,
+          })
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,74 @@
+/** health-checks: what /healthz, /livez and /readyz ask of a running server. */
+import type { HealthCheck } from './health.ts'
+import type { StartHooks } from './start-hooks.ts'
+import type { StoreHealth } from './store-health.ts'
+
+/** What is read from files that are followed: why the newest is not in use, by the name of its check. */
+export function configurationFaults(parts: {
+  readonly authentication: { readonly configFault: (() => string | undefined) | undefined }
+  readonly authorization: { readonly configFault: (() => string | undefined) | undefined }
+  readonly certificates: { readonly fault: string | undefined }
+}): Map<string, () => string | undefined> {
+  const { certificates, authentication, authorization } = parts
+  const faults = new Map([['certificate-files', () => certificates.fault]])
+  for (const [name, { configFault }] of Object.entries({ authentication, authorization })) {
+    if (configFault !== undefined) faults.set(`${name}-config`, configFault)
+  }
+  return faults
+}
+
+/** The checks behind /healthz, /livez and /readyz, by upstream's names (apiserver: pkg/server/healthz, options/etcd.go). */
+export function healthChecks(state: {
+  hooks: StartHooks
+  store: Pick<StoreHealth, 'live' | 'ready'>
+  /** How long the checks of the store may take (--etcd-healthcheck-timeout, --etcd-readycheck-timeout). */
+  storeTimeoutsMs: { live: number; ready: number }
+  /** Why the newest lines of the log are not written. */
+  logFault: () => string | undefined
+  /** Whether the watch cache follows the store: all that this server knows, it knows from there. */
+  isSynced: () => boolean
+  isStopping: () => boolean
+  /** Start hooks may still be running (upstream: --livez-grace-period); only /livez cares. */
+  isInGrace: () => boolean
+  /** Configuration files that are followed, by name, and why their newest content is not in use. */
+  configurations?: ReadonlyMap<string, () => string | undefined>
+}): HealthCheck[] {
+  const all = ['healthz', 'livez', 'readyz'] as const
+  const { hooks, store, storeTimeoutsMs } = state
+  const healthy = (): undefined => undefined
+  return [
+    // As upstream: that it is answered is the check.
+    { name: 'ping', endpoints: all, check: healthy },
+    { name: 'log', endpoints: all, check: state.logFault },
+    { name: 'etcd', endpoints: all, check: () => store.live(storeTimeoutsMs.live) },
+    {
+      name: 'etcd-readiness',
+      endpoints: ['readyz'],
+      check: () => store.ready(storeTimeoutsMs.ready),
+    },
+    {
+      name: 'informer-sync',
+      endpoints: ['readyz'],
+      check: () => (state.isSynced() ? undefined : 'the watch cache does not follow the store'),
+    },
+    ...hooks.all.flatMap((hook): HealthCheck[] => {
+      const name = hook === 'autoregister-completion' ? hook : `poststarthook/${hook}`
+      const check = (): string | undefined => hooks.faultOf(hook)
+      return [
+        { name, endpoints: ['healthz', 'readyz'], check },
+        { name, endpoints: ['livez'], check: () => (state.isInGrace() ? undefined : check()) },
+      ]
+    }),
+    ...[...(state.configurations ?? [])].map(([name, fault]): HealthCheck => ({
+      name,
+      endpoints: ['readyz'],
+      check: healthy,
+      fault,
+    })),
+    {
+      name: 'shutdown',
+      endpoints: ['readyz'],
+      check: () => (state.isStopping() ? 'process is shutting down' : undefined),
+    },
+  ]
+}

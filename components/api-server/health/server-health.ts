@@ -1,0 +1,65 @@
+/** Server health: what the health checks of a running server look at. */
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Store } from '../../store/store.ts'
+import type { HealthCheck } from './health.ts'
+import { configurationFaults, healthChecks } from './health-checks.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+import { expectedHooks, type StartHooks } from './start-hooks.ts'
+import { StoreHealth } from './store-health.ts'
+
+type Faults = Parameters<typeof configurationFaults>[0]
+
+interface HealthParts extends Faults {
+  readonly store: Store
+  readonly cache: { readonly isFollowing: boolean }
+  readonly clock: Clock
+  readonly log: Log
+  readonly logFault: (() => string | undefined) | undefined
+  readonly authorization: Faults['authorization'] & { readonly usesRbac: boolean }
+  readonly certificates: Faults['certificates'] & { readonly proxyClient: unknown }
+  /** Aborts when the server has to stop. */
+  readonly stop: AbortSignal
+}
+
+export interface ServerHealth {
+  /** To be told what the start has done. */
+  readonly hooks: StartHooks
+  readonly checks: readonly HealthCheck[]
+  /** Looks at the store every now and then until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+type HealthFlags = Pick<
+  ApiServerOptions,
+  | 'enable-priority-and-fairness'
+  | 'etcd-healthcheck-timeout'
+  | 'etcd-readycheck-timeout'
+  | 'livez-grace-period'
+>
+
+/** The server starts now. */
+export function createHealth(options: HealthFlags, parts: HealthParts): ServerHealth {
+  const { clock, cache, stop } = parts
+  const startedAtMs = clock.now()
+  const hooks = expectedHooks({
+    withPolicy: parts.authorization.usesRbac,
+    withFairness: options['enable-priority-and-fairness'],
+    withProxyClient: parts.certificates.proxyClient !== undefined,
+  })
+  const store = new StoreHealth(parts)
+  const checks = healthChecks({
+    hooks,
+    store,
+    storeTimeoutsMs: {
+      live: options['etcd-healthcheck-timeout'],
+      ready: options['etcd-readycheck-timeout'],
+    },
+    logFault: parts.logFault ?? (() => undefined),
+    isSynced: () => cache.isFollowing,
+    isStopping: () => stop.aborted,
+    isInGrace: () => clock.now() < startedAtMs + options['livez-grace-period'],
+    configurations: configurationFaults(parts),
+  })
+  return { hooks, checks, run: (signal) => store.run(signal) }
+}

@@ -1,0 +1,96 @@
+/** Store health: whether what is stored can be read back, and whether objects can be written; behind the checks of etcd. */
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { Store, StoreError } from '../../store/store.ts'
+import { storeErrorText } from '../codec/respond.ts'
+
+/** A check that passed counts for so long, as upstream's for half its time limit. */
+const goodForMs = 1000
+/** The store is checked this often even when no client asks for the server's health. */
+const lookEveryMs = 5000
+
+interface Condition {
+  /** Why it cannot be read back. */
+  readonly failure?: StoreError
+  /** Why it takes no objects. */
+  readonly refusal?: StoreError | undefined
+}
+
+export class StoreHealth {
+  readonly #store: Pick<Store, 'check'>
+  readonly #clock: Clock
+  readonly #log: Log
+  #asking: Promise<Condition> | undefined
+  #goodAtMs = -Infinity
+  #reported: string | undefined
+
+  constructor(options: { store: Pick<Store, 'check'>; clock: Clock; log: Log }) {
+    this.#store = options.store
+    this.#clock = options.clock
+    this.#log = options.log
+  }
+
+  /** Why the store cannot be read back within the time; undefined when it can. */
+  async live(timeoutMs: number): Promise<string | undefined> {
+    const condition = await this.#within(timeoutMs)
+    if (condition === undefined) return 'error getting data from etcd: context deadline exceeded'
+    const { failure } = condition
+    return failure && `error getting data from etcd: ${storeErrorText(failure)}`
+  }
+
+  /** The same, and why it takes no objects. */
+  async ready(timeoutMs: number): Promise<string | undefined> {
+    const why = await this.live(timeoutMs)
+    if (why !== undefined) return why
+    const refusal = (await this.#within(timeoutMs))?.refusal
+    return refusal && storeErrorText(refusal)
+  }
+
+  /** Looks by itself until `signal` aborts, so that damage is noticed and logged. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for (; !signal.aborted; await this.#clock.sleep(lookEveryMs, signal)) await this.#condition()
+    } catch (error) {
+      if (!signal.aborted) throw error
+    }
+  }
+
+  async #within(timeoutMs: number): Promise<Condition | undefined> {
+    const { promise: late, resolve } = Promise.withResolvers<undefined>()
+    const cancel = this.#clock.after(timeoutMs, () => resolve(undefined))
+    try {
+      return await Promise.race([this.#condition(), late])
+    } finally {
+      cancel()
+    }
+  }
+
+  /** What is being asked already answers for all who ask meanwhile. */
+  #condition(): Promise<Condition> {
+    const age = this.#clock.now() - this.#goodAtMs
+    if (age >= 0 && age < goodForMs) return Promise.resolve({})
+    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined))
+    return this.#asking
+  }
+
+  async #ask(): Promise<Condition> {
+    const condition = await this.#store.check().then(
+      (refusal): Condition => ({ refusal }),
+      (error: unknown): Condition => ({ failure: error as StoreError }),
+    )
+    const fault = condition.failure ?? condition.refusal
+    if (fault === undefined) this.#goodAtMs = this.#clock.now()
+    this.#report(fault)
+    return condition
+  }
+
+  /** Each change once. */
+  #report(fault: StoreError | undefined): void {
+    if (fault?.code === this.#reported || fault?.code === 'closed') return
+    this.#reported = fault?.code
+    if (fault === undefined) this.#log.info('the store takes objects again')
+    else if (fault.code === 'no-space')
+      this.#log.warn('the store is full: objects are refused until there is room', { error: fault })
+    else this.#log.error('the store fails its check', { error: fault })
+  }
+}

@@ -1,0 +1,251 @@
+/** ValidatingAdmissionPolicy and its binding (upstream: pkg/apis/admissionregistration). Expressions are taken as they are. */
+import type {
+  AuditAnnotation,
+  ParamKind,
+  ParamRef,
+  Validation,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  Variable,
+} from '../../../api/generated/types.ts'
+import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import { goList } from '../../../machinery/values/go-syntax.ts'
+import {
+  validateConditions,
+  validateLabelSelector,
+} from '../../../machinery/validation/label-validation.ts'
+import {
+  label1035,
+  pathSegment,
+  qualifiedName,
+  subdomain,
+} from '../../../machinery/validation/names.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { Strategy } from '../strategy.ts'
+import {
+  defaultMatchResources,
+  failurePolicies,
+  validateMatchConditions,
+  validateMatchResources,
+} from './admission-rules.ts'
+import {
+  goJson,
+  validateOneOf,
+  validateRequiredOneOf,
+  validateSubdomain,
+} from '../rules/field-rules.ts'
+import { loadEvaluator, reportPolicyFaults } from '../../expressions/expression-faults.ts'
+import { restoreAllButStatus } from '../rules/status-update.ts'
+
+const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
+const maxAuditAnnotations = 20
+const maxValueExpressionBytes = 5 * 1024
+const celReserved = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
+)
+
+function validateParamKind({ apiVersion = '', kind = '' }: ParamKind, at: FieldPath): void {
+  const versionAt = at.child('apiVersion')
+  const parts = apiVersion.split('/')
+  if (apiVersion === '') versionAt.required()
+  else if (parts.length > 2) {
+    versionAt.invalid(apiVersion, `unexpected GroupVersion string: ${apiVersion}`)
+  } else {
+    const version = parts.at(-1) ?? ''
+    const group = parts.length === 2 ? (parts[0] ?? '') : ''
+    const groupFaults = group === '' ? [] : subdomain(group)
+    if (groupFaults.length > 0) versionAt.invalid(group, groupFaults.join(','))
+    const versionFaults = label1035(version)
+    if (version === '') versionAt.invalid(apiVersion, 'version must be specified')
+    else if (versionFaults.length > 0) versionAt.invalid(version, versionFaults.join(','))
+  }
+  const kindFaults = label1035(kind.toLowerCase())
+  if (kind === '') at.child('kind').required()
+  else if (kindFaults.length > 0) {
+    const why = `may have mixed case, but should otherwise match: ${kindFaults.join(',')}`
+    at.child('kind').invalid(kind, why)
+  }
+}
+
+function validateVariable({ name, expression }: Variable, at: FieldPath): void {
+  if (!name?.trim()) at.child('name').required('name is not specified')
+  else if (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) || celReserved.has(name)) {
+    at.child('name').invalid(name, 'name is not a valid CEL identifier')
+  }
+  if (!expression?.trim()) at.child('expression').required('expression is not specified')
+}
+
+function validateValidation(validation: Validation, at: FieldPath): void {
+  const { expression, message = '', messageExpression = '', reason } = validation
+  if (!expression?.trim()) at.child('expression').required('expression is not specified')
+  if (messageExpression !== '' && messageExpression.trim() === '') {
+    at.child('messageExpression').invalid(messageExpression, 'must be non-empty if specified')
+  }
+  const messageAt = at.child('message')
+  if (message !== '' && message.trim() === '') {
+    messageAt.invalid(message, 'message must be non-empty if specified')
+  } else if (/[\n\r]/.test(message.trim())) {
+    messageAt.invalid(message, 'message must not contain line breaks')
+  }
+  validateOneOf(reason, reasons, at.child('reason'))
+}
+
+function validateAuditAnnotations(
+  annotations: readonly AuditAnnotation[],
+  at: FieldPath,
+  policyName: string,
+): void {
+  if (annotations.length > maxAuditAnnotations) {
+    const why = `must not have more than ${maxAuditAnnotations} auditAnnotations`
+    at.invalid(goJson(annotations), why)
+  }
+  for (const [i, { key, valueExpression }] of annotations.entries()) {
+    const keyAt = at.index(i).child('key')
+    const whole = `${policyName}/${key}`
+    if (policyName === '') keyAt.invalid(key, 'requires metadata.name be non-empty')
+    else keyAt.invalidEach(whole, qualifiedName(whole))
+    const value = valueExpression?.trim() ?? ''
+    const valueAt = at.index(i).child('valueExpression')
+    if (value === '') valueAt.required('valueExpression is not specified')
+    else if (Buffer.byteLength(value) > maxValueExpressionBytes) {
+      valueAt.required(`must not exceed ${maxValueExpressionBytes} bytes in length`)
+    }
+    if (annotations.findIndex((other) => other.key === key) < i) keyAt.duplicate(key)
+  }
+}
+
+function validatePolicy(object: KubeObject): FieldError[] {
+  const at = FieldPath.root('spec')
+  const { metadata, spec = {} } = object as ValidatingAdmissionPolicy
+  validateRequiredOneOf(spec.failurePolicy, failurePolicies, at.child('failurePolicy'))
+  if (spec.paramKind) validateParamKind(spec.paramKind, at.child('paramKind'))
+  const matchAt = at.child('matchConstraints')
+  if (!spec.matchConstraints) matchAt.required()
+  else {
+    validateMatchResources(spec.matchConstraints, matchAt)
+    if (!spec.matchConstraints.resourceRules?.length) matchAt.child('resourceRules').required()
+  }
+  validateMatchConditions(spec.matchConditions ?? [], at.child('matchConditions'))
+  for (const [i, variable] of (spec.variables ?? []).entries()) {
+    validateVariable(variable, at.child('variables').index(i))
+  }
+  const [validations, annotations] = [spec.validations ?? [], spec.auditAnnotations ?? []]
+  if (validations.length === 0 && annotations.length === 0) {
+    const why = 'validations or auditAnnotations must contain at least one item'
+    at.child('validations').required(why)
+    at.child('auditAnnotations').required(why)
+  }
+  for (const [i, validation] of validations.entries()) {
+    validateValidation(validation, at.child('validations').index(i))
+  }
+  validateAuditAnnotations(annotations, at.child('auditAnnotations'), metadata.name ?? '')
+  reportPolicyFaults(spec, at)
+  return at.errors
+}
+
+function defaultPolicy(object: KubeObject): void {
+  const { spec } = object as ValidatingAdmissionPolicy
+  if (!spec) return
+  spec.failurePolicy ??= 'Fail'
+  defaultMatchResources(spec.matchConstraints)
+}
+
+function defaultBinding(object: KubeObject): void {
+  defaultMatchResources((object as ValidatingAdmissionPolicyBinding).spec?.matchResources)
+}
+
+export const validatingAdmissionPolicyStrategy: Strategy = {
+  hasGeneration: true,
+  allowUnconditionalUpdate: false,
+  applyDefaults: defaultPolicy,
+  load: loadEvaluator,
+  prepareForCreate(object) {
+    object['status'] = {}
+  },
+  validate: validatePolicy,
+  validateUpdate: validatePolicy,
+  subresources: {
+    status: {
+      prepareForUpdate: restoreAllButStatus,
+      validateUpdate(object) {
+        const at = FieldPath.root('status')
+        const { typeChecking, conditions } = (object as ValidatingAdmissionPolicy).status ?? {}
+        const warningsAt = at.child('typeChecking').child('expressionWarnings')
+        for (const [i, warning] of (typeChecking?.expressionWarnings ?? []).entries()) {
+          if (!warning.warning) warningsAt.index(i).child('warning').required()
+          if (!warning.fieldRef?.trim()) warningsAt.index(i).child('fieldRef').required()
+        }
+        validateConditions(conditions, at.child('conditions'))
+        return at.errors
+      },
+    },
+  },
+}
+
+function validateParamRef(reference: ParamRef, at: FieldPath): void {
+  const { name, selector, parameterNotFoundAction } = reference
+  const onlyOne = 'name and selector are mutually exclusive'
+  if (name) {
+    at.child('name').invalidEach(name, pathSegment(name))
+    if (selector) at.child('name').forbidden(onlyOne)
+  }
+  if (selector) {
+    validateLabelSelector(selector, at.child('selector'))
+    if (name) at.child('selector').forbidden(onlyOne)
+  }
+  if (!name && !selector) at.required('one of name or selector must be specified')
+  const actionAt = at.child('parameterNotFoundAction')
+  validateRequiredOneOf(parameterNotFoundAction, ['Deny', 'Allow'], actionAt)
+}
+
+const validationActions = ['Audit', 'Deny', 'Warn']
+
+function validateActions(actions: readonly string[], at: FieldPath): void {
+  for (const [i, action] of actions.entries()) {
+    validateOneOf(action, validationActions, at.index(i))
+    if (actions.indexOf(action) < i) at.index(i).duplicate(action)
+  }
+  if (actions.includes('Deny') && actions.includes('Warn')) {
+    at.invalid(
+      goList(actions, 'admissionregistration.ValidationAction'),
+      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
+    )
+  }
+  if (actions.length === 0) at.required('at least one validation action is required')
+}
+
+function validateBinding(object: KubeObject): FieldError[] {
+  const at = FieldPath.root('spec')
+  const { spec = {} } = object as ValidatingAdmissionPolicyBinding
+  if (!spec.policyName) at.child('policyName').required()
+  else validateSubdomain(spec.policyName, at.child('policyName'))
+  if (spec.paramRef) validateParamRef(spec.paramRef, at.child('paramRef'))
+  // Upstream misspells this path.
+  if (spec.matchResources) validateMatchResources(spec.matchResources, at.child('matchResouces'))
+  validateActions(spec.validationActions ?? [], at.child('validationActions'))
+  return at.errors
+}
+
+export const validatingAdmissionPolicyBindingStrategy: Strategy = {
+  hasGeneration: true,
+  allowUnconditionalUpdate: false,
+  applyDefaults: defaultBinding,
+  validate: validateBinding,
+  validateUpdate: validateBinding,
+}
+
+/** The mutating kinds are alpha: defaults alone. */
+export const mutatingAdmissionPolicyStrategy: Strategy = {
+  hasGeneration: true,
+  allowUnconditionalUpdate: false,
+  applyDefaults: defaultPolicy,
+}
+
+export const mutatingAdmissionPolicyBindingStrategy: Strategy = {
+  hasGeneration: true,
+  allowUnconditionalUpdate: false,
+  applyDefaults: defaultBinding,
+}

@@ -1,0 +1,149 @@
+/** PersistentVolumeClaim (upstream: core/validation, pkg/registry/core/persistentvolumeclaim, pkg/api/persistentvolumeclaim). */
+import { labelKey } from '../../../api/dialect.ts'
+import type {
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+} from '../../../api/generated/types.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import { fieldIsImmutable } from '../../../machinery/validation/object-meta-validation.ts'
+import type { Strategy, StrategyContext } from '../strategy.ts'
+import { validateClaimSpec } from './claim-spec-validation.ts'
+import { semanticEqual, validateImmutable } from '../rules/field-rules.ts'
+import { defaultClaimSpec } from './pod/volume-defaults.ts'
+import {
+  compareAmounts,
+  isNegativeQuantity,
+  roundUpAmounts,
+  shownQuantity,
+} from '../rules/quantities.ts'
+import { restoreAllButStatus } from '../rules/status-update.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
+
+function validateClaim(
+  { spec }: PersistentVolumeClaim,
+  root: FieldPath,
+  context: StrategyContext,
+): void {
+  validateClaimSpec(spec ?? {}, root.child('spec'), context)
+}
+
+/** What may not change at all; the size may grow while the claim is bound, and volume and class be filled in once. */
+function fixedPart(
+  spec: PersistentVolumeClaimSpec,
+  { before, isBound }: { before: PersistentVolumeClaimSpec; isBound: boolean },
+): PersistentVolumeClaimSpec {
+  const fixed = { ...spec }
+  if (!before.volumeName) delete fixed.volumeName
+  if (before.storageClassName === undefined) delete fixed.storageClassName
+  if (isBound && fixed.resources?.requests) {
+    const { storage: _size, ...others } = fixed.resources.requests
+    fixed.resources = { ...fixed.resources, requests: others }
+  }
+  return fixed
+}
+
+const fixedSpec =
+  'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
+
+function validateChange(
+  { object, old }: Change<PersistentVolumeClaim>,
+  root: FieldPath,
+  { dialect }: StrategyContext,
+): void {
+  const at = root.child('spec')
+  const [now, before] = [object.spec ?? {}, old.spec ?? {}]
+  const classKey = labelKey(dialect, 'volume.beta', 'storage-class')
+  const annotation = object.metadata.annotations?.[classKey] ?? ''
+  if (annotation !== (old.metadata.annotations?.[classKey] ?? '')) {
+    root.child('metadata').child('annotations').key(classKey).invalid(annotation, fieldIsImmutable)
+  }
+  const rules = { before, isBound: object.status?.phase === 'Bound' }
+  const [fixed, oldFixed] = [fixedPart(now, rules), fixedPart(before, rules)]
+  if (!semanticEqual(fixed, oldFixed)) {
+    const difference = `- ${JSON.stringify(oldFixed)}\n+ ${JSON.stringify(fixed)}\n`
+    at.forbidden(`${fixedSpec}\n${difference}`)
+  }
+  const size = now.resources?.requests?.['storage'] ?? '0'
+  const oldSize = before.resources?.requests?.['storage'] ?? '0'
+  const given = old.status?.capacity?.['storage'] ?? '0'
+  if (compareAmounts(size, oldSize) < 0 && compareAmounts(size, given) <= 0) {
+    at.child('resources')
+      .child('requests')
+      .child('storage')
+      .forbidden('field can not be less than status.capacity')
+  }
+  // Upstream names the field without the spec.
+  validateImmutable({ now: now.volumeMode, before: before.volumeMode }, root.child('volumeMode'))
+}
+
+/** Sources of data in the older and the newer field go together. */
+function pairDataSources(spec: PersistentVolumeClaimSpec | undefined): void {
+  if (!spec) return
+  if (spec.dataSourceRef) delete spec.dataSourceRef.namespace
+  if (spec.dataSource && !spec.dataSourceRef) spec.dataSourceRef = { ...spec.dataSource }
+  else if (spec.dataSourceRef && !spec.dataSource) {
+    const { namespace: _none, ...source } = spec.dataSourceRef
+    spec.dataSource = source
+  }
+}
+
+/** The older field takes claims and snapshots alone; others are silently left out. */
+function dropOtherDataSources(
+  spec: PersistentVolumeClaimSpec | undefined,
+  { dialect }: StrategyContext,
+): void {
+  if (!spec?.dataSource || spec.dataSourceRef) return
+  const { apiGroup, kind } = spec.dataSource
+  const isClaim = !apiGroup && kind === 'PersistentVolumeClaim'
+  const isSnapshot =
+    apiGroup === `snapshot.storage.${dialect.apiDomain}` && kind === 'VolumeSnapshot'
+  if (!isClaim && !isSnapshot) delete spec.dataSource
+}
+
+function dropAttributesClass(object: KubeObject, old?: KubeObject): void {
+  const before = (old as PersistentVolumeClaim | undefined)?.spec
+  if (before?.volumeAttributesClassName === undefined) {
+    delete (object as PersistentVolumeClaim).spec?.volumeAttributesClassName
+  }
+}
+
+function validateStatus({ object }: Change<PersistentVolumeClaim>, root: FieldPath): void {
+  for (const field of ['capacity', 'allocatedResources'] as const) {
+    const amounts = object.status?.[field]
+    for (const name in amounts) {
+      const amount = amounts[name] ?? ''
+      if (!isNegativeQuantity(amount)) continue
+      const at = root.child('status').child(field).key(name)
+      at.invalid(shownQuantity(amount), 'must be a valid resource quantity')
+    }
+  }
+}
+
+export const persistentVolumeClaimStrategy: Strategy = {
+  applyDefaults(object) {
+    const { spec, status } = object as PersistentVolumeClaim
+    if (status) status.phase ||= 'Pending'
+    roundUpAmounts(status?.capacity)
+    roundUpAmounts(status?.allocatedResources)
+    if (spec) defaultClaimSpec(spec)
+  },
+  prepareForCreate(object, context) {
+    object['status'] = { phase: 'Pending' }
+    dropAttributesClass(object)
+    const { spec } = object as PersistentVolumeClaim
+    dropOtherDataSources(spec, context)
+    pairDataSources(spec)
+  },
+  prepareForUpdate(object, old) {
+    dropAttributesClass(object, old)
+    pairDataSources((object as PersistentVolumeClaim).spec)
+  },
+  ...validation<PersistentVolumeClaim>(validateClaim, validateChange),
+  subresources: {
+    status: {
+      prepareForUpdate: restoreAllButStatus,
+      validateUpdate: updateValidation<PersistentVolumeClaim>(validateStatus),
+    },
+  },
+}

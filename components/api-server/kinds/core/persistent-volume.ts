@@ -1,0 +1,49 @@
+/** PersistentVolume (upstream: pkg/registry/core/persistentvolume). */
+import type { PersistentVolume } from '../../../api/generated/types.ts'
+import { timestamp } from '../../../component-base/clock.ts'
+import type { Strategy } from '../strategy.ts'
+import { validateVolume, validateVolumeChange } from './persistent-volume-validation.ts'
+import { defaultVolumeSource } from './pod/volume-defaults.ts'
+import { roundUpAmounts } from '../rules/quantities.ts'
+import { restoreAllButStatus } from '../rules/status-update.ts'
+import { validation } from '../rules/strategy-checks.ts'
+
+/** The feature is off in release 1.32. */
+function dropAttributesClass({ spec }: PersistentVolume, old?: PersistentVolume): void {
+  if (old?.spec?.volumeAttributesClassName === undefined) delete spec?.volumeAttributesClassName
+}
+
+export const persistentVolumeStrategy: Strategy = {
+  applyDefaults(object) {
+    const { spec, status } = object as PersistentVolume
+    if (status) status.phase ||= 'Pending'
+    if (!spec) return
+    roundUpAmounts(spec.capacity)
+    spec.persistentVolumeReclaimPolicy ||= 'Retain'
+    spec.volumeMode ??= 'Filesystem'
+    defaultVolumeSource(spec)
+  },
+  prepareForCreate(object, { nowMs }) {
+    object['status'] = { phase: 'Pending', lastPhaseTransitionTime: timestamp(nowMs) }
+    dropAttributesClass(object as PersistentVolume)
+  },
+  prepareForUpdate(object, old) {
+    dropAttributesClass(object as PersistentVolume, old as PersistentVolume)
+  },
+  ...validation<PersistentVolume>(validateVolume, validateVolumeChange),
+  subresources: {
+    status: {
+      prepareForUpdate(object, old, { nowMs }) {
+        restoreAllButStatus(object, old)
+        const { status } = object as PersistentVolume
+        const before = (old as PersistentVolume).status
+        if (!status || status.phase === before?.phase) return
+        const told = status.lastPhaseTransitionTime
+        if (!told || told === before?.lastPhaseTransitionTime) {
+          status.lastPhaseTransitionTime = timestamp(nowMs)
+        }
+      },
+      validateUpdate: () => [],
+    },
+  },
+}

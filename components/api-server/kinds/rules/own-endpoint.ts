@@ -1,0 +1,17 @@
+/** The endpoint of the server's own Service, the one that may be a loopback address (docs/decisions/0004). */
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import { isLoopback, validateNonSpecialIp } from '../../../machinery/validation/ip-address.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { StrategyContext } from '../strategy.ts'
+
+/** The rule for an endpoint's address in this object: upstream's, but for the server's own on the machine of its clients. */
+export function endpointAddressRule(
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  { dialect }: Pick<StrategyContext, 'dialect'>,
+): (address: string, at: FieldPath) => void {
+  const isOwn = metadata.namespace === 'default' && metadata.name === dialect.apiServerService
+  if (!isOwn) return validateNonSpecialIp
+  return (address, at) => {
+    if (!isLoopback(address)) validateNonSpecialIp(address, at)
+  }
+}

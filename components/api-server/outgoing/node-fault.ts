@@ -1,4 +1,0 @@
-/** NodeFault: an error that a node's agent causes, not this server; so it is not logged as a bug. */
-import { StatusError } from '../../machinery/status-error.ts'
-
-export class NodeFault extends StatusError {}

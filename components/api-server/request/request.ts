@@ -1,0 +1,120 @@
+/** The values a request carries through the chain: who asks, for what, and what is answered. */
+import type { Dialect } from '../../api/dialect.ts'
+import type { Answer, HttpRequest } from '../../component-base/http.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { AuditRecord } from './audit-record.ts'
+import type { Cbor } from '../encoding/cbor-form.ts'
+import type { YamlBodies } from '../encoding/yaml-bodies.ts'
+
+export type {
+  Answer,
+  HttpRequest,
+  PeerCertificate,
+  ResponseSink,
+} from '../../component-base/http.ts'
+
+/** Who a request acts for. Opaque to authentication, interpreted by authorization. */
+export interface UserInfo {
+  readonly name: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** One selector requirement as authorizers see it. */
+export interface SelectorRequirement {
+  readonly key: string
+  readonly operator: string
+  readonly values: readonly string[]
+}
+
+/** What an authorizer decides on (spec: "Authorization"). */
+export interface AuthorizationAttributes {
+  readonly user: UserInfo
+  readonly verb: string
+  readonly isResourceRequest: boolean
+  /** Set for resource requests. `resource` is the plural without the sub-resource. */
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
+  /** The URL path, for non-resource requests. */
+  readonly path: string
+  readonly fieldSelector?: readonly SelectorRequirement[]
+  readonly labelSelector?: readonly SelectorRequirement[]
+}
+
+/** The parsed target of a request (upstream: apiserver pkg/endpoints/request RequestInfo). */
+export interface RequestInfo {
+  readonly isResourceRequest: boolean
+  /** Path without the query, percent-encoding kept. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Request verb: get, list, watch, create, update, patch, delete, deletecollection, proxy; else the lower-case method. */
+  readonly verb: string
+  readonly group: string
+  readonly version: string
+  readonly namespace: string
+  /** The plural in the path, '' for non-resource requests. */
+  readonly plural: string
+  readonly name: string
+  readonly subresource: string
+  /** Path segments after the sub-resource (proxy). */
+  readonly rest: readonly string[]
+}
+
+/** What the filters fill in, in chain order; handlers read it. */
+export interface RequestContext {
+  readonly http: HttpRequest
+  readonly dialect: Dialect
+  readonly id: string
+  readonly receivedAtMs: number
+  info: RequestInfo
+  user: UserInfo
+  /** The served resource, once routed; undefined for non-resource requests. */
+  resource: Resource | undefined
+  /** CBOR in and out, when its feature gate is on. */
+  readonly cbor?: Cbor | undefined
+  readonly yaml: Pick<YamlBodies, 'read' | 'write'>
+  /** Set when the body is large: what is done with it takes several turns of the event loop. */
+  isLarge?: boolean
+  /** Set for watches: aborted when the caller's credential or right to it has gone. */
+  lost?: AbortSignal
+  /** What the answer's headers say besides, be it a refusal or not. */
+  answerHeaders?: Readonly<Record<string, string>>
+  /** Texts for `Warning` response headers, in order. */
+  warnings: string[]
+  /** Annotations for the audit record: `part/name` gets the dialect's domain, what begins with a slash is a whole name. */
+  annotations: Record<string, string>
+  /** What a body says of its object, for the audit record; undefined when none is kept. */
+  named?: NamedObject
+  /** What is kept for the audit records; undefined when none are. */
+  audit?: AuditRecord
+}
+
+/** How a request's body names its object (upstream: audit.LogRequestObject). */
+export interface NamedObject {
+  name?: string
+  namespace?: string
+  uid?: string
+  resourceVersion?: string
+}
+
+/** Keeps how the sent object names itself, before anything is filled in. */
+export function noteNamed(context: RequestContext, { metadata }: KubeObject): void {
+  if (context.named === undefined) return
+  const { name, namespace, uid, resourceVersion } = metadata
+  if (name) context.named.name = name
+  if (namespace) context.named.namespace = namespace
+  if (uid) context.named.uid = uid
+  if (resourceVersion) context.named.resourceVersion = resourceVersion
+}
+
+/** The next step of the chain. */
+export type Next = (context: RequestContext) => Promise<Answer>
+
+/** One step every request takes. */
+export type Filter = (context: RequestContext, next: Next) => Promise<Answer>

@@ -1,0 +1,86 @@
+/** api-server: builds the server from its flags in named steps, and runs it until it is told to stop. */
+import { aborted } from '../../component-base/aborted.ts'
+import type { ComponentContext } from '../../component-base/component.ts'
+import type { apiServerFlags } from '../configuration/options.ts'
+import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
+import { firstAddress } from '../kinds/core/service-allocator.ts'
+import { startBackground, startControllers } from './background.ts'
+import { openSecurity } from './security.ts'
+import { createServing, type Serving, type ServingParts } from './serving.ts'
+import { settingsOf } from './settings.ts'
+import { openState } from './state.ts'
+import { createWrites } from './writes.ts'
+
+/** Writes what every cluster has: namespaces, roles, priorities, the server's own Service. */
+function ensureOwnObjects(
+  { settings, security }: ServingParts,
+  { ownClient: client, health }: Serving,
+  port: number,
+): Promise<void> {
+  const { options, dialect, served } = settings
+  return ensureBootstrapObjects({
+    client,
+    dialect,
+    withPolicy: security.authorization.usesRbac,
+    apiServer: {
+      serviceIp: firstAddress(options['service-cluster-ip-range']),
+      servicePort: 443,
+      address: options['advertise-address'],
+      port,
+    },
+    served,
+    authentication: security.certificates.info,
+    hooks: health.hooks,
+  })
+}
+
+/** Runs the server until `signal` aborts; rejects when it cannot start or its store fails. */
+export async function runApiServer(
+  context: ComponentContext<typeof apiServerFlags>,
+): Promise<void> {
+  const { clock, log, logFault, options, signal } = context
+  const settings = settingsOf(context)
+  // Work of the server itself: it ends after the listener, so that requests in flight are finished first.
+  const inner = new AbortController()
+  const stopping = new AbortController()
+  const state = await openState(settings, inner.signal)
+  const security = await openSecurity(settings, state)
+  const writes = await createWrites(settings, state, security)
+  const from: ServingParts = {
+    settings,
+    state,
+    security,
+    writes,
+    logFault,
+    stop: signal,
+    stopping: stopping.signal,
+  }
+  const serving = await createServing(from)
+  const { listener, health, audit, parts } = serving
+  const listenerStop = new AbortController()
+  const listening = listener.run(listenerStop.signal)
+  health.hooks.done('start-apiserver-admission-initializer', 'max-in-flight-filter')
+  const background = startBackground(from, serving, inner.signal)
+  let controllers: readonly Promise<void>[] = []
+  try {
+    const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
+    serving.useAddress(port)
+    await ensureOwnObjects(from, serving, port)
+    controllers = startControllers(from, serving, stopping.signal)
+    context.ready({ port })
+    await Promise.race([aborted(signal), listening, ...background, ...controllers])
+    if (options['shutdown-delay-duration'] > 0) {
+      await clock.sleep(options['shutdown-delay-duration'])
+    }
+  } finally {
+    stopping.abort()
+    listenerStop.abort()
+    await listening.catch((error: unknown) => log.error('listener failed', { error }))
+    // A write of the server's own ends only while the cache still follows the store.
+    await Promise.allSettled(controllers)
+    inner.abort()
+    await Promise.allSettled(background)
+    await Promise.all([audit?.sink.close(), parts.yaml.close()])
+    await state.store.close()
+  }
+}

@@ -1,0 +1,81 @@
+/** Background: what runs beside requests: it follows files, expires and compacts, and keeps the server's own objects. */
+import { Compactor } from '../../store/compactor.ts'
+import { ensureAuthenticationInfo } from '../controllers/bootstrap-objects.ts'
+import { forgetting } from '../controllers/forgetting.ts'
+import { keepReadable } from '../controllers/keep-readable.ts'
+import { startKeepers } from '../controllers/keepers.ts'
+import { aggregatorHooks, followingHooks } from '../health/start-hooks.ts'
+import type { Serving, ServingParts } from './serving.ts'
+
+/** Follows the serving certificate and the authorities of clients. */
+function followCertificates(
+  { settings, security }: ServingParts,
+  { ownClient, listener }: Serving,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log, dialect } = settings
+  const { certificates } = security
+  return certificates.run({
+    clock,
+    log,
+    signal,
+    useTls: (tls) => listener.setCertificate(tls),
+    onAuthorities: () =>
+      ensureAuthenticationInfo({ client: ownClient, dialect }, certificates.info).catch(
+        (error: unknown) => log.error('changed authorities are not published', { error }),
+      ),
+  })
+}
+
+/**
+ * Work that ends with `signal`, after the listener, so that requests in flight are finished first. A promise that rejects is
+ * a reason to stop.
+ */
+export function startBackground(
+  from: ServingParts,
+  serving: Serving,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { settings, state, security } = from
+  const { options, clock, log } = settings
+  const { cache, store, expiry, encrypted, following } = state
+  const { hooks } = serving.health
+  const followsEncryption = options['encryption-provider-config-automatic-reload']
+  return [
+    hooks.keep(followingHooks, following),
+    serving.health.run(signal),
+    expiry.run(signal),
+    new Compactor({ store, clock, log, cutRevision: () => cache.history.cutRevision }).run(signal),
+    forgetting({ cache, store, clock, signal }),
+    security.authentication.run(signal),
+    security.authorization.run(signal),
+    hooks.keep(['aggregator-reload-proxy-client-cert'], followCertificates(from, serving, signal)),
+    keepReadable({ ...settings, cache, file: followsEncryption ? encrypted : undefined, signal }),
+  ]
+}
+
+/** Keeps objects true by the server's own writes until `signal` aborts; begins once the server listens. */
+export function startControllers(
+  { settings, state, writes }: ServingParts,
+  { ownClient, health, aggregator }: Serving,
+  signal: AbortSignal,
+): Promise<void>[] {
+  const { served } = settings
+  const { converters, custom } = writes
+  const { hooks } = health
+  return [
+    ...startKeepers(
+      {
+        ...settings,
+        reader: state.cache,
+        client: ownClient,
+        builtIn: served,
+        served: () => [...served, ...custom.established],
+        converters,
+        hooks,
+      },
+      signal,
+    ),
+    hooks.keep(aggregatorHooks, aggregator.run(ownClient, signal)),
+  ]
+}

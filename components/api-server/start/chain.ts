@@ -1,0 +1,84 @@
+/** The chain: the filters every request takes, in visit order, and the function that joins them. */
+import type { Audit } from '../audit/audit.ts'
+import { auditAnswer, auditRequest } from '../filters/audit.ts'
+import { authenticate } from '../filters/authenticate.ts'
+import { authorize } from '../filters/authorize.ts'
+import { compress } from '../filters/compress.ts'
+import { decorate } from '../filters/decorate.ts'
+import { impersonate } from '../filters/impersonate.ts'
+import { maxInFlight } from '../filters/max-in-flight.ts'
+import { priorityAndFairness } from '../filters/priority-and-fairness.ts'
+import { recheck } from '../filters/recheck.ts'
+import { recover } from '../filters/recover.ts'
+import { timeout } from '../filters/timeout.ts'
+import type { AuthenticateRequest } from '../authn/union.ts'
+import type { Authorizer } from '../authz/authorizer.ts'
+import type { DeniedRequests } from '../filters/denied-requests.ts'
+import type { FlowControl } from '../flow-control/flow-control.ts'
+import type { Parts } from '../handlers/parts.ts'
+import { asOwnUser } from '../registry/local-client.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+import type { Filter, Next } from '../request/request.ts'
+
+/** Joins filters so that the first listed is visited first; `last` is the router. */
+export function compose(filters: readonly Filter[], last: Next): Next {
+  return filters.reduceRight<Next>((next, filter) => (context) => filter(context, next), last)
+}
+
+/** The filters in visit order. */
+export function filtersOf(options: {
+  server: ApiServerOptions
+  parts: Parts
+  audit: Audit | undefined
+  authenticateRequest: AuthenticateRequest
+  authorizer: Authorizer
+  /** The same two, where nothing is counted. */
+  uncounted: { authenticateRequest: AuthenticateRequest; authorizer: Authorizer }
+  denied: DeniedRequests
+  measure: Filter
+  /** Without it, what is in flight is counted. */
+  flowControl: FlowControl | undefined
+}): Filter[] {
+  const { server, parts, audit, authenticateRequest, authorizer, denied, measure } = options
+  const { uncounted, flowControl } = options
+  const { dialect, clock, log } = parts
+  return [
+    ...(audit === undefined ? [] : [auditAnswer(audit)]),
+    measure,
+    compress,
+    decorate,
+    recover(log),
+    timeout(clock, server['request-timeout']),
+    authenticate(authenticateRequest, log, denied),
+    ...(audit === undefined ? [] : [auditRequest(audit)]),
+    impersonate(authorizer, denied, dialect),
+    flowControl === undefined
+      ? maxInFlight({
+          reading: server['max-requests-inflight'],
+          mutating: server['max-mutating-requests-inflight'],
+        })
+      : priorityAndFairness(flowControl),
+    authorize(authorizer, denied),
+    recheck(uncounted.authenticateRequest, uncounted.authorizer, clock),
+  ]
+}
+
+/** The same for the server's own requests, which nothing limits and nobody has to authenticate. */
+export function ownFiltersOf(options: {
+  parts: Parts
+  audit: Audit | undefined
+  authorizer: Authorizer
+  denied: DeniedRequests
+  measure: Filter
+}): Filter[] {
+  const { parts, audit, authorizer, denied, measure } = options
+  const { log } = parts
+  return [
+    ...(audit === undefined ? [] : [auditAnswer(audit)]),
+    measure,
+    recover(log),
+    asOwnUser,
+    ...(audit === undefined ? [] : [auditRequest(audit)]),
+    authorize(authorizer, denied),
+  ]
+}

@@ -1,0 +1,72 @@
+/** Documents: what answers requests that name no resource: discovery, OpenAPI, health, metrics, version. */
+import type { Aggregator } from '../aggregation/aggregator.ts'
+import { issuerDocuments } from '../authn/issuer-documents.ts'
+import { createCurrentDiscovery } from '../discovery/discovery.ts'
+import type { DeniedRequests } from '../filters/denied-requests.ts'
+import { answerNonResource, type NonResourceParts } from '../handlers/non-resource.ts'
+import type { Parts } from '../handlers/parts.ts'
+import { createHealthMetrics } from '../health/health-metrics.ts'
+import type { HealthCheck } from '../health/health.ts'
+import { createCustomKinds } from '../openapi/custom-kinds.ts'
+import { createOpenApi } from '../openapi/openapi.ts'
+import type { Answer, RequestContext } from '../request/request.ts'
+import type { Routes } from './router.ts'
+import type { Security } from './security.ts'
+import type { Settings } from './settings.ts'
+import type { Writes } from './writes.ts'
+
+interface DocumentParts {
+  readonly settings: Settings
+  readonly security: Security
+  readonly custom: Writes['custom']
+  readonly parts: Parts
+  readonly aggregator: Aggregator
+  readonly checks: readonly HealthCheck[]
+  readonly denied: DeniedRequests
+  /** `host:port` at which clients reach the server; final once it listens. */
+  readonly address: () => string
+}
+
+function nonResourceParts(of: DocumentParts): NonResourceParts {
+  const { settings, security, custom, parts, aggregator, checks, address } = of
+  const { dialect, served, resources, gates, clock, metrics, version } = settings
+  return {
+    parts,
+    discovery: createCurrentDiscovery(() => ({
+      dialect,
+      resources: served,
+      custom: custom.established,
+      groups: resources.groups,
+      serverAddress: address(),
+      ...aggregator.discovered,
+    })),
+    checks,
+    healthMetrics: createHealthMetrics(),
+    version,
+    metrics: () => metrics.text(),
+    openApi: createOpenApi({
+      dialect,
+      resources: () => served,
+      custom: createCustomKinds(custom),
+      cbor: gates.CBORServingAndStorage,
+      extensions: () => aggregator.documents,
+      serverVersion: version.gitVersion,
+      pause: () => clock.sleep(0),
+    }),
+    issuerDocument: issuerDocuments(security.authentication.issuer, address),
+  }
+}
+
+/** The handler of non-resource paths; it answers undefined for unknown ones. */
+export function createDocuments(of: DocumentParts): Routes['nonResource'] {
+  const nonResource = nonResourceParts(of)
+  const { security, denied, parts, settings } = of
+  const from = { ...security, denied, reader: parts.cache, dialect: settings.dialect }
+  const explained = async (request: RequestContext): Promise<Answer | undefined> => {
+    if (!request.info.path.startsWith('/explain/')) return undefined
+    const { answerExplain } = await import('../explain/explain.ts')
+    return await answerExplain(request, from)
+  }
+  return async (request) =>
+    (await explained(request)) ?? (await answerNonResource(request, nonResource))
+}

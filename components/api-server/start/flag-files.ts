@@ -1,0 +1,76 @@
+/** flag-files: the files that flags name, read once at start. */
+import { StartError } from '../../component-base/component.ts'
+import { readFlagFile } from '../../component-base/flag-file.ts'
+import type { Dialect } from '../../api/dialect.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { PodSecurityRules } from '../admission/pod-security/policy.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+import type { EgressSelector } from '../egress/egress-selector.ts'
+import { openEncryptionFile, type EncryptionFile } from '../encryption/encryption-file.ts'
+
+/** Encryption at rest as --encryption-provider-config says; undefined without it. */
+export async function encryptionOf(
+  options: ApiServerOptions,
+  more: { dialect: Dialect; resources: readonly Resource[] },
+): Promise<EncryptionFile | undefined> {
+  const path = options['encryption-provider-config']
+  const follows = options['encryption-provider-config-automatic-reload']
+  if (path === undefined || path === '') {
+    if (!follows) return undefined
+    throw new StartError(
+      '--encryption-provider-config-automatic-reload must be set with --encryption-provider-config',
+    )
+  }
+  try {
+    return await openEncryptionFile({ path, ...more })
+  } catch (error) {
+    throw new StartError(`--encryption-provider-config: ${(error as Error).message}`, error)
+  }
+}
+
+/** What admission plugins are told, as --admission-control-config-file says. */
+export async function admissionRulesOf(
+  options: ApiServerOptions,
+  { dialect, log }: { readonly dialect: Dialect; readonly log: Log },
+): Promise<{ readonly podSecurityRules?: PodSecurityRules }> {
+  const path = options['admission-control-config-file'] ?? ''
+  if (path === '') return {}
+  const [{ readAdmissionConfiguration }, { parsePodSecurityConfiguration }] = await Promise.all([
+    import('../admission/admission-configuration.ts'),
+    import('../admission/pod-security/pod-security-configuration.ts'),
+  ])
+  const flagged = `--admission-control-config-file: ${path}`
+  let place = ''
+  try {
+    let rules: { podSecurityRules?: PodSecurityRules } = {}
+    for (const { plugin, source, ...from } of readAdmissionConfiguration(path, dialect)) {
+      place = `${from.place}: `
+      if (plugin === 'PodSecurity') {
+        rules = { podSecurityRules: parsePodSecurityConfiguration(source, dialect) }
+      } else log.warn(`${flagged}: the configuration of ${plugin} is not used`)
+    }
+    return rules
+  } catch (error) {
+    throw new StartError(`${flagged}: ${place}${(error as Error).message}`, error)
+  }
+}
+
+/** The ways out as --egress-selector-config-file says; all direct without it. */
+export async function egressOf(
+  options: ApiServerOptions,
+  dialect: Dialect,
+): Promise<EgressSelector> {
+  const path = options['egress-selector-config-file'] ?? ''
+  const { directEgress, parseEgressSelector } = await import('../egress/egress-selector.ts')
+  if (path === '') return directEgress
+  const source = readFlagFile('egress-selector-config-file', path)
+  try {
+    return parseEgressSelector(source, dialect)
+  } catch (error) {
+    throw new StartError(
+      `--egress-selector-config-file: ${path}: ${(error as Error).message}`,
+      error,
+    )
+  }
+}

@@ -1,0 +1,118 @@
+/** followed-certificates: the serving certificate and the authorities of clients and proxies, from files that are followed. */
+import { openCertificatePair, type CertificatePair } from '../../component-base/certificate-pair.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { StartError } from '../../component-base/component.ts'
+import { openFollowedValue, type FollowedValue } from '../../component-base/followed-value.ts'
+import type { HttpsServerOptions } from '../../component-base/https-server.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { TrustedAuthorities } from '../authn/certificate-chain.ts'
+import { readBundle } from '../x509/bundle.ts'
+import type { AuthenticationInfo } from '../controllers/bootstrap-objects.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+
+interface Authorities {
+  readonly pem: string
+  /** The same array while nothing changed. */
+  readonly trusted: TrustedAuthorities
+}
+
+type Tls = HttpsServerOptions['tls']
+
+export interface FollowedCertificates {
+  /** For the listener: its certificate, and the authorities it names to clients so that they choose a fitting one. */
+  readonly tls: Tls
+  /** Who signs clients' certificates now; undefined without the flag. */
+  readonly clients: (() => TrustedAuthorities) | undefined
+  /** Who signs those of authenticating proxies. */
+  readonly proxies: (() => TrustedAuthorities) | undefined
+  /** What is shown to extension API servers, PEM; undefined without the flags. */
+  readonly proxyClient: (() => CertificatePair) | undefined
+  /** What extension API servers need to know to authenticate as this one does. */
+  readonly info: AuthenticationInfo
+  /** Why the newest content of a file is not in use. */
+  readonly fault: string | undefined
+  /** Follows the files until `signal` aborts. What `useTls` throws keeps the last in use. */
+  run(options: {
+    readonly clock: Clock
+    readonly log: Log
+    readonly signal: AbortSignal
+    readonly useTls: (tls: Tls) => void
+    readonly onAuthorities: () => Promise<void>
+  }): Promise<void>
+}
+
+async function openAuthorities(
+  flag: string,
+  path: string | undefined,
+): Promise<FollowedValue<Authorities> | undefined> {
+  if (path === undefined || path === '') return undefined
+  return await openFollowedValue([[flag, path]], ([pem = '']) => {
+    try {
+      return { pem, trusted: readBundle(pem) }
+    } catch (error) {
+      throw new Error(`${path}: ${(error as Error).message}`, { cause: error })
+    }
+  })
+}
+
+/** Reads the files. Rejects with StartError for what the operator has to mend. */
+export async function openCertificates(options: ApiServerOptions): Promise<FollowedCertificates> {
+  const serving = await openCertificatePair(options, 'tls-cert-file', 'tls-private-key-file')
+  if (serving === undefined) {
+    throw new StartError('--tls-cert-file and --tls-private-key-file are required')
+  }
+  const proxyClient = await openCertificatePair(
+    options,
+    'proxy-client-cert-file',
+    'proxy-client-key-file',
+  )
+  const clients = await openAuthorities('client-ca-file', options['client-ca-file'])
+  const proxies = await openAuthorities(
+    'requestheader-client-ca-file',
+    options['requestheader-client-ca-file'],
+  )
+  const authorities = [clients, proxies].filter((value) => value !== undefined)
+  const tlsOf = (pair: CertificatePair): Tls => {
+    const clientCa = authorities.map(({ current }) => current.pem).join('\n')
+    return { ...pair, ...(clientCa === '' ? {} : { clientCa }) }
+  }
+  return {
+    get tls() {
+      return tlsOf(serving.current)
+    },
+    clients: clients && (() => clients.current.trusted),
+    proxies: proxies && (() => proxies.current.trusted),
+    proxyClient: proxyClient && (() => proxyClient.current),
+    get info() {
+      return {
+        ...(clients && { clientCaPem: clients.current.pem }),
+        ...(proxies && { requestHeaderCaPem: proxies.current.pem }),
+        requestHeaderAllowedNames: options['requestheader-allowed-names'],
+        requestHeaderUsernameHeaders: options['requestheader-username-headers'],
+        requestHeaderUidHeaders: options['requestheader-uid-headers'],
+        requestHeaderGroupHeaders: options['requestheader-group-headers'],
+        requestHeaderExtraPrefixes: options['requestheader-extra-headers-prefix'],
+      }
+    },
+    get fault() {
+      const faults = [serving, ...(proxyClient ? [proxyClient] : []), ...authorities].flatMap(
+        ({ flag, fault }) => (fault === undefined ? [] : [`--${flag}: ${fault}`]),
+      )
+      return faults.length === 0 ? undefined : faults.join(', ')
+    },
+    async run({ useTls, onAuthorities, ...following }) {
+      await Promise.all([
+        serving.follow(following, (pair) => useTls(tlsOf(pair))),
+        proxyClient?.follow(following, () => {
+          // The next connection shows it.
+        }),
+        ...authorities.map((value) =>
+          value.follow(following, async () => {
+            useTls(tlsOf(serving.current))
+            await onAuthorities()
+          }),
+        ),
+      ])
+    },
+  }
+}

@@ -1,0 +1,22 @@
+/** Opens the store that the flags name. */
+import { StartError } from '../../component-base/component.ts'
+import { openStore } from '../../store/open-store.ts'
+import { StoreError, type Store } from '../../store/store.ts'
+import type { ApiServerOptions } from '../configuration/options.ts'
+
+/** etcd's own default (server/storage/quota.go). */
+const defaultQuotaBytes = 2 * 1024 ** 3
+
+/** Rejects with StartError, whose message is one line for the user. */
+export async function openStorage(
+  options: Pick<ApiServerOptions, 'store' | 'quota-backend-bytes'>,
+): Promise<Store> {
+  const quota = options['quota-backend-bytes']
+  const quotaBytes = quota < 0 ? undefined : quota || defaultQuotaBytes
+  try {
+    return await openStore(options.store, { quotaBytes })
+  } catch (error) {
+    if (error instanceof StoreError) throw new StartError(error.message, error)
+    throw error
+  }
+}

@@ -1,0 +1,48 @@
+/** routes: the explicit tables of sub-resources and virtual types that are more than reads and writes of their object. */
+import type { Authentication } from '../authn/authentication.ts'
+import { bindPod, createBinding, evictPod } from '../handlers/pod-actions.ts'
+import { createPodLog } from '../handlers/pod-log.ts'
+import { createProxyHandlers } from '../handlers/proxy.ts'
+import { createReviewHandlers } from '../handlers/review-handlers.ts'
+import type { Reviews } from '../handlers/reviews.ts'
+import { scaleHandler } from '../handlers/scale.ts'
+import { createStreamHandlers } from '../handlers/streams.ts'
+import { createTokenHandler } from '../handlers/token.ts'
+import { listComponentStatuses } from '../handlers/component-statuses.ts'
+import type { HealthCheck } from '../health/health.ts'
+import type { NodeAgentCredentials } from '../egress/node-agents.ts'
+import type { Routes } from './router.ts'
+
+export function createRoutes(options: {
+  reviews: Reviews
+  authentication: Authentication
+  nodeAgents: NodeAgentCredentials
+  /** Aborts when the server begins to shut down. */
+  stopping: AbortSignal
+  checks: readonly HealthCheck[]
+  nonResource: Routes['nonResource']
+  custom: Routes['custom']
+  aggregated: Routes['aggregated']
+}): Routes {
+  const { reviews, authentication, nodeAgents, stopping, checks, nonResource, custom, aggregated } =
+    options
+  return {
+    subresources: {
+      scale: scaleHandler,
+      'pods/binding': bindPod,
+      'pods/eviction': evictPod,
+      'serviceaccounts/token': createTokenHandler(authentication.issuer),
+      ...createStreamHandlers({ ...nodeAgents, stopping }),
+      ...createProxyHandlers(nodeAgents),
+      'pods/log': createPodLog(nodeAgents),
+    },
+    virtual: {
+      bindings: createBinding,
+      componentstatuses: listComponentStatuses(checks),
+      ...createReviewHandlers(reviews),
+    },
+    nonResource,
+    custom,
+    aggregated,
+  }
+}

@@ -1,0 +1,82 @@
+/** The API server's metrics: those of any process, those of its cache, and what it is built of and set to. */
+import { featureGates, type FeatureGates } from '../../api/feature-gates.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
+import { createMetrics, declareProcessMetrics } from '../../component-base/metrics.ts'
+import { qualifiedName, type Resource } from '../../machinery/objects/resource.ts'
+import { metricsRelease, type VersionInfo } from '../discovery/version.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
+
+/** Metrics that need nothing of the server yet. */
+export function createServerMetrics(options: {
+  readonly showHidden: boolean
+  readonly gates: FeatureGates
+  readonly version: VersionInfo
+}): Metrics {
+  const { showHidden, gates, version } = options
+  const metrics = createMetrics({ release: metricsRelease, showHidden })
+  declareProcessMetrics(metrics)
+  const build = {
+    build_date: version.buildDate,
+    compiler: version.compiler,
+    git_commit: version.gitCommit,
+    git_tree_state: version.gitTreeState,
+    git_version: version.gitVersion,
+    go_version: version.goVersion,
+    major: version.major,
+    minor: version.minor,
+    platform: version.platform,
+  }
+  metrics
+    .gauge({
+      name: 'kubernetes_build_info',
+      help: 'Always 1; its labels say what was built, of what and for which platform.',
+      labels: Object.keys(build),
+    })
+    .with(...Object.values(build))
+    .set(1)
+  const enabled = metrics.gauge({
+    name: 'kubernetes_feature_enabled',
+    help: 'Whether a feature gate is on, by name and stage.',
+    stability: 'BETA',
+    labels: ['name', 'stage'],
+  })
+  for (const [name, isOn] of Object.entries(gates)) {
+    const { stage } = featureGates[name as keyof FeatureGates]
+    enabled.with(name, (stage as string) === 'GA' ? '' : stage).set(isOn ? 1 : 0)
+  }
+  return metrics
+}
+
+/** A kind that was defined in the cluster is stored under its own names, and its group has a dot. */
+function customName(prefix: string): string {
+  const [group = '', plural = ''] = prefix.split('/')
+  return group.includes('.') ? `${plural}.${group}` : prefix
+}
+
+/** How many objects of each resource are stored. */
+export function declareCacheMetrics(
+  metrics: Metrics,
+  cache: WatchCache,
+  resources: readonly Resource[],
+): void {
+  const names = new Map<string, string>()
+  for (const resource of resources) {
+    if (resource.package === resource.storageVersion.package) {
+      names.set(resource.storagePrefix, qualifiedName(resource))
+    }
+  }
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'apiserver_storage_objects',
+      help: 'Stored objects by resource.',
+      stability: 'STABLE',
+      labels: ['resource'],
+    },
+    () =>
+      Array.from(cache.sizes(), ({ prefix, objects }) => ({
+        labels: [names.get(prefix) ?? customName(prefix)],
+        value: objects,
+      })),
+  )
+}

@@ -1,0 +1,198 @@
+/** Serving: from the parts that hold state and security to a chain that answers requests, and the listener in front of it. */
+import { readFlagFile } from '../../component-base/flag-file.ts'
+import { createHttpsServer, type HttpsServer } from '../../component-base/https-server.ts'
+import { createAggregator, type Aggregator } from '../aggregation/aggregator.ts'
+import { openAudit } from '../audit/open-audit.ts'
+import type { Audit } from '../audit/audit.ts'
+import { measuredAuthentication } from '../authn/authentication-metrics.ts'
+import { measuredAuthorizer } from '../authz/authorization-metrics.ts'
+import { continueTokenKey, createContinueTokens } from '../codec/continue-token.ts'
+import type { NodeAgentCredentials } from '../egress/node-agents.ts'
+import { YamlBodies } from '../encoding/yaml-bodies.ts'
+import { createDeniedRequests, type DeniedRequests } from '../filters/denied-requests.ts'
+import { createRequestMetrics } from '../filters/request-metrics.ts'
+import { openFlowControl } from '../flow-control/open-flow-control.ts'
+import type { Parts } from '../handlers/parts.ts'
+import { createReviews } from '../handlers/reviews.ts'
+import { createWatchEventCount } from '../handlers/watch-metrics.ts'
+import { createHealth, type ServerHealth } from '../health/server-health.ts'
+import { localClientOf, type LocalClient } from '../registry/local-client.ts'
+import type { HttpRequest, Answer } from '../request/request.ts'
+import { compose, filtersOf, ownFiltersOf } from './chain.ts'
+import { createDocuments } from './documents.ts'
+import { entryOf } from './request-entry.ts'
+import { createRouter, type Routes } from './router.ts'
+import { createRoutes } from './routes.ts'
+import type { Security } from './security.ts'
+import type { Settings } from './settings.ts'
+import type { State } from './state.ts'
+import { mayUpgrade, webSocketUpgrade } from './websocket-upgrade.ts'
+import type { Writes } from './writes.ts'
+
+export interface ServingParts {
+  readonly settings: Settings
+  readonly state: State
+  readonly security: Security
+  readonly writes: Writes
+  /** Aborts when the server has been told to stop. */
+  readonly stop: AbortSignal
+  /** Aborts when the server begins to shut down: watches end. */
+  readonly stopping: AbortSignal
+  readonly logFault: (() => string | undefined) | undefined
+}
+
+export interface Serving {
+  readonly parts: Parts
+  readonly health: ServerHealth
+  readonly aggregator: Aggregator
+  readonly audit: Audit | undefined
+  /** Writes as the server itself. */
+  readonly ownClient: LocalClient
+  readonly listener: HttpsServer
+  /** From now on clients are told that they reach the server at this port. */
+  useAddress(port: number): void
+}
+
+async function partsOf({ settings, state, security, writes, stopping }: ServingParts) {
+  const { gates, clock, metrics } = settings
+  const { store, cache } = state
+  return {
+    ...settings,
+    cbor: gates.CBORServingAndStorage ? (await import('../encoding/cbor-form.ts')).cbor : undefined,
+    yaml: new YamlBodies(clock),
+    cache,
+    registry: writes.registry,
+    authorizer: security.authorization.authorizer,
+    continueTokens: createContinueTokens(await continueTokenKey(store)),
+    stopping,
+    countWatchEvents: createWatchEventCount(metrics),
+  } satisfies Parts
+}
+
+function nodeAgentsOf({ options }: Settings, { egress }: Security): NodeAgentCredentials {
+  const fileOf = (
+    name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority',
+  ) => {
+    const path = options[name]
+    return path === undefined ? undefined : Buffer.from(readFlagFile(name, path))
+  }
+  return {
+    cert: fileOf('kubelet-client-certificate'),
+    key: fileOf('kubelet-client-key'),
+    ca: fileOf('kubelet-certificate-authority'),
+    dial: egress.cluster,
+  }
+}
+
+interface ChainParts {
+  readonly parts: Parts
+  readonly audit: Audit | undefined
+  readonly denied: DeniedRequests
+  readonly routes: Routes
+}
+
+type Send = (http: HttpRequest) => Promise<Answer>
+
+/** The chain for clients, and a client for the server's own requests. */
+function chainsOf(
+  { settings, state, security }: ServingParts,
+  { parts, audit, denied, routes }: ChainParts,
+): { readonly handler: Send; readonly ownClient: LocalClient } {
+  const { options, clock, metrics, served, version } = settings
+  const { authentication, authorization } = security
+  const authorizer = measuredAuthorizer(authorization.authorizer, metrics, clock)
+  const measure = createRequestMetrics(metrics, clock)
+  const common = { parts, audit, authorizer, denied, measure }
+  const { authenticateRequest } = authentication
+  const filters = filtersOf({
+    ...common,
+    flowControl: openFlowControl(options, { ...settings, reader: state.cache }),
+    server: options,
+    authenticateRequest: measuredAuthentication(authenticateRequest, metrics, clock),
+    uncounted: { authenticateRequest, authorizer: authorization.authorizer },
+  })
+  const ownFilters = ownFiltersOf(common)
+  return {
+    handler: entryOf(compose(filters, createRouter(served, routes, parts)), parts),
+    ownClient: localClientOf({
+      registry: parts.registry,
+      send: (http, last) => entryOf(compose(ownFilters, last), parts)(http),
+      userAgent: `kube-apiserver/${version.gitVersion} (${version.platform})`,
+    }),
+  }
+}
+
+function routesOf(
+  { settings, security, writes, stopping }: ServingParts,
+  more: Pick<Serving, 'aggregator' | 'health'> & Pick<Routes, 'nonResource'>,
+): Routes {
+  const { authentication, authorization } = security
+  return createRoutes({
+    reviews: createReviews({
+      authorizer: authorization.authorizer,
+      authenticateToken: authentication.authenticateToken,
+      apiAudiences: authentication.apiAudiences,
+      dialect: settings.dialect,
+    }),
+    authentication,
+    nodeAgents: nodeAgentsOf(settings, security),
+    stopping,
+    checks: more.health.checks,
+    nonResource: more.nonResource,
+    custom: (path) => writes.custom.find(path),
+    aggregated: more.aggregator,
+  })
+}
+
+function listenerOf(
+  { settings, security }: ServingParts,
+  { handler, isElsewhere }: { handler: Send; isElsewhere: Aggregator['isElsewhere'] },
+): HttpsServer {
+  const { options, dialect, log } = settings
+  return createHttpsServer({
+    host: options['bind-address'],
+    port: options['secure-port'],
+    tls: security.certificates.tls,
+    handler,
+    upgrade: webSocketUpgrade({ handle: handler, dialect, log, isElsewhere }),
+    mayUpgrade: mayUpgrade(isElsewhere),
+    log,
+  })
+}
+
+/** Builds everything between a connection and the registry; nothing listens yet. */
+export async function createServing(from: ServingParts): Promise<Serving> {
+  const { settings, state, security, writes, stop, stopping, logFault } = from
+  const { options, clock, log, dialect, gates } = settings
+  const parts = await partsOf(from)
+  const health = createHealth(options, { ...state, ...security, clock, log, logFault, stop })
+  const aggregator = createAggregator(options, {
+    ...settings,
+    reader: state.cache,
+    withUid: gates.RemoteRequestHeaderUID,
+    proxyClient: security.certificates.proxyClient,
+    dial: security.egress.cluster,
+    stopping,
+  })
+  let address = `${options['advertise-address']}:${options['secure-port']}`
+  const denied = createDeniedRequests({ log, dialect })
+  const nonResource = createDocuments({
+    settings,
+    security,
+    custom: writes.custom,
+    parts,
+    aggregator,
+    checks: health.checks,
+    denied,
+    address: () => address,
+  })
+  const routes = routesOf(from, { aggregator, health, nonResource })
+  // The last step that can reject: once it is open, whoever stops the server closes it.
+  const audit = await openAudit(options, { clock, log })
+  const { handler, ownClient } = chainsOf(from, { parts, audit, denied, routes })
+  const listener = listenerOf(from, { handler, isElsewhere: aggregator.isElsewhere })
+  const useAddress = (port: number): void => {
+    address = `${options['advertise-address']}:${port}`
+  }
+  return { parts, health, aggregator, audit, ownClient, listener, useAddress }
+}

@@ -1,0 +1,55 @@
+/** Settings: what the flags alone decide, before anything is opened. */
+import { dialectNamed, dialects, type Dialect } from '../../api/dialect.ts'
+import { parseFeatureGates, type FeatureGates } from '../../api/feature-gates.ts'
+import { resourcesOf, type Resources } from '../../api/resources.ts'
+import { servedResources } from '../../api/runtime-config.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { StartError, type ComponentContext } from '../../component-base/component.ts'
+import { FlagError } from '../../component-base/flags.ts'
+import type { Log } from '../../component-base/log.ts'
+import { showHiddenFault, type Metrics } from '../../component-base/metrics.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import type { apiServerFlags, ApiServerOptions } from '../configuration/options.ts'
+import { metricsRelease, versionInfo, type VersionInfo } from '../discovery/version.ts'
+import { createServerMetrics } from './server-metrics.ts'
+
+export interface Settings {
+  readonly options: ApiServerOptions
+  readonly clock: Clock
+  readonly log: Log
+  readonly dialect: Dialect
+  readonly resources: Resources
+  /** Built-in resources that `--runtime-config` leaves on. */
+  readonly served: readonly Resource[]
+  readonly gates: FeatureGates
+  readonly metrics: Metrics
+  readonly version: VersionInfo
+}
+
+/** Turns an error in a flag's value into a StartError: the operator sees its message alone. */
+export function startValue<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw new StartError((error as Error).message, error)
+  }
+}
+
+/** Throws a StartError or FlagError for a flag that cannot hold. */
+export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
+  const { options, clock, log } = context
+  const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
+  const resources = resourcesOf(dialect)
+  const parsed = startValue(() => parseFeatureGates(options['feature-gates']))
+  const { served, warnings } = startValue(() =>
+    servedResources(resources, options['runtime-config']),
+  )
+  for (const text of [...parsed.warnings, ...warnings]) log.warn(text)
+  const showHidden = options['show-hidden-metrics-for-version']
+  const hiddenFault = showHiddenFault(showHidden, metricsRelease)
+  if (hiddenFault !== undefined) throw new FlagError(hiddenFault)
+  const { gates } = parsed
+  const version = versionInfo(process)
+  const metrics = createServerMetrics({ showHidden: showHidden !== '', gates, version })
+  return { options, clock, log, dialect, resources, served, gates, metrics, version }
+}

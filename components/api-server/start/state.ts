@@ -1,0 +1,49 @@
+/** State: the store, the watch cache over it, and what expires in it. */
+import { Expiry } from '../../store/expiry.ts'
+import type { Store } from '../../store/store.ts'
+import { eventsResource, expireEvents } from '../controllers/expire-events.ts'
+import type { EncryptionFile } from '../encryption/encryption-file.ts'
+import { createStoredUpgrade } from '../registry/stored-upgrade.ts'
+import { WatchCache } from '../watch-cache/watch-cache.ts'
+import { encryptionOf } from './flag-files.ts'
+import { openStorage } from './open-storage.ts'
+import { declareCacheMetrics } from './server-metrics.ts'
+import type { Settings } from './settings.ts'
+import { measuredStore } from './storage-metrics.ts'
+
+export interface State {
+  readonly store: Store
+  readonly cache: WatchCache
+  readonly expiry: Expiry
+  /** Undefined without --encryption-provider-config. */
+  readonly encrypted: EncryptionFile | undefined
+  /** Ends with the watch cache; rejects when it cannot follow the store any more. */
+  readonly following: Promise<void>
+}
+
+/** Opens the store and fills the watch cache, which follows the store until `signal` aborts. */
+export async function openState(settings: Settings, signal: AbortSignal): Promise<State> {
+  const { options, clock, log, dialect, resources, metrics } = settings
+  const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
+  const store = measuredStore(await openStorage(options), metrics, clock)
+  const cache = new WatchCache({
+    store,
+    clock,
+    historyBytes: options['watch-history-bytes'],
+    transformers: encrypted?.encryption,
+    upgrade: createStoredUpgrade(resources, dialect),
+  })
+  const { run: following } = await cache.start(signal)
+  const expiry = new Expiry({ store, clock, log })
+  expireEvents({ expiry, cache, events: resources.events, ttlMs: options['event-ttl'], clock })
+  declareCacheMetrics(metrics, cache, resources.all)
+  return { store, cache, expiry, encrypted, following }
+}
+
+/** Tells `expiry` of every Event that is stored. */
+export function expiringEvents({ options, clock }: Settings, { expiry }: State) {
+  return (resource: { storagePrefix: string }, key: string, revision: number): void => {
+    if (resource.storagePrefix !== eventsResource) return
+    expiry.track(key, revision, clock.now() + options['event-ttl'])
+  }
+}

@@ -1,0 +1,85 @@
+/** Writes: the kinds that are served, admission, and the registry that every write goes through. */
+import { measuredAdmission } from '../admission/admission-metrics.ts'
+import { createAdmission, type Admission } from '../admission/chain.ts'
+import { admissionWebhookMetrics } from '../admission/webhook/admission-webhook-metrics.ts'
+import { createConverters, type Converters } from '../custom-resources/conversion-webhook.ts'
+import {
+  createServedDefinitions,
+  type ServedDefinitions,
+} from '../custom-resources/served-definitions.ts'
+import { createServiceAllocator } from '../kinds/core/service-allocator.ts'
+import { Registry } from '../registry/registry.ts'
+import { admissionRulesOf } from './flag-files.ts'
+import type { Security } from './security.ts'
+import { startValue, type Settings } from './settings.ts'
+import { expiringEvents, type State } from './state.ts'
+
+export interface Writes {
+  readonly converters: Converters
+  readonly custom: ServedDefinitions
+  readonly registry: Registry
+}
+
+async function admissionOf(
+  settings: Settings,
+  { cache }: State,
+  more: Security & { readonly custom: ServedDefinitions },
+): Promise<Admission> {
+  const { options, dialect, log, served, metrics } = settings
+  const { authorization, checkEscalation, egress, custom } = more
+  const rules = await admissionRulesOf(options, { dialect, log })
+  return startValue(() =>
+    createAdmission(
+      {
+        enable: options['enable-admission-plugins'],
+        disable: options['disable-admission-plugins'],
+      },
+      {
+        ...settings,
+        reader: cache,
+        authorizer: authorization.authorizer,
+        checkEscalation,
+        served,
+        customKinds: () => custom.established,
+        egress,
+        webhookMetrics: admissionWebhookMetrics(metrics),
+        ...rules,
+      },
+    ),
+  )
+}
+
+/** Rejects with a StartError for admission flags or files that cannot hold. */
+export async function createWrites(
+  settings: Settings,
+  state: State,
+  security: Security,
+): Promise<Writes> {
+  const { options, resources, gates, clock, metrics } = settings
+  const { cache, store, encrypted } = state
+  const from = { ...settings, reader: cache }
+  const converters = createConverters({ ...from, egress: security.egress })
+  const custom = createServedDefinitions({
+    reader: cache,
+    definitions: resources.customResourceDefinitions,
+    endWatches: (prefix) => cache.endWatches(prefix),
+    converters,
+  })
+  const admission = await admissionOf(settings, state, { ...security, custom })
+  const registry = new Registry({
+    ...settings,
+    store,
+    cache,
+    transformers: encrypted?.encryption,
+    allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,
+    admission: measuredAdmission(admission, metrics, clock),
+    serviceAllocator: createServiceAllocator({
+      reader: cache,
+      services: resources.services,
+      clusterIpRange: options['service-cluster-ip-range'],
+      nodePortRange: options['service-node-port-range'],
+    }),
+    onStored: expiringEvents(settings, state),
+  })
+  return { converters, custom, registry }
+}

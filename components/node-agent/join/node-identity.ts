@@ -1,0 +1,137 @@
+/** NodeIdentity: the client certificate and server address of a node: from its files, or by joining. */
+import { X509Certificate } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import {
+  connectionFrom,
+  createKubeconfig,
+  readKubeconfig,
+  writeKubeconfig,
+} from '../../client/kubeconfig.ts'
+import type { Credentials } from '../../client/rest-client.ts'
+import { StartError } from '../../component-base/component.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import { nodeSubject } from '../../../certs/profiles.ts'
+import type { Bootstrapper } from './bootstrap.ts'
+import type { IssuedCertificate } from './certificate-request.ts'
+import type { ReportJoin } from './join-progress.ts'
+import {
+  clientCredentialFile,
+  isCurrent,
+  readNodeCredential,
+  splitCredential,
+  writeNodeCredential,
+} from './node-credential.ts'
+
+export interface NodeIdentity {
+  readonly server: string
+  /** PEM of the authorities that the server's certificate must come from. */
+  readonly ca: string
+  readonly credentials: Credentials
+  /** Set when the credential is a certificate that the agent can renew. */
+  readonly certificate: IssuedCertificate | undefined
+}
+
+export interface IdentityOptions {
+  readonly nodeName: string
+  readonly kubeconfig: string
+  readonly certDir: string
+  /** Beats the server in the kubeconfig. */
+  readonly server: string | undefined
+  /** Undefined when nothing was given to join with. */
+  readonly bootstrapper: Bootstrapper | undefined
+  readonly clock: Clock
+  readonly log: Log
+  readonly report: ReportJoin
+}
+
+function isMissing(error: unknown): boolean {
+  const { cause } = error as { cause?: NodeJS.ErrnoException }
+  return cause?.code === 'ENOENT'
+}
+
+/** What the files say; undefined when there are none, or they are damaged, out of their time or another node's. */
+async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | undefined> {
+  const { nodeName, kubeconfig, certDir, clock, log } = options
+  let connection
+  try {
+    connection = await connectionFrom(await readKubeconfig(kubeconfig))
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    if (options.bootstrapper === undefined) throw error
+    log.warn('the stored kubeconfig is not usable', { kubeconfig, error })
+    return undefined
+  }
+  const own = await readNodeCredential(certDir, clientCredentialFile)
+  const { ca, credentials = {} } = connection
+  const given = [credentials.cert, credentials.key].map((part) => part?.toString() ?? '')
+  const certificate = own ?? splitCredential(given.join('\n'))
+  const found = {
+    server: options.server ?? connection.server,
+    ca: ca?.toString() ?? '',
+    credentials: certificate ?? credentials,
+    certificate,
+  }
+  if (certificate === undefined) {
+    if (credentials.cert === undefined) return found
+    log.warn('the stored certificate or its key is damaged; it is not used', { kubeconfig })
+    return undefined
+  }
+  const { commonName } = nodeSubject(nodeName)
+  const { subject } = new X509Certificate(certificate.cert)
+  if (!subject.split('\n').includes(`CN=${commonName}`)) {
+    log.warn('the stored certificate belongs to another node; it is not used', { subject })
+    return undefined
+  }
+  if (isCurrent(certificate, clock.now())) return found
+  log.warn('the stored certificate is out of its time; it is not used', {
+    validTo: new X509Certificate(certificate.cert).validTo,
+  })
+  return undefined
+}
+
+/** Puts a new pair on disk; the kubeconfig names the file, so it holds for all renewals. */
+async function store(
+  options: IdentityOptions,
+  joined: IssuedCertificate & { cluster: { server: string; ca: string } },
+): Promise<void> {
+  const { certDir, kubeconfig, nodeName } = options
+  const path = await writeNodeCredential(certDir, clientCredentialFile, joined)
+  await mkdir(dirname(kubeconfig), { recursive: true, mode: 0o700 })
+  const config = createKubeconfig({
+    cluster: 'default-cluster',
+    server: joined.cluster.server,
+    ca: joined.cluster.ca,
+    user: `system:node:${nodeName}`,
+    credentials: { certFile: path, keyFile: path },
+  })
+  // JSON is YAML too, and needs no package.
+  await writeKubeconfig(kubeconfig, config, 'json')
+}
+
+/** The node's identity: the stored one if it is good, else a new one by joining. Rejects with a JoinError or StartError. */
+export async function establishIdentity(
+  options: IdentityOptions,
+  signal: AbortSignal,
+): Promise<NodeIdentity> {
+  const { bootstrapper, nodeName, report } = options
+  const stored = await storedIdentity(options)
+  if (stored !== undefined) return stored
+  if (bootstrapper === undefined) {
+    throw new StartError(
+      `no usable credentials in ${options.kubeconfig}: give --kubeconfig, or --server and ` +
+        '--bootstrap-token (or --bootstrap-kubeconfig) to join',
+    )
+  }
+  const joined = await bootstrapper.join({ nodeName, report }, signal)
+  await store(options, joined)
+  report({
+    step: 'certificate',
+    state: 'done',
+    reason: join(options.certDir, clientCredentialFile),
+  })
+  const pair = { cert: joined.cert, key: joined.key }
+  const { server, ca } = joined.cluster
+  return { server: options.server ?? server, ca, credentials: pair, certificate: pair }
+}

@@ -1,0 +1,56 @@
+/** NodeMetrics: the metrics of an agent's process and of each of its nodes, under upstream's names. */
+import { servedRelease } from '../../api/lifecycle.ts'
+import { createMetrics, declareProcessMetrics } from '../../component-base/metrics.ts'
+import type { ServedNode } from '../server/server.ts'
+
+/** The text of a node's `/metrics`. */
+export type NodeMetrics = (node: ServedNode) => string
+
+/** One process may carry many nodes, so each has a set of its own, made when it is first asked for. */
+export function createNodeMetrics(options: { readonly showHidden: boolean }): NodeMetrics {
+  const known = new WeakMap<ServedNode, ReturnType<typeof metricsOf>>()
+  return (node) => {
+    let metrics = known.get(node)
+    if (metrics === undefined) known.set(node, (metrics = metricsOf(node, options.showHidden)))
+    return metrics.text()
+  }
+}
+
+function metricsOf(node: ServedNode, showHidden: boolean) {
+  const metrics = createMetrics({ release: servedRelease, showHidden })
+  declareProcessMetrics(metrics)
+  metrics
+    .gauge({
+      name: 'kubelet_node_name',
+      help: "The node's name. The count is always 1.",
+      labels: ['node'],
+    })
+    .with(node.name)
+    .set(1)
+  metrics.observed(
+    { kind: 'gauge', name: 'kubelet_running_pods', help: 'Number of pods on the node.' },
+    () => [{ value: node.pods().length }],
+  )
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'kubelet_running_containers',
+      help: 'Number of containers by their state.',
+      labels: ['container_state'],
+    },
+    () => {
+      const counts = { running: 0, waiting: 0, exited: 0 }
+      for (const { status } of node.pods()) {
+        for (const { state } of status?.containerStatuses ?? []) {
+          if (state?.running !== undefined) counts.running += 1
+          else if (state?.terminated !== undefined) counts.exited += 1
+          else counts.waiting += 1
+        }
+      }
+      return Object.entries(counts)
+        .filter(([name, value]) => name === 'running' || value > 0)
+        .map(([name, value]) => ({ labels: [name], value }))
+    },
+  )
+  return metrics
+}

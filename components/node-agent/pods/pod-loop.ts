@@ -1,0 +1,95 @@
+/** PodLoop: one worker for every pod of a node, as the informer shows them. */
+import type { Pod, PodStatus } from '../../api/generated/types.ts'
+import type { InformerEvent } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
+import type { ObjectMeta } from '../../machinery/objects/object.ts'
+import { keyOf } from '../../machinery/objects/object.ts'
+import { isStatusError } from '../../machinery/objects/status-error.ts'
+import type { AdmitPod, Rejection } from './pod-admission.ts'
+import type { FoundContainer, PodWorkerOptions } from './pod-worker.ts'
+import { PodWorker } from './pod-worker.ts'
+
+export interface PodLoop {
+  onEvent(event: InformerEvent<Pod>): void
+  pods(): readonly Pod[]
+  /** Undefined for a pod that is not here. */
+  container(namespace: string, pod: string, container: string): FoundContainer | undefined
+  /** The agent stops; containers go on. */
+  abandon(): void
+}
+
+function refOf({ namespace, name = '' }: ObjectMeta): { namespace?: string; name: string } {
+  return { name, ...(namespace === undefined ? {} : { namespace }) }
+}
+
+/** Status writes and deletions of pods; a pod that has gone, or is another one by now, is no error. */
+export function podWrites(
+  pods: ResourceClient<Pod>,
+): Pick<PodWorkerOptions, 'writeStatus' | 'deletePod'> {
+  return {
+    async writeStatus({ metadata }: Pod, status: PodStatus) {
+      const patch = { metadata: { uid: metadata.uid }, status }
+      try {
+        await pods.patch(refOf(metadata), patch, { type: 'strategic', subresource: 'status' })
+        return 'written'
+      } catch (error) {
+        if (isStatusError(error, 'NotFound', 'Conflict')) return 'gone'
+        throw error
+      }
+    },
+    async deletePod({ metadata }: Pod) {
+      const { uid } = metadata
+      const preconditions = uid === undefined ? {} : { preconditions: { uid } }
+      try {
+        await pods.delete(refOf(metadata), { gracePeriodSeconds: 0, ...preconditions })
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      }
+    },
+  }
+}
+
+/** Options of the workers, but for admission, which is among the pods of the node. */
+export type PodLoopOptions = Omit<PodWorkerOptions, 'admit'> & { readonly admit: AdmitPod }
+
+export function createPodLoop(options: PodLoopOptions): PodLoop {
+  const workers = new Map<string, PodWorker>()
+  const admit = (pod: Pod): Rejection | undefined => {
+    const active = [...workers.values()].filter(
+      ({ isActive, uid }) => isActive && uid !== pod.metadata.uid,
+    )
+    return options.admit(
+      pod,
+      active.map((worker) => worker.pod),
+    )
+  }
+
+  const drop = (key: string): void => {
+    workers.get(key)?.vanish()
+    workers.delete(key)
+  }
+
+  return {
+    onEvent(event) {
+      const pod = event.object
+      const key = keyOf(pod)
+      if (event.type === 'delete') {
+        drop(key)
+        return
+      }
+      const worker = workers.get(key)
+      if (worker !== undefined && worker.uid === pod.metadata.uid) {
+        worker.update(pod)
+        return
+      }
+      drop(key)
+      workers.set(key, new PodWorker(pod, { ...options, admit }))
+    },
+    pods: () => [...workers.values()].map(({ pod }) => pod),
+    container: (namespace, pod, container) =>
+      workers.get(`${namespace}/${pod}`)?.container(container),
+    abandon() {
+      for (const worker of workers.values()) worker.abandon()
+    },
+  }
+}

@@ -1,0 +1,334 @@
+/**
+ * PodWorker: brings one pod to where it should be and reports it. Every step is: plan (pure), act, report; whatever happens
+ * in the meantime asks for another step. One worker is one pod object: a new one of the same name has another worker.
+ */
+import type { Pod, PodStatus } from '../../api/generated/types.ts'
+import type { AnnotationFault } from '../../api/simulation.ts'
+import { annotationFaults } from '../../api/simulation.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { timestamp } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
+import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
+import { createAnnotationEvents } from './annotation-events.ts'
+import type { ContainerRuntime } from '../runtime/container-runtime.ts'
+import type { PodAddresses } from './pod-addresses.ts'
+import type { RecordPodEvent } from './pod-containers.ts'
+import { PodContainers } from './pod-containers.ts'
+import type { PodEnvironment } from './pod-environment.ts'
+import type { Rejection } from './pod-admission.ts'
+import { planPod } from './pod-plan.ts'
+import { containerNames } from './pod-spec.ts'
+import { podStatusOf } from './pod-status.ts'
+
+export interface PodWorkerOptions {
+  readonly runtime: ContainerRuntime
+  readonly addresses: PodAddresses
+  readonly hostIp: string
+  /** Asked once, of a pod that no agent has started yet. */
+  readonly admit: (pod: Pod) => Rejection | undefined
+  readonly record: RecordPodEvent
+  readonly environment: PodEnvironment
+  /** Writes the status; `gone` when the server has this pod no more. */
+  readonly writeStatus: (pod: Pod, status: PodStatus) => Promise<'written' | 'gone'>
+  /** Removes the pod's object, once nothing of it runs. */
+  readonly deletePod: (pod: Pod) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A pod that is up within this time is reported once, as running; one that takes longer is reported as starting first. */
+const firstReportMs = 100
+const writeRetryMs = 1000
+
+/** Whether a condition that was reported has another status now: node-lifecycle marks pods of a lost node not ready. */
+function contradicts(now: PodStatus | undefined, published: PodStatus | undefined): boolean {
+  return (published?.conditions ?? []).some(
+    ({ type, status }) => now?.conditions?.find((one) => one.type === type)?.status !== status,
+  )
+}
+
+/** A container by name, for those who ask the agent about it. */
+export interface FoundContainer {
+  /** The pod has one of that name. */
+  readonly exists: boolean
+  /** Of its last try; undefined before the first. */
+  readonly id: string | undefined
+  readonly isRunning: boolean
+  /** What it waits for, as its status says. */
+  readonly waitingReason: () => string | undefined
+}
+
+export class PodWorker {
+  readonly key: string
+  readonly uid: string
+  /** Resolves once nothing of the pod runs and its object has gone or is final. */
+  readonly done: Promise<void>
+  readonly #options: PodWorkerOptions
+  readonly #containers: PodContainers
+  readonly #sayFaults: (faults: readonly AnnotationFault[]) => void
+  readonly #startedMs: number
+  readonly #log: Log
+  /** It had reached its end before this agent saw it. */
+  readonly #wasOver: boolean
+  /** Undefined until it is asked; null for a pod that was taken. */
+  #rejection: Rejection | null | undefined
+  #isOver = false
+  #pod: Pod
+  #podIp: string | undefined
+  #failure: { reason: string; message: string } | undefined
+  #published: PodStatus | undefined
+  /** Somebody else changed what was reported: it has to be said again. */
+  #isOverruled = false
+  #hasVanished = false
+  #isStopped = false
+  #isSyncQueued = false
+  #isWriting = false
+  #cancelWake: () => void = () => {}
+  #finish: () => void = () => {}
+
+  constructor(pod: Pod, options: PodWorkerOptions) {
+    this.#pod = pod
+    this.#options = options
+    this.key = keyOf(pod)
+    this.uid = pod.metadata.uid ?? ''
+    this.#log = options.log.with({ pod: this.key })
+    this.#startedMs = options.clock.now()
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve
+    })
+    const { phase } = pod.status ?? {}
+    this.#wasOver = phase === 'Succeeded' || phase === 'Failed'
+    const isKnown = pod.status?.startTime !== undefined
+    const isEnding = pod.metadata.deletionTimestamp !== undefined
+    if (this.#wasOver || isKnown || isEnding) this.#rejection = null
+    this.#sayFaults = createAnnotationEvents((event) => options.record(this.#pod, event))
+    if (!this.#wasOver && !isKnown) this.#sayFaults(this.#annotationFaults())
+    this.#containers = new PodContainers({
+      runtime: options.runtime,
+      record: options.record,
+      clock: options.clock,
+      log: this.#log,
+      pod: () => this.#pod,
+      isEnding: () => this.#isEnding,
+      environment: (container) => options.environment(this.#addressed(), container),
+      onChange: () => this.#queueSync(),
+    })
+    if (pod.spec?.hostNetwork === true) this.#podIp = options.hostIp
+    else if (!this.#wasOver) {
+      options.addresses.assign({
+        podUid: this.uid,
+        preferred: pod.status?.podIP,
+        onAddress: (address) => {
+          this.#podIp = address
+          this.#queueSync()
+        },
+      })
+    }
+    this.#queueSync()
+  }
+
+  get pod(): Pod {
+    return this.#pod
+  }
+
+  /** It was taken, and something of it may run. */
+  get isActive(): boolean {
+    return this.#rejection === null && !this.#wasOver && !this.#isOver && !this.#isStopped
+  }
+
+  /** What there is of the container of that name. */
+  container(name: string): FoundContainer {
+    const record = this.#containers.records.find(({ spec }) => spec.name === name)
+    return {
+      exists: record !== undefined,
+      id: record?.id,
+      isRunning: record?.state.kind === 'running',
+      waitingReason: () => {
+        const { initContainerStatuses = [], containerStatuses = [] } = this.#status(false)
+        const status = [...initContainerStatuses, ...containerStatuses].find(
+          (one) => one.name === name,
+        )
+        return status?.state?.waiting?.reason
+      },
+    }
+  }
+
+  /** The pod's object changed. */
+  update(pod: Pod): void {
+    this.#pod = pod
+    if (!this.#isWriting && contradicts(pod.status, this.#published)) this.#isOverruled = true
+    if (!this.#wasOver) this.#sayFaults(this.#annotationFaults())
+    this.#options.runtime.updatePod(pod)
+    this.#containers.hurry()
+    this.#containers.update()
+    this.#queueSync()
+  }
+
+  /** The pod's object has gone: whatever still runs is killed, nobody is told. */
+  vanish(): void {
+    this.#hasVanished = true
+    this.#queueSync()
+  }
+
+  /** Leaves the pod as it is: the agent stops, its containers go on. */
+  abandon(): void {
+    this.#isStopped = true
+    this.#cancelWake()
+    this.#containers.abandon()
+    this.#finish()
+  }
+
+  #annotationFaults(): AnnotationFault[] {
+    const { metadata, spec } = this.#pod
+    return annotationFaults('Pod', metadata.annotations, containerNames(spec))
+  }
+
+  #queueSync(): void {
+    if (this.#isSyncQueued || this.#isStopped) return
+    this.#isSyncQueued = true
+    queueMicrotask(() => {
+      this.#isSyncQueued = false
+      if (!this.#isStopped) this.#sync()
+    })
+  }
+
+  get #isEnding(): boolean {
+    return this.#failure !== undefined || this.#pod.metadata.deletionTimestamp !== undefined
+  }
+
+  #sync(): void {
+    if (this.#hasVanished) {
+      this.#close()
+      return
+    }
+    const { clock } = this.#options
+    if (this.#rejection === undefined) this.#askAdmission()
+    const nowMs = clock.now()
+    const deadlineMs = this.#deadlineMs()
+    if (nowMs >= deadlineMs && !this.#wasOver) {
+      this.#failure ??= {
+        reason: 'DeadlineExceeded',
+        message: 'Pod was active on the node longer than the specified deadline',
+      }
+    }
+    const view = {
+      pod: this.#pod,
+      records: this.#containers.records,
+      isEnding: this.#isEnding,
+      nowMs,
+    }
+    const plan = this.#wasOver ? planPod({ ...view, isEnding: true }) : planPod(view)
+    for (const action of plan.actions) void this.#containers.act(action)
+    this.#cancelWake()
+    const wakeAt = Math.min(plan.wakeAtMs ?? Infinity, plan.isOver ? Infinity : deadlineMs)
+    if (wakeAt < Infinity) {
+      this.#cancelWake = clock.after(Math.max(0, wakeAt - nowMs), () => this.#queueSync())
+    }
+    this.#isOver = plan.isOver
+    // Its address is free for others; the status goes on naming it.
+    if (plan.isOver) this.#options.addresses.release(this.uid)
+    this.#report(plan.isOver)
+  }
+
+  /** A pod that the node does not take fails (upstream: kubelet.go, rejectPod). */
+  #askAdmission(): void {
+    const { admit, record } = this.#options
+    const rejection = admit(this.#pod) ?? null
+    this.#rejection = rejection
+    if (rejection === null) return
+    const { reason, message } = rejection
+    record(this.#pod, { type: 'Warning', reason, message })
+    this.#failure = { reason, message: `Pod was rejected: ${message}` }
+  }
+
+  #deadlineMs(): number {
+    const seconds = this.#pod.spec?.activeDeadlineSeconds
+    if (seconds === undefined) return Infinity
+    const started = this.#published?.startTime ?? this.#pod.status?.startTime
+    return (started === undefined ? this.#startedMs : Date.parse(started)) + seconds * 1000
+  }
+
+  #close(): void {
+    const { runtime, addresses } = this.#options
+    this.abandon()
+    runtime.removePod(this.uid)
+    addresses.release(this.uid)
+  }
+
+  /** The pod with the addresses that it has, whether they are written or not. */
+  #addressed(): Pod {
+    const { hostIp } = this.#options
+    const podIp = this.#podIp ?? this.#pod.status?.podIP
+    const status = {
+      ...this.#pod.status,
+      hostIP: hostIp,
+      hostIPs: [{ ip: hostIp }],
+      ...(podIp === undefined ? {} : { podIP: podIp, podIPs: [{ ip: podIp }] }),
+    }
+    return { ...this.#pod, status }
+  }
+
+  #status(isOver: boolean): PodStatus {
+    const { hostIp, runtime, clock } = this.#options
+    if (this.#rejection && this.#failure !== undefined) {
+      return { phase: 'Failed', ...this.#failure, startTime: timestamp(this.#startedMs) }
+    }
+    return podStatusOf({
+      pod: this.#pod,
+      previous: this.#published,
+      records: this.#containers.records,
+      podIp: this.#podIp,
+      hostIp,
+      startedMs: this.#startedMs,
+      failure: this.#failure,
+      isOver,
+      runtimeName: runtime.name,
+      nowMs: clock.now(),
+    })
+  }
+
+  #report(isOver: boolean): void {
+    if (this.#isWriting) return
+    const isStarting = this.#containers.records.some(
+      ({ isBusy, state }) => isBusy && state.kind === 'waiting',
+    )
+    if (this.#published === undefined && isStarting) {
+      const { clock } = this.#options
+      const waitMs = this.#startedMs + firstReportMs - clock.now()
+      if (waitMs > 0) {
+        this.#cancelWake()
+        this.#cancelWake = clock.after(waitMs, () => this.#queueSync())
+        return
+      }
+    }
+    const status = this.#wasOver ? undefined : this.#status(isOver)
+    const isChanged = this.#isOverruled || !deepEqual(status, this.#published)
+    const isNews = status !== undefined && isChanged
+    const isDeletable = isOver && this.#pod.metadata.deletionTimestamp !== undefined
+    if (!isNews && !isDeletable) return
+    this.#isWriting = true
+    this.#isOverruled = false
+    void this.#write(isNews ? status : undefined, isDeletable)
+  }
+
+  async #write(status: PodStatus | undefined, isDeletable: boolean): Promise<void> {
+    const { writeStatus, deletePod, clock } = this.#options
+    try {
+      if (status !== undefined) {
+        const outcome = await writeStatus(this.#pod, status)
+        if (outcome === 'gone') this.#hasVanished = true
+        this.#published = status
+      }
+      if (isDeletable && !this.#hasVanished) {
+        await deletePod(this.#pod)
+        this.#hasVanished = true
+      }
+    } catch (error) {
+      this.#log.warn('reporting the pod failed', { error: String(error), retryMs: writeRetryMs })
+      await clock.sleep(writeRetryMs)
+    } finally {
+      this.#isWriting = false
+      this.#queueSync()
+    }
+  }
+}

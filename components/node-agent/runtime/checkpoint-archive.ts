@@ -1,0 +1,82 @@
+/** CheckpointArchive: the tar file of a simulated checkpoint: the container's configuration, without any memory pages. */
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { chmod, mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Pod } from '../../api/generated/types.ts'
+import { timestamp } from '../../component-base/clock.ts'
+import type { RuntimeContainer } from './container-runtime.ts'
+
+/** `checkpoint-<pod>_<namespace>-<container>-<time>.tar` in the folder `checkpoints` of the agent's root folder. */
+export function checkpointPath(
+  rootDir: string,
+  target: { namespace: string; pod: string; container: string; nowMs: number },
+): string {
+  const { namespace, pod, container, nowMs } = target
+  const name = `checkpoint-${pod}_${namespace}-${container}-${timestamp(nowMs)}.tar`
+  return join(rootDir, 'checkpoints', name)
+}
+
+/** Makes the folder of the archives, for its owner alone: they hold whatever the containers had in memory. */
+export async function prepareCheckpointFolder(location: string): Promise<void> {
+  const folder = dirname(location)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await chmod(folder, 0o700)
+}
+
+/** Writes the archive of a container to `location`. */
+export type WriteCheckpoint = (what: {
+  pod: Pod
+  container: RuntimeContainer
+  location: string
+}) => Promise<void>
+
+/** Writes the archive with mode 0600; it appears under its name when it is whole. */
+export async function writeCheckpointArchive(what: {
+  pod: Pod
+  container: RuntimeContainer
+  location: string
+}): Promise<void> {
+  const { pod, container, location } = what
+  const spec = [...(pod.spec?.initContainers ?? []), ...(pod.spec?.containers ?? [])].find(
+    ({ name }) => name === container.name,
+  )
+  const files: Record<string, unknown> = {
+    'config.dump': {
+      id: container.id,
+      name: container.name,
+      rootfsImage: spec?.image,
+      rootfsImageRef: container.imageId,
+      runtime: 'simulated',
+      createdTime: new Date(container.state.startedMs).toISOString(),
+      restored: false,
+    },
+    'spec.dump': {
+      annotations: {
+        namespace: pod.metadata.namespace,
+        pod: pod.metadata.name,
+        uid: pod.metadata.uid,
+      },
+      container: spec,
+    },
+    'checkpoint/inventory.img': {},
+  }
+  // The package is CommonJS: inside a bundle only its default export is there.
+  const { default: tar } = await import('tar-stream')
+  const archive = tar.pack()
+  // Of its own: another request of the same second writes to the same location.
+  const draft = `${location}.${randomUUID()}.partial`
+  try {
+    const written = pipeline(archive, createWriteStream(draft, { mode: 0o600 }))
+    for (const [name, content] of Object.entries(files)) {
+      archive.entry({ name, mode: 0o600 }, `${JSON.stringify(content, null, 2)}\n`)
+    }
+    archive.finalize()
+    await written
+    await rename(draft, location)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+}

@@ -1,0 +1,16 @@
+/** Simulated listener: what answers on the ports that a pod says it listens to: a small HTTP server inside the agent, on no socket. */
+import { duplexPair } from 'node:stream'
+import type { Duplex } from 'node:stream'
+import { createServer } from '../../component-base/node-http.ts'
+
+/** A connection to a container's port; every HTTP request on it is answered with who answered. */
+export function connectToListener(who: string, port: number): Duplex {
+  const [client, server] = duplexPair()
+  const http = createServer({}, (request, response) => {
+    const body = `${who} on port ${port}: ${request.method} ${request.url}\n`
+    response.setHeader('content-type', 'text/plain; charset=utf-8')
+    response.end(body)
+  })
+  http.emit('connection', server)
+  return client
+}

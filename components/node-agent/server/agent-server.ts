@@ -1,0 +1,102 @@
+/** AgentServer: the listener of the process and its certificate. */
+import { readFile } from 'node:fs/promises'
+import type { CertificateSigningRequest } from '../../api/generated/types.ts'
+import { resourcesOf } from '../../api/resources.ts'
+import type { Client } from '../../client/client.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { HttpsServer } from '../../component-base/https-server.ts'
+import { createHttpsServer } from '../../component-base/https-server.ts'
+import type { Log } from '../../component-base/log.ts'
+import type { IssuedCertificate } from '../join/certificate-request.ts'
+import { requestCertificate } from '../join/certificate-request.ts'
+import {
+  isCurrent,
+  readNodeCredential,
+  serverCredentialFile,
+  writeNodeCredential,
+} from '../join/node-credential.ts'
+import type { NodeMetrics } from '../node/node-metrics.ts'
+import { runRotation } from '../join/rotate-certificate.ts'
+import type { ServedNode } from './server.ts'
+import { createNodeServer } from './server.ts'
+import { createStreamServer, isStreamRequest } from '../streaming/stream-server.ts'
+import type { ServingNames } from '../join/serving-certificate.ts'
+import { selfSignedServing, servingWish } from '../join/serving-certificate.ts'
+
+export interface AgentServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly names: ServingNames
+  /** Paths of a pair that is given; it is never renewed here. */
+  readonly files: { readonly cert: string; readonly key: string } | undefined
+  /** Have the cluster sign the certificate. */
+  readonly isSigned: boolean
+  readonly certDir: string
+  readonly nodes: () => readonly ServedNode[]
+  readonly servesCheckpoints: boolean
+  readonly metrics: NodeMetrics
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface AgentServer {
+  readonly server: HttpsServer
+  /** Asks for signed certificates in time, as the node of this client; returns at once when that is not wanted. */
+  rotate(client: Client, signal: AbortSignal): Promise<void>
+}
+
+/** The listener with the best certificate there is at the start. */
+export async function createAgentServer(options: AgentServerOptions): Promise<AgentServer> {
+  const { host, port, names, files, isSigned, certDir, clock, log } = options
+  let signed: IssuedCertificate | undefined
+  if (isSigned && files === undefined) {
+    const stored = await readNodeCredential(certDir, serverCredentialFile)
+    if (stored !== undefined && isCurrent(stored, clock.now())) signed = stored
+  }
+  const initial =
+    files === undefined
+      ? (signed ?? selfSignedServing(names, clock.now()))
+      : { cert: await readFile(files.cert, 'utf8'), key: await readFile(files.key, 'utf8') }
+  const server = createHttpsServer({
+    host,
+    port,
+    tls: initial,
+    handler: createNodeServer({
+      nodes: options.nodes,
+      servesCheckpoints: options.servesCheckpoints,
+      metrics: options.metrics,
+      clock,
+      log,
+    }),
+    mayUpgrade: isStreamRequest,
+    upgrade: createStreamServer({ nodes: options.nodes, clock, log }),
+    log,
+  })
+
+  return {
+    server,
+    async rotate(client, signal) {
+      if (!isSigned || files !== undefined) return
+      const csrs = client.resource<CertificateSigningRequest>(
+        resourcesOf(client.dialect).certificateSigningRequests,
+      )
+      await runRotation(
+        {
+          current: signed,
+          request: (until) =>
+            requestCertificate(
+              { csrs, wish: servingWish(client.dialect, names), clock, log },
+              until,
+            ),
+          onRotated: async (next) => {
+            await writeNodeCredential(certDir, serverCredentialFile, next)
+            server.setCertificate(next)
+          },
+          clock,
+          log,
+        },
+        signal,
+      )
+    },
+  }
+}

@@ -1,0 +1,502 @@
+/** Command line: what it says to wrong use, what it prints, and with which exit code it ends. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { clusterCommands } from '../../../cluster/cli/commands.ts'
+import { exitCodes } from '../../../cluster/cli/exit-codes.ts'
+import { freeNodeName } from '../../../cluster/cli/node.ts'
+import { createProgress } from '../../../cluster/cli/progress.ts'
+import { createUpProgress } from '../../../cluster/cli/up-progress.ts'
+import { runCli } from '../../../cluster/cli/run-cli.ts'
+import { asTyped, processTerminal, shortDuration, table } from '../../../cluster/cli/terminal.ts'
+import type { Terminal } from '../../../cluster/cli/terminal.ts'
+import { parseExtraFlags } from '../../../cluster/cli/up.ts'
+import { launchCluster } from '../../../cluster/launch.ts'
+import { readableLine } from '../../../cluster/log-tail.ts'
+import { createStateDir, listClusters, statePaths } from '../../../cluster/state/state-dir.ts'
+import { explainSystemError } from '../../../cluster/system-error.ts'
+import { systemClock } from '../../../components/component-base/clock.ts'
+import { scenarioCommands } from '../../../scenarios/engine/scenario-command.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { fixtureLaunch, temporaryStateRoot } from '../temporary-state.ts'
+
+const entries = [
+  ...clusterCommands,
+  { name: 'scenario', summary: 'run, list', load: async () => scenarioCommands },
+]
+
+function recorder(more: Partial<Terminal> = {}): Terminal & { stdout: string; stderr: string } {
+  const terminal = {
+    stdout: '',
+    stderr: '',
+    out: (text: string) => void (terminal.stdout += text),
+    err: (text: string) => void (terminal.stderr += text),
+    isInteractive: false,
+    outColors: false,
+    errColors: false,
+    columns: 100,
+    ...more,
+  }
+  return terminal
+}
+
+async function skiff(
+  words: string,
+  stateRoot = '/nonexistent/skiff',
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const terminal = recorder()
+  const code = await runCli(entries, words.split(' ').filter(Boolean), {
+    terminal,
+    clock: systemClock,
+    stateRoot,
+    environment: { HOME: stateRoot },
+    signal: new AbortController().signal,
+  })
+  return { code, stdout: terminal.stdout, stderr: terminal.stderr }
+}
+
+describe('wrong use', () => {
+  test.each([
+    ['upp', 'error: unknown command "upp"\nhint: did you mean: skiff up\n'],
+    ['xyzzy-plugh', 'error: unknown command "xyzzy-plugh"\nhint: see: skiff --help\n'],
+    ['node ad', 'error: unknown command "node ad"\nhint: did you mean: skiff node add\n'],
+    [
+      'up --node 3',
+      'error: skiff up: unknown flag --node; did you mean --nodes?\nhint: see: skiff up --help\n',
+    ],
+    [
+      'up --nodes three',
+      'error: skiff up: invalid value "three" for --nodes: must be a whole number\nhint: see: skiff up --help\n',
+    ],
+    ['up extra', 'error: skiff up: unexpected argument "extra"\nhint: see: skiff up --help\n'],
+    [
+      'why get pods --last',
+      'error: skiff why --last takes a number, and nothing else\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why get pods --as ann --token-file x',
+      'error: VERB RESOURCE, -f, --token-file and --last are different questions: ask one\nhint: see: skiff why --help\n',
+    ],
+    ['why get pods', 'error: who? Give --as USER\nhint: see: skiff why --help\n'],
+    [
+      'why get --as ann',
+      'error: skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why get pods --as-group devs',
+      'error: --as-group and --as-uid need --as USER\nhint: see: skiff why --help\n',
+    ],
+    ['restart', 'error: skiff restart needs COMPONENT\nhint: see: skiff restart --help\n'],
+    ['up -x', 'error: skiff up: unknown flag -x\nhint: see: skiff up --help\n'],
+    [
+      'up --set scheduler=1',
+      'error: --set scheduler=1: not of the form COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent\n',
+    ],
+    [
+      'join http://x --token a',
+      'error: "http://x" is not the URL of an API server\nhint: it looks like https://192.0.2.1:6443\n',
+    ],
+    [
+      'join https://x:1 --token a',
+      'error: the CA pin is missing\nhint: give --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification\n',
+    ],
+    [
+      'up --wait -1s',
+      'error: skiff up: invalid value "-1s" for --wait: must not be below 0s\nhint: see: skiff up --help\n',
+    ],
+    [
+      'logs --tail -1',
+      'error: skiff logs: invalid value "-1" for --tail: must not be below 0\nhint: see: skiff logs --help\n',
+    ],
+    [
+      'up --set api-server.secure-port=1',
+      'error: --set api-server.secure-port=1: that is not for a flag to say\nhint: use --port: all others have to know it too\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name ../../x',
+      'error: "../../x" is not a name for a node\nhint: use lower case letters, digits, dashes and dots\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x --port 70000',
+      'error: 70000 is not a port\nhint: a port is a number from 0 to 65535; 0 picks a free one\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x',
+      'error: node "x" has no certificate yet, and needs a token\nhint: give --token-file or --token; the cluster makes one: skiff token create\n',
+    ],
+    [
+      'join https://x:1 --discovery-token-ca-cert-hash sha256:1',
+      'error: the CA pin must be sha256: and 64 hexadecimal digits\nhint: see it on the cluster: skiff token create --print-join-command\n',
+    ],
+    [
+      'scenario run token-join --junit /nonexistent/report.xml',
+      'error: --junit: there is no folder /nonexistent\nhint: give --junit a file in a folder that is there and yours\n',
+    ],
+  ])('%s ends with 2 and says what would be right', async (words, message) => {
+    expect(await skiff(words)).toEqual({ code: exitCodes.usage, stdout: '', stderr: message })
+  })
+
+  test('no command at all shows what there is, with exit code 2; --help with 0', async () => {
+    const none = await skiff('')
+    expect(none.code).toBe(2)
+    expect(none.stdout).toContain('Exit codes:')
+    expect(await skiff('--help')).toEqual({ ...none, code: 0 })
+  })
+})
+
+describe('a file that cannot be used', () => {
+  const joining = 'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x'
+  test.each([
+    [
+      '/nonexistent/token',
+      /^error: \/nonexistent\/token: there is no such file or directory\nhint: .+\n$/,
+    ],
+    ['/', /^error: \/ is a directory, not a file\nhint: .+\n$/],
+  ])('%s is named, with a hint', async (file, message) => {
+    const { code, stderr } = await skiff(`${joining} --token-file ${file}`)
+    expect(stderr).toMatch(message)
+    expect(code).toBe(exitCodes.failed)
+  })
+
+  test('what a parser says on several lines is one line with details', async () => {
+    const file = join(temporaryStateRoot(), 'wrong.yaml')
+    writeFileSync(file, 'a: [\n')
+    const { code, stderr } = await skiff(`convert -f ${file}`)
+    const [first, ...rest] = stderr.trimEnd().split('\n')
+    expect(first).toMatch(/^error: .*wrong.yaml: /)
+    expect(rest.length).toBeGreaterThan(0)
+    for (const line of rest) expect(line).toMatch(/^( {2}\| |hint: )/)
+    expect(code).toBe(exitCodes.failed)
+  })
+
+  test('no right to it is exit code 7', () => {
+    const refused = Object.assign(new Error('EACCES: permission denied'), {
+      code: 'EACCES',
+      syscall: 'open',
+      path: '/root/x',
+    })
+    expect(explainSystemError(refused)).toMatchObject({
+      kind: 'permission',
+      message: 'no right to use /root/x (EACCES)',
+    })
+    expect(explainSystemError(refused, '/root/y')).toMatchObject({
+      message: 'no right to use /root/y (EACCES)',
+    })
+  })
+})
+
+test.each(['up', 'logs -f --name lab', 'version'])(
+  'a command that is interrupted before it begins does nothing: %s',
+  async (words) => {
+    const stop = new AbortController()
+    stop.abort(new Error('interrupted'))
+    const root = temporaryStateRoot()
+    const paths = statePaths(root, 'lab')
+    createStateDir(paths)
+    const terminal = recorder()
+    const code = await runCli(entries, words.split(' '), {
+      terminal,
+      clock: systemClock,
+      stateRoot: root,
+      environment: { HOME: root },
+      signal: stop.signal,
+    })
+    expect(code).toBe(exitCodes.interrupted)
+    expect(terminal).toMatchObject({ stdout: '', stderr: 'interrupted\n' })
+    expect(listClusters(root)).toEqual(['lab'])
+  },
+)
+
+describe('short flags', () => {
+  test.each(['-o json', '-ojson', '-o=json'])('%s is --output json', async (words) => {
+    expect(JSON.parse((await skiff(`version ${words}`)).stdout)).toHaveProperty('api')
+  })
+  test('one that a command does not have is refused as it was typed', async () => {
+    expect((await skiff('down -ojson')).stderr).toContain('unknown flag')
+  })
+})
+
+describe('help', () => {
+  test('help COMMAND is COMMAND --help', async () => {
+    expect(await skiff('help node add')).toEqual(await skiff('node add --help'))
+    expect((await skiff('help nothing-like-it')).code).toBe(exitCodes.usage)
+  })
+
+  test('every command has a summary, an example that names it, and its flags', async () => {
+    let count = 0
+    for (const entry of entries) {
+      for (const command of await entry.load()) {
+        count += 1
+        const { code, stdout } = await skiff(`${command.name} --help`)
+        expect(code).toBe(0)
+        expect(stdout.split('\n')[0]).toBe(command.summary)
+        expect(command.examples.length).toBeGreaterThan(0)
+        for (const [line] of command.examples)
+          expect(line).toContain(`skiff ${command.name.split(' ')[0]}`)
+        for (const name of Object.keys(command.flags)) expect(stdout).toContain(`--${name}`)
+      }
+    }
+    expect(count).toBeGreaterThanOrEqual(20)
+  })
+})
+
+describe('without a cluster', () => {
+  test.each([
+    'status',
+    'node list',
+    'restart api-server',
+    'token list',
+    'kubeconfig',
+    'certs check',
+    'logs',
+    'down',
+  ])('%s says so, with exit code 3', async (words) => {
+    const { code, stderr } = await skiff(words, temporaryStateRoot())
+    expect(stderr).toMatch(/^error: there is no cluster "default"\n/)
+    expect(code).toBe(exitCodes['not-found'])
+  })
+  test.each([
+    'up --name',
+    'down --name',
+    'status --name',
+    'node list --name',
+    'restart api-server --name',
+    'kubeconfig --name',
+    'certs check --name',
+    'logs --name',
+    'fault kill scheduler --name',
+    'scenario run scenarios/token-join.yaml --cluster',
+  ])('%s takes no path for a name', async (words) => {
+    const { code, stderr } = await skiff(`${words} ../x`, temporaryStateRoot())
+    expect(stderr).toMatch(/^error: "\.\.\/x" is not a name for a cluster\nhint: /)
+    expect(code).toBe(exitCodes.usage)
+  })
+  test('status --all and down --all find nothing, and that is fine', async () => {
+    const root = temporaryStateRoot()
+    expect(await skiff('status --all', root)).toMatchObject({
+      code: 0,
+      stdout: 'There are no clusters\n',
+    })
+    expect(await skiff('down --all', root)).toMatchObject({ code: 0 })
+    expect(await skiff('status --all -o json', root)).toMatchObject({ code: 0, stdout: '[]\n' })
+  })
+})
+
+describe('with a running cluster', () => {
+  test('status shows it as text and as JSON, and its exit code says whether all is well', async () => {
+    const root = temporaryStateRoot()
+    const { control, paths, config } = await launchCluster(fixtureLaunch(root, { nodes: 1 }))
+    await control.call('start', {})
+    const text = await skiff('status --name lab', root)
+    expect(text.code).toBe(0)
+    expect(text.stdout).toContain(`lab: https://127.0.0.1:${config.port}`)
+    expect(text.stdout).toMatch(/^api-server +ready +\d+ +0 /m)
+    await control.call('stop-component', { name: 'scheduler' })
+    const json = await skiff('status --name lab -o json', root)
+    expect(json.code).toBe(exitCodes.failed)
+    expect(JSON.parse(json.stdout)).toMatchObject({ name: 'lab', ready: false })
+
+    expect((await skiff('status --all', root)).stdout).toMatch(/^lab +running +https:/m)
+    const logs = await skiff('logs node-1 --name lab', root)
+    expect(logs.stdout).toBe('node-1 starts as ready\n')
+    expect((await skiff('logs node-1 --tail 0 --name lab', root)).stdout).toBe('')
+    const lines = (await skiff('logs -o json --name lab', root)).stdout.trimEnd().split('\n')
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual({
+      process: 'node-1',
+      message: 'node-1 starts as ready',
+    })
+    expect((await skiff('logs --raw node-1 scheduler --name lab', root)).stdout).toContain(
+      '\nscheduler starts as ready\n',
+    )
+    expect((await skiff('logs nothing --name lab', root)).stderr).toContain(
+      'hint: there are: api-server,',
+    )
+    expect((await skiff('restart node-1 --name lab', root)).stdout).toBe('node-1 restarted\n')
+    expect((await skiff('kubeconfig --path --name lab', root)).stdout).toBe(
+      `${paths.adminKubeconfig}\n`,
+    )
+    expect(JSON.parse((await skiff('kubeconfig --path -o json --name lab', root)).stdout)).toEqual({
+      path: paths.adminKubeconfig,
+    })
+    const file = join(root, 'users-own')
+    const merged = await skiff(`kubeconfig --merge --kubeconfig ${file} -o json --name lab`, root)
+    expect(JSON.parse(merged.stdout)).toEqual({ file, context: 'skiff-lab' })
+    expect((await skiff(`kubeconfig --kubeconfig ${file} --name lab`, root)).code).toBe(2)
+    expect((await skiff('kubeconfig --path --merge --name lab', root)).code).toBe(2)
+    const stopped = await skiff('fault pause scheduler --name lab', root)
+    expect(stopped).toMatchObject({
+      code: exitCodes['not-running'],
+      stderr:
+        'error: scheduler is not running\nhint: start it with: skiff restart scheduler --name lab\n',
+    })
+    const unknown = await skiff('fault kill nothing --name lab', root)
+    expect(unknown.code).toBe(exitCodes['not-found'])
+
+    const down = await skiff('down --name lab', root)
+    expect(down).toEqual({ code: 0, stdout: 'Cluster "lab" is gone\n', stderr: '' })
+    expect((await skiff('status --name lab', root)).code).toBe(exitCodes['not-found'])
+  })
+
+  test('a cluster whose supervisor is gone is told from one that does not exist', async () => {
+    const root = temporaryStateRoot()
+    const { control } = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+    control.close()
+    await skiff('down --keep-data --name lab', root)
+    const { code, stderr } = await skiff('status --name lab', root)
+    expect(code).toBe(exitCodes['not-running'])
+    expect(stderr).toBe(
+      'error: the supervisor of cluster "lab" does not answer\n' +
+        'hint: go on with its data: skiff up --name lab; or remove it: skiff down --name lab\n',
+    )
+    const scenario = await skiff('scenario run token-join --cluster lab', root)
+    expect(scenario).toEqual({ code: exitCodes['not-running'], stdout: '', stderr })
+  })
+
+  test('certs check lists every certificate; renew makes new ones under the same CA', async () => {
+    const root = temporaryStateRoot()
+    const { paths } = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
+    const check = async () =>
+      JSON.parse((await skiff('certs check --name lab -o json', root)).stdout) as {
+        file: string
+        serialNumber: string
+        issuer: string
+      }[]
+    const before = await check()
+    expect(before.map((row) => row.file)).toContain('pki/apiserver.crt')
+    const serial = (rows: typeof before, name: string) =>
+      rows.find((row) => row.file === join('pki', `${name}.crt`))?.serialNumber
+    const { stdout } = await skiff('certs renew admin --name lab --restart=false', root)
+    expect(stdout).toBe('renewed: admin\n')
+    const after = await check()
+    expect(serial(after, 'admin')).not.toBe(serial(before, 'admin'))
+    expect(serial(after, 'ca')).toBe(serial(before, 'ca'))
+    expect(serial(after, 'apiserver')).toBe(serial(before, 'apiserver'))
+    expect((await skiff('certs renew nobody --name lab', root)).code).toBe(exitCodes.usage)
+    const secret = join(root, 'password')
+    writeFileSync(secret, '\n')
+    const weak = await skiff(
+      `certs export --p12 ${root}/x.p12 --password-file ${secret} --name lab`,
+      root,
+    )
+    expect(weak.stderr).toMatch(/^error: the first line of .*password is empty\nhint: /)
+    writeFileSync(join(paths.pki, 'sa.key'), 'rubbish')
+    const damaged = await skiff('certs check --name lab', root)
+    expect(damaged.stderr).toMatch(/^error: .*sa\.key is damaged: it holds no private key\nhint: /)
+    expect(damaged.code).toBe(exitCodes.failed)
+    expect(paths.pki).toContain('lab')
+  })
+})
+
+describe('what is printed', () => {
+  test('lines off a terminal are written once each, without escapes', () => {
+    const clock = new FakeClock()
+    const terminal = recorder()
+    const progress = createProgress({ terminal, clock, names: ['api-server', 'node-1'] })
+    progress.update('api-server', 'starting')
+    progress.done('api-server', 'ready')
+    progress.done('api-server', 'ready')
+    progress.failed('node-1', 'exit code 1')
+    progress.end()
+    expect(terminal.stderr).toBe(
+      ' ✓ api-server     0 ms  ready\n ✗ node-1         0 ms  exit code 1\n',
+    )
+    expect(clock.pending).toBe(0)
+  })
+
+  test('a node that is Ready stays done, whatever its process says afterwards', () => {
+    const terminal = recorder()
+    const progress = createUpProgress({ terminal, clock: new FakeClock() })
+    const node = { name: 'node-1', program: 'node-agent', restarts: 0, sinceMs: 0 } as const
+    const report = (state: 'starting' | 'ready', message?: string): void =>
+      progress.report({
+        kind: 'component',
+        status: { ...node, state, ...(message === undefined ? {} : { message }) },
+      })
+    report('starting')
+    report('starting', 'csr running')
+    progress.report({ kind: 'node', name: 'node-1' })
+    report('starting', 'register done')
+    report('ready')
+    progress.report({ kind: 'node', name: 'simulated-0' })
+    progress.end()
+    expect(terminal.stderr).toBe(' ✓ node-1                 0 ms  Ready\n')
+  })
+
+  test('on a terminal every line is redrawn in place and cut to its width', async () => {
+    const clock = new FakeClock()
+    const terminal = recorder({ isInteractive: true, columns: 30 })
+    const progress = createProgress({ terminal, clock, names: ['node-1'] })
+    progress.update('node-1', 'a note that is much too long for a narrow terminal')
+    await clock.step(80)
+    progress.end()
+    const [first = '', second = ''] = terminal.stderr.split('\u001b[1A')
+    expect(first).toBe('\u001b[2K ⠋ node-1     0 ms  waiting\n')
+    expect(second).toBe('\u001b[2K ⠙ node-1    80 ms  a note th\n')
+    expect(clock.pending).toBe(0)
+  })
+
+  test('of a crowd its count is shown, not the steps of one of them', async () => {
+    const clock = new FakeClock()
+    const terminal = recorder({ isInteractive: true })
+    const progress = createUpProgress({ terminal, clock })
+    const crowd = { name: 'simulated', program: 'node-agent', restarts: 0, sinceMs: 0 } as const
+    progress.report({ kind: 'node', name: 'simulated-0' })
+    progress.report({ kind: 'node', name: 'simulated-1' })
+    const status = { ...crowd, state: 'starting', message: 'csr running' } as const
+    progress.report({ kind: 'component', status })
+    await clock.step(80)
+    progress.end()
+    expect(terminal.stderr).toContain('2 nodes Ready')
+    expect(terminal.stderr).not.toContain('csr running')
+  })
+
+  test('who came by npx is told to type npx', () => {
+    const text = 'What runs: skiff status    npx skiff up, /usr/bin/skiff x, skiff.'
+    expect(asTyped(text, {})).toBe(text)
+    expect(asTyped(text, { npm_command: 'exec', npm_lifecycle_event: 'npx' })).toBe(
+      'What runs: npx skiff status    npx skiff up, /usr/bin/skiff x, skiff.',
+    )
+  })
+
+  test('NO_COLOR and TERM=dumb turn colours off', () => {
+    expect(processTerminal({ NO_COLOR: '1' }).outColors).toBe(false)
+    expect(processTerminal({ TERM: 'dumb' }).isInteractive).toBe(false)
+  })
+
+  test('tables, durations and log lines read well', () => {
+    expect(
+      table([
+        ['A', 'LONG'],
+        ['xyz', 'b'],
+      ]),
+    ).toBe('A    LONG\nxyz  b\n')
+    expect([5, 1234, 65_000, 600_000, 10_000_000, 259_200_000].map(shortDuration)).toEqual([
+      '5 ms',
+      '1.2 s',
+      '65.0 s',
+      '10 min',
+      '3 h',
+      '3 d',
+    ])
+    const line =
+      '{"time":"2025-01-01T10:20:30.456Z","level":"warn","message":"hm","error":{"message":"bad"},"n":1}'
+    expect(readableLine(line)).toBe('10:20:30.456 warn  hm error=bad n=1')
+    expect(readableLine('plain')).toBe('plain')
+  })
+
+  test('the next free node name, and flags for components', () => {
+    expect(freeNodeName(['node-1', 'node-3'])).toBe('node-2')
+    expect(
+      parseExtraFlags([
+        'scheduler.v=4',
+        'scheduler.--log-level=debug',
+        'node-agent.capacity=cpu=4',
+        'api-server.authorization-mode=Node,RBAC',
+      ]),
+    ).toEqual({
+      'api-server': { 'authorization-mode': 'Node,RBAC' },
+      scheduler: { v: '4', 'log-level': 'debug' },
+      'node-agent': { capacity: 'cpu=4' },
+    })
+  })
+})

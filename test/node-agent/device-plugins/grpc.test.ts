@@ -1,0 +1,90 @@
+/** gRPC over a socket, with peers that give up, die or talk nonsense. */
+import http2 from 'node:http2'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { silentLog } from '../../../components/component-base/log.ts'
+import {
+  GrpcError,
+  readGrpcStream,
+  serveGrpc,
+  type GrpcMethod,
+} from '../../../components/node-agent/device-plugins/grpc.ts'
+import { eventually } from '../../support/eventually.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const folder = temporaryFolder('grpc')
+const path = join(folder, 'a.sock')
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+async function serve(method: GrpcMethod): Promise<void> {
+  const stop = new AbortController()
+  const served = serveGrpc({ path, methods: { '/a.A/A': method }, log: silentLog }, stop.signal)
+  ends.push(async () => {
+    stop.abort()
+    await served
+  })
+}
+
+/** A connection to what listens there, or will in a moment. */
+async function session(): Promise<http2.ClientHttp2Session> {
+  return await eventually(
+    async () =>
+      await new Promise((resolve, reject) => {
+        const made = http2.connect('http://localhost', { createConnection: () => connect(path) })
+        ends.push(() => made.destroy())
+        made.on('error', reject)
+        made.on('connect', () => resolve(made))
+      }),
+  )
+}
+
+const call = (on: http2.ClientHttp2Session, body: Buffer): http2.ClientHttp2Stream =>
+  on
+    .request({ ':method': 'POST', ':path': '/a.A/A' })
+    .on('error', () => {}) // cut off, as the test wants it
+    .end(body)
+
+/** An empty message. */
+const empty = Buffer.alloc(5)
+
+test('a caller may give up at any moment: the server goes on', async () => {
+  let isOver = 0
+  await serve(async (message) => {
+    for (let turn = 0; turn < isOver % 8; turn += 1) await nextTurn()
+    isOver += 1
+    if (isOver % 2 === 0) throw new GrpcError(3, 'no')
+    return message
+  })
+  const client = await session()
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const asked = call(client, attempt % 5 === 0 ? Buffer.alloc(3) : empty)
+    for (let turn = 0; turn < attempt % 7; turn += 1) await nextTurn()
+    asked.close(http2.constants.NGHTTP2_CANCEL)
+  }
+  const code = await new Promise((resolve) => {
+    call(client, Buffer.from([1, 0, 0, 0, 0])).on('response', (headers) =>
+      resolve(headers['grpc-status']),
+    )
+  })
+  expect(code).toBe('12')
+})
+
+test('an answer whose message cannot be read fails the call, not the process', async () => {
+  const server = http2.createServer()
+  server.on('stream', (stream) => {
+    const headers = { ':status': 200, 'grpc-status': '2', 'grpc-message': '100 % wrong' }
+    stream.respond(headers, { endStream: true })
+  })
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  ends.push(() => new Promise((resolve) => server.close(resolve)))
+  const reading = readGrpcStream(
+    { path, method: '/a.A/A', message: Buffer.alloc(0), onMessage: () => {} },
+    new AbortController().signal,
+  )
+  await expect(reading).rejects.toThrow('100 % wrong')
+})

@@ -1,0 +1,165 @@
+import { afterEach, expect, test } from 'vitest'
+import type { Lease } from '../../../components/api/generated/types.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
+import { ConnectionError } from '../../../components/client/connection-error.ts'
+import { silentLog } from '../../../components/component-base/log.ts'
+import { runHeartbeat } from '../../../components/node-agent/node/heartbeat.ts'
+import { FakeCluster } from '../../support/fake-client.ts'
+import { FakeClock, settle } from '../../support/fake-clock.ts'
+
+const stops: AbortController[] = []
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop.abort(new Error('the test is over'))
+})
+
+function start(firstDelayMs = 0) {
+  const clock = new FakeClock()
+  const server = new FakeCluster(clock)
+  const resources = resourcesOf(server.dialect)
+  const stop = new AbortController()
+  stops.push(stop)
+  const leases = { ...server.client().resource<Lease>(resources.leases) }
+  const running = runHeartbeat(
+    {
+      leases,
+      namespace: 'kube-node-lease',
+      nodeName: 'n1',
+      owner: () => ({ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1' }),
+      clock,
+      log: silentLog,
+      firstDelayMs,
+    },
+    stop.signal,
+  )
+  running.catch(() => {})
+  const lease = () => server.peek<Lease>(resources.leases, 'kube-node-lease/n1')
+  return { clock, server, resources, leases, lease, stop, running }
+}
+
+test('[NODE-015] each node has one Lease, named like it and owned by it', async () => {
+  const { server, resources, lease } = start()
+  await settle()
+  expect(server.all(resources.leases)).toHaveLength(1)
+  expect(lease()).toMatchObject({
+    metadata: {
+      name: 'n1',
+      namespace: 'kube-node-lease',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'uid-n1' }],
+    },
+    spec: {
+      holderIdentity: 'n1',
+      leaseDurationSeconds: 40,
+      renewTime: '2025-01-01T00:00:00.000000Z',
+    },
+  })
+})
+
+test('[NODE-016] the Lease is renewed every 10 seconds', async () => {
+  const { clock, server, lease } = start()
+  await clock.step(9999)
+  expect(server.writes).toEqual(['create leases kube-node-lease/n1'])
+  await clock.step(1)
+  expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:10.000000Z')
+  await clock.step(30_000)
+  expect(server.writes.filter((write) => write.startsWith('update'))).toHaveLength(4)
+})
+
+test('[NODE-017] a failed update is retried after 200 ms, doubling up to 7 seconds', async () => {
+  const { clock, server } = start()
+  await settle()
+  const tries: number[] = []
+  server.react('*', 'leases', ({ verb }) => {
+    if (verb === 'get' || verb === 'update') tries.push(clock.now())
+    throw new ConnectionError('refused', 'nobody listens')
+  })
+  await clock.step(60_000)
+  const waits = tries.slice(1).map((at, index) => at - (tries[index] as number))
+  expect(waits.slice(0, 8)).toEqual([200, 400, 800, 1600, 3200, 6400, 7000, 7000])
+})
+
+test('[LIM-010] the beat is every 10 s; a retry waits 200 ms, then twice as long, up to 7 s; then it is 10 s again', async () => {
+  const { clock, server, lease } = start()
+  await settle()
+  const tries: number[] = []
+  let isDown = false
+  server.react('*', 'leases', ({ verb }) => {
+    if (verb === 'update') tries.push(clock.now())
+    if (isDown) throw new ConnectionError('refused', 'nobody listens')
+  })
+  await clock.step(30_000)
+  const waits = () => tries.slice(1).map((at, index) => at - (tries[index] as number))
+  expect(waits()).toEqual([10_000, 10_000])
+  isDown = true
+  await clock.step(10_000 + 26_000)
+  const before = lease()?.spec?.renewTime
+  isDown = false
+  await clock.step(7000)
+  expect(lease()?.spec?.renewTime).not.toBe(before)
+  const recovered = tries.at(-1)
+  await clock.step(10_000)
+  expect(tries.at(-1)).toBe((recovered ?? 0) + 10_000)
+})
+
+test('a lease that somebody else changed is read and renewed', async () => {
+  const { clock, server, resources, lease } = start()
+  await settle()
+  server.change(resources.leases, 'kube-node-lease/n1', (stored) => {
+    stored['metadata'].labels = { seen: 'yes' }
+  })
+  await clock.step(11_000)
+  expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:10.200000Z')
+  expect(lease()?.metadata.labels).toEqual({ seen: 'yes' })
+})
+
+test('a server that does not answer the look at a lease costs one beat, not more', async () => {
+  const { clock, server, leases, lease } = start()
+  await settle()
+  const patient = leases.get
+  let looks = 0
+  leases.get = (_, options) => {
+    looks += 1
+    return new Promise((_resolve, reject) => {
+      options?.signal?.addEventListener('abort', () => reject(options.signal?.reason as Error))
+    })
+  }
+  const mend = server.react('update', 'leases', () => {
+    throw new ConnectionError('refused', 'nobody listens')
+  })
+  await clock.step(10_000 + 200)
+  expect(looks).toBe(1)
+  leases.get = patient
+  mend()
+  await clock.step(10_000 + 400)
+  expect(lease()?.spec?.renewTime).toBe('2025-01-01T00:00:20.600000Z')
+})
+
+test('a clock that is set back delays no beat', async () => {
+  const { clock, server } = start()
+  await settle()
+  let isBack = false
+  const now = clock.now.bind(clock)
+  clock.now = () => now() - (isBack ? 3_600_000 : 0)
+  server.react('update', 'leases', () => {
+    isBack = true
+  })
+  await clock.step(30_000)
+  expect(server.writes.filter((write) => write.startsWith('update'))).toHaveLength(3)
+})
+
+test('a lease that was deleted is made again', async () => {
+  const { clock, server, resources, lease } = start()
+  await settle()
+  server.remove(resources.leases, 'kube-node-lease/n1')
+  await clock.step(11_000)
+  expect(lease()?.spec?.holderIdentity).toBe('n1')
+})
+
+test('agents of one process can start their beats apart, and stop with the signal', async () => {
+  const { clock, server, stop, running } = start(3000)
+  await clock.step(2999)
+  expect(server.writes).toEqual([])
+  await clock.step(1)
+  expect(server.writes).toHaveLength(1)
+  stop.abort(new Error('enough'))
+  await expect(running).rejects.toThrow('enough')
+})
