@@ -183,6 +183,10 @@ export function createHttpsServer(options: HttpsServerOptions): HttpsServer {
       maxHeaderListPairs: 256,
       maxSendHeaderBlockLength: limits.maxHeaderBytes,
       maxSessionMemory: 64,
+      // Node's limit, 1,000 and then 33 a second, ends connections of clients that cancel many watches. Go's server has no such
+      // limit (golang.org/x/net/http2), and a cancelled request costs no more here than one that is answered.
+      streamResetBurst: 10_000,
+      streamResetRate: 1000,
       settings: {
         maxConcurrentStreams: limits.maxConcurrentStreams,
         maxHeaderListSize: limits.maxHeaderBytes,

@@ -1,10 +1,12 @@
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
+import { constants } from 'node:http2'
 import https from 'node:https'
 import tls from 'node:tls'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from 'vitest'
+import { aborted } from '../../components/component-base/aborted.ts'
 import type { Answer, HttpRequest } from '../../components/component-base/http.ts'
 import { BodyTooLargeError } from '../../components/component-base/http.ts'
 import { refuseUpgrade } from '../../components/component-base/http1-exchange.ts'
@@ -203,6 +205,25 @@ describe('one shape for both HTTP versions', () => {
     expect((await ask2(session(port), '/')).body.length).toBe(64 * 65_536)
     expect((await ask1(port, '/')).body.length).toBe(64 * 65_536)
     expect(most).toBeLessThan(1_000_000)
+  })
+
+  it('a client may cancel thousands of streams on one connection', async () => {
+    const { port } = await serve(() =>
+      Promise.resolve({
+        status: 200,
+        headers: {},
+        body: (sink) => aborted(sink.signal),
+      }),
+    )
+    const client = session(port)
+    for (let count = 0; count < 3000; count += 1) {
+      const stream = client.request({ ':path': `/watch/${count}` })
+      await once(stream, 'response')
+      stream.close(constants.NGHTTP2_CANCEL)
+      await once(stream, 'close')
+    }
+    expect(client.closed).toBe(false)
+    expect((await ask2(client, '/watch', { method: 'HEAD' })).status).toBe(200)
   })
 
   it('a stream that fails in the middle is cut, not ended', async () => {
