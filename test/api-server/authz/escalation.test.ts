@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Decision } from '../../../components/api-server/authz/authorizer.ts'
 import { createEscalationCheck } from '../../../components/api-server/authz/escalation.ts'
 import type { EscalationRequest } from '../../../components/api-server/authz/escalation.ts'
 import { RbacIndex } from '../../../components/api-server/authz/rbac-index.ts'
@@ -8,8 +9,9 @@ import { dialects } from '../../../components/api/dialect.ts'
 import type { PolicyRule } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
+import type { AuthorizationAttributes } from '../../../components/api-server/request/request.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
-import { user } from './attributes.ts'
+import { attributes, user } from './attributes.ts'
 
 const dialect = dialects.kubernetes
 const { roles, clusterRoles, roleBindings, clusterRoleBindings } = resourcesOf(dialect)
@@ -19,13 +21,22 @@ const getPods: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['get
 const getSecrets: PolicyRule = { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }
 
 let reader: FakeReader
+let index: RbacIndex
 let check: ReturnType<typeof createEscalationCheck>
 
 beforeEach(() => {
   reader = new FakeReader()
-  const index = new RbacIndex(reader, dialect)
+  index = new RbacIndex(reader, dialect)
   check = createEscalationCheck({ index, authorizer: rbacAuthorizer(index), reader, dialect })
 })
+
+/** Escalate and bind are up to another authorizer, which says this. */
+function answer(decision: Decision): AuthorizationAttributes[] {
+  const asked: AuthorizationAttributes[] = []
+  const authorize = (one: AuthorizationAttributes): Decision => (asked.push(one), decision)
+  check = createEscalationCheck({ index, authorizer: { name: 'x', authorize }, reader, dialect })
+  return asked
+}
 
 /** Gives jane the rules, cluster-wide or in a namespace. */
 function grant(rules: PolicyRule[], namespace?: string): void {
@@ -76,6 +87,32 @@ describe('writing roles', () => {
     expect(await write({ ...cluster, object: role([getSecrets]) })).toContain('not currently held')
   })
 
+  test('[RBAC-029] escalate on a named role permits it for that role alone', async () => {
+    const rule = { apiGroups: [group], resources: ['roles'], verbs: ['escalate'] }
+    grant([{ ...rule, resourceNames: ['r'] }], 'a')
+    expect(await write({ object: role([getSecrets]) })).toBe('allowed')
+    const other = role([getSecrets], { metadata: { name: 'other', namespace: 'a' } })
+    expect(await write({ object: other })).toContain('not currently held')
+    const unnamed = role([getSecrets], { metadata: { generateName: 'r', namespace: 'a' } })
+    expect(await write({ object: unnamed })).toContain('not currently held')
+  })
+
+  test('the refusal names every group of the writer, and a rule a line', async () => {
+    const writer = user('jane', 'devs', 'system:authenticated')
+    expect(await write({ object: role([getPods, getSecrets]), user: writer })).toBe(
+      [
+        'roles.rbac.authorization.k8s.io "r" is forbidden: user "jane" (groups=["devs" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:',
+        '{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
+      ].join('\n'),
+    )
+  })
+
+  test('a Role of another API group grants nothing and is not checked', async () => {
+    const resource = { ...roles, group: 'example.com' }
+    expect(await write({ resource, object: role([getSecrets]) })).toBe('allowed')
+  })
+
   test('system:masters may grant anything', async () => {
     const admin = user('x', 'system:masters')
     expect(await write({ object: role([getSecrets]), user: admin })).toBe('allowed')
@@ -92,6 +129,36 @@ describe('writing roles', () => {
       { nonResourceURLs: ['*'], verbs: ['*'] },
     ])
     expect(await write({ resource: clusterRoles, namespace: '', object })).toBe('allowed')
+  })
+
+  const all: PolicyRule = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] }
+  const allPaths: PolicyRule = { nonResourceURLs: ['*'], verbs: ['*'] }
+  test.each<[string, PolicyRule[]]>([
+    ['every API group', [{ ...all, apiGroups: [''] }, allPaths]],
+    ['every resource', [{ ...all, resources: [''] }, allPaths]],
+    ['every verb', [{ ...all, verbs: ['get'] }, allPaths]],
+    ['any resource', [allPaths]],
+    ['every path', [all, { ...allPaths, nonResourceURLs: ['/healthz'] }]],
+    ['every verb on paths', [all, { ...allPaths, verbs: ['get'] }]],
+    ['any path', [all]],
+  ])('gathering rules by label is refused to who lacks %s', async (_, rules) => {
+    answer({ decision: 'no-opinion', reason: '' })
+    grant([all, allPaths])
+    expect(await write({ object: role([], { aggregationRule: {} }) })).toBe('allowed')
+    grant(rules)
+    const object = role([], { aggregationRule: { clusterRoleSelectors: [] } })
+    expect(await write({ resource: clusterRoles, namespace: '', object })).toContain(
+      'must have cluster-admin privileges',
+    )
+  })
+
+  test('to stop gathering by label needs everything too', async () => {
+    const old = role([], { aggregationRule: { clusterRoleSelectors: [] } })
+    const cluster = { resource: clusterRoles, namespace: '' }
+    expect(await write({ ...cluster, object: role([]), old })).toContain(
+      'must have cluster-admin privileges',
+    )
+    expect(await write({ ...cluster, object: role([]) })).toBe('allowed')
   })
 })
 
@@ -113,6 +180,31 @@ describe('writing bindings', () => {
       'rolebindings.rbac.authorization.k8s.io "b" is forbidden: user "jane"',
     )
     expect(await toRole('none')).toBe('clusterroles.rbac.authorization.k8s.io "none" not found')
+  })
+
+  test('a cluster role binding needs the permissions in every namespace', async () => {
+    const cluster = { resource: clusterRoleBindings, namespace: '' }
+    reader.put(clusterRoles, { metadata: { name: 'pods' }, rules: [getPods] })
+    grant([getPods], 'a')
+    expect(await write({ ...cluster, object: binding('pods') })).toContain('not currently held')
+    grant([getPods])
+    expect(await write({ ...cluster, object: binding('pods') })).toBe('allowed')
+  })
+
+  test('authorizers are asked about every version, as the writer, in the namespace of the binding', async () => {
+    const asked = answer({ decision: 'allow', reason: '' })
+    expect(await toRole('view')).toBe('allowed')
+    expect(asked).toEqual([
+      attributes({
+        user: jane,
+        verb: 'bind',
+        group,
+        version: '*',
+        resource: 'clusterroles',
+        namespace: 'a',
+        name: 'view',
+      }),
+    ])
   })
 
   test('[RBAC-031] the verb bind on the role permits it', async () => {
