@@ -97,8 +97,26 @@ describe.each([dialects.kubernetes, dialects.svc])('in the $name dialect', (dial
 
   test('[BOOT-007] expiration is optional; malformed counts as expired', () => {
     expect(outcome({ data: { expiration: '2025-06-01T00:00:01Z' } })).toEqual(plainUser)
-    expect(outcome({ data: { expiration: '2025-06-01T01:00:01+01:00' } })).toEqual(plainUser)
-    for (const expiration of ['tomorrow', '2026-06-01', '2026', '2026-13-01T00:00:00Z']) {
+    for (const expiration of [
+      '2025-06-01T01:00:01+01:00',
+      '2025-05-31T14:00:01-10:00',
+      '2025-06-01T00:00:00.25Z',
+      '2025-06-01t00:00:01z',
+    ]) {
+      expect([expiration, outcome({ data: { expiration } })]).toEqual([expiration, plainUser])
+    }
+    for (const expiration of [
+      'tomorrow',
+      '2026-06-01',
+      '2026',
+      '2026-13-01T00:00:00Z',
+      '2026-06-01T00:00:00',
+      '2026-06-01 00:00:00Z',
+      '2026-06-01T00:00:00+0100',
+      '2026-06-01T00:00Z',
+      '12026-06-01T00:00:00Z',
+      '+012026-06-01T00:00:00Z',
+    ]) {
       expect([expiration, outcome({ data: { expiration } })]).toEqual([expiration, 'failed'])
     }
   })
@@ -120,6 +138,15 @@ describe.each([dialects.kubernetes, dialects.svc])('in the $name dialect', (dial
       name: 'system:bootstrap:abcdef',
       groups: ['system:bootstrappers', 'system:bootstrappers:a:x', 'system:bootstrappers:b'],
     })
+    const twice = 'system:bootstrappers:a,system:bootstrappers:a'
+    expect(outcome({ data: { 'auth-extra-groups': twice } })).toMatchObject({
+      groups: ['system:bootstrappers', 'system:bootstrappers:a'],
+    })
+    expect(outcome({ data: { 'auth-extra-groups': '' } })).toEqual(plainUser)
+    const longest = `system:bootstrappers:${'a'.repeat(256)}`
+    expect(outcome({ data: { 'auth-extra-groups': longest } })).toMatchObject({
+      groups: ['system:bootstrappers', longest],
+    })
   })
 
   test('[BOOT-011] an extra group outside system:bootstrappers: rejects the token', () => {
@@ -127,6 +154,14 @@ describe.each([dialects.kubernetes, dialects.svc])('in the $name dialect', (dial
       'system:masters',
       'system:bootstrappers',
       'system:bootstrappers:',
+      'system:bootstrappers:a:',
+      'system:bootstrappers:a-',
+      'system:bootstrappers:A',
+      'system:bootstrappers:a b',
+      'xsystem:bootstrappers:a',
+      'system:bootstrappers:a\nsystem:masters',
+      `system:bootstrappers:${'a'.repeat(257)}`,
+      '',
       'a,b',
     ]) {
       const groups = `system:bootstrappers:ok,${group}`

@@ -140,6 +140,109 @@ describe('bound tokens', () => {
     expect(await ask(token)).toMatchObject({ kind: 'failed' })
   })
 
+  test('a token without an end, or before its time, is refused', async () => {
+    const { tokenFor, ask, clock } = setUp()
+    const { exp, ...endless } = claimsOf(await tokenFor())
+    expect(await ask(await signClaims(endless, signingKey))).toMatchObject({ kind: 'failed' })
+    const inAnHour = Math.floor(clock.now() / 1000) + 3600
+    const early = await signClaims({ ...endless, exp, nbf: inAnHour }, signingKey)
+    expect(await ask(early)).toMatchObject({ kind: 'failed' })
+    await clock.step(3_539_000)
+    expect(await ask(early)).toMatchObject({ kind: 'failed' })
+    await clock.step(2000)
+    expect(await ask(early)).toMatchObject({ kind: 'user' })
+  })
+
+  test('a pod that is being deleted carries its token for one more minute', async () => {
+    const { tokenFor, ask, reader, clock } = setUp()
+    const token = await tokenFor(podRef)
+    const pod = reader.get(resources.pods, 'a', 'p') as KubeObject
+    const deletionTimestamp = new Date(clock.now()).toISOString()
+    reader.put(resources.pods, { ...pod, metadata: { ...pod.metadata, deletionTimestamp } })
+    await clock.step(60_000)
+    expect(await ask(token)).toMatchObject({ kind: 'user' })
+    await clock.step(1000)
+    expect(await ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a token of a pod outlives its node, one of the node alone does not', async () => {
+    const { tokenFor, ask, reader } = setUp()
+    const ofPod = await tokenFor(podRef)
+    const ofNode = await tokenFor({
+      boundObjectRef: { apiVersion: 'v1', kind: 'Node', name: 'n1' },
+    })
+    const uid = reader.get(resources.nodes, '', 'n1')?.metadata.uid
+    const extra = { 'authentication.kubernetes.io/node-uid': [uid] }
+    expect(await ask(ofPod)).toMatchObject({ user: { extra } })
+    expect(await ask(ofNode)).toMatchObject({ user: { extra } })
+    reader.remove(resources.nodes, '', 'n1')
+    expect(await ask(ofPod)).toMatchObject({ kind: 'user' })
+    expect(await ask(ofNode)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('signed claims that do not name one account are refused', async () => {
+    const { tokenFor, ask } = setUp()
+    const claims = claimsOf(await tokenFor())
+    const own = claims['kubernetes.io'] as Record<string, unknown>
+    const { name, uid } = own['serviceaccount'] as Record<string, unknown>
+    const names = (change: Record<string, unknown>, sub = claims['sub']) => ({
+      ...claims,
+      sub,
+      'kubernetes.io': { ...own, ...change },
+    })
+    const wrong: Record<string, unknown>[] = [
+      { ...claims, sub: 'system:serviceaccount:a:admin' },
+      { ...claims, sub: undefined },
+      { ...claims, 'kubernetes.io': undefined },
+      names({ namespace: '' }, 'system:serviceaccount::b'),
+      names({ namespace: 7 }),
+      names({ serviceaccount: { name: '', uid } }, 'system:serviceaccount:a:'),
+      names({ serviceaccount: { name, uid: '' } }),
+      names({ serviceaccount: { name } }),
+      names({ serviceaccount: null }),
+      names({ serviceaccount: 'b' }),
+    ]
+    expect(await ask(await signClaims(names({}), signingKey))).toMatchObject({ kind: 'user' })
+    for (const one of wrong) {
+      expect(await ask(await signClaims(one, signingKey))).toMatchObject({ kind: 'failed' })
+    }
+  })
+
+  test('audiences are a list or one text, and nothing else counts', async () => {
+    const { tokenFor, ask } = setUp()
+    const claims = claimsOf(await tokenFor())
+    const withAudience = async (aud: unknown) =>
+      await ask(await signClaims({ ...claims, aud }, signingKey), ['vault'])
+    expect(await withAudience('vault')).toMatchObject({ kind: 'user', audiences: ['vault'] })
+    expect(await withAudience(['x', 'vault'])).toMatchObject({ audiences: ['vault'] })
+    expect(await withAudience('x')).toMatchObject({ kind: 'failed' })
+    expect(await withAudience(7)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a token without audiences is for those of the server', async () => {
+    const { tokenFor, ask } = setUp()
+    const { aud: _, ...claims } = claimsOf(await tokenFor())
+    const token = await signClaims(claims, signingKey)
+    expect(await ask(token)).toMatchObject({ kind: 'user', audiences: [issuer] })
+    expect(await ask(token, ['vault'])).toMatchObject({ kind: 'failed' })
+  })
+
+  test('where the server has no audiences, every audience will do', async () => {
+    const { tokenFor, ask } = setUp({ apiAudiences: [] })
+    const token = await tokenFor({ audiences: ['vault'] })
+    expect(await ask(token)).toMatchObject({ kind: 'user', audiences: [] })
+  })
+
+  test('more than 16 KiB is left to other authenticators', async () => {
+    const { tokenFor, ask } = setUp()
+    const claims = claimsOf(await tokenFor())
+    const long = await signClaims({ ...claims, padding: 'x'.repeat(12_300) }, signingKey)
+    expect(long.length).toBeGreaterThan(16_384)
+    expect(await ask(long)).toMatchObject({ kind: 'none' })
+    const shorter = await signClaims({ ...claims, padding: 'x'.repeat(11_000) }, signingKey)
+    expect(await ask(shorter)).toMatchObject({ kind: 'user' })
+  })
+
   test('a token for another audience is refused, and asked for its own audience accepted', async () => {
     const { tokenFor, ask } = setUp()
     const token = await tokenFor({ audiences: ['vault', 'other'] })
@@ -325,6 +428,43 @@ describe('tokens kept in Secrets', () => {
     expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
     const invalidated = { 'kubernetes.io/legacy-token-invalid-since': '2025-01-01' }
     world.reader.put(resources.secrets, secret(token, invalidated))
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a Secret without a token, or one that is being deleted, carries none', async () => {
+    const world = setUp()
+    const token = await legacy(world)
+    const { data: _, ...empty } = secret(token)
+    world.reader.put(resources.secrets, empty)
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+    world.reader.put(resources.secrets, { ...empty, data: {} })
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+    const whole = secret(token)
+    const deletionTimestamp = '2025-01-01T00:00:00Z'
+    world.reader.put(resources.secrets, {
+      ...whole,
+      metadata: { ...whole.metadata, deletionTimestamp },
+    })
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+    world.reader.put(resources.secrets, whole)
+    expect(await world.ask(token)).toMatchObject({ kind: 'user' })
+  })
+
+  test('an account that is made anew has none of the old tokens', async () => {
+    const world = setUp()
+    const token = await legacy(world)
+    world.reader.remove(resources.serviceAccounts, 'a', 'b')
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+    world.reader.put(resources.serviceAccounts, { metadata: { namespace: 'a', name: 'b' } })
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a token that names no Secret is refused, even when lookup is off', async () => {
+    const world = setUp({ lookup: false })
+    const claims = claimsOf(await legacy(world))
+    expect(await world.ask(await signClaims(claims, signingKey))).toMatchObject({ kind: 'user' })
+    const { 'kubernetes.io/serviceaccount/secret.name': _, ...nameless } = claims
+    const token = await signClaims(nameless, signingKey)
     expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
   })
 

@@ -2,15 +2,9 @@ import { describe, expect, test } from 'vitest'
 import type {
   AuthenticationResult,
   Authenticator,
-  TokenAuthenticator,
 } from '../../../components/api-server/authn/authenticator.ts'
-import {
-  bearerToken,
-  bearerTokenAuthenticator,
-} from '../../../components/api-server/authn/bearer-token.ts'
 import { authenticateBy } from '../../../components/api-server/authn/union.ts'
 import type { HttpRequest } from '../../../components/api-server/request/request.ts'
-import { dialects } from '../../../components/api/dialect.ts'
 
 const always = (result: AuthenticationResult): Authenticator => ({
   name: 'x',
@@ -24,8 +18,7 @@ const jane: AuthenticationResult = { kind: 'user', user: { name: 'jane', groups:
 const none: AuthenticationResult = { kind: 'none' }
 const failed: AuthenticationResult = { kind: 'failed', why: 'bad' }
 const on = { isEnabled: true }
-const request = (headers: HttpRequest['headers'] = {}, url = '/api'): HttpRequest =>
-  ({ url, headers }) as HttpRequest
+const request = (url = '/api'): HttpRequest => ({ url }) as HttpRequest
 
 describe('authentication as a whole', () => {
   test.each([always, later])(
@@ -49,8 +42,15 @@ describe('authentication as a whole', () => {
       kind: 'user',
       user: { name: 'jane', groups: ['a', 'system:authenticated'] },
     })
-    const has = { kind: 'user', user: { name: 'x', groups: ['system:authenticated'] } } as const
-    expect(authenticateBy([always(has)], on)(request())).toEqual(has)
+    for (const group of ['system:authenticated', 'system:unauthenticated']) {
+      const has = { kind: 'user', user: { name: 'x', groups: [group] } } as const
+      expect(authenticateBy([always(has)], on)(request())).toEqual(has)
+    }
+  })
+
+  test('the same user of an authenticator is the same user of every request', () => {
+    const ask = authenticateBy([always(jane)], on)
+    expect(ask(request('/a'))).toBe(ask(request('/b')))
   })
 
   test('[AUTHN-029] [AUTHN-030] without credentials the user is system:anonymous', () => {
@@ -67,8 +67,20 @@ describe('authentication as a whole', () => {
 
   test('anonymous access may be limited to paths', () => {
     const ask = authenticateBy([], { isEnabled: true, paths: ['/livez'] })
-    expect(ask(request({}, '/livez?verbose'))).toMatchObject({ kind: 'user' })
-    expect(ask(request({}, '/livez/x'))).toMatchObject({ kind: 'unauthorized' })
+    expect(ask(request('/livez?verbose'))).toMatchObject({ kind: 'user' })
+    expect(ask(request('/livez'))).toMatchObject({ kind: 'user' })
+    expect(ask(request('/livez/x'))).toMatchObject({ kind: 'unauthorized' })
+    expect(ask(request('/x?/livez'))).toMatchObject({ kind: 'unauthorized' })
+    const off = { isEnabled: false, paths: ['/livez'] }
+    expect(authenticateBy([], off)(request('/livez'))).toMatchObject({ kind: 'unauthorized' })
+  })
+
+  test('anonymous access may change while the server runs', () => {
+    let isEnabled = true
+    const ask = authenticateBy([], () => ({ isEnabled }))
+    expect(ask(request())).toMatchObject({ kind: 'user' })
+    isEnabled = false
+    expect(ask(request())).toMatchObject({ kind: 'unauthorized' })
   })
 
   test.each([always, later])(
@@ -77,39 +89,35 @@ describe('authentication as a whole', () => {
       expect(await authenticateBy([as(failed), as(none)], on)(request())).toMatchObject({
         kind: 'unauthorized',
       })
+      expect(await authenticateBy([as(none), as(failed)], on)(request())).toMatchObject({
+        kind: 'unauthorized',
+      })
     },
   )
-})
 
-describe('bearer tokens', () => {
-  const dialect = dialects.kubernetes
-  const read = (headers: HttpRequest['headers']) => bearerToken(request(headers), dialect)
-
-  test('[AUTHN-017] the token is read from Authorization: Bearer, and from nothing else', () => {
-    expect(read({ authorization: 'Bearer abc' })).toBe('abc')
-    expect(read({ authorization: ' bearer abc ' })).toBe('abc')
-    for (const authorization of ['Basic abc', 'abc', 'Bearer', 'Bearer ', 'Bearerabc', '']) {
-      expect([authorization, read({ authorization })]).toEqual([authorization, undefined])
-    }
-  })
-
-  test('a WebSocket may carry it as a protocol', () => {
-    const encoded = Buffer.from('abc').toString('base64url')
-    const protocol = `base64url.bearer.authorization.k8s.io.${encoded}, v4.channel.k8s.io`
-    expect(read({ upgrade: 'websocket', 'sec-websocket-protocol': protocol })).toBe('abc')
-    expect(read({ 'sec-websocket-protocol': protocol })).toBeUndefined()
-  })
-
-  test('a token that nobody knows is a failure', async () => {
-    const knows = (token: string): TokenAuthenticator => ({
-      name: token,
-      authenticateToken: (presented) => (presented === token ? jane : none),
+  test('a refusal says what every authenticator found, in their order', async () => {
+    const worse: AuthenticationResult = { kind: 'failed', why: 'worse' }
+    const tried = { kind: 'failed', why: 'all', tried: [{ name: 'z', result: 'none' }] } as const
+    const list = [always(failed), always({ kind: 'none', why: 'no token' }), later(worse)]
+    expect(await authenticateBy(list, on)(request())).toEqual({
+      kind: 'unauthorized',
+      why: 'x: bad; y: worse',
+      tried: [
+        { name: 'x', result: 'failed', why: 'bad' },
+        { name: 'x', result: 'none', why: 'no token' },
+        { name: 'y', result: 'failed', why: 'worse' },
+      ],
     })
-    const subject = bearerTokenAuthenticator([knows('one'), knows('two')], dialect)
-    const ask = (token: string) =>
-      subject.authenticate(request({ authorization: `Bearer ${token}` }))
-    expect(await ask('two')).toMatchObject({ kind: 'user' })
-    expect(await ask('three')).toMatchObject({ kind: 'failed' })
-    expect(subject.authenticate(request())).toMatchObject({ kind: 'none' })
+    expect(authenticateBy([always(tried), always(none)], on)(request())).toMatchObject({
+      tried: [
+        { name: 'z', result: 'none' },
+        { name: 'x', result: 'none' },
+      ],
+    })
+    expect(authenticateBy([always(none)], { isEnabled: false })(request())).toEqual({
+      kind: 'unauthorized',
+      why: 'no credentials',
+      tried: [{ name: 'x', result: 'none' }],
+    })
   })
 })
