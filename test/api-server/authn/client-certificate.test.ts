@@ -67,7 +67,7 @@ describe('client certificates', () => {
   })
 
   test('without a certificate, or with one that names nobody, there is no user', () => {
-    expect(ask(undefined)).toMatchObject({ kind: 'none' })
+    expect(ask(undefined)).toEqual({ kind: 'none', why: 'no client certificate' })
     const nobody = clientProfile({ commonName: '', organizations: ['system:masters'] })
     expect(ask(peerOf(ca, nobody))).toMatchObject({ kind: 'none' })
   })
@@ -203,6 +203,98 @@ describe('client certificates', () => {
     const middle = subordinate(ca, authorityProfile('middle', -60_000))
     expect(ask(peerOf(middle, jane, [der(middle.certificatePem)]))).toMatchObject({
       kind: 'failed',
+    })
+  })
+
+  test('an intermediate that expires ends an open connection, though the certificate would go on', async () => {
+    const long = subordinate(ca)
+    const pem = sign(ca, {
+      profile: authorityProfile('middle', DAY),
+      publicKey: createPublicKey(long.privateKey),
+      nowMs: start,
+    })
+    const peer = peerOf(long, jane, [der(pem)])
+    const clock = new FakeClock(start)
+    const subject = authenticator(clock)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
+    await clock.step(DAY - 1000)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
+    await clock.step(2000)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a certificate holds from its beginning on, also when the clock is set back', () => {
+    const clock = new FakeClock(start)
+    let nowMs = start
+    clock.now = () => nowMs
+    const subject = authenticator(clock)
+    const peer = peerOf(ca, jane)
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'user' })
+    nowMs -= DAY
+    expect(subject.authenticate(request(peer))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('a verdict is kept with the connection: a user as long as the certificate holds, a refusal for a second', async () => {
+    const clock = new FakeClock(start)
+    const subject = authenticator(clock)
+    const known = peerOf(ca, jane)
+    const first = subject.authenticate(request(known))
+    const stranger = peerOf(createAuthority({ commonName: 'ca', nowMs: start }), jane)
+    const verify = vi.spyOn(X509Certificate.prototype, 'verify')
+    try {
+      await clock.step(DAY)
+      expect(subject.authenticate(request(known))).toBe(first)
+      expect(verify).not.toHaveBeenCalled()
+      subject.authenticate(request(stranger))
+      const calls = verify.mock.calls.length
+      expect(calls).toBeGreaterThan(0)
+      await clock.step(1000)
+      subject.authenticate(request(stranger))
+      expect(verify).toHaveBeenCalledTimes(calls)
+      await clock.step(1)
+      subject.authenticate(request(stranger))
+      expect(verify).toHaveBeenCalledTimes(2 * calls)
+    } finally {
+      verify.mockRestore()
+    }
+  })
+
+  test('of the certificates that a client sends besides its own, eight are looked at', () => {
+    const middle = subordinate(ca)
+    const others = Array.from({ length: 8 }, () => der(otherCa.certificatePem))
+    const sent = (count: number) => [...others.slice(0, count), der(middle.certificatePem)]
+    expect(ask(peerOf(middle, jane, sent(7)))).toMatchObject({ kind: 'user' })
+    expect(ask(peerOf(middle, jane, sent(8)))).toMatchObject({ kind: 'failed' })
+  })
+
+  test('of several common names the last counts; without an organization there are no groups', async () => {
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+    const issuerKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const window = { notBefore: new Date(start - DAY), notAfter: new Date(start + DAY) }
+    const root = await x509.X509CertificateGenerator.createSelfSigned({
+      ...window,
+      name: 'CN=root',
+      keys: issuerKeys,
+      signingAlgorithm: algorithm,
+      extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+    })
+    const leaf = await x509.X509CertificateGenerator.create({
+      ...window,
+      subject: new x509.Name([{ CN: ['first'] }, { CN: ['second'] }]).toString(),
+      issuer: root.subject,
+      publicKey: issuerKeys.publicKey,
+      signingKey: issuerKeys.privateKey,
+      signingAlgorithm: algorithm,
+    })
+    const authorities = readBundle(`${root.toString('pem')}\n`)
+    const subject = clientCertificateAuthenticator({
+      authorities: () => authorities,
+      clock: new FakeClock(start),
+      dialect: dialects.kubernetes,
+    })
+    const peer = { der: Buffer.from(leaf.rawData), intermediates: [] }
+    expect(subject.authenticate(request(peer))).toMatchObject({
+      user: { name: 'second', groups: [] },
     })
   })
 
