@@ -76,7 +76,7 @@ const authz: readonly MutatedPart[] = [
   {
     name: 'authz-webhook',
     code: ['authz/webhook-authorizer.ts'],
-    tests: ['authz/webhook'],
+    tests: ['authz/webhook-authorizer'],
   },
   {
     name: 'authz-union',
