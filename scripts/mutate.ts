@@ -46,7 +46,7 @@ async function mutate({ name, tests }: MutatedPart, files: readonly string[]): P
     disableTypeChecks: false,
     concurrency: Number(workers),
     // A server that a change stops from answering.
-    timeoutMS: 30_000,
+    timeoutMS: 15_000,
     incremental: true,
     incrementalFile: `${results}.json`,
     force: MUTATE_AFRESH === '1',

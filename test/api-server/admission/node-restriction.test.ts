@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { AdmissionRequest } from '../../../components/api-server/admission/admission.ts'
+import { nodeRestriction } from '../../../components/api-server/admission/node-restriction.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { admissionWorld, nodeAgent } from './world.ts'
@@ -54,6 +56,9 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     ]) {
       expect(await ask({ resource: resources.nodes, object: node('n2'), user })).toBe('admitted')
     }
+    expect(
+      await ask({ resource: resources.pods, operation: 'CONNECT', subresource: 'exec', name: 'x' }),
+    ).toBe('admitted')
     const unknown = { name: 'system:node:', groups: ['system:nodes'] }
     expect(await ask({ resource: resources.nodes, object: node('n2'), user: unknown })).toContain(
       'could not determine node from user',
@@ -66,8 +71,17 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     const good = [
       label('', 'hostname'),
       label('', 'os'),
+      label('', 'arch'),
       label('topology', 'zone'),
+      label('topology', 'region'),
+      label('failure-domain.beta', 'zone'),
+      label('failure-domain.beta', 'region'),
+      label('beta', 'os'),
       label('beta', 'arch'),
+      label('beta', 'instance-type'),
+      label('node', 'instance-type'),
+      `not${label('', 'other')}`,
+      `not${dialect.apiDomain}/other`,
       label('node', 'anything'),
       label('x.node', 'anything'),
       label('kubelet', 'anything'),
@@ -80,6 +94,9 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
       label('a.node-restriction', 'x'),
       label('', 'other'),
       label('other', 'x'),
+      label('beta', 'hostname'),
+      label('topology', 'hostname'),
+      `${dialect.apiDomain}/y`,
       `x.${dialect.apiDomain}/y`,
     ]
     for (const key of bad) {
@@ -93,6 +110,23 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
       expect(await ask({ ...at, object: withLabels(), old: withLabels(key) })).toContain(key)
       expect(await ask({ ...at, object: withLabels(key), old: withLabels(key) })).toBe('admitted')
     }
+    const [first, second] = [label('other', 'a'), label('other', 'b')]
+    expect(await ask({ resource: resources.nodes, object: withLabels(second, first) })).toContain(
+      `set the following labels: ${first}, ${second}`,
+    )
+  })
+
+  test('a configuration source may stay or go, not come or change', async () => {
+    const from = (name?: string) => node('n1', { spec: name ? { configSource: { name } } : {} })
+    const create = (object: KubeObject) => ask({ resource: resources.nodes, object })
+    expect(await create(from('a'))).toContain('with a non-nil configSource')
+    expect(await create(from())).toBe('admitted')
+    const change = (old: KubeObject, object: KubeObject) =>
+      ask({ resource: resources.nodes, operation: update, old, object })
+    expect(await change(from(), from('a'))).toContain('to a new non-nil configSource')
+    expect(await change(from('b'), from('a'))).toContain('to a new non-nil configSource')
+    expect(await change(from('a'), from('a'))).toBe('admitted')
+    expect(await change(from('a'), from())).toBe('admitted')
   })
 
   test('taints are set once, when the node registers', async () => {
@@ -149,6 +183,9 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
       [{ metadata: { ownerReferences: [{}, {}] } }, 'a single owner reference'],
       [{ owner: { name: 'n2' } }, 'an owner reference set to itself'],
       [{ owner: { kind: 'Pod' } }, 'an owner reference set to itself'],
+      [{ owner: { apiVersion: 'v2' } }, 'an owner reference set to itself'],
+      [{ metadata: { ownerReferences: undefined } }, 'an owner reference set to itself'],
+      [{ metadata: { annotations: undefined } }, 'can only create mirror pods'],
       [{ owner: { controller: false } }, 'a controller owner reference'],
       [{ owner: { blockOwnerDeletion: true } }, 'must not set blockOwnerDeletion'],
       [{ owner: { uid: 'u2' } }, 'UID mismatch: expected u2 got u1'],
@@ -160,12 +197,39 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
         'persistentvolumeclaims',
       ],
       [
+        { spec: { volumes: [{ name: 'v', projected: { sources: [{ secret: { name: 's' } }] } }] } },
+        'reference secrets',
+      ],
+      [
+        {
+          spec: {
+            volumes: [
+              { name: 'v', projected: { sources: [{}, { clusterTrustBundle: { path: 'p' } }] } },
+            ],
+          },
+        },
+        'reference clustertrustbundles',
+      ],
+      [
         { spec: { resourceClaims: [{ name: 'r', resourceClaimName: 's' }] } },
         'reference resourceclaims',
       ],
     ] as const) {
       expect([change, await create(mirror(change))]).toEqual([change, expect.stringContaining(why)])
     }
+    const harmless = {
+      serviceAccountName: '',
+      volumes: [
+        { name: 'v', emptyDir: {} },
+        { name: 'w', projected: {} },
+        { name: 'x', projected: { sources: [{ downwardAPI: {} }] } },
+      ],
+      resourceClaims: [],
+    }
+    const blocking = { blockOwnerDeletion: false }
+    expect(await create(mirror({ spec: harmless, owner: blocking }))).toBe('admitted')
+    world.reader.remove(resources.nodes, '', 'n1')
+    expect(await create(mirror())).toBe('404 nodes "n1" not found')
     const at = { resource: resources.pods, operation: update, object: mirror(), old: mirror() }
     expect(await ask(at)).toContain('can only create and delete mirror pods')
   })
@@ -182,6 +246,15 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await status(pod('n1'), pod('n1', { a: 'b' }))).toContain('cannot update labels')
     const claims = { ...pod('n1'), status: { resourceClaimStatuses: [{ name: 'x' }] } }
     expect(await status(pod('n1'), claims)).toContain('resource claim')
+    expect(await status(claims, pod('n1'))).toContain('resource claim')
+    expect(await status(claims, claims)).toBe('admitted')
+    const labelled = pod('n1', { a: 'b' })
+    expect(await status(labelled, labelled)).toBe('admitted')
+    const unlabelled = { metadata: { namespace: 'a', name: 'p' }, spec: { nodeName: 'n1' } }
+    expect(await status(unlabelled, pod('n1'))).toBe('admitted')
+    expect(await status(labelled, unlabelled)).toContain('cannot update labels')
+    const created = { resource: resources.pods, subresource: 'status', object: pod('n1') }
+    expect(await ask(created)).toContain('unexpected operation "CREATE"')
     const exec = { resource: resources.pods, subresource: 'exec', object: pod('n1') }
     expect(await ask(exec)).toContain("only 'status' and 'eviction' are allowed")
   })
@@ -197,6 +270,16 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
       })
     expect(await evict('mine')).toBe('admitted')
     expect(await evict('theirs')).toContain('can only evict pods with spec.nodeName set to itself')
+    expect(await evict('none')).toBe('404 pods "none" not found')
+    const eviction = { resource: resources.pods, subresource: 'eviction', namespace: 'a' }
+    const inObject = (name: string) =>
+      ask({ ...eviction, name: '', object: { metadata: { name } } })
+    expect(await inObject('mine')).toBe('admitted')
+    expect(await inObject('theirs')).toContain('can only evict pods')
+    expect(await inObject('')).toContain('could not determine pod from request data')
+    expect(await ask({ ...eviction, name: 'mine', operation: remove })).toContain(
+      'unexpected operation DELETE',
+    )
   })
 
   test('tokens: bound to one of its own pods', async () => {
@@ -220,7 +303,16 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await request(pod('mine', ''))).toContain('without a uid')
     expect(await request()).toContain('not bound to a pod')
     expect(await request({ ...pod('mine'), kind: 'Secret' })).toContain('not bound to a pod')
+    expect(await request({ ...pod('mine'), apiVersion: 'v2' })).toContain('not bound to a pod')
+    expect(await request(pod(''))).toContain('not bound to a pod')
     expect(await request(pod('none'))).toBe('404 pods "none" not found')
+  })
+
+  test('accounts themselves are left to authorization', async () => {
+    const object = { metadata: { namespace: 'a', name: 'b' } }
+    expect(await ask({ resource: resources.serviceAccounts, object })).toBe('admitted')
+    const at = { resource: resources.serviceAccounts, operation: update, object, old: object }
+    expect(await ask({ ...at, subresource: 'token' })).toBe('admitted')
   })
 
   test('leases and CSINodes: its own name', async () => {
@@ -230,6 +322,15 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await lease('n1')).toBe('admitted')
     expect(await lease('n2')).toContain('same name as the requesting node')
     expect(await lease('n1', 'a')).toContain('can only access leases in')
+    const drops = (name: string) =>
+      ask({
+        resource: resources.leases,
+        operation: remove,
+        namespace: dialect.nodeLeaseNamespace,
+        name,
+      })
+    expect(await drops('n1')).toBe('admitted')
+    expect(await drops('n2')).toContain('same name as the requesting node')
     expect(await ask({ resource: resources.csiNodes, object: named('n1') })).toBe('admitted')
     expect(await ask({ resource: resources.csiNodes, object: named('n2') })).toContain('CSINode')
     const at = { operation: remove, name: 'n2' }
@@ -261,6 +362,16 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await ask({ ...at, subresource: '', old, object: old })).toContain(
       'may only update PVC status',
     )
+    const reported = { allocatedResources: { storage: '2' }, allocatedResourceStatuses: { x: 'y' } }
+    const managed = { managedFields: [{ manager: 'kubelet' }] }
+    const report = claim({ phase: 'Bound', ...reported }, managed)
+    expect(await ask({ ...at, old, object: report })).toBe('admitted')
+    expect(await ask({ ...at, old: report, object: old })).toBe('admitted')
+    const respecified = { ...old, spec: { volumeName: 'v' } }
+    expect(await ask({ ...at, old, object: respecified })).toContain('other than status.capacity')
+    expect(await ask({ ...at, operation: remove, name: 'c' })).toContain(
+      'unexpected operation "DELETE"',
+    )
   })
 
   test('slices: of its own node', async () => {
@@ -273,11 +384,45 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await ask({ resource, object: slice('n2') })).toContain('can only create ResourceSlice')
     const drop = { resource, operation: remove, name: 's' }
     expect(await ask({ ...drop, old: slice('n2') })).toContain('can only delete ResourceSlice')
+    expect(await ask({ ...drop, old: slice('n1') })).toBe('admitted')
+    // What it may change is up to authorization and validation.
+    const change = { resource, operation: update, old: slice('n2'), object: slice('n2') }
+    expect(await ask(change)).toBe('admitted')
   })
 
   test('other kinds are left to authorization', async () => {
     expect(await ask({ resource: resources.events, object: { metadata: { name: 'e' } } })).toBe(
       'admitted',
     )
+  })
+
+  test('what is stored is judged as the node sent it, before plugins add to it', async () => {
+    const plugin = nodeRestriction(world.reader, dialect)
+    const ofNode = (given: Partial<AdmissionRequest>): AdmissionRequest => ({
+      operation: 'CREATE',
+      resource: resources.pods,
+      subresource: '',
+      namespace: 'a',
+      name: 'm',
+      object: mirror({ spec: { serviceAccountName: 'b' } }),
+      old: undefined,
+      user: nodeAgent('n1'),
+      dryRun: false,
+      warnings: [],
+      ...given,
+    })
+    const phases = (given: Partial<AdmissionRequest>): string[] =>
+      (['mutate', 'validate'] as const).filter((phase) => {
+        try {
+          void plugin[phase]?.(ofNode(given))
+          return false
+        } catch {
+          return true
+        }
+      })
+    expect(phases({})).toEqual(['mutate'])
+    expect(phases({ operation: update, old: mirror() })).toEqual(['mutate'])
+    expect(phases({ operation: remove, object: undefined, name: 'theirs' })).toEqual(['validate'])
+    expect(phases({ subresource: 'eviction', name: 'theirs' })).toEqual(['validate'])
   })
 })
