@@ -4,6 +4,7 @@ import type {
   AdmissionRequest,
 } from '../../../components/api-server/admission/admission.ts'
 import { admissionChain, createAdmission } from '../../../components/api-server/admission/chain.ts'
+import { refusalOf } from '../../../components/api-server/request/refusal.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { forbidden } from '../../../components/machinery/objects/status-error.ts'
@@ -60,9 +61,12 @@ describe('the admission flags', () => {
     const off = [...plugins({})]
     const admission = createAdmission({ disable: off }, dependencies)
     const request = { operation: 'CREATE', object: { metadata: {}, rules: [] } }
-    await expect(admission.validate(request as unknown as AdmissionRequest)).rejects.toThrow(
-      'escalation',
-    )
+    const ask = (operation: string, object: object | undefined = request.object) =>
+      admission.validate({ ...request, operation, object } as unknown as AdmissionRequest)
+    await expect(ask('CREATE')).rejects.toThrow('escalation')
+    await expect(ask('UPDATE')).rejects.toThrow('escalation')
+    await ask('DELETE')
+    expect(admission.validate({ operation: 'CREATE' } as AdmissionRequest)).toBeUndefined()
   })
 })
 
@@ -96,6 +100,54 @@ describe('the chain', () => {
       ...expected.map((name) => `mutate ${name}`),
       ...expected.map((name) => `validate ${name}`),
     ])
+  })
+
+  test('the first refusal ends it and bears the name of its plugin, now or later', async () => {
+    for (const isLater of [false, true]) {
+      const log: string[] = []
+      const error = forbidden({ group: '', plural: 'x' }, 'y', 'no')
+      const refuses: AdmissionPlugin = {
+        name: 'no',
+        validate: () => {
+          if (isLater) return Promise.reject(error)
+          throw error
+        },
+      }
+      const chain = admissionChain([
+        recorder(log, 'a', isLater),
+        refuses,
+        recorder(log, 'b', false),
+      ])
+      await chain.mutate(request)
+      const refused = await new Promise((resolve) => resolve(chain.validate(request))).catch(
+        (thrown: unknown) => thrown,
+      )
+      expect(refused).toBe(error)
+      expect(refusalOf(refused)).toEqual({ plugin: 'no' })
+      expect(log).toEqual(['mutate a', 'mutate b', 'validate a'])
+    }
+    expect(refusalOf(new Error('x'))).toBeUndefined()
+    expect(refusalOf('x')).toBeUndefined()
+  })
+
+  test('all that change the object run once more when one of them asks for it, and only once', async () => {
+    const log: string[] = []
+    const asks: AdmissionPlugin = {
+      name: 'asks',
+      mutate: async (one) => {
+        one.rounds ??= {
+          round: 0,
+          isAnotherAsked: true,
+          isRewritten: false,
+          asked: new Set(),
+          again: new Set(),
+          last: undefined,
+        }
+        log.push(`round ${one.rounds.round}`)
+      },
+    }
+    await admissionChain([recorder(log, 'a', false), asks]).mutate({ ...request })
+    expect(log).toEqual(['mutate a', 'round 0', 'mutate a', 'round 1'])
   })
 
   test('it is synchronous when all plugins are', () => {

@@ -60,11 +60,23 @@ describe('NamespaceLifecycle', () => {
       )
     }
     expect(await outcome({ resource: namespaces, operation: 'DELETE', name: 'a' })).toBe('admitted')
+    const other = { resource: configMaps, operation: 'DELETE' as const, namespace: 'a' }
+    expect(await outcome({ ...other, name: 'default' })).toBe('admitted')
+    const object = { metadata: { name: 'default' } }
+    expect(await outcome({ resource: namespaces, operation: 'UPDATE', object })).toBe('admitted')
+  })
+
+  test('what is in no namespace needs none', async () => {
+    const object = { metadata: { name: 'n1' } }
+    expect(await outcome({ resource: resources.nodes, object })).toBe('admitted')
+    expect(await outcome({ resource: namespaces, namespace: 'new', object })).toBe('admitted')
   })
 
   test('reviews may ask about a namespace that does not exist', async () => {
     const asked = { resource: resources.localSubjectAccessReviews, namespace: 'none' }
     expect(await outcome({ ...asked, object: { metadata: {} } })).toBe('admitted')
+    const stored = { ...asked, resource: resources.leases }
+    expect(await outcome({ ...stored, object: { metadata: {} } })).toContain('404')
   })
 })
 
@@ -159,6 +171,33 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     expect(used?.['spec'].containers[0].volumeMounts[0].name).toBe('kube-api-access-zzzzz')
   })
 
+  test('other mounts and volumes stay, and one container that mounts the token needs the volume', async () => {
+    const { admit, resources } = world()
+    const data = { name: 'data', mountPath: '/data' }
+    const own = { name: 'mine', mountPath }
+    const volumes = [{ name: 'data', emptyDir: {} }]
+    const containers = [{ name: 'c', volumeMounts: [own] }]
+    const initContainers = [{ name: 'i', volumeMounts: [data] }]
+    const object = pod({ containers, initContainers, volumes })
+    const { spec } = (await admit({ resource: resources.pods, object })) as KubeObject
+    expect(spec.containers).toEqual(containers)
+    const name = spec.volumes[1].name as string
+    expect(spec.initContainers[0].volumeMounts).toEqual([data, { name, readOnly: true, mountPath }])
+    expect(spec.volumes).toHaveLength(2)
+    expect(spec.volumes[0]).toEqual(volumes[0])
+  })
+
+  test('only new pods get an account, and only pods', async () => {
+    const { admit, resources } = world()
+    const object = pod()
+    const at = { resource: resources.pods, object, old: object }
+    expect(await admit({ ...at, operation: 'UPDATE' })).toEqual(object)
+    expect(await admit({ ...at, subresource: 'eviction' })).toEqual(object)
+    expect(await admit({ resource: resources.replicaSets, object })).toEqual(object)
+    const empty = { metadata: { namespace: 'a', name: 'p' } }
+    expect(await admit({ resource: resources.pods, object: empty })).toEqual(empty)
+  })
+
   test('pod and account may opt out of the mount; the pod decides', async () => {
     const { admit, resources, reader } = world()
     const volumesOf = async (spec: object): Promise<unknown> =>
@@ -182,17 +221,27 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
   })
 
   test('a default account that is about to be made is waited for', async () => {
-    const { admit, resources, reader } = world()
-    const late = admit({ resource: resources.pods, object: pod({}, { namespace: 'b' }) })
+    const { admit, resources, reader, clock } = world()
+    let isAdmitted = false
+    const late = admit({ resource: resources.pods, object: pod({}, { namespace: 'b' }) }).finally(
+      () => (isAdmitted = true),
+    )
     await settle()
+    reader.put(resources.serviceAccounts, { metadata: { namespace: 'b', name: 'other' } })
+    reader.put(resources.serviceAccounts, { metadata: { namespace: 'c', name: 'default' } })
+    await settle()
+    expect(isAdmitted).toBe(false)
     reader.put(resources.serviceAccounts, { metadata: { namespace: 'b', name: 'default' } })
     expect((await late)?.['spec'].serviceAccountName).toBe('default')
+    expect(clock.pending).toBe(0)
   })
 
   test('but not for long', async () => {
     const { outcome, resources, clock } = world()
     const late = outcome({ resource: resources.pods, object: pod({}, { namespace: 'b' }) })
-    await clock.step(2000)
+    await clock.step(1499)
+    expect(clock.pending).toBe(1)
+    await clock.step(1)
     expect(await late).toContain('error looking up service account b/default')
     expect(clock.pending).toBe(0)
   })
@@ -207,6 +256,12 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
       (await admit({ resource: resources.pods, object: pod(spec) }))?.['spec'].imagePullSecrets
     expect(await secretsOf()).toEqual([{ name: 's' }])
     expect(await secretsOf({ imagePullSecrets: [{ name: 't' }] })).toEqual([{ name: 't' }])
+    expect(await secretsOf({ imagePullSecrets: [] })).toEqual([{ name: 's' }])
+    reader.put(resources.serviceAccounts, {
+      metadata: { namespace: 'a', name: 'default' },
+      imagePullSecrets: [],
+    })
+    expect(await secretsOf()).toBeUndefined()
   })
 
   test('an account may limit the secrets its pods use (CVE-2023-2728, CVE-2024-3177)', async () => {
@@ -252,6 +307,70 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     expect(await running('other')).toContain(
       `ephemeral container c with envFrom referencing secret.secretName="other" ${refused}`,
     )
+    const variable = (name: string) => ({
+      name: 'c',
+      image: 'i',
+      env: [
+        { name: 'PLAIN', value: 'x' },
+        { name: 'SECRET', valueFrom: { secretKeyRef: { name, key: 'k' } } },
+      ],
+    })
+    expect(await starting({ containers: [variable('mine')] })).toBe('admitted')
+    expect(await starting({ containers: [variable('other')] })).toContain(
+      `container c with envVar SECRET referencing secret.secretName="other" ${refused}`,
+    )
+    expect(await starting({ imagePullSecrets: [{ name: 'mine' }] })).toContain(
+      'imagePullSecrets[0].name="mine" is not allowed because service account default does not reference that imagePullSecret',
+    )
+  })
+
+  test('an account that lists pull secrets allows those', async () => {
+    const { outcome, resources, reader } = world()
+    reader.put(resources.serviceAccounts, {
+      metadata: {
+        namespace: 'a',
+        name: 'default',
+        annotations: { [`${dialect.labelDomain}/enforce-mountable-secrets`]: 'true' },
+      },
+      imagePullSecrets: [{ name: 'mine' }],
+    })
+    const pulling = (...names: string[]) => {
+      const imagePullSecrets = names.map((name) => ({ name }))
+      return outcome({ resource: resources.pods, object: pod({ imagePullSecrets }) })
+    }
+    expect(await pulling()).toBe('admitted')
+    expect(await pulling('mine')).toBe('admitted')
+    expect(await pulling('mine', 'other')).toContain('imagePullSecrets[1].name="other"')
+  })
+
+  test('the limit is on for what Go reads as true, for new pods and what is added to one', async () => {
+    const { outcome, resources, reader } = world()
+    const object = pod({
+      serviceAccountName: 'default',
+      volumes: [{ name: 'v', secret: { secretName: 's' } }],
+    })
+    const refused = async (value: string): Promise<boolean> => {
+      reader.put(resources.serviceAccounts, {
+        metadata: {
+          namespace: 'a',
+          name: 'default',
+          annotations: { [`${dialect.labelDomain}/enforce-mountable-secrets`]: value },
+        },
+      })
+      return (await outcome({ resource: resources.pods, object })) !== 'admitted'
+    }
+    for (const yes of ['1', 't', 'T', 'TRUE', 'true', 'True']) {
+      expect([yes, await refused(yes)]).toEqual([yes, true])
+    }
+    for (const no of ['', '0', 'false', 'yes', 'tRUE']) {
+      expect([no, await refused(no)]).toEqual([no, false])
+    }
+    expect(await refused('true')).toBe(true)
+    const change = { resource: resources.pods, operation: 'UPDATE' as const, object, old: object }
+    expect(await outcome(change)).toBe('admitted')
+    expect(await outcome({ ...change, subresource: 'status' })).toBe('admitted')
+    // Its volumes were looked at when it was made.
+    expect(await outcome({ ...change, subresource: 'ephemeralcontainers' })).toBe('admitted')
   })
 
   test('a mirror pod is left alone, and refers to nothing', async () => {
@@ -265,6 +384,17 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     expect(await outcome(mirror({ imagePullSecrets: [{ name: 's' }] }))).toContain(
       'reference secrets',
     )
+    const volumes = (volume: object) => mirror({ volumes: [{ name: 'v', ...volume }] })
+    const projected = (...sources: object[]) => volumes({ projected: { sources } })
+    expect(await outcome(volumes({ persistentVolumeClaim: { claimName: 'x' } }))).toContain(
+      'may not reference persistentvolumeclaims',
+    )
+    expect(await outcome(projected({}, { serviceAccountToken: { path: 't' } }))).toContain(
+      'may not use ServiceAccountToken volume projections',
+    )
+    expect(await outcome(projected({ downwardAPI: {} }))).toBe('admitted')
+    expect(await outcome(volumes({ projected: {} }))).toBe('admitted')
+    expect(await outcome(volumes({ emptyDir: {} }))).toBe('admitted')
   })
 })
 
@@ -292,6 +422,21 @@ describe('DefaultTolerationSeconds', () => {
     expect(await tolerationsOf([all])).toEqual([all])
     const other = { ...own, effect: 'NoSchedule' }
     expect(await tolerationsOf([other])).toEqual([other, added('not-ready'), added('unreachable')])
+    const whole = [added('not-ready'), added('unreachable')]
+    expect(await tolerationsOf(whole)).toEqual(whole)
+    const unrelated = { key: 'example.com/x', operator: 'Exists' }
+    expect(await tolerationsOf([unrelated])).toEqual([unrelated, ...whole])
+  })
+
+  test('pods alone get them, new or changed, never through a sub-resource', async () => {
+    const object = { metadata: {}, spec: { containers: [] } }
+    const specOf = async (asked: object) =>
+      (await admit({ resource: resources.pods, object, ...asked }))?.['spec']
+    expect(await specOf({ operation: 'UPDATE', old: object })).toHaveProperty('tolerations')
+    expect(await specOf({ operation: 'UPDATE', subresource: 'status' })).toEqual(object.spec)
+    expect(await specOf({ resource: resources.replicaSets })).toEqual(object.spec)
+    expect(await specOf({ operation: 'DELETE' })).toEqual(object.spec)
+    expect(await specOf({ object: { metadata: {} } })).toBeUndefined()
   })
 })
 
@@ -322,6 +467,40 @@ describe('Priority', () => {
     expect(await specOf({})).toEqual({ priority: 0, preemptionPolicy: 'PreemptLowerPriority' })
     put('usual', { value: 7, globalDefault: true })
     expect(await specOf({})).toMatchObject({ priorityClassName: 'usual', priority: 7 })
+    expect(await specOf({ priorityClassName: '' })).toMatchObject({ priorityClassName: 'usual' })
+  })
+
+  test('of several default classes the lowest counts', async () => {
+    const { specOf, put } = world()
+    put('b', { value: 7, globalDefault: true })
+    put('a', { value: 70, globalDefault: true })
+    put('c', { value: 1, globalDefault: false })
+    expect(await specOf({})).toMatchObject({ priorityClassName: 'b', priority: 7 })
+  })
+
+  test('a policy of its own is refused unless it is that of the class', async () => {
+    const { specOf, outcome, resources } = world()
+    const never = { priorityClassName: 'high', preemptionPolicy: 'Never' }
+    expect(await specOf(never)).toMatchObject(never)
+    const object = pod({ ...never, preemptionPolicy: 'PreemptLowerPriority' })
+    expect(await outcome({ resource: resources.pods, object })).toContain(
+      'the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; priority admission controller computed Never',
+    )
+  })
+
+  test('null is no priority of its own', async () => {
+    const { specOf } = world()
+    const given = { priorityClassName: 'high', priority: null, preemptionPolicy: null }
+    expect(await specOf(given)).toMatchObject({ priority: 100, preemptionPolicy: 'Never' })
+  })
+
+  test('nothing else than pods gets one, and no sub-resource', async () => {
+    const { admit, resources } = world()
+    const object = pod({})
+    expect(await admit({ resource: resources.replicaSets, object })).toEqual(object)
+    expect(await admit({ resource: resources.pods, subresource: 'x', object })).toEqual(object)
+    const { spec: _, ...bare } = object
+    expect(await admit({ resource: resources.pods, object: bare })).toEqual(bare)
   })
 
   test('an unknown class, or a priority of its own, is refused', async () => {
@@ -341,6 +520,9 @@ describe('Priority', () => {
     const old = pod({ priority: 100, preemptionPolicy: 'Never' })
     const at = { resource: resources.pods, operation: 'UPDATE' as const, old }
     expect((await admit({ ...at, object: pod({}) }))?.['spec']).toEqual(old['spec'])
+    const other = { priority: 5, preemptionPolicy: 'Never' }
+    expect((await admit({ ...at, object: pod(other) }))?.['spec']).toEqual(other)
+    expect((await admit({ ...at, old: pod({}), object: pod({}) }))?.['spec']).toEqual({})
   })
 
   test('only one class is the default', async () => {
@@ -353,6 +535,24 @@ describe('Priority', () => {
       })
     expect(await write('second')).toContain('PriorityClass usual is already marked as default')
     expect(await write('usual')).toBe('admitted')
+    const plain = { metadata: { name: 'second' }, value: 1 }
+    expect(await outcome({ resource: resources.priorityClasses, object: plain })).toBe('admitted')
+    const change = { operation: 'UPDATE' as const, old: plain }
+    const object = { ...plain, globalDefault: true }
+    expect(await outcome({ resource: resources.priorityClasses, ...change, object })).toContain(
+      'already marked as default',
+    )
+    const other = { resource: resources.runtimeClasses, object }
+    expect(await outcome(other)).toBe('admitted')
+    expect(
+      await outcome({ resource: resources.priorityClasses, operation: 'DELETE', name: 'second' }),
+    ).toBe('admitted')
+  })
+
+  test('the first default class is admitted', async () => {
+    const { outcome, resources } = world()
+    const object = { metadata: { name: 'first' }, value: 1, globalDefault: true }
+    expect(await outcome({ resource: resources.priorityClasses, object })).toBe('admitted')
   })
 })
 
@@ -360,8 +560,22 @@ describe('TaintNodesByCondition', () => {
   test('a new node is not ready until it has been seen so', async () => {
     const { admit, resources } = admissionWorld(['TaintNodesByCondition'])
     const taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
-    const object = { metadata: { name: 'n1' } }
+    const object: KubeObject = { metadata: { name: 'n1' } }
     expect((await admit({ resource: resources.nodes, object }))?.['spec'].taints).toEqual([taint])
+    for (const other of [
+      { ...taint, key: 'x' },
+      { ...taint, effect: 'NoExecute' },
+    ]) {
+      const marked = { ...object, spec: { podCIDR: '10.0.0.0/24', taints: [other] } }
+      const admitted = await admit({ resource: resources.nodes, object: marked })
+      expect(admitted?.['spec']).toEqual({ podCIDR: '10.0.0.0/24', taints: [other, taint] })
+    }
+    const change = { operation: 'UPDATE' as const, old: object, object }
+    expect(await admit({ resource: resources.nodes, ...change })).toEqual(object)
+    expect(await admit({ resource: resources.nodes, subresource: 'status', object })).toEqual(
+      object,
+    )
+    expect(await admit({ resource: resources.pods, object })).toEqual(object)
     const tainted = { ...object, spec: { taints: [taint] } }
     expect((await admit({ resource: resources.nodes, object: tainted }))?.['spec'].taints).toEqual([
       taint,
@@ -413,6 +627,39 @@ describe('signing requests', () => {
     }
   })
 
+  test('the authorizers are asked about the signer, for every version and in no namespace', async () => {
+    const asked: unknown[] = []
+    const { outcome, resources } = admissionWorld(plugins, {
+      authorizer: {
+        name: 'x',
+        authorize: (attributes) => (asked.push(attributes), { decision: 'deny', reason: '' }),
+      },
+    })
+    const at = { resource: resources.certificateSigningRequests, operation: 'UPDATE' as const }
+    await outcome({ ...at, subresource: 'approval', old: csr(), object: csr() })
+    const question = {
+      user: { name: 'jane', groups: [] },
+      verb: 'approve',
+      isResourceRequest: true,
+      group: 'certificates.k8s.io',
+      version: '*',
+      resource: 'signers',
+      subresource: '',
+      namespace: '',
+      path: '',
+    }
+    expect(asked).toEqual([
+      { ...question, name: signerName },
+      { ...question, name: 'kubernetes.io/*' },
+    ])
+    asked.length = 0
+    const other = { ...at, subresource: 'approval', old: csr(), object: csr() }
+    expect(await outcome({ ...other, resource: resources.pods })).toBe('admitted')
+    expect(await outcome({ ...other, operation: 'CREATE' })).toBe('admitted')
+    expect(await outcome({ ...other, subresource: '' })).toBe('admitted')
+    expect(asked).toEqual([])
+  })
+
   test('signing needs the right for the signer; other status changes do not', async () => {
     const { outcome, resources } = world([])
     const at = {
@@ -428,6 +675,16 @@ describe('signing requests', () => {
       'permitted to sign',
     )
     expect(await outcome({ ...at, object: csr() })).toBe('admitted')
+    const denied = { conditions: [{ type: 'Denied' }] }
+    const signed = { ...denied, certificate: 'x' }
+    const from = (status: object, to: object) =>
+      outcome({ ...at, old: csr({}, status), object: csr({}, to) })
+    expect(await from(signed, { certificate: 'x' })).toContain('permitted to sign')
+    expect(await from(signed, denied)).toContain('permitted to sign')
+    expect(await from(signed, { ...signed })).toBe('admitted')
+    expect(await from({}, { conditions: [] })).toBe('admitted')
+    const { status: _, ...bare } = csr()
+    expect(await outcome({ ...at, old: bare, object: bare })).toBe('admitted')
   })
 
   test('nobody asks the client signer for system:masters', async () => {
@@ -453,5 +710,40 @@ describe('signing requests', () => {
     )
     const other = { signerName: 'example.com/x', request: request('system:masters') }
     expect(await ask(other)).toBe('admitted')
+    const object = csr({ request: request('system:masters') })
+    const at = { resource: resources.certificateSigningRequests, object }
+    expect(await outcome({ ...at, operation: 'UPDATE', old: object })).toBe('admitted')
+    expect(await outcome({ ...at, resource: resources.pods })).toBe('admitted')
+    expect(await ask({ request: '' })).toBe('admitted')
+  })
+
+  test('nobody hides system:masters in another encoding of an organization', async () => {
+    const { outcome, resources } = world([])
+    const organization = (tag: number, value: Buffer): Buffer =>
+      Buffer.concat([Buffer.from('060355040a', 'hex'), Buffer.from([tag, value.length]), value])
+    const ask = (...parts: Buffer[]) => {
+      const der = Buffer.concat(parts).toString('base64')
+      const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der}\n-----END CERTIFICATE REQUEST-----\n`
+      const object = csr({ request: Buffer.from(pem).toString('base64') })
+      return outcome({ resource: resources.certificateSigningRequests, object })
+    }
+    const masters = Buffer.from('system:masters')
+    const devs = organization(0x0c, Buffer.from('devs'))
+    for (const tag of [0x0c, 0x13, 0x14, 0x16]) {
+      expect(await ask(devs, organization(tag, masters))).toContain('is not allowed')
+    }
+    const wide = Buffer.from('system:masters', 'utf16le').swap16()
+    expect(await ask(devs, organization(0x1e, wide))).toContain('is not allowed')
+    expect(await ask(organization(0x0c, masters), devs)).toContain('is not allowed')
+    expect(await ask(organization(0x0c, wide))).toBe('admitted')
+    expect(await ask(organization(0x1e, masters))).toBe('admitted')
+    const longer = Buffer.from('system:mastersx')
+    expect(await ask(organization(0x0c, longer))).toBe('admitted')
+    expect(await ask(organization(0x0c, longer.subarray(1)))).toBe('admitted')
+    // The bytes of the name as a common name, and at the very end.
+    expect(await ask(Buffer.from('0603550403', 'hex'), Buffer.from([0x0c, 14]), masters)).toBe(
+      'admitted',
+    )
+    expect(await ask(devs, organization(0x0c, masters).subarray(0, -1))).toBe('admitted')
   })
 })
