@@ -48,6 +48,15 @@ interface Node {
   readonly object?: Node
   readonly name?: string
   readonly quasis?: readonly { readonly value: { readonly raw: string } }[]
+  readonly elements?: readonly unknown[]
+  readonly operator?: string
+  readonly right?: Node
+}
+
+/** What is used of Babel's path. */
+interface Path {
+  readonly node: Node
+  readonly parent?: Node
 }
 
 /** `log.warn(…)`: which lines are logged is not promised. */
@@ -61,10 +70,21 @@ function isProse({ type, value, quasis = [] }: Node): boolean {
   return type === 'TemplateLiteral' && quasis.some((part) => part.value.raw.includes(' '))
 }
 
+/** `?? []` or `= ''`: Stryker puts a made-up text there, which no input has. */
+function isEmptyDefault({ node, parent }: Path): boolean {
+  const { type, value, elements } = node
+  const isEmpty =
+    (type === 'ArrayExpression' && elements?.length === 0) ||
+    (type === 'StringLiteral' && value === '')
+  const isDefault = parent?.type === 'AssignmentPattern' || parent?.operator === '??'
+  return isEmpty && isDefault && parent.right === node
+}
+
 const noiseIgnorer = {
-  shouldIgnore({ node }: { readonly node: Node }): string | undefined {
-    if (isLogLine(node)) return 'a line of the log'
-    return isProse(node) ? 'prose' : undefined
+  shouldIgnore(path: Path): string | undefined {
+    if (isLogLine(path.node)) return 'a line of the log'
+    if (isProse(path.node)) return 'prose'
+    return isEmptyDefault(path) ? 'an empty default' : undefined
   },
 }
 
