@@ -45,7 +45,7 @@ function coversResource(owner: readonly string[] = [], wanted: readonly string[]
 }
 
 function isWithin(path: string, own: string): boolean {
-  if (own === path || !own.endsWith('*')) return own === path
+  if (!own.endsWith('*')) return own === path
   let end = own.length
   while (own[end - 1] === '*') end -= 1
   return path.startsWith(own.slice(0, end))

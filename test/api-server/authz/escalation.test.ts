@@ -4,7 +4,11 @@ import { createEscalationCheck } from '../../../components/api-server/authz/esca
 import type { EscalationRequest } from '../../../components/api-server/authz/escalation.ts'
 import { RbacIndex } from '../../../components/api-server/authz/rbac-index.ts'
 import { rbacAuthorizer } from '../../../components/api-server/authz/rbac.ts'
-import { compactRules, uncoveredRules } from '../../../components/api-server/authz/rule-covers.ts'
+import {
+  compactRules,
+  describeRule,
+  uncoveredRules,
+} from '../../../components/api-server/authz/rule-covers.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import type { PolicyRule } from '../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
@@ -261,6 +265,37 @@ describe('covering', () => {
       0,
     ],
     [
+      'a prefix by itself, with however many stars',
+      [{ nonResourceURLs: ['/a/**'], verbs: ['get'] }],
+      [{ nonResourceURLs: ['/a/*', '/a/**'], verbs: ['get'] }],
+      0,
+    ],
+    [
+      'a path not by one that it begins with',
+      [{ nonResourceURLs: ['/a', '/a/'], verbs: ['get'] }],
+      [{ nonResourceURLs: ['/a/b', '/ab', '/a/*'], verbs: ['get'] }],
+      3,
+    ],
+    [
+      'a path not for another verb',
+      [{ nonResourceURLs: ['/a'], verbs: ['get'] }],
+      [{ nonResourceURLs: ['/a'], verbs: ['get', 'post'] }],
+      1,
+    ],
+    [
+      'a resource not by all sub-resources of its name',
+      [{ ...getPods, resources: ['*/pods'] }],
+      [getPods],
+      1,
+    ],
+    [
+      'a sub-resource not by another one of all resources',
+      [{ ...getPods, resources: ['*/log'] }],
+      [{ ...getPods, resources: ['pods/exec'] }],
+      1,
+    ],
+    ['a group not by another', [getPods], [{ ...getPods, apiGroups: ['', 'apps'] }], 1],
+    [
       'a path not by resources',
       [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }],
       [{ nonResourceURLs: ['/a'], verbs: ['get'] }],
@@ -281,11 +316,62 @@ describe('covering', () => {
     expect(uncoveredRules([huge], [huge])).toEqual([])
   })
 
+  test('names and paths count too', () => {
+    const many = (prefix: string) => Array.from({ length: 1000 }, (_, index) => `${prefix}${index}`)
+    const verbs = many('v')
+    const names = { apiGroups: [''], resources: ['pods'], resourceNames: many('n'), verbs }
+    const paths = { nonResourceURLs: many('/p'), verbs }
+    for (const huge of [names, paths]) {
+      expect(uncoveredRules([], [huge])).toEqual([huge])
+      expect(uncoveredRules([{ ...huge, verbs: ['*'] }], [huge])).toEqual([])
+    }
+    const few = { ...names, resourceNames: ['a', 'b'] }
+    expect(uncoveredRules([], [few])).toHaveLength(2000)
+    // All rules together.
+    const some = Array.from({ length: 11 }, () => few)
+    expect(uncoveredRules([], some)).toHaveLength(10 * 2000 + 1)
+  })
+
+  test('of a rule that is covered as a whole, everything has to be covered', () => {
+    const verbs = Array.from({ length: 30_000 }, (_, index) => `v${index}`)
+    const huge = { apiGroups: [''], resources: ['pods', 'pods/log', 'nodes/log'], verbs }
+    const holding = (...resources: string[]) =>
+      uncoveredRules([{ apiGroups: ['*'], resources, verbs: ['*'] }], [huge])
+    expect(holding('pods', '*/log')).toEqual([])
+    expect(holding('*/log')).toEqual([huge])
+    expect(holding('pods')).toEqual([huge])
+    expect(holding('pods', 'pods/log')).toEqual([huge])
+    const paths = { nonResourceURLs: ['/a', '/b/c'], verbs }
+    const owning = (...nonResourceURLs: string[]) =>
+      uncoveredRules([{ nonResourceURLs, verbs: ['*'] }], [paths])
+    expect(owning('/b/*', '/a')).toEqual([])
+    expect(owning('/a')).toEqual([paths])
+    const partly = { ...huge, verbs: verbs.slice(1) }
+    expect(uncoveredRules([partly], [huge])).toEqual([huge])
+  })
+
   test('missing grants are shown together by resource', () => {
     const wanted = [{ apiGroups: [''], resources: ['pods', 'secrets'], verbs: ['get', 'list'] }]
     expect(compactRules(uncoveredRules([], wanted))).toEqual([
       { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
       { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'list'] },
     ])
+    const path = { nonResourceURLs: ['/a'], verbs: ['get'] }
+    const named = { ...getPods, resourceNames: ['x'] }
+    expect(compactRules([getPods, path, getPods, named, { ...path, verbs: ['put'] }])).toEqual([
+      path,
+      { ...path, verbs: ['put'] },
+      getPods,
+      named,
+    ])
+  })
+
+  test('a rule is shown with whatever it holds', () => {
+    expect(describeRule({ nonResourceURLs: ['/a', '/b'], verbs: ['get'] })).toBe(
+      '{NonResourceURLs:["/a" "/b"], Verbs:["get"]}',
+    )
+    expect(describeRule({ ...getPods, resourceNames: ['x'] })).toBe(
+      '{APIGroups:[""], Resources:["pods"], ResourceNames:["x"], Verbs:["get"]}',
+    )
   })
 })
