@@ -87,6 +87,17 @@ describe('bound tokens', () => {
     })
   })
 
+  test('a token is known by its id, if it has one', async () => {
+    const { tokenFor, ask } = setUp()
+    const token = await tokenFor()
+    const { jti, ...nameless } = claimsOf(token)
+    const extra = { 'authentication.kubernetes.io/credential-id': [`JTI=${jti as string}`] }
+    expect(await ask(token)).toMatchObject({ user: { extra } })
+    const result = await ask(await signClaims(nameless, signingKey))
+    expect(result).toMatchObject({ kind: 'user' })
+    expect((result as { user: object }).user).not.toHaveProperty('extra')
+  })
+
   test('a token bound to a pod tells its pod and node', async () => {
     const { tokenFor, ask, reader } = setUp()
     const uid = reader.get(resources.pods, 'a', 'p')?.metadata.uid ?? ''
@@ -134,22 +145,24 @@ describe('bound tokens', () => {
   test('a token expires, one minute late', async () => {
     const { tokenFor, ask, clock } = setUp()
     const token = await tokenFor({ expirationSeconds: 600 })
-    await clock.step(659_000)
+    await clock.step(660_000)
     expect(await ask(token)).toMatchObject({ kind: 'user' })
-    await clock.step(2000)
+    await clock.step(1)
     expect(await ask(token)).toMatchObject({ kind: 'failed' })
   })
 
   test('a token without an end, or before its time, is refused', async () => {
     const { tokenFor, ask, clock } = setUp()
-    const { exp, ...endless } = claimsOf(await tokenFor())
+    const { exp, nbf: _, ...endless } = claimsOf(await tokenFor())
+    const always = await signClaims({ ...endless, exp }, signingKey)
+    expect(await ask(always)).toMatchObject({ kind: 'user' })
     expect(await ask(await signClaims(endless, signingKey))).toMatchObject({ kind: 'failed' })
     const inAnHour = Math.floor(clock.now() / 1000) + 3600
     const early = await signClaims({ ...endless, exp, nbf: inAnHour }, signingKey)
     expect(await ask(early)).toMatchObject({ kind: 'failed' })
-    await clock.step(3_539_000)
+    await clock.step(3_539_999)
     expect(await ask(early)).toMatchObject({ kind: 'failed' })
-    await clock.step(2000)
+    await clock.step(1)
     expect(await ask(early)).toMatchObject({ kind: 'user' })
   })
 
@@ -204,7 +217,10 @@ describe('bound tokens', () => {
     ]
     expect(await ask(await signClaims(names({}), signingKey))).toMatchObject({ kind: 'user' })
     for (const one of wrong) {
-      expect(await ask(await signClaims(one, signingKey))).toMatchObject({ kind: 'failed' })
+      expect(await ask(await signClaims(one, signingKey))).toEqual({
+        kind: 'failed',
+        why: 'the claims do not name a service account',
+      })
     }
   })
 
@@ -278,6 +294,13 @@ describe('bound tokens', () => {
     expect(await ask(other)).toMatchObject({ kind: 'none' })
     expect(await ask('junk')).toMatchObject({ kind: 'none' })
     expect(await ask('a.b.c')).toMatchObject({ kind: 'none' })
+    const token = await tokenFor()
+    expect(await ask(`${token}.d`)).toMatchObject({ kind: 'none' })
+    for (const claims of ['null', '7', '[]', '{"iss":7}']) {
+      const [head, , signature] = token.split('.')
+      const body = Buffer.from(claims).toString('base64url')
+      expect(await ask(`${head}.${body}.${signature}`)).toMatchObject({ kind: 'none' })
+    }
   })
 
   test('[AUTHN-019] [AUTHN-020] tokens of every given key are accepted, RSA and ECDSA', async () => {
@@ -420,9 +443,14 @@ describe('tokens kept in Secrets', () => {
   test('a token holds while its Secret holds it', async () => {
     const world = setUp()
     const token = await legacy(world)
-    expect(await world.ask(token)).toMatchObject({
+    expect(await world.ask(token)).toEqual({
       kind: 'user',
-      user: { name: 'system:serviceaccount:a:b' },
+      audiences: [issuer],
+      user: {
+        name: 'system:serviceaccount:a:b',
+        uid: world.reader.get(resources.serviceAccounts, 'a', 'b')?.metadata.uid,
+        groups: ['system:serviceaccounts', 'system:serviceaccounts:a'],
+      },
     })
     world.reader.put(resources.secrets, secret('another'))
     expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
@@ -446,8 +474,42 @@ describe('tokens kept in Secrets', () => {
       metadata: { ...whole.metadata, deletionTimestamp },
     })
     expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
-    world.reader.put(resources.secrets, whole)
+    world.reader.put(resources.secrets, {
+      ...whole,
+      metadata: { namespace: 'a', name: 't' },
+    })
     expect(await world.ask(token)).toMatchObject({ kind: 'user' })
+  })
+
+  test('a token with audiences is for those alone', async () => {
+    const world = setUp({ lookup: false })
+    const claims = { ...claimsOf(await legacy(world)), aud: ['vault'] }
+    const token = await signClaims(claims, signingKey)
+    expect(await world.ask(token)).toMatchObject({ kind: 'failed' })
+    expect(await world.ask(token, ['vault'])).toMatchObject({ kind: 'user' })
+  })
+
+  test('claims that do not name one account are refused, even when lookup is off', async () => {
+    const world = setUp({ lookup: false })
+    const claims = claimsOf(await legacy(world))
+    for (const [change, sub] of [
+      [{ namespace: '' }, 'system:serviceaccount::b'],
+      [{ 'service-account.name': '' }, 'system:serviceaccount:a:'],
+      [{ 'service-account.uid': '' }, claims['sub']],
+      [{ 'service-account.name': 'admin' }, claims['sub']],
+      [{ namespace: 'kube-system' }, claims['sub']],
+      [{}, 'system:serviceaccount:a:admin'],
+    ] as const) {
+      const own = Object.entries(change).map(([name, value]) => [
+        `kubernetes.io/serviceaccount/${name}`,
+        value,
+      ])
+      const wrong = { ...claims, sub, ...(Object.fromEntries(own) as Record<string, string>) }
+      expect(await world.ask(await signClaims(wrong, signingKey))).toEqual({
+        kind: 'failed',
+        why: 'the claims do not name a service account',
+      })
+    }
   })
 
   test('an account that is made anew has none of the old tokens', async () => {
