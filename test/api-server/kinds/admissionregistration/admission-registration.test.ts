@@ -124,6 +124,20 @@ describe('webhook configurations', () => {
         `webhooks[0].rules[0].resources: Invalid value: []string{"pods/*", "pods/log", "*/*"}: if '*/*' is present, must not specify other resources`,
       ],
     ],
+    [{ rules: [{ ...rule, resources: ['pods', '*'] }] }, []],
+    [{ rules: [{ ...rule, resources: ['*', 'pods/log'] }] }, []],
+    [
+      { rules: [{ ...rule, apiGroups: ['*', 'apps'], resources: ['*/log', 'pods/log', ''] }] },
+      [
+        `webhooks[0].rules[0].apiGroups: Invalid value: []string{"*", "apps"}: if '*' is present, must not specify other API groups`,
+        `webhooks[0].rules[0].resources[1]: Invalid value: "pods/log": if '*/log' is present, must not specify pods/log`,
+        'webhooks[0].rules[0].resources[2]: Required value',
+      ],
+    ],
+    [
+      { matchConditions: [{ name: '', expression: 'true' }] },
+      ['webhooks[0].matchConditions[0].name: Required value'],
+    ],
     [
       {
         matchConditions: [
@@ -215,6 +229,111 @@ describe('ValidatingAdmissionPolicy', () => {
   })
 
   test.each([
+    ['v1', []],
+    ['example.com/v1', []],
+    [
+      'Example/v1',
+      [contains('spec.paramKind.apiVersion: Invalid value: "Example": a lowercase RFC 1123')],
+    ],
+    [
+      'example.com/V1',
+      [contains('spec.paramKind.apiVersion: Invalid value: "V1": a DNS-1035 label')],
+    ],
+    ['1', [contains('spec.paramKind.apiVersion: Invalid value: "1": a DNS-1035 label')]],
+    [
+      'example.com/',
+      ['spec.paramKind.apiVersion: Invalid value: "example.com/": version must be specified'],
+    ],
+    ['', ['spec.paramKind.apiVersion: Required value']],
+  ])('parameters are of the version %j', (apiVersion, faults) => {
+    const paramKind = { apiVersion, kind: 'ConfigMap' }
+    expect(policies.createFaults({ spec: { ...spec, paramKind } })).toEqual(faults)
+  })
+
+  test('parameters are of a kind', () => {
+    const faults = (kind: string) =>
+      policies.createFaults({ spec: { ...spec, paramKind: { apiVersion: 'v1', kind } } })
+    expect(faults('ConfigMap')).toEqual([])
+    expect(faults('Config_Map')).toEqual([
+      contains('may have mixed case, but should otherwise match: a DNS-1035 label'),
+    ])
+  })
+
+  test('a variable has the name of an identifier', () => {
+    const faults = (name: string) =>
+      policies.createFaults({ spec: { ...spec, variables: [{ name, expression: 'true' }] } })
+    for (const name of ['a', '_a', 'A9_b']) expect(faults(name)).toEqual([])
+    for (const name of ['9a', 'a-b', 'a b', '!', 'import']) {
+      expect(faults(name)).toEqual([
+        `spec.variables[0].name: Invalid value: "${name}": name is not a valid CEL identifier`,
+      ])
+    }
+    expect(faults(' ')).toEqual(['spec.variables[0].name: Required value: name is not specified'])
+  })
+
+  test('a message is one line with words in it', () => {
+    const faults = (change: object) =>
+      policies.createFaults({
+        spec: { ...spec, validations: [{ expression: 'true', ...change }] },
+      })
+    expect(faults({ message: ' a \n' })).toEqual([])
+    expect(faults({ message: '', messageExpression: '' })).toEqual([])
+    expect(faults({ message: ' ' })).toEqual([
+      'spec.validations[0].message: Invalid value: " ": message must be non-empty if specified',
+    ])
+    expect(faults({ message: 'a\rb' })).toHaveLength(1)
+    expect(faults({ messageExpression: ' ' })).toEqual([
+      'spec.validations[0].messageExpression: Invalid value: " ": must be non-empty if specified',
+    ])
+    for (const reason of ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized']) {
+      expect(faults({ reason }).length).toBe(reason === 'Unauthorized' ? 1 : 0)
+    }
+  })
+
+  test('audit annotations: twenty keys, each once, each an expression of 5 KiB', () => {
+    const annotation = (key: string, valueExpression = "'v'") => ({ key, valueExpression })
+    const many = (count: number) => Array.from({ length: count }, (_, i) => annotation(`k${i}`))
+    const faults = (auditAnnotations: object[], metadata = {}) =>
+      policies.createFaults({ metadata, spec: { ...spec, auditAnnotations } })
+    expect(faults(many(20))).toEqual([])
+    expect(faults(many(21))).toEqual([contains('must not have more than 20 auditAnnotations')])
+    expect(faults([annotation('a'), annotation('b'), annotation('a')])).toEqual([
+      'spec.auditAnnotations[2].key: Duplicate value: "a"',
+    ])
+    expect(faults([annotation('-')])).toEqual([contains('Invalid value: "x/-"')])
+    const long = (bytes: number) => annotation('a', `'${'ä'.repeat((bytes - 2) / 2)}'`)
+    expect(faults([long(5120)])).toEqual([])
+    expect(faults([long(5122)])).toEqual([
+      'spec.auditAnnotations[0].valueExpression: Required value: must not exceed 5120 bytes in length',
+    ])
+    expect(faults([annotation('a')], { name: '' })).toContain(
+      'spec.auditAnnotations[0].key: Invalid value: "a": requires metadata.name be non-empty',
+    )
+  })
+
+  test('a status says of each warning what it is and where', () => {
+    const old = policies.created({ spec })
+    const faults = (expressionWarnings?: object[]) =>
+      policies.updateFaults(
+        old,
+        { spec, status: { typeChecking: { expressionWarnings } } },
+        'status',
+      )
+    expect(faults()).toEqual([])
+    expect(faults([{ fieldRef: 'spec.x', warning: 'w' }])).toEqual([])
+    expect(
+      faults([
+        { fieldRef: 'spec.x', warning: 'w' },
+        { fieldRef: ' ', warning: '' },
+      ]),
+    ).toEqual([
+      'status.typeChecking.expressionWarnings[1].warning: Required value',
+      'status.typeChecking.expressionWarnings[1].fieldRef: Required value',
+    ])
+    expect(policies.updateFaults(old, { spec }, 'status')).toEqual([])
+  })
+
+  test.each([
     [{ policyName: 'p', validationActions: ['Deny'] }, []],
     [
       {
@@ -230,7 +349,70 @@ describe('ValidatingAdmissionPolicy', () => {
         contains('must not contain both Deny and Warn'),
       ],
     ],
+    [
+      { policyName: 'P', validationActions: [], paramRef: { parameterNotFoundAction: 'Deny' } },
+      [
+        contains('spec.policyName: Invalid value: "P"'),
+        'spec.paramRef: Required value: one of name or selector must be specified',
+        'spec.validationActions: Required value: at least one validation action is required',
+      ],
+    ],
+    [
+      {
+        policyName: 'p',
+        validationActions: ['Audit', 'Warn', 'Audit'],
+        paramRef: { name: 'a/b', parameterNotFoundAction: 'Maybe' },
+      },
+      [
+        contains('spec.paramRef.name: Invalid value: "a/b"'),
+        contains('spec.paramRef.parameterNotFoundAction: Unsupported value: "Maybe"'),
+        'spec.validationActions[2]: Duplicate value: "Audit"',
+      ],
+    ],
+    [
+      {
+        policyName: 'p',
+        validationActions: ['Audit', 'Warn'],
+        paramRef: {
+          selector: { matchExpressions: [{ key: 'a', operator: 'Like' }] },
+          parameterNotFoundAction: 'Allow',
+        },
+        // Upstream misspells its path.
+        matchResources: { matchPolicy: 'Roughly', resourceRules: [{ ...rule, scope: 'All' }] },
+      },
+      [
+        contains('spec.paramRef.selector.matchExpressions[0].operator: Invalid value: "Like"'),
+        contains('spec.matchResouces.matchPolicy: Unsupported value: "Roughly"'),
+        contains('spec.matchResouces.resourceRules[0].scope: Unsupported value: "All"'),
+      ],
+    ],
   ])('binding %#', (given, faults) => {
     expect(bindings.createFaults({ spec: given })).toEqual(faults)
+  })
+
+  test('a binding matches equivalents by default', () => {
+    const given = { policyName: 'p', validationActions: ['Deny'] }
+    const matchResources = { resourceRules: [rule], excludeResourceRules: [rule] }
+    expect(bindings.created({ spec: given })['spec']).toEqual(given)
+    expect(bindings.created({ spec: { ...given, matchResources } })['spec'].matchResources).toEqual(
+      {
+        matchPolicy: 'Equivalent',
+        namespaceSelector: {},
+        objectSelector: {},
+        resourceRules: [{ ...rule, scope: '*' }],
+        excludeResourceRules: [{ ...rule, scope: '*' }],
+      },
+    )
+  })
+
+  test('a rule names each object once', () => {
+    const faults = (...resourceNames: string[]) =>
+      policies.createFaults({
+        spec: { ...spec, matchConstraints: { resourceRules: [{ ...rule, resourceNames }] } },
+      })
+    expect(faults('a', 'b')).toEqual([])
+    const at = 'spec.matchConstraints.resourceRules[0].resourceNames'
+    expect(faults('a', 'b', 'a')).toEqual([`${at}[2]: Duplicate value: "a"`])
+    expect(faults('a/b')).toEqual([contains(`${at}[0]: Invalid value: "a/b"`)])
   })
 })
