@@ -55,6 +55,16 @@ describe('APIService', () => {
         contains('port is not valid'),
       ],
     ],
+    [{ ...local, service: { namespace: 'a', name: 'b' }, caBundle: 'AAAA' }, []],
+    [
+      {
+        ...local,
+        service: { namespace: 'a', name: 'b' },
+        caBundle: 'AAAA',
+        insecureSkipTLSVerify: true,
+      },
+      ['spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is present'],
+    ],
   ])('%j', (spec, faults) => {
     expect(services.createFaults(named(spec))).toEqual(faults)
   })

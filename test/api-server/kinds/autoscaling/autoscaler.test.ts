@@ -117,6 +117,65 @@ describe('validation', () => {
     ],
     [
       {
+        metrics: [
+          {
+            type: 'External',
+            external: {
+              metric: { name: 'a/b' },
+              target: { type: 'Value', value: '1', averageValue: '1' },
+            },
+          },
+          { type: 'Pods', pods: { metric: { name: '' }, target: { type: 'AverageValue' } } },
+        ],
+      },
+      [
+        `spec.metrics[0].external.metric.name: Invalid value: "a/b": may not contain '/'`,
+        'spec.metrics[0].external.target.value: Forbidden: may not set both a target value for metric and a per-pod target',
+        'spec.metrics[1].pods.metric.name: Required value: must specify a metric name',
+        'spec.metrics[1].pods.target.averageValue: Required value: must specify a positive target averageValue',
+      ],
+    ],
+    [
+      {
+        minReplicas: 0,
+        metrics: [
+          {
+            type: 'Object',
+            object: {
+              describedObject: { kind: 'Ingress', name: 'i' },
+              metric: { name: 'm' },
+              target: { type: 'Value', value: '1' },
+            },
+          },
+        ],
+      },
+      ['spec.minReplicas: Invalid value: 0: must be greater than or equal to 1'],
+    ],
+    [
+      {
+        metrics: [
+          {
+            type: 'Object',
+            object: { describedObject: {}, metric: {}, target: { type: 'Value' } },
+          },
+          {
+            type: 'ContainerResource',
+            containerResource: { name: '', container: '', target: { type: 'AverageValue' } },
+          },
+        ],
+      },
+      [
+        'spec.metrics[0].object.describedObject.kind: Required value',
+        'spec.metrics[0].object.describedObject.name: Required value',
+        'spec.metrics[0].object.metric.name: Required value: must specify a metric name',
+        'spec.metrics[0].object.target.averageValue: Required value: must set either a target value or averageValue',
+        'spec.metrics[1].containerResource.name: Required value: must specify a resource name',
+        'spec.metrics[1].containerResource.container: Required value: must specify a container',
+        'spec.metrics[1].containerResource.target.averageUtilization: Required value: must set either a target raw value or a target utilization',
+      ],
+    ],
+    [
+      {
         behavior: {
           scaleDown: {
             stabilizationWindowSeconds: 3601,

@@ -228,6 +228,14 @@ describe('status', () => {
     ])
   })
 
+  test('replaces a certificate that is none already, not by way of the status alone', () => {
+    const broken = { ...approved, status: { ...approved.status, certificate: base64('hello') } }
+    const asked = { spec, status: { ...approved.status, certificate: base64('other') } }
+    expect(runs.updateFaults(broken, asked, 'status')).toEqual([
+      'status.certificate: Forbidden: updates may not modify existing certificate content',
+    ])
+  })
+
   test('may not approve', () => {
     expect(runs.updateFaults(stored, withConditions(condition('Approved')), 'status')).toEqual([
       'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
