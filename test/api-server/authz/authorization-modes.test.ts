@@ -1,19 +1,24 @@
 import { describe, expect, test } from 'vitest'
-import { parseAuthorizationModes } from '../../../components/api-server/authz/authorization-modes.ts'
+import {
+  createLocalModules,
+  parseAuthorizationModes,
+} from '../../../components/api-server/authz/authorization-modes.ts'
 import type { LocalMode } from '../../../components/api-server/authz/authorization-modes.ts'
 import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
 import { forbiddenError } from '../../../components/api-server/request/forbidden.ts'
 import { authorizeInOrder } from '../../../components/api-server/authz/union.ts'
 import { dialects } from '../../../components/api/dialect.ts'
+import { resourcesOf } from '../../../components/api/resources.ts'
 import { authorizationOf } from '../../support/authorization.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
-import { attributes, user } from './attributes.ts'
+import { attributes, nodeUser, user } from './attributes.ts'
 
 const asked = attributes({ user: user('jane'), resource: 'pods' })
 
 describe('--authorization-mode', () => {
   test('[AUTHZ-029] is an ordered list; an unknown or repeated mode is refused', () => {
     expect(parseAuthorizationModes('Node,RBAC')).toEqual(['Node', 'RBAC'])
+    expect(parseAuthorizationModes(' Node , RBAC')).toEqual(['Node', 'RBAC'])
     expect(() => parseAuthorizationModes('RBAC,Magic')).toThrow(
       'authorization-mode "Magic" is not a valid mode; known are Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny',
     )
@@ -37,6 +42,87 @@ describe('--authorization-mode', () => {
     const { authorizer } = authorizationOf(['AlwaysDeny'], options)
     const admin = { ...asked, user: user('root', 'system:masters') }
     expect(await authorizer.authorize(admin)).toMatchObject({ decision: 'allow' })
+  })
+})
+
+describe('modules that need no file', () => {
+  const dialect = dialects.kubernetes
+  const { pods, nodes, clusterRoles, clusterRoleBindings } = resourcesOf(dialect)
+  const agent = nodeUser('n1')
+  const itsSecret = attributes({ user: agent, resource: 'secrets', namespace: 'a', name: 's' })
+  const decisionOf = (module: Authorizer, given = asked) =>
+    (module.authorize(given) as Decision).decision
+
+  function setUp(more: { authorizeNodeWithSelectors?: boolean } = {}) {
+    const reader = new FakeReader()
+    const modules = createLocalModules({ reader, dialect, ...more })
+    const putPod = (): void => {
+      const spec = { nodeName: 'n1', containers: [], imagePullSecrets: [{ name: 's' }] }
+      reader.put(pods, { metadata: { namespace: 'a', name: 'p' }, spec })
+    }
+    const grant = (): void => {
+      const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+      reader.put(clusterRoles, { metadata: { name: 'r' }, rules })
+      reader.put(clusterRoleBindings, {
+        metadata: { name: 'r' },
+        subjects: [{ kind: 'User', name: 'jane' }],
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'r' },
+      })
+    }
+    return { reader, modules, putPod, grant }
+  }
+
+  test('there is one of each mode, with its name', () => {
+    const { modules } = setUp()
+    for (const mode of ['Node', 'RBAC', 'AlwaysAllow', 'AlwaysDeny'] as const) {
+      expect(modules.of(mode).name).toBe(mode)
+    }
+  })
+
+  test('they follow the objects until they are stopped', () => {
+    const { modules, putPod, grant } = setUp()
+    const [node, again, rbac] = [modules.of('Node'), modules.of('Node'), modules.of('RBAC')]
+    expect([decisionOf(node, itsSecret), decisionOf(rbac)]).toEqual(['no-opinion', 'no-opinion'])
+    putPod()
+    grant()
+    expect([decisionOf(node, itsSecret), decisionOf(rbac)]).toEqual(['allow', 'allow'])
+    expect(decisionOf(again, itsSecret)).toBe('allow')
+    const other = setUp()
+    const late = other.modules.of('Node')
+    expect(decisionOf(late, itsSecret)).toBe('no-opinion')
+    other.modules.stop()
+    other.putPod()
+    other.grant()
+    expect(decisionOf(late, itsSecret)).toBe('no-opinion')
+    expect(decisionOf(other.modules.of('RBAC'))).toBe('no-opinion')
+    setUp().modules.stop()
+  })
+
+  test('node agents read their own Node alone, unless selectors are turned off', () => {
+    const others = attributes({ user: agent, resource: 'nodes', name: 'n2' })
+    for (const [more, decision] of [
+      [{}, 'no-opinion'],
+      [{ authorizeNodeWithSelectors: true }, 'no-opinion'],
+      [{ authorizeNodeWithSelectors: false }, 'allow'],
+    ] as const) {
+      const { reader, modules } = setUp(more)
+      reader.put(nodes, { metadata: { name: 'n2' } })
+      expect(decisionOf(modules.of('Node'), others)).toBe(decision)
+    }
+  })
+
+  test('the rules of AlwaysAllow are all there are, those of AlwaysDeny none', () => {
+    const { modules } = setUp()
+    expect(modules.of('AlwaysAllow').rulesFor?.(asked.user, 'a')).toEqual({
+      resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+      nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+      incomplete: false,
+    })
+    expect(modules.of('AlwaysDeny').rulesFor?.(asked.user, 'a')).toEqual({
+      resourceRules: [],
+      nonResourceRules: [],
+      incomplete: false,
+    })
   })
 })
 
@@ -96,6 +182,7 @@ describe('the 403 text', () => {
     const error = forbiddenError(attributes({ user: jane, ...given }), '')
     expect(error.message).toBe(message)
     expect(error.code).toBe(403)
+    if ('path' in given) expect(error.details).toEqual({})
   })
 
   test('the reason follows', () => {
