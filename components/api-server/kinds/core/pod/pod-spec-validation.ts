@@ -86,9 +86,11 @@ export function validatePodSpec(spec: PodSpec, at: FieldPath, rules: PodRules): 
   if (spec.os || hasWindowsOptions(spec)) validatePodOs(spec, at)
 }
 
+/** Most Pods have none, and are not looked at any further. */
 function hasWindowsOptions(spec: PodSpec): boolean {
   if (spec.securityContext?.windowsOptions) return true
-  return (spec.containers ?? []).some(({ securityContext }) => securityContext?.windowsOptions)
+  const lists = [spec.containers, spec.initContainers, spec.ephemeralContainers]
+  return lists.some((list) => list?.some(({ securityContext }) => securityContext?.windowsOptions))
 }
 
 /** Names of other objects, and the Pod's own names in DNS. */
