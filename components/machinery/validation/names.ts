@@ -155,9 +155,9 @@ export function portNumber(port: number): Messages {
   return oneIf(port < 1 || port > 65_535, rangeMessage(1, 65_535))
 }
 
-/** Users and groups of Unix. */
+/** Users and groups of Unix, as far as upstream takes them (apimachinery util/validation: maxUserID). */
 export function userOrGroupId(id: number): Messages {
-  return oneIf(id < 0 || id > 0xff_ff_ff_ff, rangeMessage(0, 0xff_ff_ff_ff))
+  return oneIf(id < 0 || id > 0x7f_ff_ff_ff, rangeMessage(0, 0x7f_ff_ff_ff))
 }
 
 /** Names of environment variables as release 1.32 takes them: any printable ASCII but `=`. */

@@ -248,6 +248,8 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await status(pod('n1'), claims)).toContain('resource claim')
     expect(await status(claims, pod('n1'))).toContain('resource claim')
     expect(await status(claims, claims)).toBe('admitted')
+    const others = { ...pod('n1'), status: { resourceClaimStatuses: [{ name: 'y' }] } }
+    expect(await status(claims, others)).toContain('resource claim')
     const labelled = pod('n1', { a: 'b' })
     expect(await status(labelled, labelled)).toBe('admitted')
     const unlabelled = { metadata: { namespace: 'a', name: 'p' }, spec: { nodeName: 'n1' } }
@@ -322,6 +324,9 @@ describe.each([dialects.kubernetes, dialects.svc])('NodeRestriction ($name)', (d
     expect(await lease('n1')).toBe('admitted')
     expect(await lease('n2')).toContain('same name as the requesting node')
     expect(await lease('n1', 'a')).toContain('can only access leases in')
+    const object = named('n2', dialect.nodeLeaseNamespace)
+    const claimed = { resource: resources.leases, object, name: 'n1' }
+    expect(await ask(claimed)).toContain('same name as the requesting node')
     const drops = (name: string) =>
       ask({
         resource: resources.leases,

@@ -49,7 +49,10 @@ describe('the token of a request', () => {
 
   test('is not among the protocols that others get to see', () => {
     const offered = (...values: string[]) =>
-      protocolsWithoutToken({ values: () => values }, dialect)
+      protocolsWithoutToken(
+        { values: (name) => (name === 'sec-websocket-protocol' ? values : []) },
+        dialect,
+      )
     expect(offered(`v5.channel.k8s.io,${encoded}`, ` ${encoded} , v4.channel.k8s.io`)).toEqual([
       'v5.channel.k8s.io',
       'v4.channel.k8s.io',
@@ -109,7 +112,10 @@ describe.each([
     })
     expect(await subject.authenticate(request())).toMatchObject({ kind: 'none' })
     const other = bearerTokenAuthenticator([knows('one', jane)], dialect)
+    expect(other.name).toBe('bearer-token')
+    asked.length = 0
     expect(await other.authenticate(bearer('t'))).toEqual(jane)
+    expect(asked).toEqual(['one t'])
   })
 
   test('of tokens without audiences answer for those of the server alone', async () => {

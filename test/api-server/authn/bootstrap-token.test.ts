@@ -114,6 +114,7 @@ describe.each([dialects.kubernetes, dialects.svc])('in the $name dialect', (dial
       '2026-06-01 00:00:00Z',
       '2026-06-01T00:00:00+0100',
       '2026-06-01T00:00Z',
+      '2026-06-01T00:00:00Z (noon)',
       '12026-06-01T00:00:00Z',
       '+012026-06-01T00:00:00Z',
     ]) {

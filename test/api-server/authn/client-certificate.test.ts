@@ -278,29 +278,39 @@ describe('client certificates', () => {
       signingAlgorithm: algorithm,
       extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
     })
-    const leaf = await x509.X509CertificateGenerator.create({
-      ...window,
-      subject: new x509.Name([{ CN: ['first'] }, { CN: ['second'] }]).toString(),
-      issuer: root.subject,
-      publicKey: issuerKeys.publicKey,
-      signingKey: issuerKeys.privateKey,
-      signingAlgorithm: algorithm,
-    })
+    const leafOf = async (...names: string[]) => {
+      const leaf = await x509.X509CertificateGenerator.create({
+        ...window,
+        subject: new x509.Name(names.map((name) => ({ CN: [name] }))).toString(),
+        issuer: root.subject,
+        publicKey: issuerKeys.publicKey,
+        signingKey: issuerKeys.privateKey,
+        signingAlgorithm: algorithm,
+      })
+      return { der: Buffer.from(leaf.rawData), intermediates: [] }
+    }
     const authorities = readBundle(`${root.toString('pem')}\n`)
     const subject = clientCertificateAuthenticator({
       authorities: () => authorities,
       clock: new FakeClock(start),
       dialect: dialects.kubernetes,
     })
-    const peer = { der: Buffer.from(leaf.rawData), intermediates: [] }
-    expect(subject.authenticate(request(peer))).toMatchObject({
+    expect(subject.authenticate(request(await leafOf('first', 'second')))).toMatchObject({
       user: { name: 'second', groups: [] },
     })
+    expect(subject.authenticate(request(await leafOf('first', '')))).toEqual({
+      kind: 'none',
+      why: 'the certificate has no common name',
+    })
+    expect(subject.name).toBe('x509')
   })
 
   test('bytes that are no certificate fail and do not throw', () => {
     const junk = Buffer.from('junk')
-    expect(ask({ der: junk, intermediates: [] })).toMatchObject({ kind: 'failed' })
+    expect(ask({ der: junk, intermediates: [] })).toEqual({
+      kind: 'failed',
+      why: expect.stringMatching(/./),
+    })
     const { der: good } = peerOf(ca, jane)
     expect(ask({ der: good, intermediates: [junk] })).toMatchObject({ kind: 'failed' })
   })

@@ -188,6 +188,84 @@ describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)'
     expect(isAllowed({ ...secret, user: nodeUser('n2') })).toBe(true)
   })
 
+  test('a volume opens its secret and itself as long as it is bound to a claim of a pod on the node', () => {
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'claim' } }]
+    putPod('p', 'n1', { volumes })
+    const putVolume = (spec: object) =>
+      reader.put(resources.persistentVolumes, { metadata: { name: 'pv' }, spec })
+    const csi = (name: string) => ({ nodePublishSecretRef: { namespace: 'z', name } })
+    const claimRef = { namespace: 'a', name: 'claim' }
+    const secret = (name: string) => isAllowed({ resource: 'secrets', namespace: 'z', name })
+    const volume = () => isAllowed({ resource: 'persistentvolumes', name: 'pv' })
+    expect([volume(), secret('s')]).toEqual([false, false])
+    putVolume({ claimRef, csi: csi('s') })
+    expect([volume(), secret('s')]).toEqual([true, true])
+    putVolume({ claimRef, csi: csi('t') })
+    expect([volume(), secret('s'), secret('t')]).toEqual([true, false, true])
+    putVolume({ claimRef: { namespace: 'b', name: 'claim' }, csi: csi('t') })
+    expect([volume(), secret('t')]).toEqual([false, false])
+    putVolume({ csi: csi('t') })
+    expect([volume(), secret('t')]).toEqual([false, false])
+    putVolume({ claimRef, csi: csi('t') })
+    expect([volume(), secret('t')]).toEqual([true, true])
+    reader.remove(resources.persistentVolumes, '', 'pv')
+    expect([volume(), secret('t')]).toEqual([false, false])
+    reader.put(resources.persistentVolumes, { metadata: { name: 'pv' } })
+    expect([volume(), secret('t')]).toEqual([false, false])
+  })
+
+  test('two volumes that need one secret keep it readable until the second is gone', () => {
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'claim' } }]
+    putPod('p', 'n1', { volumes })
+    for (const name of ['one', 'two']) {
+      reader.put(resources.persistentVolumes, {
+        metadata: { name },
+        spec: {
+          claimRef: { namespace: 'a', name: 'claim' },
+          csi: { nodePublishSecretRef: { namespace: 'z', name: 's' } },
+        },
+      })
+    }
+    const secret = { resource: 'secrets', namespace: 'z', name: 's' }
+    expect(isAllowed(secret)).toBe(true)
+    reader.remove(resources.persistentVolumes, '', 'one')
+    expect(isAllowed(secret)).toBe(true)
+    expect(isAllowed({ ...secret, resource: 'configmaps' })).toBe(false)
+    reader.remove(resources.persistentVolumes, '', 'two')
+    expect(isAllowed(secret)).toBe(false)
+  })
+
+  test('the ways from nodes to an object go over every pod that needs it', () => {
+    const graph = new NodeGraph(reader, dialect)
+    const volumes = [
+      { name: 'v', persistentVolumeClaim: { claimName: 'claim' } },
+      { name: 's', secret: { secretName: 's' } },
+    ]
+    putPod('p', 'n1', { volumes })
+    putPod('q', 'n2', { volumes: volumes.slice(1) })
+    reader.put(resources.persistentVolumes, {
+      metadata: { name: 'pv' },
+      spec: {
+        claimRef: { namespace: 'a', name: 'claim' },
+        csi: { nodePublishSecretRef: { namespace: 'a', name: 's' } },
+      },
+    })
+    reader.put(resources.persistentVolumes, { metadata: { name: 'free' } })
+    const bound = ['pod a/p', 'persistentvolumeclaim a/claim', 'persistentvolume pv']
+    expect(graph.waysTo('pod', 'a/p')).toEqual([{ node: 'n1', path: ['pod a/p'] }])
+    expect(graph.waysTo('persistentvolume', 'pv')).toEqual([{ node: 'n1', path: bound }])
+    expect(graph.waysTo('secret', 'a/s')).toEqual([
+      { node: 'n1', path: ['pod a/p', 'secret a/s'] },
+      { node: 'n2', path: ['pod a/q', 'secret a/s'] },
+      { node: 'n1', path: [...bound, 'secret a/s'] },
+    ])
+    expect(graph.waysTo('configmap', 'a/s')).toEqual([])
+    expect(graph.waysTo('persistentvolume', 'free')).toEqual([])
+    expect(graph.waysTo('persistentvolume', 'none')).toEqual([])
+    expect(graph.waysTo('secret', 'a/none')).toEqual([])
+    graph.stop()
+  })
+
   test('many changes between two questions are all seen', () => {
     expect(isAllowed({ resource: 'pods', namespace: 'a', name: 'p0' })).toBe(false)
     for (let index = 0; index < 700; index++) putPod(`p${index}`, index % 2 ? 'n1' : 'n2')

@@ -18,19 +18,19 @@ function rules(of: (part: object) => string[], rows: readonly (readonly [object,
   })
 }
 
-const idText = 'must be between 0 and 4294967295, inclusive'
+const idText = 'must be between 0 and 2147483647, inclusive'
 
 describe('security context of a Pod', () => {
   const at = 'spec.securityContext'
   rules(
     (securityContext) => faultsOf({ securityContext }),
     [
-      [{ fsGroup: 0, runAsUser: 0, runAsGroup: 2 ** 32 - 1, supplementalGroups: [1] }, []],
+      [{ fsGroup: 0, runAsUser: 0, runAsGroup: 2 ** 31 - 1, supplementalGroups: [1] }, []],
       [
-        { fsGroup: -1, runAsUser: 2 ** 32, runAsGroup: -1, supplementalGroups: [0, -1] },
+        { fsGroup: -1, runAsUser: 2 ** 31, runAsGroup: -1, supplementalGroups: [0, -1] },
         [
           `${at}.fsGroup: Invalid value: -1: ${idText}`,
-          `${at}.runAsUser: Invalid value: 4294967296: ${idText}`,
+          `${at}.runAsUser: Invalid value: 2147483648: ${idText}`,
           `${at}.runAsGroup: Invalid value: -1: ${idText}`,
           `${at}.supplementalGroups[1]: Invalid value: -1: ${idText}`,
         ],
@@ -198,10 +198,10 @@ describe('security context of a container', () => {
     [
       [{ runAsUser: 0, runAsGroup: 0, procMount: 'Default' }, []],
       [
-        { runAsUser: -1, runAsGroup: 2 ** 32 },
+        { runAsUser: -1, runAsGroup: 2 ** 31 },
         [
           `${at}.runAsUser: Invalid value: -1: ${idText}`,
-          `${at}.runAsGroup: Invalid value: 4294967296: ${idText}`,
+          `${at}.runAsGroup: Invalid value: 2147483648: ${idText}`,
         ],
       ],
       [
