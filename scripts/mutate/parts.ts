@@ -142,6 +142,7 @@ const registry: readonly MutatedPart[] = [
       'strategies/custom-resource-definition',
       'strategies/networking',
       'strategies/pod',
+      'strategies/pod-rules',
       'strategies/service',
       'strategies/workloads',
       'strategies/core',

@@ -108,7 +108,11 @@ describe('what the remote is asked', () => {
       labelSelector: requires('app'),
     }
     const { resourceAttributes } = reviewSpecOf(selecting, { withSelectors: true })
-    expect(resourceAttributes).toMatchObject({
+    expect(resourceAttributes).toEqual({
+      namespace: 'a',
+      verb: 'list',
+      version: 'v1',
+      resource: 'pods',
       fieldSelector: { requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n1'] }] },
       labelSelector: { requirements: [{ key: 'app', operator: 'Exists' }] },
     })
@@ -116,6 +120,18 @@ describe('what the remote is asked', () => {
     expect(reviewSpecOf(selecting, { withSelectors: false })).toEqual(plain)
     const empty = { ...listPods, fieldSelector: [], labelSelector: [] }
     expect(reviewSpecOf(empty, { withSelectors: true })).toEqual(plain)
+  })
+
+  it('in the version of the review', async () => {
+    const { ask, asked } = setUp()
+    await ask()
+    expect(asked).toEqual([
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SubjectAccessReview',
+        spec: reviewSpecOf(listPods, { withSelectors: true }),
+      },
+    ])
   })
 
   it('the beta version calls the groups group', async () => {
