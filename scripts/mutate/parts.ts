@@ -14,6 +14,11 @@ export interface MutatedPart {
 
 const authn: readonly MutatedPart[] = [
   {
+    name: 'authn-oidc-tokens',
+    code: ['authn/oidc/{claim-mapping,issuer-keys,jwt-authenticator,verified-token}.ts'],
+    tests: ['authn/claim-mapping', 'authn/verified-token', 'authn/issuer-keys'],
+  },
+  {
     name: 'authn-oidc',
     code: ['authn/oidc/*.ts', 'authn/issuer-documents.ts'],
     tests: [

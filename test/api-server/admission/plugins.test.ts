@@ -51,6 +51,7 @@ describe('NamespaceLifecycle', () => {
     const at = { resource: configMaps, namespace: 't1', name: 'late', old: late }
     expect(await outcome({ ...at, operation: 'UPDATE', object: late })).toBe('admitted')
     expect(await outcome({ ...at, operation: 'DELETE' })).toBe('admitted')
+    expect(await outcome({ ...at, operation: 'DELETE', namespace: 'none' })).toBe('admitted')
   })
 
   test("the system's namespaces stay", async () => {
@@ -232,18 +233,30 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     await settle()
     expect(isAdmitted).toBe(false)
     reader.put(resources.serviceAccounts, { metadata: { namespace: 'b', name: 'default' } })
-    expect((await late)?.['spec'].serviceAccountName).toBe('default')
+    const { spec } = (await late) as KubeObject
+    expect(spec.serviceAccountName).toBe('default')
+    expect(spec.volumes).toHaveLength(1)
     expect(clock.pending).toBe(0)
   })
 
   test('but not for long', async () => {
-    const { outcome, resources, clock } = world()
+    const { outcome, resources, clock, reader } = world()
+    const follow = reader.onChange.bind(reader)
+    let following = 0
+    reader.onChange = (...given) => {
+      const stop = follow(...given)
+      following += 1
+      return () => {
+        following -= 1
+        stop()
+      }
+    }
     const late = outcome({ resource: resources.pods, object: pod({}, { namespace: 'b' }) })
     await clock.step(1499)
     expect(clock.pending).toBe(1)
     await clock.step(1)
     expect(await late).toContain('error looking up service account b/default')
-    expect(clock.pending).toBe(0)
+    expect([clock.pending, following]).toEqual([0, 0])
   })
 
   test("a pod without pull secrets gets its account's", async () => {
@@ -341,6 +354,9 @@ describe.each([dialects.kubernetes, dialects.svc])('ServiceAccount ($name)', (di
     expect(await pulling()).toBe('admitted')
     expect(await pulling('mine')).toBe('admitted')
     expect(await pulling('mine', 'other')).toContain('imagePullSecrets[1].name="other"')
+    const object = pod({ serviceAccountName: 'default', imagePullSecrets: [{ name: 'other' }] })
+    const at = { resource: resources.pods, operation: 'UPDATE' as const, object, old: object }
+    expect(await outcome({ ...at, subresource: 'ephemeralcontainers' })).toBe('admitted')
   })
 
   test('the limit is on for what Go reads as true, for new pods and what is added to one', async () => {
@@ -683,6 +699,9 @@ describe('signing requests', () => {
     expect(await from(signed, denied)).toContain('permitted to sign')
     expect(await from(signed, { ...signed })).toBe('admitted')
     expect(await from({}, { conditions: [] })).toBe('admitted')
+    // Through the object itself the status does not change.
+    const whole = { ...at, subresource: '', object: csr({}, signed) }
+    expect(await outcome(whole)).toBe('admitted')
     const { status: _, ...bare } = csr()
     expect(await outcome({ ...at, old: bare, object: bare })).toBe('admitted')
   })
