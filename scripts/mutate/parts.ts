@@ -94,7 +94,7 @@ const admission: readonly MutatedPart[] = [
   {
     name: 'admission-pod-security',
     code: ['admission/pod-security/*.ts'],
-    tests: ['admission/pod-security', 'admission/admission-config'],
+    tests: ['admission/pod-security-checks'],
   },
   {
     name: 'admission-policies',
