@@ -120,6 +120,11 @@ describe.each(['kubernetes', 'svc'] as const)('admission webhooks, dialect %s', 
       })
       expect(pod.metadata.name).toMatch(/^p-.{5}$/)
       expect(pod.metadata.labels).toEqual({ injected: 'yes' })
+      expect(pod.metadata).toMatchObject({
+        uid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        creationTimestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+        namespace: pods.split('/')[4],
+      })
       expect(pod.spec.containers[1]).toMatchObject({
         ...sidecar,
         terminationMessagePolicy: 'File',

@@ -1,4 +1,5 @@
 import { CompactSign } from 'jose'
+import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { generateKeyPair, privateKeyPem, publicKeyPem } from '../../../certs/keys.ts'
 import { createServiceAccountIssuer } from '../../../components/api-server/authn/service-account-issuer.ts'
@@ -369,6 +370,13 @@ describe('token requests', () => {
     })
     expect(await failure(request(ref({ name: 'q' })))).toMatchObject({ code: 400 })
     expect(await failure(request(ref({ uid: 'old' })))).toMatchObject({ code: 409 })
+    const node = (uid: string) => ref({ kind: 'Node', name: 'n1', uid })
+    expect(await failure(request(node('old')))).toEqual({
+      code: 409,
+      message: expect.stringContaining('Operation cannot be fulfilled on Node "n1"'),
+    })
+    const uid = reader.get(resources.nodes, '', 'n1')?.metadata.uid ?? ''
+    expect((await request(node(uid)))['status'].token).toEqual(expect.any(String))
     expect(await failure(request(ref({ kind: 'ConfigMap' })))).toEqual({
       code: 400,
       message: 'cannot bind token to object of type /v1, Kind=ConfigMap',
@@ -384,11 +392,73 @@ describe('token requests', () => {
     expect(claims).toMatchObject({ 'kubernetes.io': { warnafter: claims.iat + 3607 } })
   })
 
+  test('only a token for the server alone is extended, of a pod, for that very time', async () => {
+    const { request } = setUp()
+    const lifetime = async (spec: Record<string, unknown>): Promise<number> => {
+      const token = (await request(spec))['status'].token as string
+      const { exp, iat } = claimsOf(token) as { exp: number; iat: number }
+      return exp - iat
+    }
+    const seconds = { expirationSeconds: 3607 }
+    expect(await lifetime({ ...podRef, ...seconds, audiences: [issuer] })).toBe(365 * 86_400)
+    expect(await lifetime({ ...podRef, ...seconds, audiences: [issuer, 'vault'] })).toBe(3607)
+    expect(await lifetime({ ...podRef, expirationSeconds: 3608 })).toBe(3608)
+    expect(await lifetime(seconds)).toBe(3607)
+  })
+
+  test('names the account of its path, or none', async () => {
+    const { server } = setUp()
+    const make = (metadata: Record<string, string>) =>
+      server.createToken({ namespace: 'a', name: 'b', request: { metadata }, warnings: [] })
+    await make({ name: 'b', namespace: 'a' })
+    await make({ name: '', namespace: '' })
+    for (const [part, message] of [
+      ['name', 'metadata.name: Invalid value: "x": must match the service account name if'],
+      ['namespace', 'metadata.namespace: Invalid value: "x": must match the service account nam'],
+    ] as const) {
+      expect(await failure(make({ [part]: 'x' }))).toEqual({
+        code: 422,
+        message: expect.stringContaining(message),
+      })
+    }
+  })
+
   test('a longer duration than the server allows is shortened with a warning', async () => {
     const { request, warnings } = setUp({ maxExpirationSeconds: 7200 })
     const answer = await request({ expirationSeconds: 9000 })
     expect(answer['spec'].expirationSeconds).toBe(7200)
     expect(warnings).toEqual(['requested expiration of 9000 seconds shortened to 7200 seconds'])
+  })
+
+  test('keys are of RSA or ECDSA, at least one, and each is published once', async () => {
+    const pem = publicKeyPem(keys.publicKey)
+    const another = publicKeyPem(generateKeyPair().publicKey)
+    expect(parseVerificationKeys(`text\n${pem}\n${another}`)).toHaveLength(2)
+    const parameters =
+      '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n'
+    expect(parseVerificationKeys(parameters + pem)).toHaveLength(1)
+    for (const text of ['', 'x', parameters]) {
+      expect(() => parseVerificationKeys(text)).toThrow(
+        'data does not contain any valid RSA or ECDSA public keys',
+      )
+    }
+    const ed25519 = generateKeyPairSync('ed25519').publicKey
+    expect(() =>
+      parseVerificationKeys(ed25519.export({ type: 'spki', format: 'pem' }).toString()),
+    ).toThrow('service account keys must be RSA or ECDSA')
+    const reader = new FakeReader()
+    const server = createServiceAccountIssuer({
+      apiAudiences: [issuer],
+      reader,
+      clock: new FakeClock(),
+      dialect,
+      issuer,
+      signingKey,
+      verificationKeys: parseVerificationKeys(pem + another),
+    })
+    const published = server.jwks().keys.map(({ kid }) => kid)
+    expect(published).toHaveLength(2)
+    expect(published[0]).toBe(signingKey.public.keyId)
   })
 
   test('the key set and the discovery document let others verify', async () => {

@@ -58,6 +58,34 @@ const readPods: PolicyRule = { apiGroups: [''], resources: ['pods'], verbs: ['ge
 const getPod = { user: jane, resource: 'pods', name: 'p' }
 
 describe('RBAC', () => {
+  test('what was there before the index is followed too: bindings that go take their rights along', () => {
+    putRole('r', [readPods])
+    const subjects = [userSubject('jane')]
+    putBinding({ namespace: 'a', role: 'r', subjects })
+    putBinding({ role: 'r', subjects })
+    putBinding({ name: 'c', namespace: 'c', role: 'r', subjects })
+    const index = new RbacIndex(reader, dialect)
+    authorizer = rbacAuthorizer(index)
+    const allowedIn = () =>
+      ['a', 'b', 'c'].filter((namespace) => isAllowed({ ...getPod, namespace }))
+    expect(allowedIn()).toEqual(['a', 'b', 'c'])
+    reader.remove(clusterRoleBindings, '', 'b')
+    expect(allowedIn()).toEqual(['a', 'c'])
+    reader.remove(roleBindings, 'a', 'b')
+    expect(allowedIn()).toEqual(['c'])
+    putBinding({ name: 'c', namespace: 'c', role: 'r', subjects: [userSubject('bob')] })
+    expect(allowedIn()).toEqual([])
+    putBinding({ name: 'c', namespace: 'c', role: 'r', subjects })
+    expect(allowedIn()).toEqual(['c'])
+    reader.remove(clusterRoles, '', 'r')
+    expect(allowedIn()).toEqual([])
+    putRole('r', [readPods])
+    expect(allowedIn()).toEqual(['c'])
+    index.stop()
+    reader.remove(roleBindings, 'c', 'c')
+    expect(allowedIn()).toEqual(['c'])
+  })
+
   test('[RBAC-020] a RoleBinding grants a Role in its own namespace only', () => {
     putRole('r', [readPods], 'a')
     putBinding({ namespace: 'a', role: 'r', kind: 'Role', subjects: [userSubject('jane')] })
