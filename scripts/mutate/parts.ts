@@ -100,6 +100,7 @@ const admission: readonly MutatedPart[] = [
     name: 'admission-policies',
     code: ['admission/{policy,expressions}/*.ts'],
     tests: [
+      'admission/match-conditions',
       'admission/access-checks',
       'admission/policy-expressions',
       'admission/validating-policies',

@@ -243,6 +243,17 @@ describe('the policy file', () => {
     }
   })
 
+  it('a path without a star is that path alone', () => {
+    const exact = authorizerOf({ user: 'x', nonResourcePath: '/logs' })
+    const below = authorizerOf({ user: 'x', nonResourcePath: '/logs/*' })
+    const allowed = (authorizer: typeof exact) =>
+      ['/', '/log', '/logs', '/logsx', '/logs/', '/logs/a'].filter(
+        (path) => (authorizer.authorize(onPath(path)) as { decision: string }).decision === 'allow',
+      )
+    expect(allowed(exact)).toEqual(['/logs'])
+    expect(allowed(below)).toEqual(['/logs/', '/logs/a'])
+  })
+
   it('a decision gives the line that made it', () => {
     const policy = { user: 'x', nonResourcePath: '/healthz', readonly: true }
     const authorizer = authorizerOf({ user: 'y', nonResourcePath: '*' }, policy)

@@ -416,6 +416,72 @@ describe.each([dialects.kubernetes, dialects.svc])('the Node authorizer ($name)'
     expect(isAllowed({ ...slice, verb: 'list', name: '' })).toBe(false)
   })
 
+  test('claims of devices only for its pods; of nothing a part, but the status of its claims', () => {
+    putPod('p', 'n1', {
+      resourceClaims: [{ name: 'r', resourceClaimName: 'device' }],
+      imagePullSecrets: [{ name: 's' }],
+      volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'claim' } }],
+    })
+    const device = {
+      group: `resource.${dialect.apiDomain}`,
+      resource: 'resourceclaims',
+      namespace: 'a',
+      name: 'device',
+    }
+    expect(isAllowed(device)).toBe(true)
+    expect(isAllowed({ ...device, name: 'other' })).toBe(false)
+    expect(isAllowed({ ...device, user: nodeUser('n2') })).toBe(false)
+    expect(ask({ ...device, subresource: 'status' }).reason).toBe('cannot get subresource')
+    const secret = { resource: 'secrets', namespace: 'a', name: 's' }
+    expect(isAllowed(secret)).toBe(true)
+    expect(ask({ ...secret, subresource: 'x' }).reason).toBe('cannot read subresource')
+    const claim = { resource: 'persistentvolumeclaims', namespace: 'a', name: 'claim' }
+    for (const verb of ['update', 'patch']) {
+      expect(isAllowed({ ...claim, subresource: 'status', verb })).toBe(true)
+      expect(isAllowed({ ...claim, verb })).toBe(false)
+      expect(isAllowed({ ...claim, subresource: 'status', verb, name: 'x' })).toBe(false)
+    }
+    expect(ask({ ...claim, subresource: 'status', verb: 'get' }).reason).toBe(
+      'can only get/update/patch this type',
+    )
+  })
+
+  test('a pod that is gone, or has left its node, leads nowhere', () => {
+    const graph = new NodeGraph(reader, dialect)
+    const spec = { imagePullSecrets: [{ name: 's' }] }
+    putPod('p', 'n1', spec)
+    expect(graph.waysTo('secret', 'a/s')).toHaveLength(1)
+    reader.remove(resources.pods, 'a', 'p')
+    expect(graph.waysTo('secret', 'a/s')).toEqual([])
+    putPod('p', 'n2', spec)
+    putPod('q', 'n2', spec)
+    expect(graph.isRelated('n2', 'secret', 'a/s')).toBe(true)
+    reader.remove(resources.pods, 'a', 'p')
+    expect(graph.isRelated('n2', 'secret', 'a/s')).toBe(true)
+    // It is told of a pod that it knows to be gone.
+    putPod('p', '', spec)
+    expect(graph.isRelated('n2', 'secret', 'a/s')).toBe(true)
+    expect(graph.waysTo('secret', 'a/s').map(({ path }) => path[0])).toEqual(['pod a/q'])
+  })
+
+  test('a graph that is stopped follows nothing any more', () => {
+    const graph = new NodeGraph(reader, dialect)
+    expect(graph.isVolumeRelated('n1', 'pv')).toBe(false)
+    graph.stop()
+    putPod('p', 'n1', { imagePullSecrets: [{ name: 's' }] })
+    expect(graph.isRelated('n1', 'secret', 'a/s')).toBe(false)
+  })
+
+  test('a volume may be the first thing that is asked about', () => {
+    putPod('p', 'n1', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] })
+    reader.put(resources.persistentVolumes, {
+      metadata: { name: 'pv' },
+      spec: { claimRef: { namespace: 'a', name: 'c' } },
+    })
+    expect(new NodeGraph(reader, dialect).isVolumeRelated('n1', 'pv')).toBe(true)
+    expect(new NodeGraph(reader, dialect).isVolumeRelated('n2', 'pv')).toBe(false)
+  })
+
   test('its rules cannot be listed', () => {
     const { authorizer } = authorizationOf(['Node'], { reader, dialect })
     expect(authorizer.rulesFor?.(nodeUser('n1'), 'a').incomplete).toBe(true)
