@@ -130,6 +130,26 @@ const registry: readonly MutatedPart[] = [
     tests: ['storage/corrupt-objects'],
   },
   {
+    name: 'registry-custom-resources',
+    code: ['registry/strategies/{custom-resource-*,structural-schema}.ts'],
+    tests: [
+      'strategies/custom-resource-definition',
+      'custom-resources/rules',
+      'custom-resources/schemas',
+      'custom-resources/odd',
+    ],
+  },
+  {
+    name: 'registry-evictions',
+    code: ['registry/strategies/eviction.ts'],
+    tests: ['strategies/pod-actions', 'evictions'],
+  },
+  {
+    name: 'registry-pod-updates',
+    code: ['registry/strategies/{spec-difference,pod/pod-update-validation}.ts'],
+    tests: ['strategies/pod', 'strategies/pod-rules', 'pod-update-refusals'],
+  },
+  {
     name: 'registry-strategies',
     code: ['registry/strategies/**/*.ts', 'registry/{strategies,strategy,service-allocator}.ts'],
     tests: [
