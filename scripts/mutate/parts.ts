@@ -39,19 +39,9 @@ const authn: readonly MutatedPart[] = [
     tests: ['authn/client-certificate'],
   },
   {
-    name: 'authn-request-header',
-    code: ['authn/request-header.ts'],
-    tests: ['authn/request-header'],
-  },
-  {
-    name: 'authn-token-webhook',
-    code: ['authn/token-webhook.ts'],
-    tests: ['authn/token-webhook'],
-  },
-  {
-    name: 'authn-token-file',
-    code: ['authn/static-token-file.ts'],
-    tests: ['authn/static-token-file'],
+    name: 'authn-remotes',
+    code: ['authn/{request-header,static-token-file,token-webhook}.ts'],
+    tests: ['authn/token-authenticators'],
   },
   {
     name: 'authn-tokens',
@@ -114,7 +104,7 @@ const admission: readonly MutatedPart[] = [
   {
     name: 'admission-limit-ranger',
     code: ['admission/{limit-ranger,pod-resources}.ts'],
-    tests: ['admission/limit-ranger', 'admission/plugins'],
+    tests: ['admission/limit-ranger'],
   },
   {
     name: 'admission-plugins',
