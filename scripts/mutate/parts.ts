@@ -30,7 +30,7 @@ const authn: readonly MutatedPart[] = [
   },
   {
     name: 'authn-service-accounts',
-    code: ['authn/service-account-*.ts', 'authn/authenticator.ts'],
+    code: ['authn/service-account-*.ts'],
     tests: ['authn/service-account-token'],
   },
   {
