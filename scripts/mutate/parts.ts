@@ -91,6 +91,7 @@ const admission: readonly MutatedPart[] = [
     code: ['admission/{policy,expressions}/*.ts'],
     tests: [
       'admission/match-conditions',
+      'admission/policy-params',
       'admission/access-checks',
       'admission/policy-expressions',
       'admission/validating-policies',

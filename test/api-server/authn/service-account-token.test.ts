@@ -304,6 +304,21 @@ describe('bound tokens', () => {
     }
   })
 
+  test('a token that does not name its key, or one that is not known, may be of any of them', async () => {
+    const { tokenFor, ask } = setUp({
+      keys: [generateKeyPair(), keys].flatMap(({ publicKey }) =>
+        parseVerificationKeys(publicKeyPem(publicKey)),
+      ),
+    })
+    const body = new TextEncoder().encode(JSON.stringify(claimsOf(await tokenFor())))
+    for (const header of [{}, { kid: 'old' }]) {
+      const token = await new CompactSign(body)
+        .setProtectedHeader({ alg: 'ES256', ...header })
+        .sign(keys.privateKey)
+      expect(await ask(token)).toMatchObject({ kind: 'user' })
+    }
+  })
+
   test('[AUTHN-019] [AUTHN-020] tokens of every given key are accepted, RSA and ECDSA', async () => {
     const rsa = generateKeyPair('rsa')
     const pems = [publicKeyPem(keys.publicKey), publicKeyPem(rsa.publicKey)]
