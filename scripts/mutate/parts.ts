@@ -138,7 +138,7 @@ const registry: readonly MutatedPart[] = [
   {
     name: 'registry-pod-updates',
     code: ['registry/strategies/{spec-difference,pod/pod-update-validation}.ts'],
-    tests: ['strategies/pod', 'strategies/pod-rules', 'pod-update-refusals'],
+    tests: ['strategies/pod', 'strategies/pod-update-rules', 'pod-update-refusals'],
   },
   {
     name: 'registry-strategies',
@@ -159,7 +159,10 @@ const registry: readonly MutatedPart[] = [
       'strategies/custom-resource-definition',
       'strategies/networking',
       'strategies/pod',
-      'strategies/pod-rules',
+      'strategies/pod-security-rules',
+      'strategies/pod-volume-rules',
+      'strategies/pod-container-rules',
+      'strategies/pod-update-rules',
       'strategies/service',
       'strategies/workloads',
       'strategies/core',
