@@ -1,6 +1,6 @@
 /** What the strategy of Pods finds wrong, for tests of its rules. */
 import { expect, test } from 'vitest'
-import { strategyRuns } from '../../support/strategy-runs.ts'
+import { strategyRuns } from '../../../../support/strategy-runs.ts'
 
 export const pods = strategyRuns('pods')
 export const container = { name: 'c', image: 'i' }
