@@ -9,9 +9,27 @@ export class Memory {
   readonly #objects = new Map<string, Shown[]>()
   readonly #versions: { revision: number; sinceMs: number }[] = []
 
+  /** Versions that the collection had at a known time. */
+  readonly #marks: { revision: number; atMs: number }[] = []
+
   /** The version that the collection has when the story begins. */
   start(revision: number, sinceMs: number): void {
-    this.#versions.push({ revision, sinceMs })
+    this.#note(revision, sinceMs)
+  }
+
+  /** The collection had that version at that time. */
+  #note(revision: number, atMs: number): void {
+    this.#marks.push({ revision, atMs })
+    if (this.#versions.every((one) => one.revision !== revision)) {
+      this.#versions.push({ revision, sinceMs: atMs })
+    }
+  }
+
+  /** An object's version is old when nothing changed the object: all that is sure is which list it is younger than. */
+  #noteOld(revision: number): void {
+    if (this.#versions.some((one) => one.revision === revision)) return
+    const older = this.#marks.filter((mark) => mark.revision < revision).map(({ atMs }) => atMs)
+    this.#versions.push({ revision, sinceMs: Math.max(0, ...older) })
   }
 
   /** Takes note of what an answer showed. */
@@ -19,10 +37,10 @@ export class Memory {
     const { reply } = record
     if (reply === undefined || reply.status >= 300 || reply.body.kind === 'Status') return
     const revision = Number(reply.body.metadata.resourceVersion)
-    // To be told again of an old version, by an exact list or a page, makes it no younger.
-    if (this.#versions.every((one) => one.revision !== revision)) {
-      this.#versions.push({ revision, sinceMs: record.endedAtMs })
-    }
+    const isOfNow =
+      reply.body.kind !== 'ConfigMap' && !/[?&](?:resourceVersion|continue)=/.test(record.path)
+    if (isOfNow) this.#note(revision, record.endedAtMs)
+    else this.#noteOld(revision)
     if (reply.body.kind !== 'ConfigMap') return
     const object = shown(reply.body as Shown)
     const { name } = object.metadata
