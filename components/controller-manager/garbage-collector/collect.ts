@@ -1,15 +1,15 @@
-/** The closer look: reads the object and its owners from the server, and only then deletes, unties or lets go (upstream: garbagecollector.go). */
+/** Decides on one object of the graph after reading it and its owners from the server (upstream: garbagecollector.go). */
 import type { Client } from '../../client/client.ts'
 import type { Result } from '../../client/controller.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
-import type { ResourceClient } from '../../client/resource-client.ts'
 import type { KubeObject, OwnerReference } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { eachAtOnce } from '../batches.ts'
 import type { AbsentOwners } from './absent-owners.ts'
 import type { OwnerGraph, Vertex } from './graph.ts'
 import { foregroundFinalizer, orphanFinalizer } from './graph.ts'
+import { createLiveObjects } from './live-objects.ts'
+import type { LiveObjects, PropagationPolicy } from './live-objects.ts'
 
 export interface CollectorOptions {
   readonly client: Client
@@ -22,10 +22,14 @@ export interface CollectorOptions {
 }
 
 export interface Collector {
-  /** What is to become of the object with this uid, done. */
+  /** Deletes the object with this uid if no solid owner is left, or removes its dangling owner references. */
   attemptToDelete(uid: string): Promise<Result | void>
-  /** Frees the dependents of an object that goes without them, then lets it go. */
+  /** Removes the references of an orphaning object's dependents to it, then its finalizer. */
   attemptToOrphan(uid: string): Promise<void>
+}
+
+interface Collecting extends CollectorOptions {
+  readonly live: LiveObjects
 }
 
 /** An owner of a kind that discovery does not know may be known by the next one. */
@@ -35,192 +39,148 @@ const orphansAtOnce = 20
 type Standing = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'misplaced'
 
 export function createCollector(options: CollectorOptions): Collector {
-  const { client, graph, absentOwners, recorder, resourceOf } = options
-
-  const read = async (
-    resourceClient: ResourceClient,
-    ref: { namespace: string; name: string },
-  ): Promise<KubeObject | undefined> => {
-    try {
-      return await resourceClient.get(ref)
-    } catch (error) {
-      if (isStatusError(error, 'NotFound')) return undefined
-      throw error
-    }
-  }
-  /** The object itself as the server has it; undefined when it is gone, or another has its name. */
-  const readLive = async (vertex: Vertex): Promise<KubeObject | undefined> => {
-    if (vertex.resource === undefined) return undefined
-    const live = await read(client.resource(vertex.resource), vertex)
-    return live?.metadata.uid === vertex.uid ? live : undefined
-  }
-  /** A lost race is a Conflict: the caller looks again. */
-  const patch = async (
-    vertex: Vertex,
-    live: KubeObject,
-    metadata: Pick<KubeObject['metadata'], 'ownerReferences' | 'finalizers'>,
-  ): Promise<void> => {
-    if (vertex.resource === undefined) return
-    const { uid, resourceVersion } = live.metadata
-    try {
-      await client
-        .resource(vertex.resource)
-        .patch(vertex, { metadata: { uid, resourceVersion, ...metadata } }, { type: 'merge' })
-    } catch (error) {
-      if (!isStatusError(error, 'NotFound')) throw error
-    }
-  }
-  const removeFinalizer = async (vertex: Vertex, finalizer: string): Promise<void> => {
-    const live = await readLive(vertex)
-    const { finalizers = [] } = live?.metadata ?? {}
-    if (live === undefined || !finalizers.includes(finalizer)) return
-    await patch(vertex, live, { finalizers: finalizers.filter((other) => other !== finalizer) })
-  }
-  const remove = async (
-    vertex: Vertex,
-    live: KubeObject,
-    propagationPolicy: 'Foreground' | 'Background' | 'Orphan',
-  ): Promise<void> => {
-    if (vertex.resource === undefined) return
-    const { uid = '', resourceVersion = '' } = live.metadata
-    try {
-      await client
-        .resource(vertex.resource)
-        .delete(vertex, { propagationPolicy, preconditions: { uid, resourceVersion } })
-    } catch (error) {
-      if (!isStatusError(error, 'NotFound')) throw error
-    }
-  }
-
-  /** How one owner stands, by the server's word. Only a clear "not there" makes a reference dangle. */
-  const standingOf = async (reference: OwnerReference, from: Vertex): Promise<Standing> => {
-    const { apiVersion, kind, name, uid } = reference
-    const resource = resourceOf(apiVersion, kind)
-    if (resource === undefined) return 'unknown'
-    if (resource.namespaced && from.namespace === '') return 'misplaced'
-    const namespace = resource.namespaced ? from.namespace : ''
-    if (absentOwners.has(reference, namespace)) return 'dangling'
-    const owner = await read(client.resource(resource), { namespace, name })
-    if (owner?.metadata.uid !== uid) {
-      absentOwners.add(reference, namespace)
-      return 'dangling'
-    }
-    const { deletionTimestamp, finalizers = [] } = owner.metadata
-    const isWaiting = deletionTimestamp !== undefined && finalizers.includes(foregroundFinalizer)
-    return isWaiting ? 'waiting' : 'solid'
-  }
-
-  /** An owner that is known only from references: is there such an object at all? */
-  const verify = async (vertex: Vertex): Promise<Result | void> => {
-    const standing = await standingOf(vertex, vertex)
-    if (standing === 'unknown') return { requeueAfterMs: unknownKindRetryMs }
-    if (standing !== 'dangling' || vertex.resource !== undefined) return
-    // Each looks for itself: another's reference may name the owner rightly.
-    for (const dependent of vertex.dependents ?? []) options.attemptToDelete(dependent.uid)
-  }
-
-  const continueForeground = async (vertex: Vertex): Promise<void> => {
-    const blocking = vertex.blockingDependents()
-    if (blocking.length === 0) {
-      await removeFinalizer(vertex, foregroundFinalizer)
-      return
-    }
-    for (const dependent of blocking)
-      if (!dependent.isDeletingDependents) options.attemptToDelete(dependent.uid)
-  }
-
-  const complain = (live: KubeObject, reference: OwnerReference): void => {
-    const { namespace = '' } = live.metadata
-    const { apiVersion, kind, name, uid } = reference
-    const shown = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`
-    const owner = graph.get(uid)
-    if (owner?.resource === undefined || owner.namespace === namespace) return
-    recorder.record(live, {
-      type: 'Warning',
-      reason: 'OwnerRefInvalidNamespace',
-      message: `ownerRef ${shown} does not exist in namespace "${namespace}"`,
-    })
-  }
-
-  const judge = async (vertex: Vertex): Promise<Result | void> => {
-    const live = await readLive(vertex)
-    if (live === undefined) {
-      // Its watch may have ended before it could tell; nobody is to wait for what is not there.
-      graph.forget(vertex.uid)
-      return
-    }
-    const references = live.metadata.ownerReferences ?? []
-    if (references.length === 0) return
-    const by = new Map<Standing, OwnerReference[]>()
-    for (const reference of references) {
-      const standing = await standingOf(reference, vertex)
-      if (standing === 'misplaced') return
-      if (standing === 'unknown') return { requeueAfterMs: unknownKindRetryMs }
-      if (standing === 'dangling') complain(live, reference)
-      by.set(standing, [...(by.get(standing) ?? []), reference])
-    }
-    const { length: solid } = by.get('solid') ?? []
-    const waiting = by.get('waiting') ?? []
-    if (solid > 0) {
-      if (solid < references.length)
-        await patch(vertex, live, { ownerReferences: by.get('solid') ?? [] })
-      return
-    }
-    if (waiting.length > 0 && vertex.dependents !== undefined) {
-      await removeWithDependents(vertex, live)
-      return
-    }
-    const { finalizers = [] } = live.metadata
-    const policy = finalizers.includes(orphanFinalizer)
-      ? 'Orphan'
-      : finalizers.includes(foregroundFinalizer)
-        ? 'Foreground'
-        : 'Background'
-    await remove(vertex, live, policy)
-  }
-
-  /** Its owner waits for it, and it has dependents of its own: they go first too. */
-  const removeWithDependents = async (vertex: Vertex, live: KubeObject): Promise<void> => {
-    const dependents = [...(vertex.dependents ?? [])]
-    if (!dependents.some((dependent) => dependent.isDeletingDependents)) {
-      await remove(vertex, live, 'Foreground')
-      return
-    }
-    // It may depend on itself by way of a circle, which would wait for ever.
-    const { ownerReferences = [] } = live.metadata
-    const freed = ownerReferences.map((reference) =>
-      reference.blockOwnerDeletion === true
-        ? { ...reference, blockOwnerDeletion: false }
-        : reference,
-    )
-    await patch(vertex, live, { ownerReferences: freed })
-    const changed = await readLive(vertex)
-    if (changed !== undefined) await remove(vertex, changed, 'Foreground')
-  }
-
-  const untie = async (dependent: Vertex, owner: string): Promise<void> => {
-    const live = await readLive(dependent)
-    const { ownerReferences = [] } = live?.metadata ?? {}
-    const others = ownerReferences.filter(({ uid }) => uid !== owner)
-    if (live === undefined || others.length === ownerReferences.length) return
-    await patch(dependent, live, { ownerReferences: others })
-  }
-
+  const { client, graph } = options
+  const collecting: Collecting = { ...options, live: createLiveObjects(client) }
   return {
     attemptToDelete: async (uid) => {
       const vertex = graph.get(uid)
       if (vertex === undefined) return undefined
-      if (vertex.resource === undefined) return verify(vertex)
-      if (vertex.isDeletingDependents) return continueForeground(vertex)
-      return vertex.isBeingDeleted || vertex.owners.length === 0 ? undefined : judge(vertex)
+      if (vertex.resource === undefined) return verifyVirtual(collecting, vertex)
+      if (vertex.isDeletingDependents) return processDeletingDependents(collecting, vertex)
+      return vertex.isBeingDeleted || vertex.owners.length === 0
+        ? undefined
+        : attemptToDeleteItem(collecting, vertex)
     },
     attemptToOrphan: async (uid) => {
       const vertex = graph.get(uid)
       if (vertex?.isOrphaning !== true) return
+      const { live } = collecting
       const dependents = [...(vertex.dependents ?? [])]
-      const [failure] = await eachAtOnce(dependents, orphansAtOnce, (one) => untie(one, uid))
+      const [failure] = await eachAtOnce(dependents, orphansAtOnce, (one) => orphan(live, one, uid))
       if (failure !== undefined) throw failure
-      await removeFinalizer(vertex, orphanFinalizer)
+      await live.removeFinalizer(vertex, orphanFinalizer)
     },
   }
+}
+
+/** Classifies one owner as the server has it. Only a clear "not found" makes a reference dangling. */
+async function standingOf(
+  { live, absentOwners, resourceOf }: Collecting,
+  reference: OwnerReference,
+  from: Vertex,
+): Promise<Standing> {
+  const { apiVersion, kind, name, uid } = reference
+  const resource = resourceOf(apiVersion, kind)
+  if (resource === undefined) return 'unknown'
+  if (resource.namespaced && from.namespace === '') return 'misplaced'
+  const namespace = resource.namespaced ? from.namespace : ''
+  if (absentOwners.has(reference, namespace)) return 'dangling'
+  const owner = await live.read(resource, { namespace, name })
+  if (owner?.metadata.uid !== uid) {
+    absentOwners.add(reference, namespace)
+    return 'dangling'
+  }
+  const { deletionTimestamp, finalizers = [] } = owner.metadata
+  const isWaiting = deletionTimestamp !== undefined && finalizers.includes(foregroundFinalizer)
+  return isWaiting ? 'waiting' : 'solid'
+}
+
+/** Checks whether an owner that only references name exists. If it does not, its dependents are queued. */
+async function verifyVirtual(collecting: Collecting, vertex: Vertex): Promise<Result | void> {
+  const standing = await standingOf(collecting, vertex, vertex)
+  if (standing === 'unknown') return { requeueAfterMs: unknownKindRetryMs }
+  if (standing !== 'dangling' || vertex.resource !== undefined) return
+  // Each dependent checks its own reference: another's may name the owner rightly.
+  for (const dependent of vertex.dependents ?? []) collecting.attemptToDelete(dependent.uid)
+}
+
+/** Foreground deletion: queues the dependents that block the owner, and removes its finalizer after the last. */
+async function processDeletingDependents(collecting: Collecting, vertex: Vertex): Promise<void> {
+  const blocking = vertex.blockingDependents()
+  if (blocking.length === 0) {
+    await collecting.live.removeFinalizer(vertex, foregroundFinalizer)
+    return
+  }
+  for (const dependent of blocking)
+    if (!dependent.isDeletingDependents) collecting.attemptToDelete(dependent.uid)
+}
+
+function reportInvalidNamespace(
+  { graph, recorder }: Collecting,
+  live: KubeObject,
+  reference: OwnerReference,
+): void {
+  const { namespace = '' } = live.metadata
+  const { apiVersion, kind, name, uid } = reference
+  const shown = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`
+  const owner = graph.get(uid)
+  if (owner?.resource === undefined || owner.namespace === namespace) return
+  recorder.record(live, {
+    type: 'Warning',
+    reason: 'OwnerRefInvalidNamespace',
+    message: `ownerRef ${shown} does not exist in namespace "${namespace}"`,
+  })
+}
+
+async function attemptToDeleteItem(collecting: Collecting, vertex: Vertex): Promise<Result | void> {
+  const { live, graph } = collecting
+  const object = await live.readVertex(vertex)
+  if (object === undefined) {
+    // Its watch may have ended before the deletion event; no owner may wait for an object that is gone.
+    graph.forget(vertex.uid)
+    return
+  }
+  const references = object.metadata.ownerReferences ?? []
+  if (references.length === 0) return
+  const by = new Map<Standing, OwnerReference[]>()
+  for (const reference of references) {
+    const standing = await standingOf(collecting, reference, vertex)
+    if (standing === 'misplaced') return
+    if (standing === 'unknown') return { requeueAfterMs: unknownKindRetryMs }
+    if (standing === 'dangling') reportInvalidNamespace(collecting, object, reference)
+    by.set(standing, [...(by.get(standing) ?? []), reference])
+  }
+  const solid = by.get('solid') ?? []
+  if (solid.length > 0) {
+    if (solid.length < references.length)
+      await live.patch(vertex, object, { ownerReferences: solid })
+    return
+  }
+  if (by.has('waiting') && vertex.dependents !== undefined)
+    await removeWithDependents(live, vertex, object)
+  else await live.remove(vertex, object, policyOf(object))
+}
+
+function policyOf({ metadata: { finalizers = [] } }: KubeObject): PropagationPolicy {
+  if (finalizers.includes(orphanFinalizer)) return 'Orphan'
+  return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background'
+}
+
+/** Deletes in the foreground an object whose owner waits for it: its own dependents go first too. */
+async function removeWithDependents(
+  live: LiveObjects,
+  vertex: Vertex,
+  object: KubeObject,
+): Promise<void> {
+  const dependents = [...(vertex.dependents ?? [])]
+  if (!dependents.some((dependent) => dependent.isDeletingDependents)) {
+    await live.remove(vertex, object, 'Foreground')
+    return
+  }
+  // The object may depend on itself in a circle, which would block its own deletion for ever.
+  const { ownerReferences = [] } = object.metadata
+  const unblocked = ownerReferences.map((reference) =>
+    reference.blockOwnerDeletion === true ? { ...reference, blockOwnerDeletion: false } : reference,
+  )
+  await live.patch(vertex, object, { ownerReferences: unblocked })
+  const changed = await live.readVertex(vertex)
+  if (changed !== undefined) await live.remove(vertex, changed, 'Foreground')
+}
+
+async function orphan(live: LiveObjects, dependent: Vertex, owner: string): Promise<void> {
+  const object = await live.readVertex(dependent)
+  const { ownerReferences = [] } = object?.metadata ?? {}
+  const others = ownerReferences.filter(({ uid }) => uid !== owner)
+  if (object === undefined || others.length === ownerReferences.length) return
+  await live.patch(dependent, object, { ownerReferences: others })
 }

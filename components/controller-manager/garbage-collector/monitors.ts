@@ -2,8 +2,11 @@
 import { resourcesOf } from '../../api/resources.ts'
 import type { Client } from '../../client/client.ts'
 import { runReflector } from '../../client/reflector.ts'
+import type { ReflectorOptions, ReflectorSink } from '../../client/reflector.ts'
+import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import type { OwnerGraph } from './graph.ts'
@@ -28,72 +31,24 @@ interface Monitor {
 /** As long as upstream waits for a cache before it goes on without it. */
 const syncTimeoutMs = 30_000
 
-export function createMonitors(
-  options: {
-    readonly client: Client
-    readonly graph: OwnerGraph
-    readonly clock: Clock
-    readonly log: Log
-    /** Called when an object that decides which resources are served is there, has changed or is gone. */
-    readonly onServedChange: () => void
-  },
-  signal: AbortSignal,
-): Monitors {
-  const { client, graph, clock, log, onServedChange } = options
-  const { customResourceDefinitions, apiServices } = resourcesOf(client.dialect)
+export interface MonitorsOptions {
+  readonly client: Client
+  readonly graph: OwnerGraph
+  readonly clock: Clock
+  readonly log: Log
+  /** Called when a list or a watch event changes which resources are served. */
+  readonly onServedChange: () => void
+}
+
+export function createMonitors(options: MonitorsOptions, signal: AbortSignal): Monitors {
   const monitors = new Map<string, Monitor>()
   const running = new Set<Promise<void>>()
-  const idOf = (resource: Resource): string => `${apiVersionOf(resource)}/${resource.plural}`
-
   const start = (resource: Resource): Monitor => {
-    const stop = new AbortController()
-    const { promise: synced, resolve } = Promise.withResolvers<void>()
-    const own = AbortSignal.any([signal, stop.signal])
-    const decides = resource === customResourceDefinitions || resource === apiServices
-    const cancel = clock.after(syncTimeoutMs, () => {
-      log.warn('resource not listed yet; going on without it', { resource: idOf(resource) })
-      resolve()
-    })
-    own.addEventListener(
-      'abort',
-      () => {
-        cancel()
-        resolve()
-      },
-      { once: true },
-    )
-    const full = client.resource(resource)
-    const run = runReflector(
-      {
-        client: {
-          resource,
-          list: (selection, aborted) => full.list({ ...selection, metadataOnly: true }, aborted),
-          watch: (selection, aborted) => full.watch({ ...selection, metadataOnly: true }, aborted),
-        },
-        selection: {},
-        sink: {
-          replace: (objects) => {
-            graph.replace(resource, objects)
-            if (decides) onServedChange()
-            cancel()
-            resolve()
-          },
-          apply: (type, object) => {
-            if (type === 'DELETED') graph.forget(object.metadata.uid ?? '')
-            else graph.observe(resource, object)
-            if (decides) onServedChange()
-          },
-        },
-        clock,
-        log,
-      },
-      own,
-    )
+    const { run, ...monitor } = startMonitor(options, resource, signal)
     running.add(run)
     void run.finally(() => running.delete(run))
-    return { resource, stop, synced }
+    return monitor
   }
-
   return {
     watch: (resources) => {
       if (signal.aborted) return
@@ -115,4 +70,50 @@ export function createMonitors(
       await Promise.all(running)
     },
   }
+}
+
+const idOf = (resource: Resource): string => `${apiVersionOf(resource)}/${resource.plural}`
+
+/** Watches one resource until its own `stop` or `signal` aborts; `run` resolves then. */
+function startMonitor(
+  options: MonitorsOptions,
+  resource: Resource,
+  signal: AbortSignal,
+): Monitor & { readonly run: Promise<void> } {
+  const { client, graph, clock, log } = options
+  const { customResourceDefinitions, apiServices } = resourcesOf(client.dialect)
+  const decides = resource === customResourceDefinitions || resource === apiServices
+  const onServedChange = decides ? options.onServedChange : (): void => {}
+  const stop = new AbortController()
+  const own = AbortSignal.any([signal, stop.signal])
+  const { promise: synced, resolve } = Promise.withResolvers<void>()
+  const cancel = clock.after(syncTimeoutMs, () => {
+    log.warn('resource not listed yet; going on without it', { resource: idOf(resource) })
+    resolve()
+  })
+  const settle = (): void => {
+    cancel()
+    resolve()
+  }
+  void aborted(own).then(settle)
+  const sink: ReflectorSink<KubeObject> = {
+    replace: (objects) => {
+      graph.replace(resource, objects)
+      onServedChange()
+      settle()
+    },
+    apply: (type, object) => {
+      if (type === 'DELETED') graph.forget(object.metadata.uid ?? '')
+      else graph.observe(resource, object)
+      onServedChange()
+    },
+  }
+  const full = client.resource(resource)
+  const metadataClient: ReflectorOptions<KubeObject>['client'] = {
+    resource,
+    list: (selection, ended) => full.list({ ...selection, metadataOnly: true }, ended),
+    watch: (selection, ended) => full.watch({ ...selection, metadataOnly: true }, ended),
+  }
+  const run = runReflector({ client: metadataClient, selection: {}, sink, clock, log }, own)
+  return { resource, stop, synced, run }
 }
