@@ -6,6 +6,10 @@ import type {
 } from '../../api/generated/types.ts'
 import type { Result } from '../../client/controller.ts'
 import { runController, source } from '../../client/controller.ts'
+import type { EventRecorder } from '../../client/event-recorder.ts'
+import type { Informer } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
+import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
 import {
@@ -66,89 +70,107 @@ function scaleFinder({ informers, resources }: ControllerContext): FindScale {
   return find
 }
 
+/** What the reconciler of budgets works with. */
+interface BudgetSync {
+  readonly budgets: Informer<PodDisruptionBudget>
+  readonly pods: Informer<Pod>
+  readonly budgetClient: ResourceClient<PodDisruptionBudget>
+  readonly findScale: FindScale
+  readonly recorder: EventRecorder
+  readonly clock: Clock
+}
+
 async function runBudgets(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, informers, resources, clock, log, queues, recorder } = context
   const budgets = informers.informer<PodDisruptionBudget>(resources.podDisruptionBudgets)
   const pods = informers.informer<Pod>(resources.pods)
-  const budgetClient = client.resource<PodDisruptionBudget>(resources.podDisruptionBudgets)
   indexByNamespace(pods)
   indexByNamespace(budgets)
+  const budgetClient = client.resource<PodDisruptionBudget>(resources.podDisruptionBudgets)
   const findScale = scaleFinder(context)
-
-  const budgetsOf = (pod: Pod): string[] => {
-    const { namespace = '', labels } = pod.metadata
-    return inNamespace(budgets, namespace)
+  const sync = { budgets, pods, budgetClient, findScale, recorder, clock }
+  const budgetsOf = ({ metadata: { namespace = '', labels } }: Pod): string[] =>
+    inNamespace(budgets, namespace)
       .filter((budget) => matchesLabels(selectorOf(budget), labels))
       .map(keyOf)
-  }
-  /** True when there was something to write. */
-  const write = async (
-    budget: PodDisruptionBudget,
-    status: PodDisruptionBudgetStatus,
-  ): Promise<boolean> => {
-    if (deepEqual(budget.status, status)) return false
-    await budgetClient.updateStatus({ ...budget, status }, { signal })
-    return true
-  }
-
-  const reconcile = async (key: string): Promise<Result | void> => {
-    const budget = budgets.get(key)
-    if (budget === undefined) return
-    const selector = selectorOf(budget)
-    const { namespace = '' } = budget.metadata
-    const covered = inNamespace(pods, namespace).filter(({ metadata }) =>
-      matchesLabels(selector, metadata.labels),
-    )
-    const nowMs = clock.now()
-    const now = timestamp(nowMs)
-    let expectation
-    try {
-      expectation = expectedOf(budget, covered, findScale)
-    } catch (error) {
-      const why = messageOf(error)
-      if (await write(budget, failedStatus(budget, { why, now }))) {
-        recorder.record(budget, {
-          type: 'Warning',
-          reason: 'CalculateExpectedPodCountFailed',
-          message: `Failed to calculate the number of expected pods: ${why}`,
-        })
-      }
-      return { requeueAfterMs: retryMs }
-    }
-    const disrupted = disruptedPods(budget, covered, nowMs)
-    const isWritten = await write(
-      budget,
-      budgetStatus(budget, covered, { expectation, disrupted, now }),
-    )
-    if (covered.length === 0 && isWritten) {
-      recorder.record(budget, {
-        type: 'Normal',
-        reason: 'NoPods',
-        message: 'No matching pods found',
-      })
-    }
-    for (const pod of disrupted.overdue) {
-      recorder.record(pod, {
-        type: 'Warning',
-        reason: 'NotDeleted',
-        message: `Pod was expected by PDB ${key} to be deleted but it wasn't`,
-      })
-    }
-    // One more, since a grant is overdue only after its time.
-    if (disrupted.nextInMs !== undefined) return { requeueAfterMs: disrupted.nextInMs + 1 }
-  }
-
   await runController(
     {
       queues,
       name: 'disruption-controller',
       informers: [source(budgets), source(pods, budgetsOf)],
-      reconcile,
+      reconcile: (key) => syncBudget(sync, key, signal),
       clock,
       log,
     },
     signal,
   )
+}
+
+async function syncBudget(
+  sync: BudgetSync,
+  key: string,
+  signal: AbortSignal,
+): Promise<Result | void> {
+  const { budgets, pods, findScale, clock } = sync
+  const budget = budgets.get(key)
+  if (budget === undefined) return
+  const selector = selectorOf(budget)
+  const covered = inNamespace(pods, budget.metadata.namespace ?? '').filter(({ metadata }) =>
+    matchesLabels(selector, metadata.labels),
+  )
+  const nowMs = clock.now()
+  const now = timestamp(nowMs)
+  let expectation
+  try {
+    expectation = expectedOf(budget, covered, findScale)
+  } catch (error) {
+    const status = failedStatus(budget, { why: messageOf(error), now })
+    if (await writeStatus(sync, { budget, status }, signal)) recordUncounted(sync, budget, error)
+    return { requeueAfterMs: retryMs }
+  }
+  const disrupted = disruptedPods(budget, covered, nowMs)
+  const status = budgetStatus(budget, covered, { expectation, disrupted, now })
+  const isWritten = await writeStatus(sync, { budget, status }, signal)
+  if (covered.length === 0 && isWritten) {
+    const message = 'No matching pods found'
+    sync.recorder.record(budget, { type: 'Normal', reason: 'NoPods', message })
+  }
+  recordOverdue(sync, key, disrupted.overdue)
+  // One more, since a grant is overdue only after its time.
+  if (disrupted.nextInMs !== undefined) return { requeueAfterMs: disrupted.nextInMs + 1 }
+}
+
+function recordUncounted(
+  { recorder }: BudgetSync,
+  budget: PodDisruptionBudget,
+  error: unknown,
+): void {
+  recorder.record(budget, {
+    type: 'Warning',
+    reason: 'CalculateExpectedPodCountFailed',
+    message: `Failed to calculate the number of expected pods: ${messageOf(error)}`,
+  })
+}
+
+function recordOverdue({ recorder }: BudgetSync, key: string, pods: readonly Pod[]): void {
+  for (const pod of pods) {
+    recorder.record(pod, {
+      type: 'Warning',
+      reason: 'NotDeleted',
+      message: `Pod was expected by PDB ${key} to be deleted but it wasn't`,
+    })
+  }
+}
+
+/** Resolves with false if the budget has this status already. */
+async function writeStatus(
+  { budgetClient }: BudgetSync,
+  { budget, status }: { budget: PodDisruptionBudget; status: PodDisruptionBudgetStatus },
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (deepEqual(budget.status, status)) return false
+  await budgetClient.updateStatus({ ...budget, status }, { signal })
+  return true
 }
 
 async function runStaleConditions(context: ControllerContext, signal: AbortSignal): Promise<void> {
