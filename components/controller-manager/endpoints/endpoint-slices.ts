@@ -7,15 +7,16 @@ import type {
   Pod,
   Service,
 } from '../../api/generated/types.ts'
-import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
+import type { Informer } from '../../client/informer.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import { controllerReference } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'
+import type { OwnWrites } from '../own-writes.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
 import { isReady } from '../pod-state.ts'
 import type { AddressType } from './pod-endpoint.ts'
@@ -34,6 +35,7 @@ import type { SliceKeys } from './slice-keys.ts'
 import type { EndpointGroup } from './slice-plan.ts'
 import { portsKey } from './slice-plan.ts'
 import { createSliceWriter } from './slice-writer.ts'
+import type { SliceWriter } from './slice-writer.ts'
 
 /** A pod on a node that does not exist (yet) is left out until it does. */
 const missingNodeRetryMs = 5000
@@ -73,7 +75,7 @@ export function endpointOf(
   }
 }
 
-/** The labels of a Service's slices: its own, those that tell whose they are, and whether it is headless. Pure. */
+/** The labels of a Service's slices: its own, its name, the manager's name, and whether it is headless. Pure. */
 export function sliceLabels(
   service: Service,
   keys: SliceKeys,
@@ -89,8 +91,16 @@ export function sliceLabels(
   }
 }
 
-function zoneKey(dialect: Dialect): string {
-  return labelKey(dialect, 'topology', 'zone')
+/** What the reconciler works with. */
+interface SliceSync {
+  readonly services: Informer<Service>
+  readonly nodes: Informer<Node>
+  readonly slices: Informer<EndpointSlice>
+  readonly selectedPods: (service: Service) => readonly Pod[]
+  readonly ownWrites: OwnWrites
+  readonly writer: SliceWriter
+  readonly keys: SliceKeys
+  readonly context: ControllerContext
 }
 
 /** Runs until `signal` aborts. */
@@ -98,7 +108,7 @@ export async function runEndpointSlices(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
+  const { client, informers, resources, dialect, clock, log, queues, options } = context
   const services = informers.informer<Service>(resources.services)
   const pods = informers.informer<Pod>(resources.pods)
   const nodes = informers.informer<Node>(resources.nodes)
@@ -114,96 +124,17 @@ export async function runEndpointSlices(
     plan: { max: options['max-endpoints-per-slice'], keepsOne: true },
   })
   const keys = sliceKeys(dialect)
-  const manager = keys.managers.slices
-  const zoneLabel = zoneKey(dialect)
-
-  const isOurs = ({ metadata }: EndpointSlice): boolean =>
-    metadata.labels?.[keys.managedBy] === manager
-  const serviceOf = (slice: EndpointSlice): string[] => {
-    const { namespace = '', labels } = slice.metadata
-    const name = labels?.[keys.serviceName]
-    return isOurs(slice) && name !== undefined ? [`${namespace}/${name}`] : []
-  }
-  const groupsOf = (
-    service: Service,
-    endpoints: readonly Pod[],
-    addressType: AddressType,
-  ): EndpointGroup[] => {
-    const groups = new Map<string, { ports: DiscoveryEndpointPort[]; endpoints: Endpoint[] }>()
-    for (const pod of endpoints) {
-      if (podAddresses(pod, addressType).length === 0) continue
-      const ports = portsOf(service, pod)
-      const key = portsKey(ports)
-      const group = groups.get(key) ?? { ports, endpoints: [] }
-      groups.set(key, group)
-      const zone = nodes.get(pod.spec?.nodeName ?? '')?.metadata.labels?.[zoneLabel]
-      group.endpoints.push(endpointOf(service, pod, { addressType, zone }))
-    }
-    return [...groups.values()]
-  }
-
-  const reconcile = async (key: string): Promise<Result | void> => {
-    const service = services.get(key)
-    // The slices of a Service that is gone go with it: they are its dependents.
-    if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
-    const { selector, type } = service.spec ?? {}
-    if (type === 'ExternalName' || selector === undefined || Object.keys(selector).length === 0)
-      return
-    const pendingMs = ownWrites.pendingMs(key)
-    if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
-    const { namespace = '', name = '' } = service.metadata
-    const candidates = selectedPods(service).filter((pod) =>
-      isEndpoint(pod, { includeTerminating: true }),
-    )
-    const isPlaced = ({ spec }: Pod): boolean =>
-      service.spec?.publishNotReadyAddresses === true ||
-      !spec?.nodeName ||
-      nodes.get(spec.nodeName) !== undefined
-    const endpoints = candidates.filter(isPlaced)
-    const owner = {
-      key,
-      namespace,
-      name,
-      reference: controllerReference(service, resources.services),
-      labels: sliceLabels(service, keys, manager),
-    }
-    const existing = inNamespace(slices, namespace).filter(
-      (slice) => serviceOf(slice).includes(key) && slice.metadata.deletionTimestamp === undefined,
-    )
-    const families = familiesOf(service)
-    try {
-      for (const addressType of families)
-        await writer.bring(owner, {
-          addressType,
-          existing: existing.filter((slice) => slice.addressType === addressType),
-          groups: groupsOf(service, endpoints, addressType),
-        })
-      const outdated = existing.filter(
-        ({ addressType }) => !families.includes(addressType as AddressType),
-      )
-      await writer.remove(owner, outdated)
-    } catch (error) {
-      tellOfFailure(service, error)
-      throw error
-    }
-    return endpoints.length < candidates.length ? { requeueAfterMs: missingNodeRetryMs } : undefined
-  }
-  const tellOfFailure = (service: Service, error: unknown): void => {
-    const message = `Error updating Endpoint Slices for Service ${keyOf(service)}: ${messageOf(error)}`
-    recorder.record(service, { type: 'Warning', reason: 'FailedToUpdateEndpointSlices', message })
-  }
-
+  const sync = { services, nodes, slices, selectedPods, ownWrites, writer, keys, context }
   await runController(
     {
-      queues,
       name: 'endpointslice-controller',
       informers: [
         source(services),
-        source(slices, serviceOf),
+        source(slices, (slice) => serviceOf(slice, keys)),
         source(pods, () => []),
         source(nodes, () => []),
       ],
-      reconcile,
+      reconcile: (key) => syncService(sync, key),
       workers: options['concurrent-service-endpoint-syncs'],
       queue,
       clock,
@@ -211,6 +142,97 @@ export async function runEndpointSlices(
     },
     signal,
   )
+}
+
+/** The key of the Service whose slice this is, if this controller manages it. */
+function serviceOf({ metadata }: EndpointSlice, keys: SliceKeys): string[] {
+  const { namespace = '', labels } = metadata
+  const name = labels?.[keys.serviceName]
+  const isOurs = labels?.[keys.managedBy] === keys.managers.slices
+  return isOurs && name !== undefined ? [`${namespace}/${name}`] : []
+}
+
+async function syncService(sync: SliceSync, key: string): Promise<Result | void> {
+  const { services, nodes, selectedPods, ownWrites } = sync
+  const service = services.get(key)
+  // The slices of a Service that is gone are its dependents: the garbage collector deletes them.
+  if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
+  const { selector, type, publishNotReadyAddresses } = service.spec ?? {}
+  if (type === 'ExternalName' || selector === undefined || Object.keys(selector).length === 0)
+    return
+  const pendingMs = ownWrites.pendingMs(key)
+  if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
+  const candidates = selectedPods(service).filter((pod) =>
+    isEndpoint(pod, { includeTerminating: true }),
+  )
+  const isPlaced = ({ spec }: Pod): boolean =>
+    publishNotReadyAddresses === true || !spec?.nodeName || nodes.get(spec.nodeName) !== undefined
+  const endpoints = candidates.filter(isPlaced)
+  try {
+    await writeSlices(sync, service, endpoints)
+  } catch (error) {
+    const message = `Error updating Endpoint Slices for Service ${key}: ${messageOf(error)}`
+    sync.context.recorder.record(service, {
+      type: 'Warning',
+      reason: 'FailedToUpdateEndpointSlices',
+      message,
+    })
+    throw error
+  }
+  return endpoints.length < candidates.length ? { requeueAfterMs: missingNodeRetryMs } : undefined
+}
+
+/** Brings the slices of each address family to the endpoints, and deletes those of other families. */
+async function writeSlices(
+  sync: SliceSync,
+  service: Service,
+  endpoints: readonly Pod[],
+): Promise<void> {
+  const { slices, writer, keys, context } = sync
+  const { namespace = '', name = '' } = service.metadata
+  const key = keyOf(service)
+  const owner = {
+    key,
+    namespace,
+    name,
+    reference: controllerReference(service, context.resources.services),
+    labels: sliceLabels(service, keys, keys.managers.slices),
+  }
+  const existing = inNamespace(slices, namespace).filter(
+    (slice) =>
+      serviceOf(slice, keys).includes(key) && slice.metadata.deletionTimestamp === undefined,
+  )
+  const families = familiesOf(service)
+  for (const addressType of families)
+    await writer.bring(owner, {
+      addressType,
+      existing: existing.filter((slice) => slice.addressType === addressType),
+      groups: groupsOf(sync, service, { endpoints, addressType }),
+    })
+  const outdated = existing.filter(
+    ({ addressType }) => !families.includes(addressType as AddressType),
+  )
+  await writer.remove(owner, outdated)
+}
+
+/** The endpoints of one address family, those with the same ports together. */
+function groupsOf(
+  { nodes, context }: SliceSync,
+  service: Service,
+  { endpoints, addressType }: { endpoints: readonly Pod[]; addressType: AddressType },
+): EndpointGroup[] {
+  const zoneLabel = labelKey(context.dialect, 'topology', 'zone')
+  const groups = new Map<string, { ports: DiscoveryEndpointPort[]; endpoints: Endpoint[] }>()
+  for (const pod of endpoints) {
+    if (podAddresses(pod, addressType).length === 0) continue
+    const ports = portsOf(service, pod)
+    const key = portsKey(ports)
+    const group = groups.get(key) ?? { ports, endpoints: [] }
+    groups.set(key, group)
+    const zone = nodes.get(pod.spec?.nodeName ?? '')?.metadata.labels?.[zoneLabel]
+    group.endpoints.push(endpointOf(service, pod, { addressType, zone }))
+  }
+  return [...groups.values()]
 }
 
 export const endpointSliceController: ControllerEntry = {

@@ -7,8 +7,12 @@ import type {
   Pod,
   Service,
 } from '../../api/generated/types.ts'
+import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
+import type { EventRecorder } from '../../client/event-recorder.ts'
+import type { Informer } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { deepEqual, keyOf, splitKey } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
@@ -115,6 +119,16 @@ export function truncated(
   return { subsets: cut, isCut: true }
 }
 
+/** What the reconciler works with. */
+interface EndpointsSync {
+  readonly services: Informer<Service>
+  readonly endpoints: Informer<Endpoints>
+  readonly endpointsClient: ResourceClient<Endpoints>
+  readonly selectedPods: (service: Service) => readonly Pod[]
+  readonly dialect: Dialect
+  readonly recorder: EventRecorder
+}
+
 /** Runs until `signal` aborts. */
 export async function runEndpoints(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
@@ -125,84 +139,24 @@ export async function runEndpoints(context: ControllerContext, signal: AbortSign
   const queue = queues('endpoint')
   const batchMs = options['endpoint-updates-batch-period']
   const { selectedPods } = followServices({ services, pods, queue, batchMs })
-  const headlessKey = labelKey(dialect, 'service', 'headless')
-  const capacityKey = labelKey(dialect, 'endpoints', 'over-capacity')
   const leaderKey = leaderRecordKey(dialect)
+  const sync = { services, endpoints, endpointsClient, selectedPods, dialect, recorder }
 
-  const remove = async (key: string): Promise<void> => {
-    if (endpoints.get(key) === undefined) return
-    try {
-      await endpointsClient.delete(splitKey(key))
-    } catch (error) {
-      if (!isStatusError(error, 'NotFound')) throw error
-    }
-  }
-  const wantedFor = (service: Service, current: Endpoints | undefined): Endpoints => {
-    const { namespace = '', name = '', labels = {} } = service.metadata
-    const { subsets, isCut } = truncated(subsetsOf(service, selectedPods(service)), maxAddresses)
-    const { [headlessKey]: _, ...own } = labels
-    const { [capacityKey]: __, ...annotations } = current?.metadata.annotations ?? {}
-    return {
-      ...current,
-      metadata: {
-        ...current?.metadata,
-        namespace,
-        name,
-        labels: { ...own, ...(isHeadless(service) ? { [headlessKey]: '' } : {}) },
-        annotations: { ...annotations, ...(isCut ? { [capacityKey]: 'truncated' } : {}) },
-      },
-      subsets,
-    }
-  }
-  const isSame = (current: Endpoints, wanted: Endpoints): boolean =>
-    deepEqual(current.subsets ?? [], wanted.subsets) &&
-    deepEqual(current.metadata.labels ?? {}, wanted.metadata.labels) &&
-    deepEqual(current.metadata.annotations ?? {}, wanted.metadata.annotations)
-
-  const reconcile = async (key: string): Promise<void> => {
-    const service = services.get(key)
-    if (service === undefined) {
-      await remove(key)
-      return
-    }
-    const { selector, type } = service.spec ?? {}
-    if (type === 'ExternalName' || selector === undefined || Object.keys(selector).length === 0)
-      return
-    const current = endpoints.get(key)
-    const wanted = wantedFor(service, current)
-    if (current !== undefined && isSame(current, wanted)) return
-    try {
-      if (current === undefined) await endpointsClient.create(wanted)
-      else await endpointsClient.update(wanted)
-    } catch (error) {
-      const [verb, reason] =
-        current === undefined
-          ? ['create', 'FailedToCreateEndpoint']
-          : ['update', 'FailedToUpdateEndpoint']
-      const message = `Failed to ${verb} endpoint for service ${key}: ${messageOf(error)}`
-      if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
-        recorder.record(service, { type: 'Warning', reason: reason ?? '', message })
-      throw error
-    }
-  }
-
-  /** Those whose Service went while nobody looked; whatever is made without one later is somebody's own. */
-  const findLeftovers = async (): Promise<void> => {
+  /** Queues the Endpoints whose Service was deleted while no manager ran; clients own those made without one later. */
+  const checkLeftovers = async (): Promise<void> => {
     if (!(await untilReady([services, endpoints], signal))) return
     for (const object of endpoints.list())
       if (object.metadata.annotations?.[leaderKey] === undefined) queue.add(keyOf(object))
   }
-
   const controlling = runController(
     {
-      queues,
       name: 'endpoints-controller',
       informers: [
         source(services),
         source(pods, () => []),
         source(endpoints, (object) => (services.get(keyOf(object)) ? [keyOf(object)] : [])),
       ],
-      reconcile,
+      reconcile: (key) => syncService(sync, key),
       workers: options['concurrent-endpoint-syncs'],
       queue,
       clock,
@@ -210,7 +164,79 @@ export async function runEndpoints(context: ControllerContext, signal: AbortSign
     },
     signal,
   )
-  await Promise.all([controlling, findLeftovers()])
+  await Promise.all([controlling, checkLeftovers()])
+}
+
+async function syncService(sync: EndpointsSync, key: string): Promise<void> {
+  const { services, endpoints, endpointsClient, recorder } = sync
+  const service = services.get(key)
+  if (service === undefined) {
+    await removeEndpoints(sync, key)
+    return
+  }
+  const { selector, type } = service.spec ?? {}
+  if (type === 'ExternalName' || selector === undefined || Object.keys(selector).length === 0)
+    return
+  const current = endpoints.get(key)
+  const wanted = wantedFor(sync, service, current)
+  if (current !== undefined && isSame(current, wanted)) return
+  try {
+    if (current === undefined) await endpointsClient.create(wanted)
+    else await endpointsClient.update(wanted)
+  } catch (error) {
+    const [verb, reason] =
+      current === undefined
+        ? ['create', 'FailedToCreateEndpoint']
+        : ['update', 'FailedToUpdateEndpoint']
+    const message = `Failed to ${verb} endpoint for service ${key}: ${messageOf(error)}`
+    if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
+      recorder.record(service, { type: 'Warning', reason: reason ?? '', message })
+    throw error
+  }
+}
+
+async function removeEndpoints(
+  { endpoints, endpointsClient }: EndpointsSync,
+  key: string,
+): Promise<void> {
+  if (endpoints.get(key) === undefined) return
+  try {
+    await endpointsClient.delete(splitKey(key))
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound')) throw error
+  }
+}
+
+function wantedFor(
+  { selectedPods, dialect }: EndpointsSync,
+  service: Service,
+  current: Endpoints | undefined,
+): Endpoints {
+  const headlessKey = labelKey(dialect, 'service', 'headless')
+  const capacityKey = labelKey(dialect, 'endpoints', 'over-capacity')
+  const { namespace = '', name = '', labels = {} } = service.metadata
+  const { subsets, isCut } = truncated(subsetsOf(service, selectedPods(service)), maxAddresses)
+  const { [headlessKey]: _, ...own } = labels
+  const { [capacityKey]: __, ...annotations } = current?.metadata.annotations ?? {}
+  return {
+    ...current,
+    metadata: {
+      ...current?.metadata,
+      namespace,
+      name,
+      labels: { ...own, ...(isHeadless(service) ? { [headlessKey]: '' } : {}) },
+      annotations: { ...annotations, ...(isCut ? { [capacityKey]: 'truncated' } : {}) },
+    },
+    subsets,
+  }
+}
+
+function isSame(current: Endpoints, wanted: Endpoints): boolean {
+  return (
+    deepEqual(current.subsets ?? [], wanted.subsets) &&
+    deepEqual(current.metadata.labels ?? {}, wanted.metadata.labels) &&
+    deepEqual(current.metadata.annotations ?? {}, wanted.metadata.annotations)
+  )
 }
 
 export const endpointsController: ControllerEntry = {

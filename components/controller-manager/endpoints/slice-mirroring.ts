@@ -10,17 +10,21 @@ import type {
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
+import type { Informer } from '../../client/informer.ts'
 import { splitKey } from '../../machinery/objects/object.ts'
 import { controllerReference } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'
+import type { OwnWrites } from '../own-writes.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
 import type { AddressType } from './pod-endpoint.ts'
 import { familyOf } from './pod-endpoint.ts'
 import { leaderRecordKey, sliceKeys } from './slice-keys.ts'
+import type { SliceKeys } from './slice-keys.ts'
 import type { EndpointGroup } from './slice-plan.ts'
 import { portsKey } from './slice-plan.ts'
 import { createSliceWriter } from './slice-writer.ts'
+import type { SliceWriter } from './slice-writer.ts'
 
 /** As upstream by default: addresses of one subset beyond it are not mirrored. */
 const maxPerSubset = 1000
@@ -57,6 +61,17 @@ export function mirroredGroups(endpoints: Endpoints, addressType: AddressType): 
   return [...groups.values()]
 }
 
+/** What the reconciler works with. */
+interface MirrorSync {
+  readonly services: Informer<Service>
+  readonly endpoints: Informer<Endpoints>
+  readonly slices: Informer<EndpointSlice>
+  readonly ownWrites: OwnWrites
+  readonly writer: SliceWriter
+  readonly keys: SliceKeys
+  readonly context: ControllerContext
+}
+
 /** Runs until `signal` aborts. */
 export async function runSliceMirroring(
   context: ControllerContext,
@@ -74,66 +89,74 @@ export async function runSliceMirroring(
     plan: { max: options['max-endpoints-per-slice'], keepsOne: false },
   })
   const keys = sliceKeys(dialect)
-  const manager = keys.managers.mirroring
-  const leaderKey = leaderRecordKey(dialect)
-  const appliedKey = labelKey(dialect, 'kubectl', 'last-applied-configuration')
-
-  const isMirrored = (service: Service | undefined, object: Endpoints | undefined): boolean => {
-    if (service === undefined || object === undefined) return false
-    const { labels, annotations } = object.metadata
-    const isSelected = Object.keys(service.spec?.selector ?? {}).length > 0
-    const isExempt = labels?.[keys.skipMirror] === 'true' || annotations?.[leaderKey] !== undefined
-    return !isSelected && !isExempt
-  }
-  const ownerOf = ({ metadata }: EndpointSlice): string[] => {
-    const name = metadata.labels?.[keys.serviceName]
-    const isOurs = metadata.labels?.[keys.managedBy] === manager
-    return isOurs && name !== undefined ? [`${metadata.namespace}/${name}`] : []
-  }
-
-  const reconcile = async (key: string): Promise<Result | void> => {
-    const pendingMs = ownWrites.pendingMs(key)
-    if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
-    const { namespace, name } = splitKey(key)
-    const object = endpoints.get(key)
-    const existing = inNamespace(slices, namespace).filter((slice) => ownerOf(slice).includes(key))
-    if (object === undefined && existing.length === 0) return
-    const isWanted = isMirrored(services.get(key), object)
-    if (!isWanted && existing.length === 0) return
-    const { labels, annotations = {} } = object?.metadata ?? {}
-    const { [appliedKey]: _, ...kept } = annotations
-    const owner = {
-      key,
-      namespace,
-      name,
-      reference: controllerReference(object ?? { metadata: { name } }, resources.endpoints),
-      labels: { ...labels, [keys.serviceName]: name, [keys.managedBy]: manager },
-      annotations: kept,
-    }
-    if (object === undefined || !isWanted) {
-      await writer.remove(owner, existing)
-      return
-    }
-    for (const addressType of families)
-      await writer.bring(owner, {
-        addressType,
-        existing: existing.filter((slice) => slice.addressType === addressType),
-        groups: mirroredGroups(object, addressType),
-      })
-  }
-
+  const sync = { services, endpoints, slices, ownWrites, writer, keys, context }
+  const endpointsOf = (slice: EndpointSlice): string[] => ownerOf(slice, keys)
   await runController(
     {
       queues,
       name: 'endpointslice-mirroring-controller',
-      informers: [source(services), source(endpoints), source(slices, ownerOf)],
-      reconcile,
+      informers: [source(services), source(endpoints), source(slices, endpointsOf)],
+      reconcile: (key) => syncEndpoints(sync, key),
       workers: options['concurrent-endpoint-syncs'],
       clock,
       log,
     },
     signal,
   )
+}
+
+/** Whether the Endpoints are a client's own: their Service has no selector, and they are not a leader's record. */
+function isMirrored({ services, keys, context }: MirrorSync, key: string, object: Endpoints) {
+  const service = services.get(key)
+  if (service === undefined) return false
+  const { labels, annotations } = object.metadata
+  const isSelected = Object.keys(service.spec?.selector ?? {}).length > 0
+  const isLeaderRecord = annotations?.[leaderRecordKey(context.dialect)] !== undefined
+  return !isSelected && labels?.[keys.skipMirror] !== 'true' && !isLeaderRecord
+}
+
+/** The key of the Endpoints whose slice this is, if this controller manages it. */
+function ownerOf({ metadata }: EndpointSlice, keys: SliceKeys): string[] {
+  const name = metadata.labels?.[keys.serviceName]
+  const isOurs = metadata.labels?.[keys.managedBy] === keys.managers.mirroring
+  return isOurs && name !== undefined ? [`${metadata.namespace}/${name}`] : []
+}
+
+function sliceOwner({ keys, context }: MirrorSync, key: string, object: Endpoints | undefined) {
+  const { dialect, resources } = context
+  const { namespace, name } = splitKey(key)
+  const { labels, annotations = {} } = object?.metadata ?? {}
+  const appliedKey = labelKey(dialect, 'kubectl', 'last-applied-configuration')
+  const { [appliedKey]: _, ...kept } = annotations
+  return {
+    key,
+    namespace,
+    name,
+    reference: controllerReference(object ?? { metadata: { name } }, resources.endpoints),
+    labels: { ...labels, [keys.serviceName]: name, [keys.managedBy]: keys.managers.mirroring },
+    annotations: kept,
+  }
+}
+
+async function syncEndpoints(sync: MirrorSync, key: string): Promise<Result | void> {
+  const { endpoints, slices, ownWrites, writer, keys } = sync
+  const pendingMs = ownWrites.pendingMs(key)
+  if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
+  const object = endpoints.get(key)
+  const existing = inNamespace(slices, splitKey(key).namespace).filter((slice) =>
+    ownerOf(slice, keys).includes(key),
+  )
+  if (object === undefined || !isMirrored(sync, key, object)) {
+    await writer.remove(sliceOwner(sync, key, object), existing)
+    return
+  }
+  const owner = sliceOwner(sync, key, object)
+  for (const addressType of families)
+    await writer.bring(owner, {
+      addressType,
+      existing: existing.filter((slice) => slice.addressType === addressType),
+      groups: mirroredGroups(object, addressType),
+    })
 }
 
 export const endpointSliceMirroringController: ControllerEntry = {

@@ -15,7 +15,7 @@ export interface SliceOwner {
   /** New slices are named after it. */
   readonly name: string
   readonly reference: OwnerReference
-  /** What every slice is to carry. */
+  /** The labels of every slice. */
   readonly labels: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
 }
@@ -33,78 +33,93 @@ export interface SliceWriter {
   remove(owner: SliceOwner, slices: readonly EndpointSlice[]): Promise<void>
 }
 
-export function createSliceWriter(options: {
+interface SliceWriterOptions {
   readonly slices: ResourceClient<EndpointSlice>
   readonly ownWrites: OwnWrites
   readonly plan: SlicePlanOptions
-}): SliceWriter {
-  const { slices, ownWrites } = options
-  const metadataOf = (owner: SliceOwner, slice?: EndpointSlice): EndpointSlice['metadata'] => {
-    const { labels, annotations, reference } = owner
-    const own = slice?.metadata.annotations
-    return {
-      ...slice?.metadata,
-      labels: { ...labels },
-      ...(annotations === undefined && own === undefined
-        ? {}
-        : { annotations: { ...own, ...annotations } }),
-      ownerReferences: [reference],
-    }
-  }
-  const replace = async (owner: SliceOwner, slice: EndpointSlice, to: EndpointGroup) => {
-    const wanted: EndpointSlice = {
-      ...slice,
-      metadata: metadataOf(owner, slice),
-      endpoints: [...to.endpoints],
-      ports: [...to.ports],
-    }
-    ownWrites.wrote(owner.key, await slices.update(wanted))
-  }
-  const remove: SliceWriter['remove'] = async (owner, list) => {
-    for (const slice of list) {
-      const { namespace, name = '', uid = '' } = slice.metadata
-      try {
-        await slices.delete({ namespace, name }, { preconditions: { uid } })
-        ownWrites.deleted(owner.key, slice)
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound')) throw error
-      }
-    }
-  }
+}
+
+export function createSliceWriter(options: SliceWriterOptions): SliceWriter {
+  const remove: SliceWriter['remove'] = (owner, slices) => removeSlices(options, owner, slices)
   return {
     remove,
     bring: async (owner, { addressType, existing, groups }) => {
-      // Those of an earlier owner of that name go with it.
+      // Slices of an earlier owner of that name are deleted.
       const own = existing.filter(({ metadata }) =>
         metadata.ownerReferences?.some(({ uid }) => uid === owner.reference.uid),
       )
       const plan = planSlices(own, groups, options.plan)
+      for (const group of plan.create) await createSlice(options, owner, { addressType, group })
+      for (const { slice, to } of plan.update) await replaceSlice(options, owner, { slice, to })
       const touched = new Set([...plan.remove, ...plan.update.map(({ slice }) => slice)])
-      for (const { ports, endpoints } of plan.create) {
-        const created = await slices.create({
-          metadata: {
-            generateName: `${owner.name}-`,
-            namespace: owner.namespace,
-            ...metadataOf(owner),
-          },
-          addressType,
-          endpoints: [...endpoints],
-          ports: [...ports],
-        })
-        ownWrites.wrote(owner.key, created)
-      }
-      for (const { slice, to } of plan.update) await replace(owner, slice, to)
       for (const slice of own) {
-        if (touched.has(slice)) continue
-        const { labels, annotations } = metadataOf(owner, slice)
-        const isSame =
-          deepEqual(labels, slice.metadata.labels) &&
-          deepEqual(annotations ?? {}, slice.metadata.annotations ?? {})
-        if (isSame) continue
+        if (touched.has(slice) || hasMetadata(owner, slice)) continue
         const { ports = [], endpoints } = slice
-        await replace(owner, slice, { ports, endpoints })
+        await replaceSlice(options, owner, { slice, to: { ports, endpoints } })
       }
       await remove(owner, [...plan.remove, ...existing.filter((slice) => !own.includes(slice))])
     },
+  }
+}
+
+function metadataOf(owner: SliceOwner, slice?: EndpointSlice): EndpointSlice['metadata'] {
+  const { labels, annotations, reference } = owner
+  const own = slice?.metadata.annotations
+  return {
+    ...slice?.metadata,
+    labels: { ...labels },
+    ...(annotations === undefined && own === undefined
+      ? {}
+      : { annotations: { ...own, ...annotations } }),
+    ownerReferences: [reference],
+  }
+}
+
+function hasMetadata(owner: SliceOwner, slice: EndpointSlice): boolean {
+  const { labels, annotations } = metadataOf(owner, slice)
+  return (
+    deepEqual(labels, slice.metadata.labels) &&
+    deepEqual(annotations ?? {}, slice.metadata.annotations ?? {})
+  )
+}
+
+async function createSlice(
+  { slices, ownWrites }: SliceWriterOptions,
+  owner: SliceOwner,
+  { addressType, group }: { addressType: string; group: EndpointGroup },
+): Promise<void> {
+  const { name, namespace } = owner
+  const created = await slices.create({
+    metadata: { generateName: `${name}-`, namespace, ...metadataOf(owner) },
+    addressType,
+    endpoints: [...group.endpoints],
+    ports: [...group.ports],
+  })
+  ownWrites.wrote(owner.key, created)
+}
+
+async function replaceSlice(
+  { slices, ownWrites }: SliceWriterOptions,
+  owner: SliceOwner,
+  { slice, to }: { slice: EndpointSlice; to: EndpointGroup },
+): Promise<void> {
+  const metadata = metadataOf(owner, slice)
+  const wanted = { ...slice, metadata, endpoints: [...to.endpoints], ports: [...to.ports] }
+  ownWrites.wrote(owner.key, await slices.update(wanted))
+}
+
+async function removeSlices(
+  { slices, ownWrites }: SliceWriterOptions,
+  owner: SliceOwner,
+  list: readonly EndpointSlice[],
+): Promise<void> {
+  for (const slice of list) {
+    const { namespace, name = '', uid = '' } = slice.metadata
+    try {
+      await slices.delete({ namespace, name }, { preconditions: { uid } })
+      ownWrites.deleted(owner.key, slice)
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error
+    }
   }
 }
