@@ -1,7 +1,9 @@
-/** Removes pods nobody else will: of nodes that are gone, finished beyond a threshold, deleted before they had a node (upstream: pkg/controller/podgc). */
+/** Deletes pods of removed nodes, finished pods beyond a threshold, and pods deleted before they had a node (upstream: pkg/controller/podgc). */
 import type { Node, Pod } from '../api/generated/types.ts'
 import type { Dialect } from '../api/dialect.ts'
 import { labelKey } from '../api/dialect.ts'
+import type { Informer } from '../client/informer.ts'
+import type { ResourceClient } from '../client/resource-client.ts'
 import { messageOf } from '../component-base/log.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import { eachAtOnce } from './batches.ts'
@@ -56,67 +58,32 @@ export function outOfService(
   })
 }
 
+/** What a pass works with and remembers. */
+interface PodCollection {
+  readonly pods: Informer<Pod>
+  readonly nodes: Informer<Node>
+  readonly podClient: ResourceClient<Pod>
+  readonly nodeClient: ResourceClient<Node>
+  /** Names of nodes that pods are on and that do not exist: when that was first seen. */
+  readonly missing: Map<string, number>
+  readonly context: ControllerContext
+}
+
 /** Runs until `signal` aborts. */
 export async function runPodGarbageCollector(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, informers, resources, dialect, clock, log, options } = context
+  const { client, informers, resources, clock, log } = context
   const pods = informers.informer<Pod>(resources.pods)
   const nodes = informers.informer<Node>(resources.nodes)
   const podClient = client.resource<Pod>(resources.pods)
   const nodeClient = client.resource<Node>(resources.nodes)
-  /** Names of nodes that pods are on and that do not exist: when that was first seen. */
-  const missing = new Map<string, number>()
-
-  const end = async (list: readonly Pod[], why: Disruption['why']): Promise<void> => {
-    const failures = await eachAtOnce(list, deletionsAtOnce, (pod) =>
-      disruptPod(pod, { pods: podClient, clock, why, markFailed: true, gracePeriodSeconds: 0 }),
-    )
-    for (const error of failures) log.warn('pod not collected', { why: messageOf(error) })
-  }
-  const exists = async (name: string): Promise<boolean> => {
-    try {
-      await nodeClient.get({ name })
-      return true
-    } catch (error) {
-      if (isStatusError(error, 'NotFound')) return false
-      throw error
-    }
-  }
-  /** Nodes that have been missing for long enough; the server is asked before anything is deleted. */
-  const goneNodes = async (all: readonly Pod[]): Promise<Set<string>> => {
-    const named = new Set(all.map(({ spec }) => spec?.nodeName ?? ''))
-    for (const name of missing.keys()) if (!named.has(name) || nodes.get(name)) missing.delete(name)
-    const gone = new Set<string>()
-    for (const name of named) {
-      if (name === '' || nodes.get(name) !== undefined) continue
-      const sinceMs = missing.get(name) ?? clock.now()
-      missing.set(name, sinceMs)
-      if (clock.now() - sinceMs >= quarantineMs && !(await exists(name))) gone.add(name)
-    }
-    return gone
-  }
-
-  const pass = async (): Promise<void> => {
-    const all = pods.list()
-    await end(surplusPods(all, options['terminated-pod-gc-threshold']), undefined)
-    await end(
-      outOfService(all, (name) => nodes.get(name), dialect),
-      undefined,
-    )
-    const gone = await goneNodes(all)
-    await end(
-      all.filter(({ spec }) => gone.has(spec?.nodeName ?? '')),
-      whyOrphaned,
-    )
-    await end(unscheduledTerminating(all), undefined)
-  }
-
+  const collection = { pods, nodes, podClient, nodeClient, missing: new Map(), context }
   if (!(await untilReady([pods, nodes], signal))) return
   while (!signal.aborted) {
     try {
-      await pass()
+      await collectPods(collection)
     } catch (error) {
       log.warn('pods not collected; trying again', { why: messageOf(error) })
     }
@@ -126,6 +93,58 @@ export async function runPodGarbageCollector(
       // Only an abort ends the sleep early.
       return
     }
+  }
+}
+
+async function collectPods(collection: PodCollection): Promise<void> {
+  const { pods, nodes } = collection
+  const { dialect, options } = collection.context
+  const all = pods.list()
+  await deletePods(collection, surplusPods(all, options['terminated-pod-gc-threshold']))
+  await deletePods(
+    collection,
+    outOfService(all, (name) => nodes.get(name), dialect),
+  )
+  const gone = await goneNodes(collection, all)
+  const orphaned = all.filter(({ spec }) => gone.has(spec?.nodeName ?? ''))
+  await deletePods(collection, orphaned, whyOrphaned)
+  await deletePods(collection, unscheduledTerminating(all))
+}
+
+async function deletePods(
+  { podClient, context: { clock, log } }: PodCollection,
+  pods: readonly Pod[],
+  why?: Disruption['why'],
+): Promise<void> {
+  const failures = await eachAtOnce(pods, deletionsAtOnce, (pod) =>
+    disruptPod(pod, { pods: podClient, clock, why, markFailed: true, gracePeriodSeconds: 0 }),
+  )
+  for (const error of failures) log.warn('pod not collected', { why: messageOf(error) })
+}
+
+/** Nodes that have been missing for long enough; the server is asked before anything is deleted. */
+async function goneNodes(collection: PodCollection, pods: readonly Pod[]): Promise<Set<string>> {
+  const { nodes, missing, context } = collection
+  const { clock } = context
+  const named = new Set(pods.map(({ spec }) => spec?.nodeName ?? ''))
+  for (const name of missing.keys()) if (!named.has(name) || nodes.get(name)) missing.delete(name)
+  const gone = new Set<string>()
+  for (const name of named) {
+    if (name === '' || nodes.get(name) !== undefined) continue
+    const sinceMs = missing.get(name) ?? clock.now()
+    missing.set(name, sinceMs)
+    if (clock.now() - sinceMs >= quarantineMs && !(await exists(collection, name))) gone.add(name)
+  }
+  return gone
+}
+
+async function exists({ nodeClient }: PodCollection, name: string): Promise<boolean> {
+  try {
+    await nodeClient.get({ name })
+    return true
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return false
+    throw error
   }
 }
 

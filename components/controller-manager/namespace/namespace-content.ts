@@ -1,4 +1,4 @@
-/** Deletes what is in a namespace, kind by kind, and tells what is left (upstream: namespaced_resources_deleter.go). */
+/** Deletes the objects of a namespace, kind by kind, and reports those left (upstream: namespaced_resources_deleter.go). */
 import type { Pod } from '../../api/generated/types.ts'
 import type { Client } from '../../client/client.ts'
 import type { Discover } from '../../client/server-resources.ts'
@@ -35,46 +35,10 @@ export function graceSecondsLeft(
 
 /** Pods go first: what they use is still there while they end. */
 function inOrder(resources: readonly Resource[]): Resource[] {
-  const isPods = ({ group, plural }: Resource): boolean => group === '' && plural === 'pods'
   return resources.toSorted((a, b) => Number(isPods(b)) - Number(isPods(a)))
 }
 
 export function createContentDeleter(client: Client, discover: Discover): ContentDeleter {
-  const list = async (resource: Resource, namespace: string): Promise<readonly KubeObject[]> => {
-    try {
-      const isPods = resource.group === '' && resource.plural === 'pods'
-      const options = { namespace, metadataOnly: !isPods }
-      return (await client.resource(resource).list(options)).items
-    } catch (error) {
-      // A kind that is no longer served, or only made and never kept, holds nothing.
-      if (isStatusError(error, 'NotFound', 'MethodNotAllowed')) return []
-      throw error
-    }
-  }
-  const removeAll = async (
-    resource: Resource,
-    namespace: string,
-    items: readonly KubeObject[],
-  ): Promise<void> => {
-    const resourceClient = client.resource(resource)
-    const policy = { propagationPolicy: 'Background' } as const
-    if (resource.verbs.includes('deletecollection')) {
-      try {
-        await resourceClient.deleteCollection({ namespace }, policy)
-        return
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound', 'MethodNotAllowed')) throw error
-      }
-    }
-    for (const { metadata } of items) {
-      try {
-        await resourceClient.delete({ namespace, name: metadata.name ?? '' }, policy)
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound', 'MethodNotAllowed')) throw error
-      }
-    }
-  }
-
   return {
     deleteContent: async (namespace, at) => {
       const { preferred, failed } = await discover()
@@ -82,44 +46,24 @@ export function createContentDeleter(client: Client, discover: Discover): Conten
       const remaining = new Map<string, number>()
       const finalizers = new Map<string, number>()
       let waitSeconds = 0
-      const clear = async (resource: Resource): Promise<void> => {
-        const before = await list(resource, namespace)
-        if (before.length === 0) return
-        const isPods = resource.group === '' && resource.plural === 'pods'
-        const graceSeconds = isPods ? graceSecondsLeft(before as readonly Pod[], at) : 0
-        await removeAll(resource, namespace, before)
-        const left = await list(resource, namespace)
-        if (left.length === 0) return
-        remaining.set(`${resource.plural}.${resource.group}`, left.length)
-        let areFinalized = 0
-        for (const { metadata } of left) {
-          if (metadata.finalizers?.length) areFinalized += 1
-          for (const finalizer of metadata.finalizers ?? [])
-            finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1)
-        }
-        if (graceSeconds > 0) waitSeconds = Math.max(waitSeconds, graceSeconds)
-        else if (areFinalized > 0) waitSeconds = Math.max(waitSeconds, finalizerSeconds)
-        else
-          throw new Error(
-            `unexpected items still remain in namespace: ${namespace} for gvr: ${resource.group}/${resource.version}, Resource=${resource.plural}`,
-          )
-      }
       const deletable = preferred.filter(
         ({ namespaced, verbs }) => namespaced && verbs.includes('delete'),
       )
       for (const resource of inOrder(deletable)) {
         try {
-          await clear(resource)
+          const { left, graceSeconds } = await deleteAll(client, resource, { namespace, at })
+          if (left.length === 0) continue
+          remaining.set(`${resource.plural}.${resource.group}`, left.length)
+          for (const finalizer of left.flatMap(({ metadata }) => metadata.finalizers ?? []))
+            finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1)
+          const estimate = estimateSeconds(left, { resource, namespace, graceSeconds })
+          waitSeconds = Math.max(waitSeconds, estimate)
         } catch (error) {
           contentFailures.push(messageOf(error))
         }
       }
-      const discoveryFailure =
-        failed.length === 0
-          ? undefined
-          : `Discovery failed for some groups, ${failed.length} failing: unable to retrieve the complete list of server APIs: ${failed.join(', ')}`
       const report: DeletionReport = {
-        ...(discoveryFailure === undefined ? {} : { discoveryFailure }),
+        ...(failed.length === 0 ? {} : { discoveryFailure: discoveryFailure(failed) }),
         contentFailures,
         remaining,
         finalizers,
@@ -128,5 +72,78 @@ export function createContentDeleter(client: Client, discover: Discover): Conten
       const seconds = Math.min(longestWaitSeconds, Math.floor(waitSeconds / 2) + 1)
       return { report, retryInMs: isClear ? undefined : seconds * 1000 }
     },
+  }
+}
+
+function discoveryFailure(failed: readonly string[]): string {
+  return `Discovery failed for some groups, ${failed.length} failing: unable to retrieve the complete list of server APIs: ${failed.join(', ')}`
+}
+
+function isPods({ group, plural }: Resource): boolean {
+  return group === '' && plural === 'pods'
+}
+
+/** Deletes the namespace's objects of one resource. Resolves with those left, and the grace that their pods have. */
+async function deleteAll(
+  client: Client,
+  resource: Resource,
+  { namespace, at }: { namespace: string; at: { deletedAtMs: number; nowMs: number } },
+): Promise<{ left: readonly KubeObject[]; graceSeconds: number }> {
+  const before = await list(client, resource, namespace)
+  if (before.length === 0) return { left: [], graceSeconds: 0 }
+  const graceSeconds = isPods(resource) ? graceSecondsLeft(before as readonly Pod[], at) : 0
+  await remove(client, resource, { namespace, items: before })
+  return { left: await list(client, resource, namespace), graceSeconds }
+}
+
+/** Seconds until the objects left may be gone. Throws if neither a grace period nor a finalizer explains them. */
+function estimateSeconds(
+  left: readonly KubeObject[],
+  of: { resource: Resource; namespace: string; graceSeconds: number },
+): number {
+  if (of.graceSeconds > 0) return of.graceSeconds
+  if (left.some(({ metadata }) => metadata.finalizers?.length)) return finalizerSeconds
+  const { group, version, plural } = of.resource
+  throw new Error(
+    `unexpected items still remain in namespace: ${of.namespace} for gvr: ${group}/${version}, Resource=${plural}`,
+  )
+}
+
+async function list(
+  client: Client,
+  resource: Resource,
+  namespace: string,
+): Promise<readonly KubeObject[]> {
+  try {
+    const options = { namespace, metadataOnly: !isPods(resource) }
+    return (await client.resource(resource).list(options)).items
+  } catch (error) {
+    // A kind that is no longer served, or only made and never kept, holds nothing.
+    if (isStatusError(error, 'NotFound', 'MethodNotAllowed')) return []
+    throw error
+  }
+}
+
+async function remove(
+  client: Client,
+  resource: Resource,
+  { namespace, items }: { namespace: string; items: readonly KubeObject[] },
+): Promise<void> {
+  const resourceClient = client.resource(resource)
+  const policy = { propagationPolicy: 'Background' } as const
+  if (resource.verbs.includes('deletecollection')) {
+    try {
+      await resourceClient.deleteCollection({ namespace }, policy)
+      return
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound', 'MethodNotAllowed')) throw error
+    }
+  }
+  for (const { metadata } of items) {
+    try {
+      await resourceClient.delete({ namespace, name: metadata.name ?? '' }, policy)
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound', 'MethodNotAllowed')) throw error
+    }
   }
 }

@@ -4,7 +4,10 @@ import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
+import type { Informer } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
 import { StartError } from '../../component-base/component.ts'
+import type { Log } from '../../component-base/log.ts'
 import { deepEqual, splitKey } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerEntry } from '../controller-context.ts'
@@ -69,6 +72,17 @@ async function load(options: ControllerManagerOptions) {
   return { signer: createTokenSigner(await read(keyFile)), ca }
 }
 
+/** What the reconciler works with. */
+interface TokenSync {
+  readonly secrets: ResourceClient<Secret>
+  readonly accounts: ResourceClient<ServiceAccount>
+  readonly tokens: Informer<Secret>
+  readonly owners: Informer<ServiceAccount>
+  readonly dialect: Dialect
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
 export const serviceAccountTokens: ControllerEntry = {
   name: 'serviceaccount-token-controller',
   aliases: ['serviceaccount-token'],
@@ -89,62 +103,17 @@ export const serviceAccountTokens: ControllerEntry = {
       log.warn('no key to sign tokens with: --service-account-private-key-file is not set')
       return
     }
-
-    const deleteOrphan = async (key: string, secret: Secret): Promise<void> => {
-      const account = splitKey(accountKey(secret, dialect) ?? '')
-      try {
-        // The cache may not have the account yet; only the server knows that it is not there.
-        const live = await accounts.get(account, { signal })
-        if (belongsTo(secret, live, dialect)) return
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound')) throw error
-      }
-      const { uid } = secret.metadata
-      try {
-        const preconditions = uid === undefined ? {} : { preconditions: { uid } }
-        await secrets.delete(splitKey(key), { ...preconditions, signal })
-        log.info('token of a deleted service account removed', { secret: key })
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
-      }
-    }
-    /** A deleted Secret must not stay listed in its account. */
-    const removeReferences = async (key: string): Promise<void> => {
-      for (const account of owners.byIndex('secret', key)) {
-        const { name } = splitKey(key)
-        const kept = (account.secrets ?? []).filter((reference) => reference.name !== name)
-        await accounts.update({ ...account, secrets: kept }, { signal })
-      }
-    }
-
+    const sync: TokenSync = { secrets, accounts, tokens, owners, dialect, log, signal }
+    const tokensOf = ({ metadata }: ServiceAccount): string[] =>
+      tokens
+        .byIndex('account', `${metadata.namespace}/${metadata.name}`)
+        .map((secret) => `${secret.metadata.namespace}/${secret.metadata.name}`)
     await runController(
       {
         queues,
         name: 'serviceaccount-token-controller',
-        informers: [
-          source(tokens),
-          source(owners, ({ metadata }) =>
-            tokens
-              .byIndex('account', `${metadata.namespace}/${metadata.name}`)
-              .map((secret) => `${secret.metadata.namespace}/${secret.metadata.name}`),
-          ),
-        ],
-        reconcile: async (key) => {
-          const secret = tokens.get(key)
-          if (secret === undefined) {
-            await removeReferences(key)
-            return
-          }
-          const owner = accountKey(secret, dialect)
-          if (owner === undefined || secret.metadata.deletionTimestamp !== undefined) return
-          const account = owners.get(owner)
-          if (account === undefined || !belongsTo(secret, account, dialect)) {
-            await deleteOrphan(key, secret)
-            return
-          }
-          const wanted = filledSecret(secret, account, { ...loaded, dialect })
-          if (!deepEqual(wanted, secret)) await secrets.update(wanted, { signal })
-        },
+        informers: [source(tokens), source(owners, tokensOf)],
+        reconcile: (key) => syncSecret(sync, key, { ...loaded, dialect }),
         workers: options['concurrent-serviceaccount-token-syncs'],
         clock,
         log,
@@ -152,4 +121,61 @@ export const serviceAccountTokens: ControllerEntry = {
       signal,
     )
   },
+}
+
+async function syncSecret(
+  sync: TokenSync,
+  key: string,
+  filling: Parameters<typeof filledSecret>[2],
+): Promise<void> {
+  const { secrets, tokens, owners, dialect, signal } = sync
+  const secret = tokens.get(key)
+  if (secret === undefined) {
+    await removeReferences(sync, key)
+    return
+  }
+  const owner = accountKey(secret, dialect)
+  if (owner === undefined || secret.metadata.deletionTimestamp !== undefined) return
+  const account = owners.get(owner)
+  if (account === undefined || !belongsTo(secret, account, dialect)) {
+    await deleteOrphan(sync, key, secret)
+    return
+  }
+  const wanted = filledSecret(secret, account, filling)
+  if (!deepEqual(wanted, secret)) await secrets.update(wanted, { signal })
+}
+
+async function deleteOrphan(
+  { secrets, accounts, dialect, log, signal }: TokenSync,
+  key: string,
+  secret: Secret,
+): Promise<void> {
+  const account = splitKey(accountKey(secret, dialect) ?? '')
+  try {
+    // The cache may not have the account yet; only the server knows that it is not there.
+    const live = await accounts.get(account, { signal })
+    if (belongsTo(secret, live, dialect)) return
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound')) throw error
+  }
+  const { uid } = secret.metadata
+  try {
+    const preconditions = uid === undefined ? {} : { preconditions: { uid } }
+    await secrets.delete(splitKey(key), { ...preconditions, signal })
+    log.info('token of a deleted service account removed', { secret: key })
+  } catch (error) {
+    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+  }
+}
+
+/** Removes a deleted Secret from the accounts that list it. */
+async function removeReferences(
+  { accounts, owners, signal }: TokenSync,
+  key: string,
+): Promise<void> {
+  for (const account of owners.byIndex('secret', key)) {
+    const { name } = splitKey(key)
+    const kept = (account.secrets ?? []).filter((reference) => reference.name !== name)
+    await accounts.update({ ...account, secrets: kept }, { signal })
+  }
 }

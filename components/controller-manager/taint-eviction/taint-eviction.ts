@@ -1,7 +1,11 @@
-/** Takes pods off nodes with NoExecute taints that they do not tolerate (upstream: pkg/controller/tainteviction). */
-import type { Node, Pod } from '../../api/generated/types.ts'
+/** Evicts pods from nodes with NoExecute taints that they do not tolerate (upstream: pkg/controller/tainteviction). */
+import type { Node, Pod, Taint } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
+import type { EventRecorder } from '../../client/event-recorder.ts'
+import type { Informer } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
+import type { Clock } from '../../component-base/clock.ts'
 import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { disruptPod } from '../pod-disruption.ts'
@@ -13,7 +17,20 @@ const why = {
   message: 'Taint manager: deleting due to NoExecute taint',
 }
 
-/** Runs until `signal` aborts. What was scheduled is forgotten then: after a restart every toleration begins anew. */
+/** What the reconciler works with and remembers. */
+interface Evictions {
+  readonly nodes: Informer<Node>
+  readonly pods: Informer<Pod>
+  readonly podClient: ResourceClient<Pod>
+  /** When a pod's time began, by its key. */
+  readonly scheduled: Map<string, { readonly uid: string; readonly sinceMs: number }>
+  /** The uids of evicted pods by key, until the cache shows their deletion. */
+  readonly evicted: Map<string, string>
+  readonly recorder: EventRecorder
+  readonly clock: Clock
+}
+
+/** Runs until `signal` aborts. A restart forgets what was scheduled: every toleration begins anew. */
 export async function runTaintEviction(
   context: ControllerContext,
   signal: AbortSignal,
@@ -24,13 +41,6 @@ export async function runTaintEviction(
   indexByNode(pods)
   const podClient = client.resource<Pod>(resources.pods)
   const queue = queues('noexec_taint_pod')
-  /** Pods whose time runs, by key: since when. */
-  const scheduled = new Map<string, { readonly uid: string; readonly sinceMs: number }>()
-  /** Pods that were told to go, until the cache shows it. */
-  const evicted = new Map<string, string>()
-
-  const noExecute = (node: Node | undefined) =>
-    (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
   nodes.onEvent((event) => {
     const before = event.type === 'update' ? noExecute(event.old) : []
     const after = event.type === 'delete' ? [] : noExecute(event.object)
@@ -38,47 +48,13 @@ export async function runTaintEviction(
     if (event.type !== 'delete' && deepEqual(before, after)) return
     for (const pod of podsOnNode(pods, event.object.metadata.name ?? '')) queue.add(keyOf(pod))
   })
-
-  const tell = (pod: Pod, message: string): void =>
-    recorder.record(pod, { type: 'Normal', reason: 'TaintManagerEviction', message })
-  const cancel = (key: string, pod: Pod): void => {
-    if (scheduled.delete(key)) tell(pod, `Cancelling deletion of Pod ${key}`)
-  }
-
-  const reconcile = async (key: string): Promise<Result | void> => {
-    const pod = pods.get(key)
-    const { uid = '', deletionTimestamp } = pod?.metadata ?? {}
-    if (scheduled.get(key)?.uid !== uid) scheduled.delete(key)
-    if (pod === undefined || deletionTimestamp !== undefined) {
-      scheduled.delete(key)
-      evicted.delete(key)
-      return
-    }
-    if (evicted.get(key) === uid) return
-    const node = nodes.get(pod.spec?.nodeName ?? '')
-    const delayMs = evictionDelayMs(noExecute(node), pod.spec?.tolerations)
-    if (delayMs === Infinity) {
-      cancel(key, pod)
-      return
-    }
-    const sinceMs = scheduled.get(key)?.sinceMs ?? clock.now()
-    const leftMs = sinceMs + delayMs - clock.now()
-    if (leftMs > 0) {
-      scheduled.set(key, { uid, sinceMs })
-      return { requeueAfterMs: leftMs }
-    }
-    tell(pod, `Marking for deletion Pod ${key}`)
-    await disruptPod(pod, { pods: podClient, clock, why })
-    scheduled.delete(key)
-    evicted.set(key, uid)
-  }
-
+  const [scheduled, evicted] = [new Map(), new Map()]
+  const evictions: Evictions = { nodes, pods, podClient, scheduled, evicted, recorder, clock }
   await runController(
     {
-      queues,
       name: 'taint-eviction-controller',
       informers: [source(pods), source(nodes, () => [])],
-      reconcile,
+      reconcile: (key) => syncPod(evictions, key),
       workers: 8,
       clock,
       log,
@@ -86,6 +62,41 @@ export async function runTaintEviction(
     },
     signal,
   )
+}
+
+function noExecute(node: Node | undefined): Taint[] {
+  return (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute')
+}
+
+async function syncPod(evictions: Evictions, key: string): Promise<Result | void> {
+  const { nodes, pods, podClient, scheduled, evicted, recorder, clock } = evictions
+  const record = (to: Pod, message: string): void =>
+    recorder.record(to, { type: 'Normal', reason: 'TaintManagerEviction', message })
+  const pod = pods.get(key)
+  const { uid = '', deletionTimestamp } = pod?.metadata ?? {}
+  if (scheduled.get(key)?.uid !== uid) scheduled.delete(key)
+  if (pod === undefined || deletionTimestamp !== undefined) {
+    scheduled.delete(key)
+    evicted.delete(key)
+    return
+  }
+  if (evicted.get(key) === uid) return
+  const node = nodes.get(pod.spec?.nodeName ?? '')
+  const delayMs = evictionDelayMs(noExecute(node), pod.spec?.tolerations)
+  if (delayMs === Infinity) {
+    if (scheduled.delete(key)) record(pod, `Cancelling deletion of Pod ${key}`)
+    return
+  }
+  const sinceMs = scheduled.get(key)?.sinceMs ?? clock.now()
+  const leftMs = sinceMs + delayMs - clock.now()
+  if (leftMs > 0) {
+    scheduled.set(key, { uid, sinceMs })
+    return { requeueAfterMs: leftMs }
+  }
+  record(pod, `Marking for deletion Pod ${key}`)
+  await disruptPod(pod, { pods: podClient, clock, why })
+  scheduled.delete(key)
+  evicted.set(key, uid)
 }
 
 export const taintEvictionController: ControllerEntry = {
