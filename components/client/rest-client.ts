@@ -2,28 +2,27 @@
  * RestClient: requests to one API server over one multiplexed HTTP/2 connection, which is opened when first needed and again
  * after it was lost. Failure Status bodies become StatusErrors; a server that cannot be reached is a ConnectionError.
  */
-import { connect, constants } from 'node:http2'
-import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2'
-import { isIP } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http2'
 import { systemClock } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Status } from '../machinery/objects/status-error.ts'
 import { StatusError } from '../machinery/objects/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
-import type { ConnectionErrorCode } from './connection-error.ts'
+import { bodyOf, chunksOf, exchange } from './rest-exchange.ts'
+import type { Head } from './rest-exchange.ts'
+import { createRestSession } from './rest-session.ts'
+import type { ClientCertificate, RestSession } from './rest-session.ts'
 
-/** Who the client is. PEM texts; a token function is asked before every request and should cache. */
-export interface Credentials {
-  readonly cert?: string | Buffer
-  readonly key?: string | Buffer
+/** The client's identity. The client calls a token function before every request; it should cache. */
+export interface Credentials extends ClientCertificate {
   readonly token?: string | (() => string | Promise<string>)
 }
 
 /** Credentials that change: from a plugin, for example. */
 export interface CredentialSource {
-  /** Asked before every request, so it should remember. A rejection fails the request. */
+  /** Called before every request; it should cache. A rejection fails the request. */
   current(): Promise<Credentials>
-  /** The server answered 401: what was given is no good any more. */
+  /** The server answered 401: the credentials are no longer valid. */
   refused(): void
 }
 
@@ -34,7 +33,7 @@ export interface RestClientOptions {
   readonly ca?: string | Buffer
   /** Name to verify instead of the host in `server`. */
   readonly serverName?: string
-  /** Accepts any server: for tools that were told so by the user. */
+  /** Accepts any server certificate: for tools whose user asked for it. */
   readonly insecureSkipVerify?: boolean
   readonly credentials?: Credentials
   /** Takes the place of `credentials`; a new certificate makes a new connection. */
@@ -42,9 +41,9 @@ export interface RestClientOptions {
   readonly userAgent?: string
   /** An answer that does not begin within this time is a ConnectionError `timeout`; default 60 s. */
   readonly timeoutMs?: number
-  /** A silent connection is pinged this often, and given up when an answer takes as long; default 15 s. */
+  /** Time between pings of the connection, and how long it waits for the answer to one; default 15 s. */
   readonly pingMs?: number
-  /** How often a request is sent again after the server said when (429 or 5xx with Retry-After); default 10, as client-go. */
+  /** How often a request is retried after an answer of 429 or 5xx with Retry-After; default 10, as client-go. */
   readonly retries?: number
   /** For the timers of the network, which follow real time whatever the cluster's clock does; tests may replace it. */
   readonly networkClock?: Clock
@@ -70,7 +69,7 @@ export interface RestResponse {
 
 export interface RestClient {
   readonly server: string
-  /** The parsed JSON answer. Waits and asks again while the server says so. Throws StatusError for a status of 400 and above, ConnectionError when there is no answer. */
+  /** The parsed JSON answer, after the retries that the server asks for. Throws StatusError for a status of 400 and above, ConnectionError when there is no answer. */
   json(request: RestRequest): Promise<unknown>
   /** The answer's bytes; errors as `json`. */
   bytes(request: RestRequest): Promise<RestResponse & { readonly body: Buffer }>
@@ -79,33 +78,10 @@ export interface RestClient {
    * connection is lost, and `signal.reason` when aborted. Leaving the loop cancels the request.
    */
   stream(request: RestRequest): Promise<RestResponse & { readonly chunks: AsyncIterable<Buffer> }>
-  /** New requests use these credentials, on a new connection if it needs one; what is under way goes on with the old ones. */
+  /** New requests use these credentials, on a new connection if their certificate differs; requests under way keep the old ones. */
   setCredentials(credentials: Credentials): void
-  /** Ends the connection; what is under way fails. Idempotent. */
+  /** Ends the connection; requests under way fail. Idempotent. */
   close(): void
-}
-
-type Head = { stream: ClientHttp2Stream; headers: IncomingHttpHeaders; status: number }
-
-const codes: Readonly<Record<string, ConnectionErrorCode>> = {
-  ECONNREFUSED: 'refused',
-  ENOTFOUND: 'unreachable',
-  EAI_AGAIN: 'unreachable',
-  EHOSTUNREACH: 'unreachable',
-  ENETUNREACH: 'unreachable',
-  ETIMEDOUT: 'timeout',
-}
-const trustCodes = /CERT|SIGNED|ISSUER|ERR_TLS|SSL|VERIFY/
-
-function connectionError(error: unknown, server: string): ConnectionError {
-  if (error instanceof ConnectionError) return error
-  // A stream that never began hides why its connection failed in its cause.
-  const { cause } = error as Error
-  const root = cause instanceof Error ? cause : (error as Error)
-  if (root instanceof ConnectionError) return root
-  const { code = '', message } = root as NodeJS.ErrnoException
-  const kind = codes[code] ?? (trustCodes.test(code) ? 'untrusted' : 'lost')
-  return new ConnectionError(kind, `${server}: ${message}`, root)
 }
 
 /** The StatusError of a failed answer; a body that is no Status gives one made of the HTTP code. */
@@ -125,7 +101,7 @@ function failureOf(status: number, headers: IncomingHttpHeaders, body: Buffer): 
   return StatusError.fromStatus(parsed, status)
 }
 
-/** How long the server wants its client to wait before it asks again; undefined when it does not say so. */
+/** How long the server asks its client to wait before a retry; undefined without a valid Retry-After. */
 function retryAfterMs({ status, headers }: Pick<Head, 'status' | 'headers'>): number | undefined {
   const seconds = headers['retry-after']
   if ((status !== 429 && status < 500) || seconds === undefined) return undefined
@@ -134,178 +110,19 @@ function retryAfterMs({ status, headers }: Pick<Head, 'status' | 'headers'>): nu
 
 /** A client that opens no connection until its first request. */
 export function createRestClient(options: RestClientOptions): RestClient {
-  const { server, ca, serverName, timeoutMs = 60_000, pingMs = 15_000, retries = 10 } = options
+  const { server, pingMs = 15_000, retries = 10, credentialSource } = options
   const clock = options.networkClock ?? systemClock
-  const base = new URL(server)
-  const prefix = base.pathname === '/' ? '' : base.pathname.replace(/\/$/, '')
-  const { credentialSource } = options
-  let credentials = options.credentials ?? {}
-  let current: ClientHttp2Session | undefined
+  const session = createRestSession({ ...options, pingMs, clock })
+  const send = createSender(options, { session, clock })
   const closing = new AbortController()
 
-  /** Pings while requests are open, so that a peer that vanished without a word is noticed. */
-  const keepAlive = (session: ClientHttp2Session): void => {
-    const check = (): void => {
-      if (session.closed || session.destroyed) return
-      const giveUp = clock.after(pingMs, () => {
-        session.destroy(new ConnectionError('lost', `${server}: no answer to a ping`))
-      })
-      session.ping(() => {
-        giveUp()
-        if (!session.destroyed) cancel = clock.after(pingMs, check)
-      })
-    }
-    let cancel = clock.after(pingMs, check)
-    session.on('close', () => cancel())
-  }
-
-  const open = (): ClientHttp2Session => {
-    closing.signal.throwIfAborted()
-    if (current !== undefined && !current.closed && !current.destroyed) return current
-    const name = serverName ?? (isIP(base.hostname) === 0 ? base.hostname : undefined)
-    const session = connect(base.origin, {
-      ...(ca === undefined ? {} : { ca }),
-      ...(credentials.cert === undefined ? {} : { cert: credentials.cert }),
-      ...(credentials.key === undefined ? {} : { key: credentials.key }),
-      ...(name === undefined ? {} : { servername: name }),
-      rejectUnauthorized: options.insecureSkipVerify !== true,
-      settings: { enablePush: false, initialWindowSize: 1_048_576, maxHeaderListSize: 65_536 },
-      maxSessionMemory: 64,
-    })
-    const forget = (): void => {
-      if (current === session) current = undefined
-    }
-    // Every open stream reports the fault; this keeps it from ending the process when none is.
-    session.on('error', forget)
-    session.on('goaway', () => {
-      forget()
-      session.close()
-    })
-    session.on('close', forget)
-    session.once('connect', () => {
-      // A session that is destroyed in the turn in which it connects says so nonetheless.
-      if (!session.destroyed) session.setLocalWindowSize(8_388_608)
-    })
-    keepAlive(session)
-    current = session
-    return session
-  }
-
-  const use = (next: Credentials): void => {
-    const needsConnection = next.cert !== credentials.cert || next.key !== credentials.key
-    credentials = next
-    if (!needsConnection) return
-    const old = current
-    current = undefined
-    old?.close()
-  }
-
-  const send = async (request: RestRequest): Promise<Head> => {
-    const { signal, body } = request
-    signal?.throwIfAborted()
-    if (credentialSource !== undefined) use(await credentialSource.current())
-    const token =
-      typeof credentials.token === 'function' ? await credentials.token() : credentials.token
-    // Whoever stopped asking while the credential was looked for is not heard again.
-    signal?.throwIfAborted()
-    const payload =
-      body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
-    const session = open()
-    const headers: Record<string, string | number> = {
-      ':method': request.method,
-      ':path': `${prefix}${request.path}`,
-      accept: 'application/json',
-      'user-agent': options.userAgent ?? 'skiff',
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      ...(payload === undefined
-        ? {}
-        : {
-            'content-type': request.contentType ?? 'application/json',
-            'content-length': payload.length,
-          }),
-      ...request.headers,
-    }
-    return new Promise((resolve, reject) => {
-      let stream: ClientHttp2Stream
-      try {
-        stream = session.request(headers, { endStream: payload === undefined })
-      } catch (error) {
-        reject(connectionError(error, server))
-        return
-      }
-      let fault: unknown
-      let hasAnswer = false
-      const giveUp = (why: unknown): void => {
-        fault = why
-        // At once: a stream on a connection that is never made does not end by itself.
-        reject(why as Error)
-        stream.close(constants.NGHTTP2_CANCEL)
-      }
-      const abort = (): void => giveUp(signal?.reason)
-      const cancelTimeout = clock.after(request.timeoutMs ?? timeoutMs, () => {
-        giveUp(new ConnectionError('timeout', `${server}: no answer in time`))
-        if (session.connecting) session.destroy()
-      })
-      signal?.addEventListener('abort', abort, { once: true })
-      stream.on('error', (error) => {
-        fault ??= connectionError(error, server)
-      })
-      stream.on('close', () => {
-        cancelTimeout()
-        signal?.removeEventListener('abort', abort)
-        if (hasAnswer) return
-        reject(
-          (fault as Error) ?? new ConnectionError('lost', `${server}: the connection was lost`),
-        )
-      })
-      stream.on('response', (received) => {
-        cancelTimeout()
-        hasAnswer = true
-        resolve({ stream, headers: received, status: Number(received[':status']) })
-      })
-      if (payload !== undefined) stream.end(payload)
-    })
-  }
-
-  const cutShort = (): ConnectionError =>
-    new ConnectionError('lost', `${server}: the answer was cut short`)
-
-  /** Ends only when the server ended the answer; being reset looks like an end to the stream itself. */
-  const read = async function* (
-    stream: ClientHttp2Stream,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<Buffer, void> {
-    try {
-      for await (const chunk of stream) yield chunk as Buffer
-      signal?.throwIfAborted()
-      if ((stream.rstCode ?? 0) !== constants.NGHTTP2_NO_ERROR) throw cutShort()
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw connectionError(error, server)
-    } finally {
-      if (!stream.destroyed) stream.close(constants.NGHTTP2_CANCEL)
-    }
-  }
-  const collect = (stream: ClientHttp2Stream, signal: AbortSignal | undefined): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      const parts: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => parts.push(chunk))
-      stream.on('close', () => {
-        const isWhole = stream.readableEnded && (stream.rstCode ?? 0) === constants.NGHTTP2_NO_ERROR
-        if (isWhole) resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts))
-        else reject(signal?.aborted ? (signal.reason as Error) : cutShort())
-      })
-    })
   const sendChecked = async (request: RestRequest): Promise<Head> => {
     for (let left = retries; ; left -= 1) {
-      const head = await send(request)
+      const head = await send.request(request, closing.signal)
       if (head.status < 400) return head
       if (head.status === 401) credentialSource?.refused()
-      const failure = failureOf(
-        head.status,
-        head.headers,
-        await collect(head.stream, request.signal),
-      )
+      const body = await bodyOf(head.stream, server, request.signal)
+      const failure = failureOf(head.status, head.headers, body)
       const waitMs = retryAfterMs(head)
       if (waitMs === undefined || left === 0) throw failure
       const { signal } = closing
@@ -313,21 +130,17 @@ export function createRestClient(options: RestClientOptions): RestClient {
       await clock.sleep(waitMs, AbortSignal.any(signals))
     }
   }
-
-  const stream: RestClient['stream'] = async (request) => {
-    const head = await sendChecked(request)
-    const chunks = read(head.stream, request.signal)
-    return { status: head.status, headers: head.headers, chunks }
-  }
   const bytes: RestClient['bytes'] = async (request) => {
-    const { status, headers, stream: open } = await sendChecked(request)
-    return { status, headers, body: await collect(open, request.signal) }
+    const { status, headers, stream } = await sendChecked(request)
+    return { status, headers, body: await bodyOf(stream, server, request.signal) }
   }
-
   return {
     server,
-    stream,
     bytes,
+    stream: async (request) => {
+      const { status, headers, stream } = await sendChecked(request)
+      return { status, headers, chunks: chunksOf(stream, server, request.signal) }
+    },
     json: async (request) => {
       const { body } = await bytes(request)
       if (body.length === 0) return undefined
@@ -337,11 +150,57 @@ export function createRestClient(options: RestClientOptions): RestClient {
         throw new ConnectionError('malformed', `${server}: the answer is not JSON`, error)
       }
     },
-    setCredentials: use,
+    setCredentials: send.use,
     close: () => {
       closing.abort(new ConnectionError('closed', `${server}: the client was closed`))
-      current?.destroy()
-      current = undefined
+      session.destroy()
     },
   }
+}
+
+/** Sends single requests with the newest credentials. */
+function createSender(
+  options: RestClientOptions,
+  { session, clock }: { readonly session: RestSession; readonly clock: Clock },
+) {
+  const { server, timeoutMs = 60_000, userAgent = 'skiff', credentialSource } = options
+  const { pathname } = new URL(server)
+  const prefix = pathname === '/' ? '' : pathname.replace(/\/$/, '')
+  let credentials = options.credentials ?? {}
+
+  const use = (next: Credentials): void => {
+    const needsConnection = next.cert !== credentials.cert || next.key !== credentials.key
+    credentials = next
+    if (needsConnection) session.renew()
+  }
+  const request = async (request: RestRequest, closing: AbortSignal): Promise<Head> => {
+    const { signal, body } = request
+    signal?.throwIfAborted()
+    if (credentialSource !== undefined) use(await credentialSource.current())
+    const token =
+      typeof credentials.token === 'function' ? await credentials.token() : credentials.token
+    // The request may have been aborted while the credentials were looked up.
+    signal?.throwIfAborted()
+    const payload =
+      body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+    closing.throwIfAborted()
+    const headers: Record<string, string | number> = {
+      ':method': request.method,
+      ':path': `${prefix}${request.path}`,
+      accept: 'application/json',
+      'user-agent': userAgent,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(payload === undefined
+        ? {}
+        : {
+            'content-type': request.contentType ?? 'application/json',
+            'content-length': payload.length,
+          }),
+      ...request.headers,
+    }
+    const limit = request.timeoutMs ?? timeoutMs
+    const sent = { server, headers, payload, timeoutMs: limit, signal, clock }
+    return exchange(session.open(credentials), sent)
+  }
+  return { use, request }
 }
