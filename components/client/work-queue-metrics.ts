@@ -5,30 +5,73 @@ import type { WorkQueueObserver } from './work-queue.ts'
 
 /** Upper bounds in seconds, upstream's: from ten nanoseconds, ten times as long each. */
 const buckets = Array.from({ length: 10 }, (_, index) => 10 ** (index - 8))
+const labels = ['name']
+
+/** By queue, when the work on each key began. */
+type UnderWay = Map<string, Map<string, number>>
 
 /** Declares the metrics and gives an observer for the queue of each name. */
 export function createQueueObservers(
   metrics: Metrics,
   clock: Clock,
 ): (name: string) => WorkQueueObserver {
-  const labels = ['name']
-  const depth = metrics.gauge({ name: 'workqueue_depth', help: 'Keys that wait.', labels })
-  const adds = metrics.counter({ name: 'workqueue_adds_total', help: 'Keys added.', labels })
-  const retries = metrics.counter({ name: 'workqueue_retries_total', help: 'Retries.', labels })
-  const waits = metrics.histogram({
-    name: 'workqueue_queue_duration_seconds',
-    help: 'Time that a key waits, in seconds.',
-    labels,
-    buckets,
-  })
-  const work = metrics.histogram({
-    name: 'workqueue_work_duration_seconds',
-    help: 'Time that work on a key takes, in seconds.',
-    labels,
-    buckets,
-  })
-  /** By queue, when the work on each key began. */
-  const underWay = new Map<string, Map<string, number>>()
+  const underWay: UnderWay = new Map()
+  const families = declareFamilies(metrics)
+  declareAges(metrics, clock, underWay)
+  return (name) => {
+    const depth = families.depth.with(name)
+    const adds = families.adds.with(name)
+    const retries = families.retries.with(name)
+    const waits = families.waits.with(name)
+    const work = families.work.with(name)
+    const waiting = new Map<string, number>()
+    const started = underWay.get(name) ?? new Map<string, number>()
+    underWay.set(name, started)
+    return {
+      added: (key) => {
+        adds.inc()
+        depth.inc()
+        waiting.set(key, clock.now())
+      },
+      retried: () => retries.inc(),
+      started: (key) => {
+        const now = clock.now()
+        depth.dec()
+        waits.observe((now - (waiting.get(key) ?? now)) / 1000)
+        waiting.delete(key)
+        started.set(key, now)
+      },
+      finished: (key) => {
+        const now = clock.now()
+        work.observe((now - (started.get(key) ?? now)) / 1000)
+        started.delete(key)
+      },
+    }
+  }
+}
+
+function declareFamilies(metrics: Metrics) {
+  return {
+    depth: metrics.gauge({ name: 'workqueue_depth', help: 'Keys that wait.', labels }),
+    adds: metrics.counter({ name: 'workqueue_adds_total', help: 'Keys added.', labels }),
+    retries: metrics.counter({ name: 'workqueue_retries_total', help: 'Retries.', labels }),
+    waits: metrics.histogram({
+      name: 'workqueue_queue_duration_seconds',
+      help: 'Time that a key waits, in seconds.',
+      labels,
+      buckets,
+    }),
+    work: metrics.histogram({
+      name: 'workqueue_work_duration_seconds',
+      help: 'Time that work on a key takes, in seconds.',
+      labels,
+      buckets,
+    }),
+  }
+}
+
+/** Declares the metrics of the work under way, which are computed when they are read. */
+function declareAges(metrics: Metrics, clock: Clock, underWay: UnderWay): void {
   const ages = (): { name: string; seconds: number[] }[] => {
     const now = clock.now()
     return [...underWay].map(([name, started]) => ({
@@ -58,36 +101,4 @@ export function createQueueObservers(
     },
     () => ages().map(({ name, seconds }) => ({ labels: [name], value: Math.max(0, ...seconds) })),
   )
-  return (name) => {
-    const mine = {
-      depth: depth.with(name),
-      adds: adds.with(name),
-      retries: retries.with(name),
-      waits: waits.with(name),
-      work: work.with(name),
-    }
-    const waiting = new Map<string, number>()
-    const started = underWay.get(name) ?? new Map<string, number>()
-    underWay.set(name, started)
-    return {
-      added: (key) => {
-        mine.adds.inc()
-        mine.depth.inc()
-        waiting.set(key, clock.now())
-      },
-      retried: () => mine.retries.inc(),
-      started: (key) => {
-        const now = clock.now()
-        mine.depth.dec()
-        mine.waits.observe((now - (waiting.get(key) ?? now)) / 1000)
-        waiting.delete(key)
-        started.set(key, now)
-      },
-      finished: (key) => {
-        const now = clock.now()
-        mine.work.observe((now - (started.get(key) ?? now)) / 1000)
-        started.delete(key)
-      },
-    }
-  }
 }

@@ -19,7 +19,7 @@ export interface WorkQueue {
   next(): Promise<string | undefined>
   /** The key is no longer worked on. */
   done(key: string): void
-  /** Drops what waits; `next` gives undefined from now on. */
+  /** Drops the waiting keys; `next` gives undefined from now on. */
   shutDown(): void
   /** Keys that wait now, without the delayed ones. */
   readonly size: number
@@ -27,7 +27,7 @@ export interface WorkQueue {
   readonly processing: number
 }
 
-/** Told of what happens to keys, for metrics. */
+/** Notified of each step of a key, for metrics. */
 export interface WorkQueueObserver {
   /** The key waits now and did not before. */
   added(key: string): void
@@ -51,25 +51,127 @@ export interface WorkQueueOptions {
   readonly burst?: number
 }
 
+/** A queue of keys, with delays and rate limits in front of it, as upstream layers its queues. */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const {
-    clock,
-    observer,
-    initialMs = 5,
-    maxMs = 1_000_000,
-    ratePerSecond = 10,
-    burst = 100,
-  } = options
+  const { clock, observer } = options
+  const keys = createKeyQueue(observer)
+  const delays = createDelays(clock, keys.add)
+  const retries = createRetryLimiter(options)
+  const addAfter = (key: string, ms: number): void => {
+    if (keys.isShutDown) return
+    if (ms <= 0) keys.add(key)
+    else delays.add(key, ms)
+  }
+  return {
+    add: keys.add,
+    addAfter,
+    addRateLimited: (key) => {
+      observer?.retried()
+      addAfter(key, retries.delayMs(key))
+    },
+    forget: retries.forget,
+    retries: retries.count,
+    next: keys.next,
+    done: keys.done,
+    shutDown: () => {
+      delays.clear()
+      keys.shutDown()
+    },
+    get size() {
+      return keys.size
+    },
+    get processing() {
+      return keys.processing
+    },
+  }
+}
+
+/** The dirty and processing sets that keep a key from being worked on twice at once (upstream: workqueue/queue.go). */
+function createKeyQueue(observer: WorkQueueObserver | undefined) {
   const waiting: string[] = []
   const dirty = new Set<string>()
   const processing = new Set<string>()
-  const delayed = new Map<string, { readonly at: number; readonly cancel: () => void }>()
-  const failures = new Map<string, number>()
   const sleepers: ((key: string | undefined) => void)[] = []
   let isShutDown = false
+  const start = (key: string): void => {
+    dirty.delete(key)
+    processing.add(key)
+    observer?.started(key)
+  }
+  const offer = (key: string): void => {
+    const sleeper = sleepers.shift()
+    if (sleeper === undefined) {
+      waiting.push(key)
+      return
+    }
+    start(key)
+    sleeper(key)
+  }
+  return {
+    add: (key: string): void => {
+      if (isShutDown || dirty.has(key)) return
+      dirty.add(key)
+      observer?.added(key)
+      if (!processing.has(key)) offer(key)
+    },
+    next: async (): Promise<string | undefined> => {
+      if (isShutDown) return undefined
+      const key = waiting.shift()
+      if (key === undefined) return new Promise((resolve) => sleepers.push(resolve))
+      start(key)
+      return key
+    },
+    done: (key: string): void => {
+      processing.delete(key)
+      observer?.finished(key)
+      if (dirty.has(key) && !isShutDown) offer(key)
+    },
+    shutDown: (): void => {
+      isShutDown = true
+      waiting.length = 0
+      dirty.clear()
+      for (const sleeper of sleepers.splice(0)) sleeper(undefined)
+    },
+    get isShutDown() {
+      return isShutDown
+    },
+    get size() {
+      return waiting.length
+    },
+    get processing() {
+      return processing.size
+    },
+  }
+}
+
+/** Keys to add later, each once, at the earliest of its times (upstream: workqueue/delaying_queue.go). */
+function createDelays(clock: Clock, add: (key: string) => void) {
+  const delayed = new Map<string, { readonly at: number; readonly cancel: () => void }>()
+  return {
+    add: (key: string, ms: number): void => {
+      const at = clock.now() + ms
+      const earlier = delayed.get(key)
+      if (earlier !== undefined && earlier.at <= at) return
+      earlier?.cancel()
+      const cancel = clock.after(ms, () => {
+        delayed.delete(key)
+        add(key)
+      })
+      delayed.set(key, { at, cancel })
+    },
+    clear: (): void => {
+      for (const { cancel } of delayed.values()) cancel()
+      delayed.clear()
+    },
+  }
+}
+
+/** A delay that grows with each key's failures, and a bucket of tokens that all keys share (upstream: default_rate_limiters.go). */
+function createRetryLimiter(options: WorkQueueOptions) {
+  const { clock, initialMs = 5, maxMs = 1_000_000, ratePerSecond = 10, burst = 100 } = options
+  const failures = new Map<string, number>()
   let tokens = burst
   let refilledAt = clock.now()
-
   /** Takes one token of the shared bucket; gives how long to wait for it. */
   const reserve = (): number => {
     const now = clock.now()
@@ -80,78 +182,13 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
     tokens -= 1
     return tokens >= 0 ? 0 : (-tokens / ratePerSecond) * 1000
   }
-  const offer = (key: string): void => {
-    const sleeper = sleepers.shift()
-    if (sleeper === undefined) {
-      waiting.push(key)
-      return
-    }
-    dirty.delete(key)
-    processing.add(key)
-    observer?.started(key)
-    sleeper(key)
-  }
-  const add = (key: string): void => {
-    if (isShutDown || dirty.has(key)) return
-    dirty.add(key)
-    observer?.added(key)
-    if (!processing.has(key)) offer(key)
-  }
-  const addAfter = (key: string, ms: number): void => {
-    if (isShutDown) return
-    if (ms <= 0) {
-      add(key)
-      return
-    }
-    const at = clock.now() + ms
-    const earlier = delayed.get(key)
-    if (earlier !== undefined && earlier.at <= at) return
-    earlier?.cancel()
-    const cancel = clock.after(ms, () => {
-      delayed.delete(key)
-      add(key)
-    })
-    delayed.set(key, { at, cancel })
-  }
-
   return {
-    add,
-    addAfter,
-    addRateLimited: (key) => {
+    delayMs: (key: string): number => {
       const tries = failures.get(key) ?? 0
       failures.set(key, tries + 1)
-      observer?.retried()
-      addAfter(key, Math.max(backoffDelay({ initialMs, maxMs }, tries), reserve()))
+      return Math.max(backoffDelay({ initialMs, maxMs }, tries), reserve())
     },
-    forget: (key) => void failures.delete(key),
-    retries: (key) => failures.get(key) ?? 0,
-    next: async () => {
-      if (isShutDown) return undefined
-      const key = waiting.shift()
-      if (key === undefined) return new Promise((resolve) => sleepers.push(resolve))
-      dirty.delete(key)
-      processing.add(key)
-      observer?.started(key)
-      return key
-    },
-    done: (key) => {
-      processing.delete(key)
-      observer?.finished(key)
-      if (dirty.has(key) && !isShutDown) offer(key)
-    },
-    shutDown: () => {
-      isShutDown = true
-      for (const { cancel } of delayed.values()) cancel()
-      delayed.clear()
-      waiting.length = 0
-      dirty.clear()
-      for (const sleeper of sleepers.splice(0)) sleeper(undefined)
-    },
-    get size() {
-      return waiting.length
-    },
-    get processing() {
-      return processing.size
-    },
+    forget: (key: string): void => void failures.delete(key),
+    count: (key: string): number => failures.get(key) ?? 0,
   }
 }
