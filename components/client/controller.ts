@@ -1,4 +1,5 @@
 /** Controller: informers -> keys -> work queue -> reconciler. Level based: a reconciler gets a key, never an event. */
+import { aborted } from '../component-base/aborted.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { messageOf } from '../component-base/log.ts'
 import type { Log } from '../component-base/log.ts'
@@ -10,15 +11,15 @@ import type { Informer, InformerEvent } from './informer.ts'
 import { createWorkQueue } from './work-queue.ts'
 import type { WorkQueue, WorkQueues } from './work-queue.ts'
 
-/** What a reconciler wants next. Returning nothing means done; throwing retries with back-off, TerminalError does not. */
+/** A reconciler's result. No result means done; an error is retried with back-off, except a TerminalError. */
 export interface Result {
-  /** Look at the key again after this time even if nothing changes. */
+  /** Reconcile the key again after this time even if nothing changes. */
   readonly requeueAfterMs?: number
 }
 
 export type Reconciler = (key: string, signal: AbortSignal) => Promise<Result | void>
 
-/** An error that retrying cannot mend. It is logged and the key is forgotten until it changes. */
+/** An error that a retry cannot fix. It is logged, and the key waits for its next change. */
 export class TerminalError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
@@ -115,10 +116,7 @@ export async function runController(
 
   await Promise.race([
     Promise.all(informers.map(({ informer }) => informer.ready)),
-    new Promise<void>((resolve) => {
-      signal.addEventListener('abort', () => resolve(), { once: true })
-      if (signal.aborted) resolve()
-    }),
+    aborted(signal),
   ])
   await Promise.all(Array.from({ length: workers }, work))
   signal.removeEventListener('abort', stop)

@@ -1,6 +1,6 @@
 /**
- * Delegated authentication and authorization: a component's own listener asks the API server who a caller is (TokenReview)
- * and what it may do (SubjectAccessReview), and remembers the answers for a while. Client certificates are checked here.
+ * Delegated authentication and authorization for a component's own listener: the API server reviews tokens (TokenReview) and
+ * access (SubjectAccessReview), and its answers are cached for a while. Client certificates are verified here.
  */
 import { createHash, X509Certificate } from 'node:crypto'
 import type {
@@ -26,9 +26,9 @@ export type AccessAttributes = Pick<
 >
 
 export interface DelegatedAuth {
-  /** Undefined when the caller shows nothing that is accepted. Rejects when the API server cannot be asked. */
+  /** Undefined without a valid credential. Rejects if the API server cannot be reached. */
   authenticate(request: HttpRequest): Promise<DelegatedUser | undefined>
-  /** Rejects when the API server cannot be asked. */
+  /** Rejects if the API server cannot be reached. */
   authorize(
     user: DelegatedUser,
     attributes: AccessAttributes,
@@ -39,13 +39,13 @@ export interface DelegatedAuth {
 const tokenTtlMs = 2 * 60_000
 const allowedTtlMs = 5 * 60_000
 const deniedTtlMs = 30_000
-const maxRemembered = 1000
+const maxCached = 1000
 const clientAuthUsage = '1.3.6.1.5.5.7.3.2'
 const anyUsage = '2.5.29.37.0'
 const authenticatedGroup = 'system:authenticated'
 
-/** Answers by key, each for its own time; the oldest go first when there are too many. */
-function createMemory<T>(clock: Clock) {
+/** Answers by key, each for its own time; a full cache drops the oldest. */
+function createCache<T>(clock: Clock) {
   const known = new Map<string, { value: T; untilMs: number }>()
   return {
     get: (key: string): T | undefined => {
@@ -58,7 +58,7 @@ function createMemory<T>(clock: Clock) {
       known.delete(key)
       known.set(key, { value, untilMs: clock.now() + ttlMs })
       const oldest = known.keys().next().value
-      if (known.size > maxRemembered && oldest !== undefined) known.delete(oldest)
+      if (known.size > maxCached && oldest !== undefined) known.delete(oldest)
     },
   }
 }
@@ -110,35 +110,46 @@ export function parseClientCa(pem: string): X509Certificate[] {
   return blocks.map((block) => new X509Certificate(block))
 }
 
-/** `clientCa` is a PEM text with the authorities of client certificates, asked for each time; without it none is accepted. */
+/** `clientCa` is a PEM text with the authorities of client certificates, read for each request; without it none is accepted. */
 export function createDelegatedAuth(options: {
   readonly client: Client
   readonly clientCa: () => string | undefined
   readonly clock: Clock
 }): DelegatedAuth {
-  const { client, clock } = options
-  const resources = resourcesOf(client.dialect)
-  const tokenReviews = client.resource<TokenReview>(resources.tokenReviews)
-  const accessReviews = client.resource<SubjectAccessReview>(resources.subjectAccessReviews)
+  const { client, clock, clientCa } = options
   const peersOf = (pem: string | undefined) => ({
     pem,
     userOf: createPeerMemory(parseClientCa(pem ?? ''), clock),
   })
-  let peers = peersOf(options.clientCa())
+  let peers = peersOf(clientCa())
   const byCertificate = (peer: PeerCertificate): DelegatedUser | undefined => {
-    const pem = options.clientCa()
+    const pem = clientCa()
     if (pem !== peers.pem) peers = peersOf(pem)
     return peers.userOf(peer)
   }
-  const tokens = createMemory<DelegatedUser>(clock)
-  const decisions = createMemory<{ isAllowed: boolean; reason: string }>(clock)
+  const byToken = createTokenAuthenticator(client, clock)
+  return {
+    authenticate: async (request) => {
+      const user = request.peer === undefined ? undefined : byCertificate(request.peer)
+      if (user !== undefined) return user
+      const header = request.headers['authorization']
+      const [, token] = /^bearer (\S+)$/i.exec(typeof header === 'string' ? header : '') ?? []
+      return token === undefined ? undefined : await byToken(token)
+    },
+    authorize: createAuthorizer(client, clock),
+  }
+}
 
-  const byToken = async (token: string): Promise<DelegatedUser | undefined> => {
-    // The token itself is not kept.
+/** Reviews tokens with the API server, and caches the users of valid ones. */
+function createTokenAuthenticator(client: Client, clock: Clock) {
+  const reviews = client.resource<TokenReview>(resourcesOf(client.dialect).tokenReviews)
+  const cache = createCache<DelegatedUser>(clock)
+  return async (token: string): Promise<DelegatedUser | undefined> => {
+    // The cache does not keep the token itself.
     const key = createHash('sha256').update(token).digest('base64')
-    const known = tokens.get(key)
+    const known = cache.get(key)
     if (known !== undefined) return known
-    const { status } = await tokenReviews.create({ metadata: {}, spec: { token } })
+    const { status } = await reviews.create({ metadata: {}, spec: { token } })
     if (status?.authenticated !== true || status.user === undefined) return undefined
     const { username = '', uid, groups = [], extra } = status.user
     const user: DelegatedUser = {
@@ -147,36 +158,31 @@ export function createDelegatedAuth(options: {
       ...(uid === undefined ? {} : { uid }),
       ...(extra === undefined ? {} : { extra }),
     }
-    tokens.set(key, user, tokenTtlMs)
+    cache.set(key, user, tokenTtlMs)
     return user
   }
+}
 
-  return {
-    async authenticate(request) {
-      const user = request.peer === undefined ? undefined : byCertificate(request.peer)
-      if (user !== undefined) return user
-      const header = request.headers['authorization']
-      const [, token] = /^bearer (\S+)$/i.exec(typeof header === 'string' ? header : '') ?? []
-      return token === undefined ? undefined : await byToken(token)
-    },
-
-    async authorize(user, attributes) {
-      const { username, uid, groups, extra } = user
-      const spec: SubjectAccessReviewSpec = {
-        user: username,
-        groups: [...groups],
-        ...(uid === undefined ? {} : { uid }),
-        ...(extra === undefined ? {} : { extra: { ...extra } }),
-        ...attributes,
-      }
-      const key = JSON.stringify(spec)
-      const known = decisions.get(key)
-      if (known !== undefined) return known
-      const { status } = await accessReviews.create({ metadata: {}, spec })
-      const isAllowed = status?.allowed === true
-      const decision = { isAllowed, reason: status?.reason ?? '' }
-      decisions.set(key, decision, isAllowed ? allowedTtlMs : deniedTtlMs)
-      return decision
-    },
+/** Reviews access with the API server, and caches its decisions. */
+function createAuthorizer(client: Client, clock: Clock): DelegatedAuth['authorize'] {
+  const { subjectAccessReviews } = resourcesOf(client.dialect)
+  const reviews = client.resource<SubjectAccessReview>(subjectAccessReviews)
+  const cache = createCache<{ isAllowed: boolean; reason: string }>(clock)
+  return async ({ username, uid, groups, extra }, attributes) => {
+    const spec: SubjectAccessReviewSpec = {
+      user: username,
+      groups: [...groups],
+      ...(uid === undefined ? {} : { uid }),
+      ...(extra === undefined ? {} : { extra: { ...extra } }),
+      ...attributes,
+    }
+    const key = JSON.stringify(spec)
+    const known = cache.get(key)
+    if (known !== undefined) return known
+    const { status } = await reviews.create({ metadata: {}, spec })
+    const isAllowed = status?.allowed === true
+    const decision = { isAllowed, reason: status?.reason ?? '' }
+    cache.set(key, decision, isAllowed ? allowedTtlMs : deniedTtlMs)
+    return decision
   }
 }

@@ -1,4 +1,4 @@
-/** EventRecorder: tells what happened to an object, as core/v1 Events, counted and combined, without ever holding up the caller. */
+/** EventRecorder: records core/v1 Events about objects, counted and combined. It never makes the caller wait. */
 import { timestamp } from '../component-base/clock.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { createEventQueue } from '../component-base/event-queue.ts'
@@ -7,7 +7,7 @@ import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import { isStatusError, StatusError } from '../machinery/objects/status-error.ts'
 import { createEventCorrelator } from './event-correlator.ts'
-import type { Correlation } from './event-correlator.ts'
+import type { Correlation, EventCorrelator } from './event-correlator.ts'
 import type { ObjectRef } from './resource-client.ts'
 
 export interface RecordedEvent {
@@ -19,7 +19,7 @@ export interface RecordedEvent {
 
 export interface EventRecorder {
   /**
-   * Notes an event about an object, which must have its apiVersion and kind. Returns at once; the event may be combined with
+   * Records an event about an object, which must have its apiVersion and kind. Returns at once; the event may be combined with
    * others, or dropped when too many wait or the server refuses it.
    */
   record(about: KubeObject, event: RecordedEvent): void
@@ -35,7 +35,7 @@ export interface EventWriter {
 
 export interface EventRecorderOptions {
   readonly events: EventWriter
-  /** Who reports: `default-scheduler`, `kubelet`. */
+  /** The reporting component: `default-scheduler`, `kubelet`. */
   readonly component: string
   /** The node the reporter is on. */
   readonly host?: string
@@ -48,6 +48,8 @@ interface Waiting {
   readonly event: RecordedEvent
   readonly atMs: number
 }
+
+type SentCorrelation = Exclude<Correlation, { kind: 'drop' }>
 
 const maxWaiting = 1000
 /** Upstream's retries while the server is away. */
@@ -62,69 +64,12 @@ function referenceTo(object: KubeObject): Record<string, string> {
 }
 
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { events, component, host = '', clock, log } = options
+  const { clock, log } = options
   const correlator = createEventCorrelator()
+  const send = createSender(options, correlator)
   const waiting = createEventQueue<Waiting>(maxWaiting)
-  let lastName = 0n
-
-  const nameFor = (about: string): string => {
-    // Upstream's names end in the nanosecond. The clock counts milliseconds: a random part keeps this recorder's events apart
-    // from those of other processes about the same object, counting on keeps them in order.
-    const millisecond = BigInt(Math.floor(clock.now()))
-    lastName =
-      millisecond > lastName / 1_000_000n
-        ? millisecond * 1_000_000n + BigInt(Math.floor(clock.random() * 900_000))
-        : lastName + 1n
-    return `${about}.${lastName.toString(16)}`
-  }
-  const factsOf = ({ about, event }: Waiting) => {
-    const origin = [component, host, about['kind'], about['namespace'], about['name'], about['uid']]
-    return {
-      origin: origin.join('|'),
-      group: [...origin, about['apiVersion'], event.type, event.reason].join('|'),
-      message: event.message,
-    }
-  }
-  const create = async (item: Waiting, to: Exclude<Correlation, { kind: 'drop' }>) => {
-    const { about, event, atMs } = item
-    const namespace = about['namespace'] ?? 'default'
-    const at = timestamp(atMs)
-    const count = to.kind === 'count' ? to.earlier.count + 1 : 1
-    const firstTimestamp = to.kind === 'count' ? to.earlier.firstTimestamp : at
-    const name = nameFor(about['name'] ?? 'unknown')
-    await events.create({
-      metadata: { name, namespace },
-      involvedObject: about,
-      reason: event.reason,
-      message: to.message,
-      type: event.type,
-      source: { component, ...(host === '' ? {} : { host }) },
-      firstTimestamp,
-      lastTimestamp: at,
-      count,
-      reportingComponent: component,
-      reportingInstance: host,
-    })
-    correlator.remember(to.key, { name, count, firstTimestamp, message: to.message })
-  }
-  const send = async (item: Waiting, to: Exclude<Correlation, { kind: 'drop' }>): Promise<void> => {
-    if (to.kind === 'count') {
-      const { name, count, firstTimestamp } = to.earlier
-      const namespace = item.about['namespace'] ?? 'default'
-      const changed = { count: count + 1, lastTimestamp: timestamp(item.atMs), message: to.message }
-      try {
-        await events.patch({ namespace, name }, changed, { type: 'merge' })
-        correlator.remember(to.key, { name, count: count + 1, firstTimestamp, message: to.message })
-        return
-      } catch (error) {
-        // Events expire; a count that has no event any more starts a new one.
-        if (!isStatusError(error, 'NotFound')) throw error
-      }
-    }
-    await create(item, to)
-  }
   const deliver = async (item: Waiting, signal: AbortSignal): Promise<void> => {
-    const correlation = correlator.correlate(factsOf(item), item.atMs)
+    const correlation = correlator.correlate(factsOf(item, options), item.atMs)
     if (correlation.kind === 'drop') return
     for (let tries = 1; ; tries += 1) {
       try {
@@ -144,7 +89,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   return {
     record: (about, event) => {
-      // Full is not the queue's end here: events are worth less than what they are about.
+      // A full queue drops this event and stays open: events are worth less than the work they are about.
       if (waiting.size < maxWaiting)
         waiting.push({ about: referenceTo(about), event, atMs: clock.now() })
     },
@@ -158,5 +103,72 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         if (!signal.aborted) throw error
       }
     },
+  }
+}
+
+/** Names of events, unique and in order. */
+function createEventNames(clock: Clock): (about: string) => string {
+  let last = 0n
+  return (about) => {
+    // Upstream's names end in the nanosecond. The clock counts milliseconds: a random part keeps this recorder's events apart
+    // from those of other processes about the same object, counting on keeps them in order.
+    const millisecond = BigInt(Math.floor(clock.now()))
+    last =
+      millisecond > last / 1_000_000n
+        ? millisecond * 1_000_000n + BigInt(Math.floor(clock.random() * 900_000))
+        : last + 1n
+    return `${about}.${last.toString(16)}`
+  }
+}
+
+/** The keys by which the correlator counts and groups events. */
+function factsOf({ about, event }: Waiting, { component, host = '' }: EventRecorderOptions) {
+  const origin = [component, host, about['kind'], about['namespace'], about['name'], about['uid']]
+  return {
+    origin: origin.join('|'),
+    group: [...origin, about['apiVersion'], event.type, event.reason].join('|'),
+    message: event.message,
+  }
+}
+
+/** Writes one event: a higher count of an earlier one, or a new one. */
+function createSender(options: EventRecorderOptions, correlator: EventCorrelator) {
+  const { events, component, host = '', clock } = options
+  const nameFor = createEventNames(clock)
+  const create = async ({ about, event, atMs }: Waiting, to: SentCorrelation): Promise<void> => {
+    const at = timestamp(atMs)
+    const count = to.kind === 'count' ? to.earlier.count + 1 : 1
+    const firstTimestamp = to.kind === 'count' ? to.earlier.firstTimestamp : at
+    const name = nameFor(about['name'] ?? 'unknown')
+    await events.create({
+      metadata: { name, namespace: about['namespace'] ?? 'default' },
+      involvedObject: about,
+      reason: event.reason,
+      message: to.message,
+      type: event.type,
+      source: { component, ...(host === '' ? {} : { host }) },
+      firstTimestamp,
+      lastTimestamp: at,
+      count,
+      reportingComponent: component,
+      reportingInstance: host,
+    })
+    correlator.remember(to.key, { name, count, firstTimestamp, message: to.message })
+  }
+  return async (item: Waiting, to: SentCorrelation): Promise<void> => {
+    if (to.kind === 'count') {
+      const { name, count, firstTimestamp } = to.earlier
+      const namespace = item.about['namespace'] ?? 'default'
+      const changed = { count: count + 1, lastTimestamp: timestamp(item.atMs), message: to.message }
+      try {
+        await events.patch({ namespace, name }, changed, { type: 'merge' })
+        correlator.remember(to.key, { name, count: count + 1, firstTimestamp, message: to.message })
+        return
+      } catch (error) {
+        // Events expire; a count that has no event any more starts a new one.
+        if (!isStatusError(error, 'NotFound')) throw error
+      }
+    }
+    await create(item, to)
   }
 }

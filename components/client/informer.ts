@@ -1,4 +1,5 @@
-/** Informer: list + watch + cache of one resource, shared by all who ask for it (upstream: client-go tools/cache SharedInformer). */
+/** Informer: list + watch + cache of one resource, shared by all its users (upstream: client-go tools/cache SharedInformer). */
+import { aborted } from '../component-base/aborted.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
@@ -6,6 +7,7 @@ import { keyOf } from '../machinery/objects/object.ts'
 import type { Resource } from '../machinery/objects/resource.ts'
 import type { Client } from './client.ts'
 import { createObjectCache } from './object-cache.ts'
+import type { ObjectCache } from './object-cache.ts'
 import { runReflector } from './reflector.ts'
 import type { ReflectorSink } from './reflector.ts'
 import type { ResourceClient } from './resource-client.ts'
@@ -18,11 +20,11 @@ export type InformerEvent<T> =
 
 export interface Informer<T extends KubeObject = KubeObject> {
   readonly resource: Resource
-  /** Lists and watches until `signal` aborts; reconnects with back-off and says in the log what it waits for. */
+  /** Lists and watches until `signal` aborts; reconnects with back-off and logs what it waits for. */
   run(signal: AbortSignal): Promise<void>
   /** Resolves once the cache holds a first whole list and its handlers have seen it. */
   readonly ready: Promise<void>
-  /** Frozen objects, by `namespace/name`. Never behind what handlers were told. */
+  /** Frozen objects, by `namespace/name`. Never older than the last event that handlers got. */
   get(key: string): T | undefined
   list(): readonly T[]
   /** Objects whose index function returned `value`; the index is added with `addIndex` before `run`. */
@@ -46,7 +48,7 @@ export interface InformerFactory {
 
 type Selection = { namespace?: string; fieldSelector?: string; labelSelector?: string }
 
-/** An informer of one selection of a resource. A handler that is added late is first told of every object there is. */
+/** An informer of one selection of a resource. A handler that is added late first gets an 'add' for every object in the cache. */
 export function createInformer<T extends KubeObject>(options: {
   readonly client: ResourceClient<T>
   readonly selection?: Selection
@@ -57,48 +59,17 @@ export function createInformer<T extends KubeObject>(options: {
   const cache = createObjectCache<T>()
   const handlers: ((event: InformerEvent<T>) => void)[] = []
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
-
-  const tell = (handler: (event: InformerEvent<T>) => void, event: InformerEvent<T>): void => {
+  const notify = (handler: (event: InformerEvent<T>) => void, event: InformerEvent<T>): void => {
     try {
       handler(event)
     } catch (error) {
       log.error('informer handler failed', { resource: client.resource.plural, error })
     }
   }
-  const announce = (event: InformerEvent<T>): void => {
-    for (const handler of handlers) tell(handler, event)
+  const distribute = (event: InformerEvent<T>): void => {
+    for (const handler of handlers) notify(handler, event)
   }
-  const put = (object: T): void => {
-    const old = cache.set(object)
-    if (old === undefined) announce({ type: 'add', object })
-    else if (old.metadata.uid !== object.metadata.uid) {
-      announce({ type: 'delete', object: old })
-      announce({ type: 'add', object })
-    } else if (old.metadata.resourceVersion !== object.metadata.resourceVersion)
-      announce({ type: 'update', object, old })
-  }
-  const sink: ReflectorSink<T> = {
-    replace: (objects) => {
-      const gone = new Set(cache.keys())
-      for (const object of objects) {
-        gone.delete(keyOf(object))
-        put(object)
-      }
-      for (const key of gone) {
-        const object = cache.delete(key)
-        if (object !== undefined) announce({ type: 'delete', object })
-      }
-      nowReady()
-    },
-    apply: (type, object) => {
-      if (type !== 'DELETED') {
-        put(object)
-        return
-      }
-      if (cache.delete(keyOf(object)) !== undefined) announce({ type: 'delete', object })
-    },
-  }
-
+  const sink = createSink(cache, distribute, nowReady)
   return {
     resource: client.resource,
     run: (signal) => runReflector({ client, selection, sink, clock, log }, signal),
@@ -109,7 +80,45 @@ export function createInformer<T extends KubeObject>(options: {
     addIndex: (name, valuesOf) => cache.addIndex(name, valuesOf),
     onEvent: (handler) => {
       handlers.push(handler)
-      for (const object of cache.list()) tell(handler, { type: 'add', object })
+      for (const object of cache.list()) notify(handler, { type: 'add', object })
+    },
+  }
+}
+
+/** Keeps the cache equal to what the reflector reads, and distributes the differences after each change of the cache. */
+function createSink<T extends KubeObject>(
+  cache: ObjectCache<T>,
+  distribute: (event: InformerEvent<T>) => void,
+  onReplaced: () => void,
+): ReflectorSink<T> {
+  const put = (object: T): void => {
+    const old = cache.set(object)
+    if (old === undefined) distribute({ type: 'add', object })
+    else if (old.metadata.uid !== object.metadata.uid) {
+      distribute({ type: 'delete', object: old })
+      distribute({ type: 'add', object })
+    } else if (old.metadata.resourceVersion !== object.metadata.resourceVersion)
+      distribute({ type: 'update', object, old })
+  }
+  return {
+    replace: (objects) => {
+      const gone = new Set(cache.keys())
+      for (const object of objects) {
+        gone.delete(keyOf(object))
+        put(object)
+      }
+      for (const key of gone) {
+        const object = cache.delete(key)
+        if (object !== undefined) distribute({ type: 'delete', object })
+      }
+      onReplaced()
+    },
+    apply: (type, object) => {
+      if (type !== 'DELETED') {
+        put(object)
+        return
+      }
+      if (cache.delete(keyOf(object)) !== undefined) distribute({ type: 'delete', object })
     },
   }
 }
@@ -143,11 +152,7 @@ export function createInformerFactory(
       const running: Promise<void>[] = []
       start = (informer) => void running.push(informer.run(signal))
       for (const informer of informers.values()) start(informer)
-      if (!signal.aborted) {
-        await new Promise<void>((resolve) => {
-          signal.addEventListener('abort', () => resolve(), { once: true })
-        })
-      }
+      await aborted(signal)
       await Promise.all(running)
     },
     ready: async () => {

@@ -1,6 +1,6 @@
 /**
  * LeaderElector: of several processes one leads at a time, by holding a Lease (model: client-go leaderelection). A leader that
- * ends cleanly gives the lease back once its work has stopped, as upstream's scheduler does (ReleaseOnCancel).
+ * ends cleanly releases the lease once its work has stopped, as upstream's scheduler does (ReleaseOnCancel).
  */
 import { hostname } from 'node:os'
 import { microTimestamp } from '../component-base/clock.ts'
@@ -27,20 +27,20 @@ export interface LeaderElectorOptions {
   readonly renewDeadlineMs?: number
   /** Time between tries; default 2 s. */
   readonly retryPeriodMs?: number
-  /** Told, as an event about the Lease, that this process leads (upstream: resourcelock RecordEvent). */
+  /** Records an event about the Lease when this process leads (upstream: resourcelock RecordEvent). */
   readonly recorder?: Pick<EventRecorder, 'record'>
 }
 
 /**
  * The identity of a new process, unlike that of every other, on this host too, unless it is given a part of it. A process
- * that restarts is another one: it waits until the lease was given back or ran out, and its takeover counts in
+ * that restarts is another one: it waits until the lease was released or expired, and its takeover counts in
  * `leaseTransitions`.
  */
 export function electionIdentity(clock: Clock, part?: string): string {
   return `${hostname()}_${part ?? clock.uuid()}`
 }
 
-/** What is in a Lease's spec. */
+/** The spec of a Lease. */
 export interface LeaseRecord {
   readonly holderIdentity?: string
   readonly leaseDurationSeconds?: number
@@ -83,153 +83,47 @@ export class LeadershipLostError extends Error {
   }
 }
 
+interface Election {
+  readonly options: LeaderElectorOptions
+  readonly leaseDurationMs: number
+  readonly renewDeadlineMs: number
+  readonly retryPeriodMs: number
+  readonly log: Log
+  /** The Lease as this process saw it last; undefined when the next try must read it. */
+  lease: KubeObject | undefined
+  /** Its spec as JSON, to see it change. */
+  record: string
+  /** When this process saw the record change last. */
+  observedAtMs: number
+  leader: string
+}
+
 /**
  * Waits for the lease, then runs `lead`, whose signal aborts when `signal` does or the lease is lost. Returns when `signal`
- * aborted or `lead` returned, after giving the lease back; rejects with LeadershipLostError when it was lost, or with what
- * `lead` rejects with.
+ * aborted or `lead` returned, after releasing the lease; rejects with LeadershipLostError when it was lost, or with the error
+ * that `lead` rejects with.
  */
 export async function runLeaderElection(
   options: LeaderElectorOptions,
   lead: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { leases, namespace, name, identity, clock, recorder } = options
+  const { namespace, name, identity } = options
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options
   const log = options.log.with({ lease: `${namespace}/${name}`, identity })
-  let lease: KubeObject | undefined
-  let seen = ''
-  let observedAtMs = 0
-  let leader = ''
-
-  const observe = (found: KubeObject): void => {
-    lease = found
-    const record = JSON.stringify(found['spec'] ?? {})
-    // A clock that was set back must not make the record look new for that long.
-    if (record !== seen || clock.now() < observedAtMs) {
-      seen = record
-      observedAtMs = clock.now()
-    }
-    const holder = (found['spec'] as LeaseRecord | undefined)?.holderIdentity ?? ''
-    if (holder !== leader) {
-      leader = holder
-      if (holder !== '') log.info('new leader', { leader: holder })
-    }
-  }
-  const tryToHold = async (deadline: AbortSignal): Promise<boolean> => {
-    if (lease === undefined || leader !== identity) {
-      try {
-        observe(await leases.get({ namespace, name }, { signal: deadline }))
-      } catch (error) {
-        if (!isStatusError(error, 'NotFound')) throw error
-        lease = undefined
-      }
-    }
-    const current = lease?.['spec'] as LeaseRecord | undefined
-    const spec = nextRecord(current, {
-      identity,
-      nowMs: clock.now(),
-      observedAtMs,
-      leaseDurationMs,
-    })
-    if (spec === undefined) return false
-    try {
-      const metadata = lease?.metadata ?? { namespace, name }
-      const options = { signal: deadline }
-      const written =
-        lease === undefined
-          ? await leases.create({ metadata, spec }, options)
-          : await leases.update({ ...lease, spec }, options)
-      observe(written)
-      return true
-    } catch (error) {
-      // The next try reads what is there now.
-      lease = undefined
-      throw error
-    }
-  }
-  /** Runs a request that is given up after that time. */
-  const inTime = async <T>(
-    limitMs: number,
-    request: (deadline: AbortSignal) => Promise<T>,
-  ): Promise<T> => {
-    const deadline = new AbortController()
-    const cancel = clock.after(limitMs, () => deadline.abort(new Error('no answer in time')))
-    try {
-      return await request(deadline.signal)
-    } finally {
-      cancel()
-    }
-  }
-  const attempt = async (limitMs = renewDeadlineMs): Promise<boolean> => {
-    try {
-      return await inTime(limitMs, (deadline) => tryToHold(AbortSignal.any([signal, deadline])))
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
-        log.warn('cannot reach the lease; trying again', { why: messageOf(error) })
-      return false
-    }
-  }
-  /** How long a renewal that was answered now holds: others count from when it was written, at the earliest when it was sent. */
-  const heldUntil = (sentAtMs: number): number =>
-    Math.min(clock.now() + renewDeadlineMs, sentAtMs + leaseDurationMs)
-  const release = async (): Promise<void> => {
-    if (leader !== identity) return
-    try {
-      await inTime(renewDeadlineMs, async (deadline) => {
-        const options = { signal: deadline }
-        // A renewal that was cut off may have been written or not.
-        const found = lease ?? (await leases.get({ namespace, name }, options))
-        const record = found['spec'] as LeaseRecord | undefined
-        if (record?.holderIdentity !== identity) return
-        const now = microTimestamp(clock.now())
-        const spec = {
-          ...record,
-          holderIdentity: '',
-          leaseDurationSeconds: 1,
-          renewTime: now,
-          acquireTime: now,
-        }
-        await leases.update({ ...found, spec }, options)
-        log.info('lease given back')
-      })
-    } catch (error) {
-      log.info('lease not given back; it will run out', { why: messageOf(error) })
-    }
-  }
-
-  let sentAtMs = clock.now()
+  const times = { leaseDurationMs, renewDeadlineMs, retryPeriodMs }
+  const seen = { lease: undefined, record: '', observedAtMs: 0, leader: '' }
+  const election: Election = { options, ...times, log, ...seen }
+  let sentAtMs: number
   try {
-    while (!(await attempt())) {
-      await clock.sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
-      sentAtMs = clock.now()
-    }
+    sentAtMs = await acquire(election, signal)
   } catch (error) {
     if (signal.aborted) return
     throw error
   }
-  log.info('leading')
-  if (lease !== undefined) {
-    const message = `${identity} became leader`
-    recorder?.record(lease, { type: 'Normal', reason: 'LeaderElection', message })
-  }
-
   const stop = new AbortController()
   const leading = AbortSignal.any([signal, stop.signal])
-  const renew = async (): Promise<void> => {
-    let leadsUntilMs = heldUntil(sentAtMs)
-    while (!leading.aborted) {
-      await clock.sleep(retryPeriodMs, leading)
-      sentAtMs = clock.now()
-      // A clock that was set back prolongs nothing.
-      leadsUntilMs = Math.min(leadsUntilMs, sentAtMs + renewDeadlineMs)
-      const leftMs = leadsUntilMs - sentAtMs
-      if (leftMs > 0 && (await attempt(leftMs))) leadsUntilMs = heldUntil(sentAtMs)
-      else if (leader !== identity || clock.now() >= leadsUntilMs)
-        throw new LeadershipLostError(name)
-    }
-  }
-  const renewing = renew().catch((error: unknown) => {
+  const renewing = renew(election, { sentAtMs, signal }, leading).catch((error: unknown) => {
     if (leading.aborted) return
     stop.abort(error)
   })
@@ -239,7 +133,149 @@ export async function runLeaderElection(
     const lost = stop.signal.aborted
     stop.abort(new Error('no longer leading'))
     await renewing
-    if (!lost) await release()
+    if (!lost) await release(election)
   }
   if (stop.signal.reason instanceof LeadershipLostError) throw stop.signal.reason
+}
+
+/** Resolves once this process holds the lease, with the time at which it sent that request. */
+async function acquire(election: Election, signal: AbortSignal): Promise<number> {
+  const { log, retryPeriodMs, renewDeadlineMs } = election
+  const { clock, identity, recorder } = election.options
+  let sentAtMs = clock.now()
+  while (!(await tryToAcquireOrRenew(election, renewDeadlineMs, signal))) {
+    await clock.sleep(retryPeriodMs * (1 + 1.2 * clock.random()), signal)
+    sentAtMs = clock.now()
+  }
+  log.info('leading')
+  if (election.lease !== undefined) {
+    const message = `${identity} became leader`
+    recorder?.record(election.lease, { type: 'Normal', reason: 'LeaderElection', message })
+  }
+  return sentAtMs
+}
+
+/** Renews until `leading` aborts; `signal` alone cuts off a request under way. Rejects with LeadershipLostError. */
+async function renew(
+  election: Election,
+  acquired: { readonly sentAtMs: number; readonly signal: AbortSignal },
+  leading: AbortSignal,
+): Promise<void> {
+  const { retryPeriodMs, renewDeadlineMs, leaseDurationMs, options } = election
+  const { clock, identity, name } = options
+  /** Others count from when a renewal was written, at the earliest when it was sent. */
+  const heldUntil = (sentAtMs: number): number =>
+    Math.min(clock.now() + renewDeadlineMs, sentAtMs + leaseDurationMs)
+  let leadsUntilMs = heldUntil(acquired.sentAtMs)
+  while (!leading.aborted) {
+    await clock.sleep(retryPeriodMs, leading)
+    const sentAtMs = clock.now()
+    // A clock that was set back prolongs nothing.
+    leadsUntilMs = Math.min(leadsUntilMs, sentAtMs + renewDeadlineMs)
+    const leftMs = leadsUntilMs - sentAtMs
+    if (leftMs > 0 && (await tryToAcquireOrRenew(election, leftMs, acquired.signal)))
+      leadsUntilMs = heldUntil(sentAtMs)
+    else if (election.leader !== identity || clock.now() >= leadsUntilMs)
+      throw new LeadershipLostError(name)
+  }
+}
+
+/** Resolves with false if another process holds the lease or the request failed; rejects when `signal` aborts. */
+async function tryToAcquireOrRenew(
+  election: Election,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { log, options } = election
+  try {
+    return await inTime(options.clock, limitMs, (deadline) =>
+      writeRecord(election, AbortSignal.any([signal, deadline])),
+    )
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!isStatusError(error, 'Conflict', 'AlreadyExists'))
+      log.warn('cannot reach the lease; trying again', { why: messageOf(error) })
+    return false
+  }
+}
+
+async function writeRecord(election: Election, signal: AbortSignal): Promise<boolean> {
+  const { leases, namespace, name, identity, clock } = election.options
+  if (election.lease === undefined || election.leader !== identity) {
+    try {
+      observe(election, await leases.get({ namespace, name }, { signal }))
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error
+      election.lease = undefined
+    }
+  }
+  const { lease, observedAtMs, leaseDurationMs } = election
+  const current = lease?.['spec'] as LeaseRecord | undefined
+  const facts = { identity, nowMs: clock.now(), observedAtMs, leaseDurationMs }
+  const spec = nextRecord(current, facts)
+  if (spec === undefined) return false
+  try {
+    const metadata = lease?.metadata ?? { namespace, name }
+    const written =
+      lease === undefined
+        ? await leases.create({ metadata, spec }, { signal })
+        : await leases.update({ ...lease, spec }, { signal })
+    observe(election, written)
+    return true
+  } catch (error) {
+    // The next try reads the current lease.
+    election.lease = undefined
+    throw error
+  }
+}
+
+function observe(election: Election, found: KubeObject): void {
+  const { log, options } = election
+  const nowMs = options.clock.now()
+  election.lease = found
+  const record = JSON.stringify(found['spec'] ?? {})
+  // A clock that was set back must not make the record look new for that long.
+  if (record !== election.record || nowMs < election.observedAtMs) {
+    election.record = record
+    election.observedAtMs = nowMs
+  }
+  const holder = (found['spec'] as LeaseRecord | undefined)?.holderIdentity ?? ''
+  if (holder === election.leader) return
+  election.leader = holder
+  if (holder !== '') log.info('new leader', { leader: holder })
+}
+
+/** Runs a request whose signal aborts after `limitMs`. */
+async function inTime<T>(
+  clock: Clock,
+  limitMs: number,
+  request: (deadline: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController()
+  const cancel = clock.after(limitMs, () => deadline.abort(new Error('no answer in time')))
+  try {
+    return await request(deadline.signal)
+  } finally {
+    cancel()
+  }
+}
+
+async function release({ options, log, lease, leader, renewDeadlineMs }: Election): Promise<void> {
+  const { leases, namespace, name, identity, clock } = options
+  if (leader !== identity) return
+  try {
+    await inTime(clock, renewDeadlineMs, async (signal) => {
+      // A renewal that was cut off may have been written or not.
+      const found = lease ?? (await leases.get({ namespace, name }, { signal }))
+      const record = found['spec'] as LeaseRecord | undefined
+      if (record?.holderIdentity !== identity) return
+      const now = microTimestamp(clock.now())
+      const times = { leaseDurationSeconds: 1, renewTime: now, acquireTime: now }
+      const spec = { ...record, holderIdentity: '', ...times }
+      await leases.update({ ...found, spec }, { signal })
+      log.info('lease given back')
+    })
+  } catch (error) {
+    log.info('lease not given back; it will run out', { why: messageOf(error) })
+  }
 }

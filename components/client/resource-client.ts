@@ -137,26 +137,42 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
   resource: Resource,
   metaGroup = '',
 ): ResourceClient<T> {
-  const apiVersion = apiVersionOf(resource)
-  const accepting = ({ metadataOnly = false }: ListOptions, as: string) =>
-    metadataOnly ? { headers: { accept: `application/json;as=${as};g=${metaGroup};v=v1` } } : {}
-  const typed = (object: T) => ({ ...object, apiVersion, kind: resource.kind })
-  const pathOf = (ref: { namespace?: string | undefined; name?: string }, subresource?: string) =>
+  const pathOf: PathOf = ({ namespace, name }, subresource) =>
     resourcePath(resource, {
-      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
-      ...(ref.name === undefined ? {} : { name: ref.name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(name === undefined ? {} : { name }),
       ...(subresource === undefined ? {} : { subresource }),
     })
-  const update = async (object: T, options: WriteOptions = {}): Promise<T> =>
-    (await rest.json({
-      method: 'PUT',
-      path: pathOf(object.metadata, options.subresource) + writeQuery(options),
-      body: typed(object),
-      ...abortable(options.signal),
-    })) as T
-
+  const accepting = ({ metadataOnly = false }: ListOptions, as: string) =>
+    metadataOnly ? { headers: { accept: `application/json;as=${as};g=${metaGroup};v=v1` } } : {}
   return {
     resource,
+    ...readVerbs<T>(rest, resource, { pathOf, accepting }),
+    ...writeVerbs<T>(rest, resource, pathOf),
+    ...deleteVerbs(rest, pathOf),
+  }
+}
+
+type PathOf = (
+  ref: { namespace?: string | undefined; name?: string },
+  subresource?: string,
+) => string
+
+function readVerbs<T extends KubeObject>(
+  rest: RestClient,
+  resource: Resource,
+  at: {
+    readonly pathOf: PathOf
+    readonly accepting: (
+      options: ListOptions,
+      as: string,
+    ) => { headers?: Readonly<Record<string, string>> }
+  },
+): Pick<ResourceClient<T>, 'get' | 'list' | 'watch'> {
+  const { pathOf, accepting } = at
+  const { kind } = resource
+  const apiVersion = apiVersionOf(resource)
+  return {
     get: async (ref, options = {}) =>
       (await rest.json({
         method: 'GET',
@@ -174,10 +190,51 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
       for (const item of list.items) {
         if (item.apiVersion === undefined || options.metadataOnly === true)
           item.apiVersion = apiVersion
-        if (item.kind === undefined || options.metadataOnly === true) item.kind = resource.kind
+        if (item.kind === undefined || options.metadataOnly === true) item.kind = kind
       }
       return list
     },
+    watch: async function* (options, signal) {
+      const parameters = {
+        ...selection(options),
+        watch: true,
+        allowWatchBookmarks: options.allowWatchBookmarks,
+        sendInitialEvents: options.sendInitialEvents,
+        timeoutSeconds: options.timeoutSeconds,
+      }
+      const { chunks } = await rest.stream({
+        method: 'GET',
+        path: pathOf({ namespace: options.namespace }) + query(parameters),
+        ...accepting(options, 'PartialObjectMetadata'),
+        signal,
+      })
+      if (options.metadataOnly !== true) {
+        yield* watchEvents<T>(chunks)
+        return
+      }
+      for await (const event of watchEvents<T>(chunks))
+        yield { ...event, object: Object.assign(event.object, { apiVersion, kind }) }
+    },
+  }
+}
+
+type WriteVerbs = 'create' | 'createSubresource' | 'update' | 'updateStatus' | 'patch'
+
+function writeVerbs<T extends KubeObject>(
+  rest: RestClient,
+  resource: Resource,
+  pathOf: PathOf,
+): Pick<ResourceClient<T>, WriteVerbs> {
+  const apiVersion = apiVersionOf(resource)
+  const typed = (object: T) => ({ ...object, apiVersion, kind: resource.kind })
+  const update = async (object: T, options: WriteOptions = {}): Promise<T> =>
+    (await rest.json({
+      method: 'PUT',
+      path: pathOf(object.metadata, options.subresource) + writeQuery(options),
+      body: typed(object),
+      ...abortable(options.signal),
+    })) as T
+  return {
     create: async (object, options = {}) => {
       const { namespace } = object.metadata
       const target =
@@ -207,6 +264,14 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
         contentType: patchTypes[options.type],
         ...abortable(options.signal),
       })) as T,
+  }
+}
+
+function deleteVerbs(
+  rest: RestClient,
+  pathOf: PathOf,
+): Pick<ResourceClient, 'delete' | 'deleteCollection'> {
+  return {
     delete: async (ref, options = {}) =>
       (await rest.json({ path: pathOf(ref), ...deleteRequest(options) })) as KubeObject,
     deleteCollection: async (options, deleteOptions = {}) => {
@@ -214,28 +279,6 @@ export function createResourceClient<T extends KubeObject = KubeObject>(
         path: pathOf({ namespace: options.namespace }) + query(selection(options)),
         ...deleteRequest(deleteOptions),
       })
-    },
-    watch: async function* (options, signal) {
-      const { chunks } = await rest.stream({
-        method: 'GET',
-        path:
-          pathOf({ namespace: options.namespace }) +
-          query({
-            ...selection(options),
-            watch: true,
-            allowWatchBookmarks: options.allowWatchBookmarks,
-            sendInitialEvents: options.sendInitialEvents,
-            timeoutSeconds: options.timeoutSeconds,
-          }),
-        ...accepting(options, 'PartialObjectMetadata'),
-        signal,
-      })
-      if (options.metadataOnly !== true) {
-        yield* watchEvents<T>(chunks)
-        return
-      }
-      for await (const event of watchEvents<T>(chunks))
-        yield { ...event, object: Object.assign(event.object, { apiVersion, kind: resource.kind }) }
     },
   }
 }
