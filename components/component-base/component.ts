@@ -29,7 +29,7 @@ export interface ComponentContext<D extends FlagDeclarations> {
   readonly log: Log
   /** Why the newest lines of the log are not written; undefined when they are. */
   readonly logFault?: () => string | undefined
-  /** Says once that the process serves; `info` (ports and the like, never a secret) goes to whoever started it. */
+  /** Reports once that the process serves; `info` (ports and the like, never a secret) goes to the starting process. */
   ready(info?: Readonly<Record<string, unknown>>): void
 }
 
@@ -60,7 +60,7 @@ function announce(info: Readonly<Record<string, unknown>>): void {
     if (!stat.isFIFO() && !stat.isSocket() && !stat.isFile()) return
     writeSync(3, `${JSON.stringify({ ready: true, ...info })}\n`)
   } catch {
-    // No descriptor 3, or nobody reads it any more: whoever started the process does not wait for this line.
+    // No descriptor 3, or its reader is gone: the starting process does not wait for this line.
   }
 }
 
@@ -83,25 +83,56 @@ export async function runComponent<D extends FlagDeclarations>(
   args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
   const flags = { ...component.flags, ...commonFlags }
-  let options: FlagValues<D & typeof commonFlags>
   const warnings: string[] = []
-  try {
-    options = parseFlags(flags, args, (text) => warnings.push(text))
-  } catch (error) {
-    if (!(error instanceof FlagError)) throw error
-    process.stderr.write(`${component.name}: ${error.message} (see --help)\n`)
-    process.exit(2)
-  }
-  if ((options as FlagValues<typeof commonFlags>).help) {
+  const options = parseOrExit(component.name, flags, { args, warnings })
+  const common = options as FlagValues<typeof commonFlags>
+  if (common.help) {
     process.stdout.write(helpText(component, flags))
     return
   }
-
-  const common = options as FlagValues<typeof commonFlags>
   const level = common.v >= 4 ? 'debug' : (common['log-level'] as LogLevel)
   const { write, fault: logFault } = createLogWriter(process.stderr, systemClock)
   const log = createLog({ clock: systemClock, level, fields: { component: component.name }, write })
   if (common['deprecation-warnings']) for (const text of warnings) log.warn(text)
+  const signal = followProcess(log)
+  // A component that only waits must not end because nothing else is due.
+  const alive = setInterval(() => {}, 2 ** 30)
+  try {
+    const ready = readyOnce(log)
+    await component.run({ options, signal, clock: systemClock, log, logFault, ready })
+    process.exitCode = 0
+    if (signal.aborted) log.info('stopped')
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) {
+      process.exitCode = 0
+      return
+    }
+    if (!(error instanceof StartError || error instanceof FlagError)) log.error('failed', { error })
+    process.stderr.write(`${component.name}: ${messageOf(error)}\n`)
+    process.exit(error instanceof FlagError ? 2 : 1)
+  } finally {
+    clearInterval(alive)
+    // A timer or socket that a library left open must not keep a stopped process alive.
+    setTimeout(() => process.exit(), 1000).unref()
+  }
+}
+
+function parseOrExit<D extends FlagDeclarations>(
+  name: string,
+  flags: D,
+  { args, warnings }: { readonly args: readonly string[]; readonly warnings: string[] },
+): FlagValues<D> {
+  try {
+    return parseFlags(flags, args, (text) => warnings.push(text))
+  } catch (error) {
+    if (!(error instanceof FlagError)) throw error
+    process.stderr.write(`${name}: ${error.message} (see --help)\n`)
+    return process.exit(2)
+  }
+}
+
+/** Gives a signal that aborts when the process is to stop, and ends the process on an unexpected fault. */
+function followProcess(log: Log): AbortSignal {
   const stop = new AbortController()
   const onSignal = (name: NodeJS.Signals): void => {
     if (stop.signal.aborted) process.exit(1)
@@ -114,11 +145,11 @@ export async function runComponent<D extends FlagDeclarations>(
     log.error('unexpected fault; the process ends', { error })
     process.exit(1)
   }
-  // A log line that finds no space is lost; serving goes on. With nobody left to read, the process is to end.
+  // A log line that finds no space is lost, and serving goes on. A closed pipe ends the process: its reader is gone.
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(1)
   })
-  // Started over a channel, it ends with whoever holds the other end; nobody reads its log then.
+  // A process that was started over a channel ends with the other end, which also read its log.
   process.on('disconnect', () => {
     if (stop.signal.aborted) return
     process.stderr.removeAllListeners('error').on('error', () => {})
@@ -128,38 +159,16 @@ export async function runComponent<D extends FlagDeclarations>(
   process.channel?.unref()
   process.on('unhandledRejection', onFault)
   process.on('uncaughtException', onFault)
+  return stop.signal
+}
 
+/** The `ready` of a component's context. */
+function readyOnce(log: Log): ComponentContext<FlagDeclarations>['ready'] {
   let isReady = false
-  const ready = (info: Readonly<Record<string, unknown>> = {}): void => {
+  return (info = {}) => {
     if (isReady) return
     isReady = true
     log.info('ready', info)
     announce(info)
-  }
-  // A component that only waits must not end because nothing else is due.
-  const alive = setInterval(() => {}, 2 ** 30)
-  try {
-    await component.run({
-      options,
-      signal: stop.signal,
-      clock: systemClock,
-      log,
-      logFault,
-      ready,
-    })
-    process.exitCode = 0
-    if (stop.signal.aborted) log.info('stopped')
-  } catch (error) {
-    if (stop.signal.aborted && error === stop.signal.reason) {
-      process.exitCode = 0
-      return
-    }
-    if (!(error instanceof StartError || error instanceof FlagError)) log.error('failed', { error })
-    process.stderr.write(`${component.name}: ${messageOf(error)}\n`)
-    process.exit(error instanceof FlagError ? 2 : 1)
-  } finally {
-    clearInterval(alive)
-    // Whatever a library left open must not keep a stopped process alive.
-    setTimeout(() => process.exit(), 1000).unref()
   }
 }

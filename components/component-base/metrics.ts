@@ -162,68 +162,24 @@ interface Entry {
 /** An empty set of metrics for a process of this release. */
 export function createMetrics(options: { release: string; showHidden?: boolean }): Metrics {
   const entries = new Map<string, Entry>()
-
   const declare = (entry: Entry): void => {
     if (entries.has(entry.options.name))
       throw new Error(`metric ${entry.options.name} is declared twice`)
     entries.set(entry.options.name, entry)
   }
-  const family = <M>(
-    declared: MetricOptions,
-    kind: Entry['kind'],
-    make: () => { metric: M; lines: Series<M>['lines'] },
-  ) => {
-    const { name, labels = [] } = declared
-    const series = new Map<string, Series<M>>()
-    const seriesOf = (values: readonly string[]): M => {
-      const key = values.length === 1 ? (values[0] as string) : values.join('\u0000')
-      const known = series.get(key)
-      if (known !== undefined) return known.metric
-      if (values.length !== labels.length)
-        throw new Error(`metric ${name} has ${labels.length} labels, not ${values.length}`)
-      const made = { values, ...make() }
-      series.set(key, made)
-      return made.metric
-    }
-    declare({
-      options: declared,
-      kind,
-      lines: () => [...series.values()].map((one) => one.lines(name, labels, one.values)),
-    })
-    // A metric without labels always has its one series, shown from the start.
-    const own = labels.length === 0 ? seriesOf([]) : undefined
-    const ownOrThrow = (): M => {
-      if (own === undefined) throw new Error(`metric ${name} needs its labels`)
-      return own
-    }
-    return {
-      with: (...values: string[]) => seriesOf(values),
-      reset: () => series.clear(),
-      own: ownOrThrow,
-    }
-  }
-  const value = () => {
-    const metric = new Value()
-    const lines: Series<Value>['lines'] = (name, labels, values) =>
-      `${name}${labelText(labels, values)} ${numberText(metric.value)}`
-    return { metric, lines }
-  }
   const isShown = ({ deprecatedFrom }: MetricOptions): boolean => {
     const state = metricState(deprecatedFrom, options.release)
     return state === 'shown' || (state === 'hidden' && options.showHidden === true)
   }
-  const helpOf = ({ help, stability = 'ALPHA', deprecatedFrom }: MetricOptions): string => {
-    const prefix = deprecatedFrom === undefined ? '' : `(Deprecated from ${deprecatedFrom}) `
-    return `${prefix}[${stability}] ${help}`.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
-  }
-
   return {
     counter: (declared) => {
-      const { own, ...rest } = family<Value>(declared, 'counter', value)
+      const { entry, own, ...rest } = createFamily(declared, 'counter', valueSeries)
+      declare(entry)
       return { ...rest, inc: (by) => own().inc(by) }
     },
     gauge: (declared) => {
-      const { own, ...rest } = family<Value>(declared, 'gauge', value)
+      const { entry, own, ...rest } = createFamily(declared, 'gauge', valueSeries)
+      declare(entry)
       return {
         ...rest,
         set: (to) => own().set(to),
@@ -232,34 +188,22 @@ export function createMetrics(options: { release: string; showHidden?: boolean }
       }
     },
     histogram: ({ buckets, ...declared }) => {
-      const { own, ...rest } = family<Buckets>(declared, 'histogram', () => {
-        const metric = new Buckets(buckets)
-        return { metric, lines: (name, labels, values) => metric.lines(name, labels, values) }
-      })
+      const series = () => bucketSeries(buckets)
+      const { entry, own, ...rest } = createFamily(declared, 'histogram', series)
+      declare(entry)
       return { ...rest, observe: (observed) => own().observe(observed) }
     },
-    observed: ({ kind, ...declared }, read) =>
-      declare({
-        options: declared,
-        kind,
-        lines: () =>
-          [...read()].map(
-            (sample) =>
-              `${declared.name}${labelText(declared.labels ?? [], sample.labels ?? [])} ${numberText(sample.value)}`,
-          ),
-      }),
-    text: () => {
-      const blocks: string[] = []
-      for (const name of [...entries.keys()].toSorted()) {
-        const entry = entries.get(name) as Entry
-        if (!isShown(entry.options)) continue
-        const lines = entry.lines()
-        if (lines.length === 0) continue
-        blocks.push(`# HELP ${name} ${helpOf(entry.options)}\n# TYPE ${name} ${entry.kind}\n`)
-        blocks.push(`${lines.join('\n')}\n`)
-      }
-      return blocks.join('')
+    observed: ({ kind, ...declared }, read) => {
+      const lines = () => [...read()].map((sample) => sampleLine(declared, sample))
+      declare({ options: declared, kind, lines })
     },
+    text: () =>
+      [...entries.keys()]
+        .toSorted()
+        .map((name) => entries.get(name) as Entry)
+        .filter((entry) => isShown(entry.options))
+        .map(blockOf)
+        .join(''),
     get declared() {
       return [...entries.values()].map((entry) => entry.options)
     },
@@ -267,6 +211,70 @@ export function createMetrics(options: { release: string; showHidden?: boolean }
       return [...entries.values()].map((entry) => entry.options).filter(isShown)
     },
   }
+}
+
+type NewSeries<M> = Pick<Series<M>, 'metric' | 'lines'>
+
+function valueSeries(): NewSeries<Value> {
+  const metric = new Value()
+  const lines: Series<Value>['lines'] = (name, labels, values) =>
+    `${name}${labelText(labels, values)} ${numberText(metric.value)}`
+  return { metric, lines }
+}
+
+function bucketSeries(bounds: readonly number[]): NewSeries<Buckets> {
+  const metric = new Buckets(bounds)
+  return { metric, lines: (name, labels, values) => metric.lines(name, labels, values) }
+}
+
+/** The series of one metric, by their labels' values. */
+function createFamily<M>(declared: MetricOptions, kind: Entry['kind'], make: () => NewSeries<M>) {
+  const { name, labels = [] } = declared
+  const series = new Map<string, Series<M>>()
+  const seriesOf = (values: readonly string[]): M => {
+    const key = values.length === 1 ? (values[0] as string) : values.join('\u0000')
+    const known = series.get(key)
+    if (known !== undefined) return known.metric
+    if (values.length !== labels.length)
+      throw new Error(`metric ${name} has ${labels.length} labels, not ${values.length}`)
+    const made = { values, ...make() }
+    series.set(key, made)
+    return made.metric
+  }
+  const entry: Entry = {
+    options: declared,
+    kind,
+    lines: () => [...series.values()].map((one) => one.lines(name, labels, one.values)),
+  }
+  // A metric without labels always has its one series, shown from the start.
+  const own = labels.length === 0 ? seriesOf([]) : undefined
+  return {
+    entry,
+    with: (...values: string[]) => seriesOf(values),
+    reset: () => series.clear(),
+    own: (): M => {
+      if (own === undefined) throw new Error(`metric ${name} needs its labels`)
+      return own
+    },
+  }
+}
+
+function sampleLine({ name, labels = [] }: MetricOptions, sample: Sample): string {
+  return `${name}${labelText(labels, sample.labels ?? [])} ${numberText(sample.value)}`
+}
+
+function helpOf({ help, stability = 'ALPHA', deprecatedFrom }: MetricOptions): string {
+  const prefix = deprecatedFrom === undefined ? '' : `(Deprecated from ${deprecatedFrom}) `
+  return `${prefix}[${stability}] ${help}`.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+}
+
+/** A metric in the text format; empty without any series. */
+function blockOf(entry: Entry): string {
+  const { name } = entry.options
+  const lines = entry.lines()
+  if (lines.length === 0) return ''
+  const head = `# HELP ${name} ${helpOf(entry.options)}\n# TYPE ${name} ${entry.kind}\n`
+  return `${head}${lines.join('\n')}\n`
 }
 
 /** How many metrics there are, by level, and how many are hidden (upstream: component-base/metrics/registry.go). */
