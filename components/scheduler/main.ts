@@ -7,19 +7,24 @@ import type { Client } from '../client/client.ts'
 import { createClient } from '../client/client.ts'
 import { openComponentListener } from '../client/component-listener.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
+import type { EventRecorder } from '../client/event-recorder.ts'
 import { createInformerFactory } from '../client/informer.ts'
+import type { Informer, InformerFactory } from '../client/informer.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { electionIdentity, runLeaderElection } from '../client/leader-elector.ts'
+import { aborted } from '../component-base/aborted.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
 import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
+import type { Metrics } from '../component-base/metrics.ts'
 import { createClusterEvents } from './cluster-events.ts'
 import { schedulerFlags } from './options.ts'
 import { defaultPlugins } from './plugins.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import { createSchedulerMetrics } from './scheduler-metrics.ts'
 import { isWaiting, runScheduler } from './scheduler.ts'
+import type { SchedulerOptions } from './scheduler.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
 import { Snapshot } from './snapshot.ts'
 
@@ -38,12 +43,47 @@ async function connect({ options, clock, log }: Context): Promise<Client> {
   })
 }
 
-async function run(context: Context): Promise<void> {
-  const { options, signal, clock, log } = context
+function metricsOf({ options }: Context): Metrics {
   const showHidden = options['show-hidden-metrics-for-version']
   const hiddenFault = showHiddenFault(showHidden, servedRelease)
   if (hiddenFault !== undefined) throw new FlagError(hiddenFault)
-  const client = await connect(context)
+  const metrics = createMetrics({ release: servedRelease, showHidden: showHidden !== '' })
+  declareProcessMetrics(metrics)
+  return metrics
+}
+
+/** Keeps queue and snapshot equal to the cluster; gives the informers of it all, and of pods. */
+function followCluster(
+  client: Client,
+  { options, clock, log }: Context,
+  { queue, snapshot }: { readonly queue: SchedulingQueue; readonly snapshot: Snapshot },
+): { readonly informers: InformerFactory; readonly pods: Informer<Pod> } {
+  const resources = resourcesOf(client.dialect)
+  const informers = createInformerFactory(client, clock, log)
+  const pods = informers.informer<Pod>(resources.pods, {
+    fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
+  })
+  const schedulerName = options['scheduler-name']
+  const events = createClusterEvents({ queue, snapshot, schedulerName })
+  pods.onEvent(events.onPod)
+  informers.informer<Node>(resources.nodes).onEvent(events.onNode)
+  informers.informer<Namespace>(resources.namespaces).onEvent(({ type, object: { metadata } }) => {
+    const labels = type === 'delete' ? undefined : (metadata.labels ?? {})
+    snapshot.setNamespace(metadata.name ?? '', labels)
+  })
+  return { informers, pods }
+}
+
+interface SchedulerParts {
+  readonly informers: InformerFactory
+  readonly recorder: EventRecorder
+  readonly metrics: Metrics
+  /** Schedules until the signal aborts. */
+  readonly schedule: (signal: AbortSignal) => Promise<void>
+}
+
+function createScheduler(client: Client, context: Context): SchedulerParts {
+  const { options, clock, log } = context
   const resources = resourcesOf(client.dialect)
   const schedulerName = options['scheduler-name']
   const snapshot = new Snapshot()
@@ -53,29 +93,10 @@ async function run(context: Context): Promise<void> {
     maxBackoffMs: options['pod-max-backoff-seconds'] * 1000,
     maxUnschedulableMs: options['pod-max-in-unschedulable-pods-duration'],
   })
-  const metrics = createMetrics({ release: servedRelease, showHidden: showHidden !== '' })
-  declareProcessMetrics(metrics)
-  const counts = createSchedulerMetrics(metrics, queue, schedulerName)
-  const informers = createInformerFactory(client, clock, log)
-  const podInformer = informers.informer<Pod>(resources.pods, {
-    fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
-  })
-  const nodeInformer = informers.informer<Node>(resources.nodes)
-  const events = createClusterEvents({ queue, snapshot, schedulerName })
-  podInformer.onEvent(events.onPod)
-  nodeInformer.onEvent(events.onNode)
-  informers.informer<Namespace>(resources.namespaces).onEvent(({ type, object: { metadata } }) => {
-    snapshot.setNamespace(
-      metadata.name ?? '',
-      type === 'delete' ? undefined : (metadata.labels ?? {}),
-    )
-  })
-  const recorder = createEventRecorder({
-    events: client.resource(resources.events),
-    component: schedulerName,
-    clock,
-    log,
-  })
+  const metrics = metricsOf(context)
+  const cluster = followCluster(client, context, { queue, snapshot })
+  const events = client.resource(resources.events)
+  const recorder = createEventRecorder({ events, component: schedulerName, clock, log })
   const pods = client.resource<Pod>(resources.pods)
   const reporter = createPodReporter({
     pods,
@@ -85,51 +106,59 @@ async function run(context: Context): Promise<void> {
     clock,
     schedulerName,
   })
-
-  const schedule = async (leading: AbortSignal): Promise<void> => {
-    await runScheduler(
-      {
-        pods,
-        queue,
-        snapshot,
-        plugins: defaultPlugins(client.dialect),
-        reporter,
-        waitingPod: (key) => {
-          const pod = podInformer.get(key)
-          return pod !== undefined && isWaiting(pod, schedulerName) ? pod : undefined
-        },
-        clock,
-        log,
-        percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
-        parallelism: options.parallelism,
-        metrics: counts,
-      },
-      leading,
-    )
+  const scheduling: SchedulerOptions = {
+    pods,
+    queue,
+    snapshot,
+    plugins: defaultPlugins(client.dialect),
+    reporter,
+    waitingPod: (key) => {
+      const pod = cluster.pods.get(key)
+      return pod !== undefined && isWaiting(pod, schedulerName) ? pod : undefined
+    },
+    clock,
+    log,
+    percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
+    parallelism: options.parallelism,
+    metrics: createSchedulerMetrics(metrics, queue, schedulerName),
   }
-  const lead = async (leading: AbortSignal): Promise<void> => {
-    if (!options['leader-elect']) {
-      await schedule(leading)
-      return
-    }
-    await runLeaderElection(
-      {
-        leases: client.resource(resources.leases),
-        namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
-        name: options['leader-elect-resource-name'],
-        identity: electionIdentity(clock, options['leader-elect-identity']),
-        recorder,
-        clock,
-        log,
-        leaseDurationMs: options['leader-elect-lease-duration'],
-        renewDeadlineMs: options['leader-elect-renew-deadline'],
-        retryPeriodMs: options['leader-elect-retry-period'],
-      },
-      schedule,
-      leading,
-    )
-  }
+  const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
+  return { informers: cluster.informers, recorder, metrics, schedule }
+}
 
+/** Schedules, while this process leads if there is an election. */
+async function lead(
+  client: Client,
+  { options, clock, log }: Context,
+  { recorder, schedule, signal }: SchedulerParts & { readonly signal: AbortSignal },
+): Promise<void> {
+  if (!options['leader-elect']) {
+    await schedule(signal)
+    return
+  }
+  await runLeaderElection(
+    {
+      leases: client.resource(resourcesOf(client.dialect).leases),
+      namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
+      name: options['leader-elect-resource-name'],
+      identity: electionIdentity(clock, options['leader-elect-identity']),
+      recorder,
+      clock,
+      log,
+      leaseDurationMs: options['leader-elect-lease-duration'],
+      renewDeadlineMs: options['leader-elect-renew-deadline'],
+      retryPeriodMs: options['leader-elect-retry-period'],
+    },
+    schedule,
+    signal,
+  )
+}
+
+async function run(context: Context): Promise<void> {
+  const { options, clock, log } = context
+  const client = await connect(context)
+  const scheduler = createScheduler(client, context)
+  const { informers, recorder, metrics } = scheduler
   let isSynced = false
   const server = await openComponentListener({
     flags: options,
@@ -139,22 +168,19 @@ async function run(context: Context): Promise<void> {
     clock,
     log,
   })
-  // Whatever ends first ends the rest: a scheduler without its informers or its lease must not go on.
+  // The part that ends first ends the rest: a scheduler without its informers or its lease must not go on.
   const stop = new AbortController()
-  const whole = AbortSignal.any([signal, stop.signal])
-  const parts = [informers.run(whole), recorder.run(whole)]
-  if (server !== undefined) parts.push(server.run(whole))
+  const signal = AbortSignal.any([context.signal, stop.signal])
   const work = async (): Promise<void> => {
     const at = await server?.ready
-    const stopped = new Promise<void>((resolve) => {
-      whole.addEventListener('abort', () => resolve(), { once: true })
-    })
-    await Promise.race([informers.ready(), stopped])
-    if (whole.aborted) return
+    await Promise.race([informers.ready(), aborted(signal)])
+    if (signal.aborted) return
     isSynced = true
     context.ready(at === undefined ? {} : { port: at.port })
-    await lead(whole)
+    await lead(client, context, { ...scheduler, signal })
   }
+  const parts = [informers.run(signal), recorder.run(signal)]
+  if (server !== undefined) parts.push(server.run(signal))
   parts.push(work())
   try {
     await Promise.all(parts.map((part) => part.finally(() => stop.abort(new Error('stopping')))))

@@ -1,4 +1,4 @@
-/** PodReporter: what the scheduler writes about pods besides bindings: conditions, events and preemptions. */
+/** PodReporter: the scheduler's writes about pods besides bindings: conditions, events and preemptions. */
 import type { Pod, PodCondition } from '../api/generated/types.ts'
 import type { ResourceClient } from '../client/resource-client.ts'
 import type { Clock } from '../component-base/clock.ts'
@@ -15,12 +15,12 @@ export type RecordEvent = (
 
 export interface PodReporter {
   scheduled(info: PodInfo, nodeName: string): void
-  /** Sets PodScheduled=False (only if it says something new) and the nomination, and records a FailedScheduling event. */
+  /** Sets PodScheduled=False (only if it differs) and the nomination, and records a FailedScheduling event. */
   failed(
     info: PodInfo,
     why: { reason: string; message: string; nominatedNodeName?: string },
   ): Promise<void>
-  /** Deletes the victim, with a condition and an event that say for whom. */
+  /** Deletes the victim, with a condition and an event that name the preemptor. */
   preempt(info: PodInfo, victim: PodInfo, nodeName: string): Promise<void>
 }
 
@@ -43,85 +43,88 @@ export function conditionPatch(
   return { ...wanted, lastTransitionTime }
 }
 
-export function createPodReporter(options: {
-  pods: ResourceClient<Pod>
-  record: RecordEvent
-  clock: Clock
-  schedulerName: string
-}): PodReporter {
-  const { pods, record, clock, schedulerName } = options
+export interface PodReporterOptions {
+  readonly pods: ResourceClient<Pod>
+  readonly record: RecordEvent
+  readonly clock: Clock
+  readonly schedulerName: string
+}
 
-  const patchStatus = async (info: PodInfo, status: object): Promise<void> => {
-    try {
-      await pods.patch(
-        splitKey(info.key),
-        { metadata: { uid: info.uid }, status },
-        {
-          type: 'strategic',
-          subresource: 'status',
-        },
-      )
-    } catch (error) {
-      // Gone, or another pod of the same name: there is nobody left to tell.
-      if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
-    }
-  }
-
+export function createPodReporter(options: PodReporterOptions): PodReporter {
+  const { record } = options
   return {
-    scheduled(info, nodeName) {
+    scheduled: (info, nodeName) =>
       record(info.pod, {
         type: 'Normal',
         reason: 'Scheduled',
         action: 'Binding',
         message: `Successfully assigned ${info.key} to ${nodeName}`,
-      })
-    },
+      }),
+    failed: (info, why) => reportFailure(options, info, why),
+    preempt: (info, victim, nodeName) => preempt(options, victim, { by: info, nodeName }),
+  }
+}
 
-    async failed(info, { reason, message, nominatedNodeName }) {
-      record(info.pod, {
-        type: 'Warning',
-        reason: 'FailedScheduling',
-        action: 'Scheduling',
-        message,
-      })
-      const condition = conditionPatch(
-        info.pod,
-        { type: 'PodScheduled', status: 'False', reason, message },
-        timestamp(clock.now()),
-      )
-      const nomination = info.pod.status?.nominatedNodeName ?? ''
-      const isNominationNew = nominatedNodeName !== undefined && nominatedNodeName !== nomination
-      if (condition === undefined && !isNominationNew) return
-      await patchStatus(info, {
-        ...(condition === undefined ? {} : { conditions: [condition] }),
-        ...(isNominationNew ? { nominatedNodeName: nominatedNodeName || null } : {}),
-      })
-    },
+async function reportFailure(
+  { pods, record, clock }: PodReporterOptions,
+  info: PodInfo,
+  { reason, message, nominatedNodeName }: Parameters<PodReporter['failed']>[1],
+): Promise<void> {
+  record(info.pod, { type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message })
+  const condition = conditionPatch(
+    info.pod,
+    { type: 'PodScheduled', status: 'False', reason, message },
+    timestamp(clock.now()),
+  )
+  const nomination = info.pod.status?.nominatedNodeName ?? ''
+  const isNominationNew = nominatedNodeName !== undefined && nominatedNodeName !== nomination
+  if (condition === undefined && !isNominationNew) return
+  await patchStatus(pods, info, {
+    ...(condition === undefined ? {} : { conditions: [condition] }),
+    ...(isNominationNew ? { nominatedNodeName: nominatedNodeName || null } : {}),
+  })
+}
 
-    async preempt(info, victim, nodeName) {
-      const condition = conditionPatch(
-        victim.pod,
-        {
-          type: 'DisruptionTarget',
-          status: 'True',
-          reason: 'PreemptionByScheduler',
-          message: `${schedulerName}: preempting to accommodate a higher priority pod`,
-        },
-        timestamp(clock.now()),
-      )
-      if (condition !== undefined) await patchStatus(victim, { conditions: [condition] })
-      try {
-        await pods.delete(splitKey(victim.key), { preconditions: { uid: victim.uid } })
-      } catch (error) {
-        // Gone already: that is what was wanted.
-        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
-      }
-      record(victim.pod, {
-        type: 'Normal',
-        reason: 'Preempted',
-        action: 'Preempting',
-        message: `Preempted by pod ${info.uid} on node ${nodeName}`,
-      })
+async function preempt(
+  { pods, record, clock, schedulerName }: PodReporterOptions,
+  victim: PodInfo,
+  { by, nodeName }: { readonly by: PodInfo; readonly nodeName: string },
+): Promise<void> {
+  const condition = conditionPatch(
+    victim.pod,
+    {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'PreemptionByScheduler',
+      message: `${schedulerName}: preempting to accommodate a higher priority pod`,
     },
+    timestamp(clock.now()),
+  )
+  if (condition !== undefined) await patchStatus(pods, victim, { conditions: [condition] })
+  try {
+    await pods.delete(splitKey(victim.key), { preconditions: { uid: victim.uid } })
+  } catch (error) {
+    // The victim is gone already.
+    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+  }
+  record(victim.pod, {
+    type: 'Normal',
+    reason: 'Preempted',
+    action: 'Preempting',
+    message: `Preempted by pod ${by.uid} on node ${nodeName}`,
+  })
+}
+
+async function patchStatus(
+  pods: ResourceClient<Pod>,
+  info: PodInfo,
+  status: object,
+): Promise<void> {
+  const patch = { metadata: { uid: info.uid }, status }
+  try {
+    await pods.patch(splitKey(info.key), patch, { type: 'strategic', subresource: 'status' })
+  } catch (error) {
+    // The pod is gone, or another has its name: the condition concerns no pod any more.
+    if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
   }
 }

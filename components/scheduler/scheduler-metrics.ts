@@ -15,7 +15,33 @@ export function createSchedulerMetrics(
   queue: SchedulingQueue,
   schedulerName: string,
 ): SchedulerMetrics {
-  const labels = ['profile', 'result']
+  const { attempts, seconds } = declareAttempts(metrics)
+  const { needed, sli, older } = declareScheduled(metrics)
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'scheduler_pending_pods',
+      help: 'Pods that wait, by room of the queue.',
+      stability: 'STABLE',
+      labels: ['queue'],
+    },
+    () => Object.entries(queue.sizes).map(([room, value]) => ({ labels: [room], value })),
+  )
+  return {
+    attempt: (result, took) => {
+      attempts.with(result, schedulerName).inc()
+      seconds.with(schedulerName, result).observe(took)
+    },
+    scheduled: (tries, waited) => {
+      needed.observe(tries)
+      const label = tries > 15 ? '16+' : String(tries)
+      sli.with(label).observe(waited)
+      older.with(label).observe(waited)
+    },
+  }
+}
+
+function declareAttempts(metrics: Metrics) {
   const attempts = metrics.counter({
     name: 'scheduler_schedule_attempts_total',
     help: 'Attempts to schedule pods, by result.',
@@ -26,9 +52,13 @@ export function createSchedulerMetrics(
     name: 'scheduler_scheduling_attempt_duration_seconds',
     help: 'Time that an attempt took, decision and binding, in seconds.',
     stability: 'STABLE',
-    labels,
+    labels: ['profile', 'result'],
     buckets: doubling(0.001, 15),
   })
+  return { attempts, seconds }
+}
+
+function declareScheduled(metrics: Metrics) {
   const needed = metrics.histogram({
     name: 'scheduler_pod_scheduling_attempts',
     help: 'Attempts until a pod was scheduled.',
@@ -52,26 +82,5 @@ export function createSchedulerMetrics(
     labels: ['attempts'],
     buckets: doubling(0.01, 20),
   })
-  metrics.observed(
-    {
-      kind: 'gauge',
-      name: 'scheduler_pending_pods',
-      help: 'Pods that wait, by room of the queue.',
-      stability: 'STABLE',
-      labels: ['queue'],
-    },
-    () => Object.entries(queue.sizes).map(([room, value]) => ({ labels: [room], value })),
-  )
-  return {
-    attempt: (result, took) => {
-      attempts.with(result, schedulerName).inc()
-      seconds.with(schedulerName, result).observe(took)
-    },
-    scheduled: (tries, waited) => {
-      needed.observe(tries)
-      const label = tries > 15 ? '16+' : String(tries)
-      sli.with(label).observe(waited)
-      older.with(label).observe(waited)
-    },
-  }
+  return { needed, sli, older }
 }
