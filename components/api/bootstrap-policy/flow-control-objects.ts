@@ -26,9 +26,9 @@ interface Schema {
   readonly precedence: number
   readonly by?: 'ByUser' | 'ByNamespace'
   readonly subjects: readonly Subject[]
-  /** Which requests; absent: every one. */
+  /** The requests it matches; absent: every one. */
   readonly rules?: readonly Rule[]
-  /** Which reads of paths that are no resources. */
+  /** The non-resource paths whose reads it matches. */
   readonly paths?: readonly string[]
 }
 
@@ -50,7 +50,7 @@ const mandatory: readonly Schema[] = [
   },
 ]
 
-const suggestedSchemas = ({ systemNamespace }: Dialect): readonly Schema[] => [
+const electionSchemas: readonly Schema[] = [
   {
     name: 'probes',
     level: 'exempt',
@@ -87,6 +87,9 @@ const suggestedSchemas = ({ systemNamespace }: Dialect): readonly Schema[] => [
     subjects: [anyAccount],
     rules: [{ ...electing, group: '', resources: ['endpoints', 'configmaps'] }, leases],
   },
+]
+
+const nodeSchemas: readonly Schema[] = [
   {
     name: 'system-node-high',
     level: 'node-high',
@@ -105,6 +108,9 @@ const suggestedSchemas = ({ systemNamespace }: Dialect): readonly Schema[] => [
     by: 'ByUser',
     subjects: [{ group: 'system:nodes' }],
   },
+]
+
+const workloadSchemas = ({ systemNamespace }: Dialect): readonly Schema[] => [
   {
     name: 'kube-controller-manager',
     level: 'workload-high',
@@ -142,6 +148,12 @@ const suggestedSchemas = ({ systemNamespace }: Dialect): readonly Schema[] => [
   },
 ]
 
+const suggestedSchemas = (dialect: Dialect): readonly Schema[] => [
+  ...electionSchemas,
+  ...nodeSchemas,
+  ...workloadSchemas(dialect),
+]
+
 /** Shares, how much of them may be lent in percent, queues, and how many of them a flow may wait in. */
 const suggestedLevels: readonly (readonly [
   name: string,
@@ -166,7 +178,7 @@ function subjectOf(dialect: Dialect, subject: Subject): unknown {
   return { kind: 'ServiceAccount', serviceAccount }
 }
 
-/** The annotation by which an object's spec follows that of the release; `true` unless somebody took it over. */
+/** The annotation by which an object's spec follows that of the release; an administrator who takes it over sets `false`. */
 export function autoUpdateKey(dialect: Dialect): string {
   return `apf.${dialect.labelDomain}/autoupdate-spec`
 }
@@ -216,7 +228,7 @@ function levelObject(dialect: Dialect, name: string, spec: object): KubeObject {
   return { ...head(dialect, 'PriorityLevelConfiguration', name), spec }
 }
 
-/** What must always exist, with a spec that nobody changes: everything exempt for administrators, and the catch-all. */
+/** Objects that always exist with this spec: the exemption of administrators, and the catch-all. */
 export function mandatoryFlowControl(dialect: Dialect): FlowControlObjects {
   return {
     levels: [
@@ -237,7 +249,7 @@ export function mandatoryFlowControl(dialect: Dialect): FlowControlObjects {
   }
 }
 
-/** What a cluster gets besides, and may change. */
+/** Objects that a new cluster gets besides, and that administrators may change. */
 export function suggestedFlowControl(dialect: Dialect): FlowControlObjects {
   return {
     levels: suggestedLevels.map(([name, shares, lendablePercent, queues, handSize]) =>

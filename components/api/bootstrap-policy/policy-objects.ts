@@ -27,110 +27,124 @@ export function autoupdateAnnotation(dialect: Dialect): string {
   return labelKey(dialect, 'rbac.authorization', 'autoupdate')
 }
 
-/** What the Node authorizer allows every node agent. */
+/** The rules by which the Node authorizer allows every node agent's requests. */
 export function nodeRules(dialect: Dialect): PolicyRule[] {
-  return (clusterRoles[nodeRole] ?? []).map((rule) => parseRule(rule, dialect))
+  return parseRules(clusterRoles[nodeRole] ?? [], dialect)
 }
 
-/** Everything the server makes at its start. */
+/** Every object that the server creates when it starts. */
 export function policyObjects(dialect: Dialect): PolicyObjects {
-  const group = apiGroup(dialect, 'rbac.authorization')
-  const apiVersion = `${group}/v1`
-  const namespaces = { system: dialect.systemNamespace, public: dialect.publicNamespace }
-
-  function defaults(name: string, namespace?: string): KubeObject['metadata'] {
-    return {
-      name: inDialect(name, dialect),
-      ...(namespace === undefined ? {} : { namespace }),
-      labels: { [labelKey(dialect, '', 'bootstrapping')]: 'rbac-defaults' },
-      annotations: { [autoupdateAnnotation(dialect)]: 'true' },
-    }
-  }
-
-  function subject(text: SubjectText): Subject {
-    const kind = text.slice(0, text.indexOf(':'))
-    const name = text.slice(kind.length + 1)
-    if (kind === 'account') {
-      return { kind: 'ServiceAccount', name, namespace: dialect.systemNamespace }
-    }
-    return { apiGroup: group, kind: kind === 'user' ? 'User' : 'Group', name }
-  }
-
-  const roleRef = (kind: 'Role' | 'ClusterRole', name: string): KubeObject['roleRef'] => ({
-    apiGroup: group,
-    kind,
-    name: inDialect(name, dialect),
-  })
-  const rulesOf = (texts: readonly string[]): PolicyRule[] =>
-    texts.map((text) => parseRule(text, dialect))
-  const domainLabel = (name: string): string => apiKey(dialect, 'rbac.authorization', name)
-
-  function clusterRole(name: string, rules: readonly string[]): KubeObject {
-    const metadata = defaults(name)
-    const aggregate = aggregateLabels[name]
-    if (aggregate !== undefined)
-      metadata.labels = { ...metadata.labels, [domainLabel(aggregate)]: 'true' }
-    const gathered = aggregatedRoles[name]
-    if (gathered === undefined)
-      return { apiVersion, kind: 'ClusterRole', metadata, rules: rulesOf(rules) }
-    const selector = { matchLabels: { [domainLabel(gathered)]: 'true' } }
-    return {
-      apiVersion,
-      kind: 'ClusterRole',
-      metadata,
-      rules: [],
-      aggregationRule: { clusterRoleSelectors: [selector] },
-    }
-  }
-
-  function clusterBinding(
-    metadata: KubeObject['metadata'],
-    role: string,
-    subjects: readonly SubjectText[],
-  ): KubeObject {
-    return {
-      apiVersion,
-      kind: 'ClusterRoleBinding',
-      metadata,
-      ...(subjects.length === 0 ? {} : { subjects: subjects.map(subject) }),
-      roleRef: roleRef('ClusterRole', role),
-    }
-  }
-
-  function role({ namespace, name, rules }: NamespacedRole): KubeObject {
-    const metadata = defaults(name, namespaces[namespace])
-    return { apiVersion, kind: 'Role', metadata, rules: rulesOf(rules) }
-  }
-
-  function binding({ namespace, name, bindingName = name, subjects }: NamespacedRole): KubeObject {
-    return {
-      apiVersion,
-      kind: 'RoleBinding',
-      metadata: defaults(bindingName, namespaces[namespace]),
-      subjects: subjects.map(subject),
-      roleRef: roleRef('Role', name),
-    }
-  }
-
   return {
     clusterRoles: [
-      ...Object.keys(aggregatedRoles).map((name) => clusterRole(name, [])),
-      ...Object.entries(clusterRoles).map(([name, rules]) => clusterRole(name, rules)),
+      ...Object.keys(aggregatedRoles).map((name) => clusterRole(dialect, name, [])),
+      ...Object.entries(clusterRoles).map(([name, rules]) => clusterRole(dialect, name, rules)),
       ...Object.entries(controllerRoles).map(([name, rules]) =>
-        clusterRole(controllerRoleName(name), rules),
+        clusterRole(dialect, controllerRoleName(name), rules),
       ),
     ],
     clusterRoleBindings: [
       ...Object.entries(clusterRoleBindings).map(([name, subjects]) =>
-        clusterBinding(defaults(name), name, subjects),
+        clusterBinding(dialect, name, subjects),
       ),
       ...Object.keys(controllerRoles).map((name) =>
-        clusterBinding(defaults(controllerRoleName(name)), controllerRoleName(name), [
-          `account:${name}`,
-        ]),
+        clusterBinding(dialect, controllerRoleName(name), [`account:${name}`]),
       ),
     ],
-    roles: namespacedRoles.map(role),
-    roleBindings: namespacedRoles.map(binding),
+    roles: namespacedRoles.map((namespaced) => role(dialect, namespaced)),
+    roleBindings: namespacedRoles.map((namespaced) => roleBinding(dialect, namespaced)),
   }
+}
+
+function clusterRole(dialect: Dialect, name: string, rules: readonly string[]): KubeObject {
+  const domainLabel = (text: string): string => apiKey(dialect, 'rbac.authorization', text)
+  const kind = 'ClusterRole'
+  const apiVersion = apiVersionIn(dialect)
+  const metadata = metadataOf(dialect, name)
+  const aggregate = aggregateLabels[name]
+  if (aggregate !== undefined)
+    metadata.labels = { ...metadata.labels, [domainLabel(aggregate)]: 'true' }
+  const gathered = aggregatedRoles[name]
+  if (gathered === undefined)
+    return { apiVersion, kind, metadata, rules: parseRules(rules, dialect) }
+  const selector = { matchLabels: { [domainLabel(gathered)]: 'true' } }
+  const aggregationRule = { clusterRoleSelectors: [selector] }
+  return { apiVersion, kind, metadata, rules: [], aggregationRule }
+}
+
+function clusterBinding(
+  dialect: Dialect,
+  name: string,
+  subjects: readonly SubjectText[],
+): KubeObject {
+  return {
+    apiVersion: apiVersionIn(dialect),
+    kind: 'ClusterRoleBinding',
+    metadata: metadataOf(dialect, name),
+    ...(subjects.length === 0
+      ? {}
+      : { subjects: subjects.map((text) => subjectOf(dialect, text)) }),
+    roleRef: roleRef(dialect, 'ClusterRole', name),
+  }
+}
+
+function role(dialect: Dialect, { namespace, name, rules }: NamespacedRole): KubeObject {
+  return {
+    apiVersion: apiVersionIn(dialect),
+    kind: 'Role',
+    metadata: metadataOf(dialect, name, namespace),
+    rules: parseRules(rules, dialect),
+  }
+}
+
+function roleBinding(
+  dialect: Dialect,
+  { namespace, name, bindingName = name, subjects }: NamespacedRole,
+): KubeObject {
+  return {
+    apiVersion: apiVersionIn(dialect),
+    kind: 'RoleBinding',
+    metadata: metadataOf(dialect, bindingName, namespace),
+    subjects: subjects.map((text) => subjectOf(dialect, text)),
+    roleRef: roleRef(dialect, 'Role', name),
+  }
+}
+
+function apiVersionIn(dialect: Dialect): string {
+  return `${apiGroup(dialect, 'rbac.authorization')}/v1`
+}
+
+function metadataOf(
+  dialect: Dialect,
+  name: string,
+  namespace?: NamespacedRole['namespace'],
+): KubeObject['metadata'] {
+  const namespaces = { system: dialect.systemNamespace, public: dialect.publicNamespace }
+  return {
+    name: inDialect(name, dialect),
+    ...(namespace === undefined ? {} : { namespace: namespaces[namespace] }),
+    labels: { [labelKey(dialect, '', 'bootstrapping')]: 'rbac-defaults' },
+    annotations: { [autoupdateAnnotation(dialect)]: 'true' },
+  }
+}
+
+function subjectOf(dialect: Dialect, text: SubjectText): Subject {
+  const kind = text.slice(0, text.indexOf(':'))
+  const name = text.slice(kind.length + 1)
+  if (kind === 'account') {
+    return { kind: 'ServiceAccount', name, namespace: dialect.systemNamespace }
+  }
+  const group = apiGroup(dialect, 'rbac.authorization')
+  return { apiGroup: group, kind: kind === 'user' ? 'User' : 'Group', name }
+}
+
+function roleRef(
+  dialect: Dialect,
+  kind: 'Role' | 'ClusterRole',
+  name: string,
+): KubeObject['roleRef'] {
+  return { apiGroup: apiGroup(dialect, 'rbac.authorization'), kind, name: inDialect(name, dialect) }
+}
+
+function parseRules(texts: readonly string[], dialect: Dialect): PolicyRule[] {
+  return texts.map((text) => parseRule(text, dialect))
 }

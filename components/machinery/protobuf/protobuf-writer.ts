@@ -167,9 +167,34 @@ function writeIntOrString(value: unknown): void {
   putByte(0x08)
 }
 
-/** What is between tag or length and the next field; strings and messages without their length. */
-function scalarWriter(schema: ScalarSchema): { wireType: number; write: Write } {
-  const { kind } = schema
+interface ScalarWriter {
+  readonly wireType: number
+  /** Writes what stands between tag or length and the next field; strings and messages without their length. */
+  readonly write: Write
+}
+
+function writeText(value: unknown): void {
+  if (typeof value === 'string') putText(value)
+}
+
+function writeBase64(value: unknown): void {
+  if (typeof value === 'string') putBytes(Buffer.from(value, 'base64'))
+}
+
+function writeQuantity(value: unknown): void {
+  const from = written()
+  putText(typeof value === 'string' ? value : '0')
+  close(from, 0x0a)
+}
+
+function writeJson(value: unknown): void {
+  if (value === undefined || value === null) return
+  const from = written()
+  putText(JSON.stringify(value))
+  close(from, 0x0a)
+}
+
+function scalarWriter({ kind }: ScalarSchema): ScalarWriter {
   switch (kind) {
     case 'bool':
       return { wireType: wire.varint, write: (value) => putByte(value === true ? 1 : 0) }
@@ -185,19 +210,9 @@ function scalarWriter(schema: ScalarSchema): { wireType: number; write: Write } 
         write: (value) => putDouble(typeof value === 'number' ? value : 0),
       }
     case 'string':
-      return {
-        wireType: wire.bytes,
-        write: (value) => {
-          if (typeof value === 'string') putText(value)
-        },
-      }
+      return { wireType: wire.bytes, write: writeText }
     case 'bytes':
-      return {
-        wireType: wire.bytes,
-        write: (value) => {
-          if (typeof value === 'string') putBytes(Buffer.from(value, 'base64'))
-        },
-      }
+      return { wireType: wire.bytes, write: writeBase64 }
     case 'Time':
     case 'MicroTime':
       return {
@@ -207,29 +222,14 @@ function scalarWriter(schema: ScalarSchema): { wireType: number; write: Write } 
         },
       }
     case 'Quantity':
-      return {
-        wireType: wire.bytes,
-        write: (value) => {
-          const from = written()
-          putText(typeof value === 'string' ? value : '0')
-          close(from, 0x0a)
-        },
-      }
+      return { wireType: wire.bytes, write: writeQuantity }
     case 'IntOrString':
       return { wireType: wire.bytes, write: writeIntOrString }
     case 'RawExtension':
     case 'JSON':
     case 'FieldsV1':
     case 'any':
-      return {
-        wireType: wire.bytes,
-        write: (value) => {
-          if (value === undefined || value === null) return
-          const from = written()
-          putText(JSON.stringify(value))
-          close(from, 0x0a)
-        },
-      }
+      return { wireType: wire.bytes, write: writeJson }
   }
 }
 
