@@ -1,5 +1,4 @@
 /** Component: the life of one process, from its flags to its exit code. Every main.ts is one call of runComponent. */
-import { fstatSync, writeSync } from 'node:fs'
 import { systemClock } from './clock.ts'
 import type { Clock } from './clock.ts'
 import { defineFlags, describeFlags, flag, FlagError, parseFlags } from './flags.ts'
@@ -7,6 +6,7 @@ import type { FlagDeclarations, FlagValues } from './flags.ts'
 import { createLog, messageOf } from './log.ts'
 import type { Log, LogLevel } from './log.ts'
 import { createLogWriter } from './log-writer.ts'
+import { writeStatusLine } from './status-line.ts'
 
 /** Flags every component has. */
 export const commonFlags = defineFlags({
@@ -49,18 +49,6 @@ export class StartError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'StartError'
-  }
-}
-
-/** The channel to the starting process: descriptor 3, if it was handed one. */
-function announce(info: Readonly<Record<string, unknown>>): void {
-  try {
-    // An event loop's own descriptors have no file type, so they are told apart from a pipe, socket or file.
-    const stat = fstatSync(3)
-    if (!stat.isFIFO() && !stat.isSocket() && !stat.isFile()) return
-    writeSync(3, `${JSON.stringify({ ready: true, ...info })}\n`)
-  } catch {
-    // No descriptor 3, or its reader is gone: the starting process does not wait for this line.
   }
 }
 
@@ -169,6 +157,6 @@ function readyOnce(log: Log): ComponentContext<FlagDeclarations>['ready'] {
     if (isReady) return
     isReady = true
     log.info('ready', info)
-    announce(info)
+    writeStatusLine({ ready: true, ...info })
   }
 }

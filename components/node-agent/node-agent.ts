@@ -4,10 +4,13 @@ import { hostname } from 'node:os'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
+import { aborted } from '../component-base/aborted.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { StartError } from '../component-base/component.ts'
 import { environment as processEnvironment } from '../component-base/environment.ts'
+import { writeStatusLine } from '../component-base/status-line.ts'
 import { createAgentServer } from './server/agent-server.ts'
+import type { AgentServer } from './server/agent-server.ts'
 import type { Bootstrapper } from './join/bootstrap.ts'
 import { createBootstrapper } from './join/bootstrap.ts'
 import { writeCheckpointArchive } from './runtime/checkpoint-archive.ts'
@@ -17,14 +20,14 @@ import { renewIntervalOf } from './node/heartbeat.ts'
 import type { HostWatch } from './node/host-watch.ts'
 import { createHostWatch } from './node/host-watch.ts'
 import type { JoinReport } from './join/join-progress.ts'
-import { createJoinReporter, JoinError, writeStatusLine } from './join/join-progress.ts'
+import { createJoinReporter, JoinError } from './join/join-progress.ts'
 import { establishIdentity } from './join/node-identity.ts'
 import { createNodeMetrics } from './node/node-metrics.ts'
 import type { NodeEnvironment, RunningNode } from './node/node.ts'
 import { createNode } from './node/node.ts'
 import type { nodeAgentFlags } from './options.ts'
 import type { NodeFolders, Settings } from './settings.ts'
-import type { ServicesFor } from './pods/service-variables.ts'
+import type { ServicesFor, ServiceWatch } from './pods/service-variables.ts'
 import { createServiceWatch } from './pods/service-variables.ts'
 import { settingsOf } from './settings.ts'
 import { SimulatedRuntime } from './runtime/simulated-runtime.ts'
@@ -35,7 +38,7 @@ type Context = ComponentContext<typeof nodeAgentFlags>
 /** How many nodes of a process join at the same time. */
 const joinsAtOnce = 16
 const runtimeVersion = '0.1.0'
-/** The slow facts about the host are found out when the start is well over. */
+/** How long after the start the agent looks up the slow facts about the host. */
 const refineAfterMs = 3000
 
 async function bootstrapperOf(
@@ -124,18 +127,42 @@ async function forEach<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
 }
 
+/** What the parts of a running agent share. */
+interface Agent {
+  readonly context: Context
+  readonly settings: Settings
+  readonly bootstrapper: Bootstrapper | undefined
+  readonly host: HostWatch
+  readonly devices: DevicePlugins
+  readonly services: ServiceWatch
+  readonly server: AgentServer
+  readonly environment: NodeEnvironment
+  readonly running: RunningNode[]
+  readonly parts: Parts
+}
+
 /**
- * The agent's whole life. Rejects with a StartError when it cannot join or start as it was told to. `writeStatus` gets
- * every report on the way into the cluster; by default they go to descriptor 3.
+ * The agent's whole life. Rejects with a StartError when it cannot join or start with its flags. `writeStatus` gets every
+ * report on the way into the cluster; by default they go to descriptor 3.
  */
 export async function runNodeAgent(
   context: Context,
   writeStatus: (report: JoinReport) => void = writeStatusLine,
 ): Promise<void> {
+  const agent = await createAgent(context)
+  const { settings, server, devices, parts } = agent
+  parts.start(server.server.run(parts.signal))
+  parts.start(joinNodes(agent, writeStatus))
+  parts.start(watchdog(agent))
+  // Simulated nodes have no devices of their own to tell apart.
+  if (!settings.isCrowd) parts.start(devices.run(parts.signal))
+  await parts.ended()
+}
+
+async function createAgent(context: Context): Promise<Agent> {
   const { options, clock, log, signal } = context
   const settings = settingsOf(options)
   for (const warning of settings.warnings) log.warn(warning)
-  const [first] = settings.nodes as [NodeFolders]
   const rootDir = options['root-dir']
   try {
     await mkdir(rootDir, { recursive: true, mode: 0o700 })
@@ -151,9 +178,34 @@ export async function runNodeAgent(
     log,
   })
   const running: RunningNode[] = []
+  const server = await serverOf(context, settings, () => running)
+  const devices = createDevicePlugins({
+    folder: join(rootDir, 'device-plugins'),
+    dialect: settings.dialect,
+    onChange: () => {
+      for (const node of running) node.wake()
+    },
+    log,
+  })
+  const services = createServiceWatch({ clock, log })
+  const { servicesFor } = services
+  const serverPort = async (): Promise<number> => (await server.server.ready).port
+  const more = { host, devices, servicesFor, serverPort }
+  const environment = await environmentOf(context, settings, more)
+  const parts = createParts(signal)
+  const watches = { host, devices, services }
+  return { context, settings, bootstrapper, ...watches, server, environment, running, parts }
+}
+
+function serverOf(
+  { options, clock, log }: Context,
+  settings: Settings,
+  nodes: () => readonly RunningNode[],
+): Promise<AgentServer> {
+  const [first] = settings.nodes as [NodeFolders]
   const { 'tls-cert-file': cert, 'tls-private-key-file': key } = options
   const dnsNames = [...new Set([first.nodeName, hostname().toLowerCase(), 'localhost'])]
-  const agentServer = await createAgentServer({
+  return createAgentServer({
     host: options.address,
     port: options.port,
     names: {
@@ -165,114 +217,115 @@ export async function runNodeAgent(
     files: cert === undefined || key === undefined ? undefined : { cert, key },
     isSigned: options['rotate-server-certificates'],
     certDir: first.certDir,
-    nodes: () => running,
+    nodes,
     servesCheckpoints: settings.gates.ContainerCheckpoint,
     metrics: createNodeMetrics({ showHidden: settings.showsHiddenMetrics }),
     clock,
     log,
   })
-  const { server } = agentServer
-  const devices = createDevicePlugins({
-    folder: join(rootDir, 'device-plugins'),
-    dialect: settings.dialect,
-    onChange: () => {
-      for (const node of running) node.wake()
-    },
-    log,
-  })
-  const services = createServiceWatch({ clock, log })
-  const environment = await environmentOf(context, settings, {
-    host,
-    devices,
-    servicesFor: services.servicesFor,
-    serverPort: async () => (await server.ready).port,
-  })
+}
 
+/** Promises that end together: the first that fails aborts the signal of the others. */
+interface Parts {
+  readonly signal: AbortSignal
+  /** Resolves when the signal aborts. */
+  readonly aborted: Promise<void>
+  start(part: Promise<void>): void
+  /** Resolves when all have ended, those started meanwhile too; rejects with the first failure. */
+  ended(): Promise<void>
+}
+
+function createParts(outer: AbortSignal): Parts {
   const stop = new AbortController()
-  const whole = AbortSignal.any([signal, stop.signal])
-  const aborted = new Promise<void>((resolve) => {
-    whole.addEventListener('abort', () => resolve(), { once: true })
-  })
+  const signal = AbortSignal.any([outer, stop.signal])
   const parts: Promise<void>[] = []
   let failure: { error: unknown } | undefined
-  const start = (part: Promise<void>): void => {
-    // Whatever fails ends the rest.
-    const guarded = part.catch((error: unknown) => {
-      if (!whole.aborted) failure = { error }
-      stop.abort(error)
-    })
-    parts.push(guarded)
+  return {
+    signal,
+    aborted: aborted(signal),
+    start: (part) => {
+      const guarded = part.catch((error: unknown) => {
+        if (!signal.aborted) failure = { error }
+        stop.abort(error)
+      })
+      parts.push(guarded)
+    },
+    ended: async () => {
+      for (let index = 0; index < parts.length; index++) await parts[index]
+      if (failure !== undefined) throw failure.error
+    },
   }
+}
 
-  const startNode = async (folders: NodeFolders, index: number): Promise<void> => {
-    const { nodeName } = folders
-    const report = createJoinReporter({ log, node: nodeName, write: writeStatus })
-    const identity = await establishIdentity(
-      { ...folders, server: options.server, bootstrapper, clock, log, report },
-      whole,
+/** Joins all nodes, reports the process ready, and refines what the nodes report about the host. */
+async function joinNodes(agent: Agent, writeStatus: (report: JoinReport) => void): Promise<void> {
+  const { context, settings, bootstrapper, host, server, running, parts } = agent
+  const { signal } = parts
+  const { port } = await server.server.ready
+  try {
+    await forEach(settings.nodes, joinsAtOnce, (folders, index) =>
+      startNode(agent, folders, { index, writeStatus }),
     )
-    const node = createNode(
-      identity,
-      {
-        registration: { nodeName, ...settings.registration },
-        rootDir: folders.rootDir,
-        certDir: folders.certDir,
-        heartbeatDelayMs:
-          (renewIntervalOf(options['node-lease-duration-seconds']) * index) / settings.nodes.length,
-        report,
-      },
-      environment,
-    )
-    running.push(node)
-    // A signal of its own: adding to the listeners of one that all nodes share takes longer with every node.
-    const own = new AbortController()
-    whole.addEventListener('abort', () => own.abort(whole.reason), { once: true })
-    // It may have come while the node got its identity.
-    if (whole.aborted) own.abort(whole.reason)
-    start(node.run(own.signal))
-    // All nodes of a process see the same services.
-    if (index === 0) start(services.follow(node.client, whole))
-    await Promise.race([node.ready, aborted])
+  } catch (error) {
+    if (!(error instanceof JoinError)) throw error
+    throw new StartError(`cannot join, ${error.step}: ${error.message} (${error.hint})`, error)
+  } finally {
+    bootstrapper?.close()
   }
+  if (signal.aborted) return
+  const nodes = settings.isCrowd
+    ? { nodes: running.length }
+    : { node: (settings.nodes as [NodeFolders])[0].nodeName }
+  context.ready({ port, ...nodes })
+  const client = running[0]?.client
+  if (client !== undefined) parts.start(server.rotate(client, signal))
+  if (settings.isCrowd) return
+  await context.clock.sleep(refineAfterMs, signal)
+  await host.refine()
+  for (const node of running) node.wake()
+}
 
-  const work = async (): Promise<void> => {
-    const { port } = await server.ready
-    try {
-      await forEach(settings.nodes, joinsAtOnce, startNode)
-    } catch (error) {
-      if (!(error instanceof JoinError)) throw error
-      throw new StartError(`cannot join, ${error.step}: ${error.message} (${error.hint})`, error)
-    } finally {
-      bootstrapper?.close()
-    }
-    if (whole.aborted) return
-    const nodes = settings.isCrowd ? { nodes: running.length } : { node: first.nodeName }
-    context.ready({ port, ...nodes })
-    const client = running[0]?.client
-    if (client !== undefined) start(agentServer.rotate(client, whole))
-    if (!settings.isCrowd) {
-      await clock.sleep(refineAfterMs, whole)
-      await host.refine()
-      for (const node of running) node.wake()
-    }
-  }
+/** Joins one node and runs it as a part. Resolves when it is ready. */
+async function startNode(
+  agent: Agent,
+  folders: NodeFolders,
+  { index, writeStatus }: { index: number; writeStatus: (report: JoinReport) => void },
+): Promise<void> {
+  const { settings, bootstrapper, services, environment, running, parts } = agent
+  const { options, clock, log } = agent.context
+  const { nodeName, rootDir, certDir } = folders
+  const report = createJoinReporter({ log, node: nodeName, write: writeStatus })
+  const identity = await establishIdentity(
+    { ...folders, server: options.server, bootstrapper, clock, log, report },
+    parts.signal,
+  )
+  const registration = { nodeName, ...settings.registration }
+  const heartbeatDelayMs =
+    (renewIntervalOf(options['node-lease-duration-seconds']) * index) / settings.nodes.length
+  const own = { registration, rootDir, certDir, heartbeatDelayMs, report }
+  const node = createNode(identity, own, environment)
+  running.push(node)
+  parts.start(node.run(ownSignal(parts.signal)))
+  // All nodes of a process see the same services.
+  if (index === 0) parts.start(services.follow(node.client, parts.signal))
+  await Promise.race([node.ready, parts.aborted])
+}
 
-  const watchdog = async (): Promise<void> => {
-    if (processEnvironment['NOTIFY_SOCKET'] === undefined) return
-    const notify = systemdNotify(log)
-    await notify('READY=1')
-    const intervalMs = watchdogInterval(processEnvironment, process.pid)
-    if (!settings.gates.SystemdWatchdog || intervalMs === undefined) return
-    const isHealthy = (): boolean => running.every((node) => node.fault() === undefined)
-    await runWatchdog({ intervalMs, notify, isHealthy, clock, log }, whole)
-  }
+/** A signal that follows another: adding to the listeners of one that all nodes share takes longer with every node. */
+function ownSignal(shared: AbortSignal): AbortSignal {
+  const own = new AbortController()
+  shared.addEventListener('abort', () => own.abort(shared.reason), { once: true })
+  if (shared.aborted) own.abort(shared.reason)
+  return own.signal
+}
 
-  start(server.run(whole))
-  start(work())
-  start(watchdog())
-  // Simulated nodes have no devices of their own to tell apart.
-  if (!settings.isCrowd) start(devices.run(whole))
-  // Parts that start later are waited for too.
-  for (let index = 0; index < parts.length; index++) await parts[index]
-  if (failure !== undefined) throw failure.error
+async function watchdog({ context, settings, running, parts }: Agent): Promise<void> {
+  const { clock, log } = context
+  if (processEnvironment['NOTIFY_SOCKET'] === undefined) return
+  const notify = systemdNotify(log)
+  await notify('READY=1')
+  const intervalMs = watchdogInterval(processEnvironment, process.pid)
+  if (!settings.gates.SystemdWatchdog || intervalMs === undefined) return
+  const isHealthy = (): boolean => running.every((node) => node.fault() === undefined)
+  await runWatchdog({ intervalMs, notify, isHealthy, clock, log }, parts.signal)
 }

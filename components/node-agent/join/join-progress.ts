@@ -1,8 +1,7 @@
 /**
- * JoinProgress: every step of a node's way into the cluster, for the log and, as JSON lines on descriptor 3, for whoever
- * started the process. A failure names the step, the reason and what to do about it.
+ * JoinProgress: every step of a node's way into the cluster, for the log and, as status lines, for the process that started
+ * this one. A failure names the step, the reason and what to do about it.
  */
-import { fstatSync, writeSync } from 'node:fs'
 import type { Log } from '../../component-base/log.ts'
 
 export type JoinStep =
@@ -33,7 +32,7 @@ export interface JoinReport {
   readonly retrying?: boolean
 }
 
-/** A step that cannot succeed, with what to do; trying again as it is would be in vain unless `retrying`. */
+/** A step that failed, with what to do about it. */
 export class JoinError extends Error {
   readonly step: JoinStep
   readonly hint: string
@@ -55,18 +54,6 @@ export class JoinError extends Error {
 
 export type ReportJoin = (report: JoinReport) => void
 
-/** Writes a line to descriptor 3, if whoever started the process handed one over. */
-export function writeStatusLine(report: object): void {
-  try {
-    // An event loop's own descriptors have no file type, so they are told apart from a pipe, socket or file.
-    const stat = fstatSync(3)
-    if (!stat.isFIFO() && !stat.isSocket() && !stat.isFile()) return
-    writeSync(3, `${JSON.stringify(report)}\n`)
-  } catch {
-    // No descriptor 3, or nobody reads it any more: nobody waits for this line.
-  }
-}
-
 const stepOrder: readonly JoinStep[] = [
   'discovery',
   'signature',
@@ -79,7 +66,7 @@ const stepOrder: readonly JoinStep[] = [
 ]
 
 /**
- * Reports to the log and to `write`. Trouble that repeats itself is told once, without the steps that succeed again on the
+ * Reports to the log and to `write`. A failure that repeats is reported once, without the steps that succeed again on the
  * way back to it.
  */
 export function createJoinReporter(options: {

@@ -10,11 +10,11 @@ import { isOverruled, isStatusNews, nodeStatusOf, reportDueIn } from './node-sta
 export interface NodeReporterOptions {
   readonly nodes: ResourceClient<Node>
   readonly nodeName: string
-  /** The state of things now. */
+  /** Observes the node's current state. */
   readonly observe: () => Promise<Omit<NodeStatusInput, 'nowMs'>>
-  /** What the Node says so far, so that transition times survive a restart of the agent. */
+  /** The Node's status so far, so that transition times survive a restart of the agent. */
   readonly initial: NodeStatus | undefined
-  /** How often things are looked at. */
+  /** Time between observations. */
   readonly lookEveryMs: number
   readonly clock: Clock
   readonly log: Log
@@ -22,74 +22,51 @@ export interface NodeReporterOptions {
 
 export interface NodeReporter {
   run(signal: AbortSignal): Promise<void>
-  /** Look now: something may have changed. */
+  /** Observes at once: something may have changed. */
   wake(): void
-  /** What the server has now: another's verdict on a condition that was reported is answered with a new report. */
+  /** The server's current status: if another writer overruled a reported condition, a new report follows. */
   seen(status: NodeStatus | undefined): void
   /** Resolves once the first report is written. */
   readonly reported: Promise<void>
 }
 
+/** What the reporter knows between two looks. */
+interface Reporting extends NodeReporterOptions {
+  /** The status as last written. */
+  last: NodeStatus | undefined
+  lastReportMs: number | undefined
+  /** Another writer overruled a condition, so the next report is due at once. */
+  hasToRepeat: boolean
+  /** Resources removed from allocatable, until the informer shows it. */
+  removed: readonly string[]
+}
+
 export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
-  const { nodes, nodeName, observe, lookEveryMs, clock, log } = options
+  const { lookEveryMs, clock, log } = options
   const { promise: reported, resolve: nowReported } = Promise.withResolvers<void>()
-  let wakeUp: AbortController | undefined
-  let isWoken = false
-  let last: NodeStatus | undefined
-  let hasToRepeat = false
-
-  const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
-    if (isWoken) return
-    const waking = new AbortController()
-    wakeUp = waking
-    try {
-      await clock.sleep(ms, AbortSignal.any([signal, waking.signal]))
-    } catch (error) {
-      signal.throwIfAborted()
-      if (!waking.signal.aborted) throw error
-    }
-  }
-
+  const start = { last: undefined, lastReportMs: undefined, hasToRepeat: false, removed: [] }
+  const reporting: Reporting = { ...options, ...start }
+  const alarm = createAlarm(clock)
   return {
     reported,
-    seen(status) {
-      // Fields of others, and texts that the server writes in its own way, are no reason to report again.
-      if (last !== undefined && isOverruled(last, status)) hasToRepeat = true
+    seen: (status) => {
+      // Other writers' fields, and texts that the server normalizes, are no reason to report again.
+      if (reporting.last !== undefined && isOverruled(reporting.last, status))
+        reporting.hasToRepeat = true
     },
-    wake() {
-      isWoken = true
-      wakeUp?.abort(new Error('woken'))
-    },
-    async run(signal) {
-      const backoff = createBackoff({ initialMs: 200, maxMs: 10_000, jitter: 0.2 }, () =>
-        clock.random(),
-      )
-      let lastReportMs: number | undefined
-      // What was removed from allocatable, until the informer shows it.
-      let removed: readonly string[] = []
+    wake: alarm.wake,
+    run: async (signal) => {
+      const random = (): number => clock.random()
+      const backoff = createBackoff({ initialMs: 200, maxMs: 10_000, jitter: 0.2 }, random)
       for (;;) {
-        isWoken = false
-        const nowMs = clock.now()
-        const seen = await observe()
-        const next = nodeStatusOf({ ...seen, nowMs }, last ?? options.initial)
-        const { dropped = [] } = seen
-        removed = removed.filter((name) => dropped.includes(name))
-        const hasToRemove = dropped.some((name) => !removed.includes(name))
-        const isNews = hasToRepeat || hasToRemove || isStatusNews(last, next)
-        const dueMs = reportDueIn({ isNews, lastReportMs, nowMs })
+        alarm.reset()
+        const { dueMs, ...report } = await nextReport(reporting)
         if (dueMs > 0) {
-          await pause(Math.min(dueMs, lookEveryMs), signal)
+          await alarm.sleep(Math.min(dueMs, lookEveryMs), signal)
           continue
         }
         try {
-          const how = { type: 'strategic', subresource: 'status', signal } as const
-          const removals = Object.fromEntries(dropped.map((name) => [name, null]))
-          const allocatable = { ...next.allocatable, ...removals }
-          await nodes.patch({ name: nodeName }, { status: { ...next, allocatable } }, how)
-          hasToRepeat = false
-          removed = dropped
-          last = next
-          lastReportMs = nowMs
+          await writeReport(reporting, report, signal)
           backoff.reset()
           nowReported()
         } catch (error) {
@@ -98,6 +75,67 @@ export function createNodeReporter(options: NodeReporterOptions): NodeReporter {
           log.warn('reporting the node status failed', { retryMs, error: String(error) })
           await clock.sleep(retryMs, signal)
         }
+      }
+    },
+  }
+}
+
+interface Report {
+  readonly status: NodeStatus
+  readonly dropped: readonly string[]
+  readonly nowMs: number
+}
+
+/** Observes the node; `dueMs` is 0 when the report is to be written now. */
+async function nextReport(reporting: Reporting): Promise<Report & { readonly dueMs: number }> {
+  const { observe, initial, clock, last, lastReportMs } = reporting
+  const nowMs = clock.now()
+  const seen = await observe()
+  const status = nodeStatusOf({ ...seen, nowMs }, last ?? initial)
+  const { dropped = [] } = seen
+  reporting.removed = reporting.removed.filter((name) => dropped.includes(name))
+  const hasToRemove = dropped.some((name) => !reporting.removed.includes(name))
+  const isNews = reporting.hasToRepeat || hasToRemove || isStatusNews(last, status)
+  return { status, dropped, nowMs, dueMs: reportDueIn({ isNews, lastReportMs, nowMs }) }
+}
+
+async function writeReport(
+  reporting: Reporting,
+  { status, dropped, nowMs }: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  const { nodes, nodeName } = reporting
+  const how = { type: 'strategic', subresource: 'status', signal } as const
+  const removals = Object.fromEntries(dropped.map((name) => [name, null]))
+  const allocatable = { ...status.allocatable, ...removals }
+  await nodes.patch({ name: nodeName }, { status: { ...status, allocatable } }, how)
+  reporting.hasToRepeat = false
+  reporting.removed = dropped
+  reporting.last = status
+  reporting.lastReportMs = nowMs
+}
+
+/** A sleep that `wake` ends; a wake before the sleep, since the last `reset`, skips it. */
+function createAlarm(clock: Clock) {
+  let waking: AbortController | undefined
+  let isWoken = false
+  return {
+    reset: (): void => {
+      isWoken = false
+    },
+    wake: (): void => {
+      isWoken = true
+      waking?.abort(new Error('woken'))
+    },
+    sleep: async (ms: number, signal: AbortSignal): Promise<void> => {
+      if (isWoken) return
+      const own = new AbortController()
+      waking = own
+      try {
+        await clock.sleep(ms, AbortSignal.any([signal, own.signal]))
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!own.signal.aborted) throw error
       }
     },
   }

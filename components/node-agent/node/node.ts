@@ -13,7 +13,10 @@ import type { Client } from '../../client/client.ts'
 import { createClient } from '../../client/client.ts'
 import { createDelegatedAuth } from '../../client/delegated-auth.ts'
 import { createEventRecorder } from '../../client/event-recorder.ts'
+import type { EventRecorder } from '../../client/event-recorder.ts'
 import { createInformerFactory } from '../../client/informer.ts'
+import type { Informer, InformerFactory } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import { createAnnotationEvents } from '../pods/annotation-events.ts'
@@ -28,6 +31,7 @@ import type { ReportJoin } from '../join/join-progress.ts'
 import { clientCredentialFile, writeNodeCredential } from '../join/node-credential.ts'
 import type { NodeIdentity } from '../join/node-identity.ts'
 import { createNodeReporter } from './node-reporter.ts'
+import type { NodeReporter } from './node-reporter.ts'
 import { nodeResources, withAdvertised, withDevices } from './node-resources.ts'
 import type { NodeResourceOptions } from './node-resources.ts'
 import { nodeStatusOf } from './node-status.ts'
@@ -36,6 +40,7 @@ import { defaultPodRange, PodAddresses } from '../pods/pod-addresses.ts'
 import { createPodAdmission } from '../pods/pod-admission.ts'
 import { createPodEnvironment } from '../pods/pod-environment.ts'
 import { createPodLoop, podWrites } from '../pods/pod-loop.ts'
+import type { PodLoop } from '../pods/pod-loop.ts'
 import type { DevicePlugins } from '../device-plugins/device-plugins.ts'
 import type { Registration } from './register.ts'
 import { nodeLabels, registerNode } from './register.ts'
@@ -45,7 +50,7 @@ import type { ServicesFor } from '../pods/service-variables.ts'
 import { annotationFaults, nodeWish } from '../../api/simulation.ts'
 import { statsSummary } from './stats-summary.ts'
 
-/** What all nodes of a process have in common. */
+/** What all nodes of a process share. */
 export interface NodeEnvironment {
   readonly dialect: Dialect
   readonly runtime: ContainerRuntime
@@ -57,7 +62,7 @@ export interface NodeEnvironment {
   readonly devices: DevicePlugins['resources']
   readonly nodeIp: string
   readonly podRange: string | undefined
-  /** Where the process's server listens. */
+  /** The port of the process's server. */
   readonly serverPort: () => Promise<number>
   readonly clientCa: string | undefined
   readonly servicesFor: ServicesFor
@@ -85,7 +90,7 @@ export interface RunningNode extends ServedNode {
   readonly client: Client
   /** Resolves when the node is registered, its status reported and its pods known. */
   readonly ready: Promise<void>
-  /** Something about the host changed: report it. */
+  /** Reports at once: something about the host changed. */
   wake(): void
   run(signal: AbortSignal): Promise<void>
 }
@@ -121,97 +126,84 @@ function addressesOf(nodeIp: string, nodeName: string): NodeAddress[] {
   ]
 }
 
-/** A node that is ready to run; nothing is sent before `run`. */
+/** What the steps of a node's life share. */
+interface NodeState {
+  readonly nodeName: string
+  readonly identity: NodeIdentity
+  readonly settings: NodeSettings
+  readonly environment: NodeEnvironment
+  readonly client: Client
+  readonly informers: InformerFactory
+  readonly ownNode: Informer<NodeObject>
+  readonly recorder: EventRecorder
+  readonly log: Log
+  /** The Node object as last seen; undefined before registration. */
+  self: NodeObject | undefined
+  reporter: NodeReporter | undefined
+  pods: PodLoop | undefined
+}
+
+/** A node that is ready to run; it sends nothing before `run`. */
 export function createNode(
   identity: NodeIdentity,
   settings: NodeSettings,
   environment: NodeEnvironment,
 ): RunningNode {
-  const { dialect, runtime, host, nodeIp, clock } = environment
-  const { registration, report } = settings
-  const { nodeName } = registration
-  const log = environment.log.with({ node: nodeName })
+  const { runtime, clock } = environment
+  const state = createState(identity, settings, environment)
+  const { nodeName, client } = state
   const startedMs = clock.now()
+  const clientCa = (): string => environment.clientCa ?? identity.ca
+  const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
+  return {
+    name: nodeName,
+    rootDir: settings.rootDir,
+    runtime,
+    auth: createDelegatedAuth({ client, clock, clientCa }),
+    client,
+    ready,
+    fault: () => faultOf(state),
+    pods: () => state.pods?.pods() ?? [],
+    container: (namespace, pod, container) => state.pods?.container(namespace, pod, container),
+    statsSummary: () => statsSummary({ nodeName, startedMs, pods: state.pods?.pods() ?? [] }),
+    configz: () => environment.configz,
+    wake: () => state.reporter?.wake(),
+    run: async (signal) => {
+      try {
+        await runNode(state, nowReady, signal)
+      } catch (error) {
+        if (!signal.aborted) throw error
+      } finally {
+        state.pods?.abandon()
+        client.close()
+      }
+    },
+  }
+}
+
+function createState(
+  identity: NodeIdentity,
+  settings: NodeSettings,
+  environment: NodeEnvironment,
+): NodeState {
+  const { dialect, clock } = environment
+  const { nodeName } = settings.registration
+  const log = environment.log.with({ node: nodeName })
   const resources = resourcesOf(dialect)
+  const { server, ca, credentials } = identity
   const client = createClient({
-    server: identity.server,
-    ca: identity.ca,
-    credentials: identity.credentials,
+    server,
+    ca,
+    credentials,
     userAgent: 'kubelet',
     dialect,
     clock,
     log,
   })
-  const nodes = client.resource<NodeObject>(resources.nodes)
-  const auth = createDelegatedAuth({
-    client,
-    clock,
-    clientCa: () => environment.clientCa ?? identity.ca,
-  })
   const informers = createInformerFactory(client, clock, log)
   const ownNode = informers.informer<NodeObject>(resources.nodes, {
     fieldSelector: `metadata.name=${nodeName}`,
   })
-  const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
-  let self: NodeObject | undefined
-  let pods: ReturnType<typeof createPodLoop> | undefined
-
-  const fault = (): string | undefined => {
-    const why = nodeWish(ownNode.get(nodeName)?.metadata.annotations, 'runtimeDown')
-    return why ? `container runtime is down: ${why}` : runtime.fault()
-  }
-
-  const observe = async (): Promise<Omit<NodeStatusInput, 'nowMs'>> => {
-    const { metadata, status } = ownNode.get(nodeName) ?? {}
-    const annotations = metadata?.annotations
-    const own = withDevices(nodeResources(host(), environment.resources), environment.devices())
-    const measured = await environment.hostPressure()
-    return {
-      host: host(),
-      ...withAdvertised(own, status, dialect),
-      addresses: addressesOf(nodeIp, nodeName),
-      port: await environment.serverPort(),
-      runtimeVersion: `${runtime.name}://${runtime.version}`,
-      pressure: {
-        memory: measured.memory || nodeWish(annotations, 'memoryPressure') === true,
-        disk: measured.disk || nodeWish(annotations, 'diskPressure') === true,
-        processes: measured.processes || nodeWish(annotations, 'pidPressure') === true,
-      },
-      fault: fault(),
-    }
-  }
-
-  const register = async (signal: AbortSignal): Promise<NodeObject> => {
-    if (!environment.isRegistering) return await nodes.get({ name: nodeName }, { signal })
-    report({ step: 'register', state: 'running' })
-    const first = nodeStatusOf({ ...(await observe()), nowMs: clock.now() }, undefined)
-    const labels = nodeLabels(dialect, host(), registration)
-    const registered = await registerNode(
-      { nodes, registration, labels, status: () => first, clock, log },
-      signal,
-    )
-    report({ step: 'register', state: 'done' })
-    return registered
-  }
-
-  const rotate = async (signal: AbortSignal): Promise<void> => {
-    const { certificate } = identity
-    if (!environment.isRotating || certificate === undefined) return
-    await runRotation(
-      {
-        current: certificate,
-        request: (until) => requestClientCertificate(client, nodeName, environment, until),
-        onRotated: async (next) => {
-          await writeNodeCredential(settings.certDir, clientCredentialFile, next)
-          client.rest.setCredentials(next)
-        },
-        clock,
-        log,
-      },
-      signal,
-    )
-  }
-
   const recorder = createEventRecorder({
     events: client.resource(resources.events),
     component: 'kubelet',
@@ -219,107 +211,167 @@ export function createNode(
     clock,
     log,
   })
+  const unset = { self: undefined, reporter: undefined, pods: undefined }
+  const given = { nodeName, identity, settings, environment }
+  return { ...given, client, informers, ownNode, recorder, log, ...unset }
+}
 
-  const startPods = (): void => {
-    const range =
-      environment.podRange ??
-      self?.spec?.podCIDR ??
-      defaultPodRange(nodeName, environment.resources.maxPods)
-    const allocatable = () => self?.status?.allocatable ?? {}
-    pods = createPodLoop({
-      runtime,
-      addresses: new PodAddresses(range),
-      hostIp: nodeIp,
-      record: ({ metadata }, { type, reason, message }) => {
-        if (!environment.mayRecord()) return
-        recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, { type, reason, message })
-      },
-      environment: createPodEnvironment({
-        client,
-        servicesFor: environment.servicesFor,
-        allocatable,
-      }),
-      admit: createPodAdmission({
-        dialect,
-        allocatable,
-        allowedUnsafeSysctls: environment.allowedUnsafeSysctls,
-      }),
-      ...podWrites(client.resource<Pod>(resources.pods)),
+/** Registers the node, then runs its parts until the signal aborts or one of them fails. */
+async function runNode(state: NodeState, nowReady: () => void, signal: AbortSignal): Promise<void> {
+  const { informers, recorder } = state
+  const self = await register(state, signal)
+  state.self = self
+  const reporter = startReporter(state, self)
+  startPods(state)
+  const running = [
+    beat(state, self, signal),
+    reporter.run(signal),
+    informers.run(signal),
+    recorder.run(signal),
+    rotate(state, signal),
+  ]
+  void Promise.all([reporter.reported, informers.ready()]).then(() => nowReady())
+  await Promise.all(running)
+}
+
+function nodesOf({ client, environment }: NodeState): ResourceClient<NodeObject> {
+  return client.resource<NodeObject>(resourcesOf(environment.dialect).nodes)
+}
+
+function faultOf({ nodeName, environment, ownNode }: NodeState): string | undefined {
+  const why = nodeWish(ownNode.get(nodeName)?.metadata.annotations, 'runtimeDown')
+  return why ? `container runtime is down: ${why}` : environment.runtime.fault()
+}
+
+async function observe(state: NodeState): Promise<Omit<NodeStatusInput, 'nowMs'>> {
+  const { nodeName, environment, ownNode } = state
+  const { dialect, runtime, host, nodeIp } = environment
+  const { metadata, status } = ownNode.get(nodeName) ?? {}
+  const annotations = metadata?.annotations
+  const own = withDevices(nodeResources(host(), environment.resources), environment.devices())
+  const measured = await environment.hostPressure()
+  return {
+    host: host(),
+    ...withAdvertised(own, status, dialect),
+    addresses: addressesOf(nodeIp, nodeName),
+    port: await environment.serverPort(),
+    runtimeVersion: `${runtime.name}://${runtime.version}`,
+    pressure: {
+      memory: measured.memory || nodeWish(annotations, 'memoryPressure') === true,
+      disk: measured.disk || nodeWish(annotations, 'diskPressure') === true,
+      processes: measured.processes || nodeWish(annotations, 'pidPressure') === true,
+    },
+    fault: faultOf(state),
+  }
+}
+
+async function register(state: NodeState, signal: AbortSignal): Promise<NodeObject> {
+  const { nodeName, environment, settings, log } = state
+  const { registration, report } = settings
+  const { dialect, host, clock } = environment
+  const nodes = nodesOf(state)
+  if (!environment.isRegistering) return await nodes.get({ name: nodeName }, { signal })
+  report({ step: 'register', state: 'running' })
+  const first = nodeStatusOf({ ...(await observe(state)), nowMs: clock.now() }, undefined)
+  const labels = nodeLabels(dialect, host(), registration)
+  const registered = await registerNode(
+    { nodes, registration, labels, status: () => first, clock, log },
+    signal,
+  )
+  report({ step: 'register', state: 'done' })
+  return registered
+}
+
+/** The reporter of the node's status, woken by every change of the Node object. */
+function startReporter(state: NodeState, self: NodeObject): NodeReporter {
+  const { nodeName, environment, ownNode, recorder, log } = state
+  const { lookEveryMs, clock } = environment
+  const reporter = createNodeReporter({
+    nodes: nodesOf(state),
+    nodeName,
+    observe: () => observe(state),
+    initial: self.status,
+    lookEveryMs,
+    clock,
+    log,
+  })
+  state.reporter = reporter
+  const recordFaults = createAnnotationEvents((event) => {
+    if (!environment.mayRecord() || state.self === undefined) return
+    recorder.record({ apiVersion: 'v1', kind: 'Node', metadata: state.self.metadata }, event)
+  })
+  ownNode.onEvent(({ type, object }) => {
+    if (type !== 'delete') state.self = object
+    recordFaults(annotationFaults('Node', object.metadata.annotations))
+    reporter.seen(object.status)
+    reporter.wake()
+  })
+  return reporter
+}
+
+function startPods(state: NodeState): void {
+  const { nodeName, environment, client, informers, recorder, log } = state
+  const { dialect, runtime, servicesFor, allowedUnsafeSysctls, clock } = environment
+  const resources = resourcesOf(dialect)
+  const range =
+    environment.podRange ??
+    state.self?.spec?.podCIDR ??
+    defaultPodRange(nodeName, environment.resources.maxPods)
+  const allocatable = () => state.self?.status?.allocatable ?? {}
+  const pods = createPodLoop({
+    runtime,
+    addresses: new PodAddresses(range),
+    hostIp: environment.nodeIp,
+    record: ({ metadata }, { type, reason, message }) => {
+      if (!environment.mayRecord()) return
+      recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, { type, reason, message })
+    },
+    environment: createPodEnvironment({ client, servicesFor, allocatable }),
+    admit: createPodAdmission({ dialect, allocatable, allowedUnsafeSysctls }),
+    ...podWrites(client.resource<Pod>(resources.pods)),
+    clock,
+    log,
+  })
+  state.pods = pods
+  const selection = { fieldSelector: `spec.nodeName=${nodeName}` }
+  informers.informer<Pod>(resources.pods, selection).onEvent((event) => pods.onEvent(event))
+}
+
+/** Renews the node's lease until the signal aborts. */
+function beat(state: NodeState, self: NodeObject, signal: AbortSignal): Promise<void> {
+  const { nodeName, environment, settings, client, log } = state
+  const { dialect, clock, leaseDurationSeconds } = environment
+  const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: self.metadata.uid ?? '' }
+  return runHeartbeat(
+    {
+      leases: client.resource<Lease>(resourcesOf(dialect).leases),
+      namespace: dialect.nodeLeaseNamespace,
+      nodeName,
+      owner: () => owner,
       clock,
       log,
-    })
-    const selection = { fieldSelector: `spec.nodeName=${nodeName}` }
-    informers.informer<Pod>(resources.pods, selection).onEvent((event) => pods?.onEvent(event))
-  }
-
-  let wake = (): void => {}
-
-  return {
-    name: nodeName,
-    rootDir: settings.rootDir,
-    runtime,
-    auth,
-    client,
-    ready,
-    fault,
-    pods: () => pods?.pods() ?? [],
-    container: (namespace, pod, container) => pods?.container(namespace, pod, container),
-    statsSummary: () => statsSummary({ nodeName, startedMs, pods: pods?.pods() ?? [] }),
-    configz: () => environment.configz,
-    wake: () => wake(),
-    async run(signal) {
-      try {
-        self = await register(signal)
-        const { uid = '' } = self.metadata
-        const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid }
-        const reporter = createNodeReporter({
-          nodes,
-          nodeName,
-          observe,
-          initial: self.status,
-          lookEveryMs: environment.lookEveryMs,
-          clock,
-          log,
-        })
-        wake = reporter.wake
-        const sayFaults = createAnnotationEvents((event) => {
-          if (!environment.mayRecord() || self === undefined) return
-          recorder.record({ apiVersion: 'v1', kind: 'Node', metadata: self.metadata }, event)
-        })
-        ownNode.onEvent(({ type, object }) => {
-          if (type !== 'delete') self = object
-          sayFaults(annotationFaults('Node', object.metadata.annotations))
-          reporter.seen(object.status)
-          reporter.wake()
-        })
-        startPods()
-        const heartbeat = {
-          leases: client.resource<Lease>(resources.leases),
-          namespace: dialect.nodeLeaseNamespace,
-          nodeName,
-          owner: () => owner,
-          clock,
-          log,
-          ...(environment.leaseDurationSeconds === undefined
-            ? {}
-            : { leaseDurationSeconds: environment.leaseDurationSeconds }),
-          firstDelayMs: settings.heartbeatDelayMs,
-        }
-        const running = [
-          runHeartbeat(heartbeat, signal),
-          reporter.run(signal),
-          informers.run(signal),
-          recorder.run(signal),
-          rotate(signal),
-        ]
-        void Promise.all([reporter.reported, informers.ready()]).then(() => nowReady())
-        await Promise.all(running)
-      } catch (error) {
-        if (!signal.aborted) throw error
-      } finally {
-        pods?.abandon()
-        client.close()
-      }
+      ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }),
+      firstDelayMs: settings.heartbeatDelayMs,
     },
-  }
+    signal,
+  )
+}
+
+async function rotate(state: NodeState, signal: AbortSignal): Promise<void> {
+  const { nodeName, identity, environment, settings, client, log } = state
+  const { certificate } = identity
+  if (!environment.isRotating || certificate === undefined) return
+  await runRotation(
+    {
+      current: certificate,
+      request: (until) => requestClientCertificate(client, nodeName, environment, until),
+      onRotated: async (next) => {
+        await writeNodeCredential(settings.certDir, clientCredentialFile, next)
+        client.rest.setCredentials(next)
+      },
+      clock: environment.clock,
+      log,
+    },
+    signal,
+  )
 }

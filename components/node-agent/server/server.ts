@@ -117,100 +117,98 @@ export async function refusal(
 export function createNodeServer(
   options: NodeServerOptions,
 ): (request: HttpRequest) => Promise<Answer> {
-  const { clock, log } = options
-
-  const checkpoint = async ({ node, parts, query }: Route): Promise<Answer> => {
-    const [, namespace = '', pod = '', container = ''] = parts
-    const found = node.container(namespace, pod, container)
-    if (found === undefined) return text(404, 'pod does not exist')
-    if (!found.exists) return text(404, `container ${container} does not exist`)
-    const given = query.get('timeout') ?? '0'
-    // Upstream's answer to a time that is no number is 404 as well.
-    if (!/^[+-]?\d+$/.test(given)) return text(404, 'cannot parse value of timeout parameter')
-    const what = `${namespace}/${pod}/${container}`
-    try {
-      if (found.id === undefined) throw new Error('the container has not started')
-      const location = checkpointPath(node.rootDir, {
-        namespace,
-        pod,
-        container,
-        nowMs: clock.now(),
-      })
-      await prepareCheckpointFolder(location)
-      await node.runtime.checkpoint({
-        containerId: found.id,
-        location,
-        timeoutSeconds: Number(given),
-      })
-      log.info('container checkpointed', { node: node.name, container: what, archive: location })
-      return json({ items: [location] })
-    } catch (error) {
-      log.warn('checkpoint failed', { node: node.name, container: what, error: String(error) })
-      const why = error instanceof Error ? error.message : String(error)
-      return text(500, `checkpointing of ${what} failed (${why})`)
-    }
-  }
-
-  const containerLogs = ({ node, parts, query }: Route): Answer => {
-    const [, namespace = '', pod = '', container = ''] = parts
-    const found = node.container(namespace, pod, container)
-    if (found === undefined) return text(404, `pod "${pod}" not found`)
-    if (!found.exists) return text(404, `container "${container}" not found in pod "${pod}"`)
-    const { runtime } = node
-    return answerContainerLogs(
-      { pod, container, id: found.id, waitingReason: found.waitingReason, query },
-      { runtime, clock },
-    )
-  }
-
-  const health = ({ node }: Route): Answer => {
-    const fault = node.fault()
-    return fault === undefined ? text(200, 'ok') : text(500, `unhealthy: ${fault}\n`)
-  }
-
-  const serve = async (request: HttpRequest, route: Route): Promise<Answer> => {
-    const { node, parts } = route
-    const allow = (method: string): Answer | undefined =>
-      request.method === method ? undefined : text(405, '405: Method Not Allowed')
-    switch (parts[0]) {
-      case 'checkpoint':
-        if (!options.servesCheckpoints || parts.length !== 4 || parts.includes('')) return notFound
-        return allow('POST') ?? (await checkpoint(route))
-      case 'containerLogs':
-        if (parts.length !== 4 || parts.includes('')) return notFound
-        return allow('GET') ?? containerLogs(route)
-      case 'exec':
-      case 'attach':
-      case 'portForward':
-        return text(400, 'Upgrade request required\n')
-      case 'pods':
-        return (
-          allow('GET') ??
-          json({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: node.pods() })
-        )
-      case 'healthz':
-        return health(route)
-      case 'metrics':
-        // Upstream has others below it, of containers and probes: these would be counted twice in their place.
-        if (parts.length > 1) return notFound
-        return (
-          allow('GET') ??
-          answer(200, options.metrics(node), 'text/plain; version=0.0.4; charset=utf-8')
-        )
-      case 'stats':
-        return parts[1] === 'summary' ? (allow('GET') ?? json(node.statsSummary())) : notFound
-      case 'configz':
-        return allow('GET') ?? json({ kubeletconfig: node.configz() })
-      default:
-        return notFound
-    }
-  }
-
   return async (request) => {
     const target = URL.parse(request.url, 'https://localhost')
     if (target === null) return text(400, '400 Bad Request')
     const route = routeOf(target, options.nodes())
     if (route === undefined) return notFound
-    return (await refusal(request, route, log)) ?? (await serve(request, route))
+    return (await refusal(request, route, options.log)) ?? (await serve(options, request, route))
   }
+}
+
+async function serve(
+  options: NodeServerOptions,
+  request: HttpRequest,
+  route: Route,
+): Promise<Answer> {
+  const { node, parts } = route
+  const allow = (method: string): Answer | undefined =>
+    request.method === method ? undefined : text(405, '405: Method Not Allowed')
+  switch (parts[0]) {
+    case 'checkpoint':
+      if (!options.servesCheckpoints || parts.length !== 4 || parts.includes('')) return notFound
+      return allow('POST') ?? (await checkpoint(options, route))
+    case 'containerLogs':
+      if (parts.length !== 4 || parts.includes('')) return notFound
+      return allow('GET') ?? containerLogs(options, route)
+    case 'exec':
+    case 'attach':
+    case 'portForward':
+      return text(400, 'Upgrade request required\n')
+    case 'pods':
+      return (
+        allow('GET') ??
+        json({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items: node.pods() })
+      )
+    case 'healthz':
+      return health(route)
+    case 'metrics':
+      // Upstream has others below it, of containers and probes: these would be counted twice in their place.
+      if (parts.length > 1) return notFound
+      return (
+        allow('GET') ??
+        answer(200, options.metrics(node), 'text/plain; version=0.0.4; charset=utf-8')
+      )
+    case 'stats':
+      return parts[1] === 'summary' ? (allow('GET') ?? json(node.statsSummary())) : notFound
+    case 'configz':
+      return allow('GET') ?? json({ kubeletconfig: node.configz() })
+    default:
+      return notFound
+  }
+}
+
+async function checkpoint(
+  { clock, log }: NodeServerOptions,
+  { node, parts, query }: Route,
+): Promise<Answer> {
+  const [, namespace = '', pod = '', container = ''] = parts
+  const found = node.container(namespace, pod, container)
+  if (found === undefined) return text(404, 'pod does not exist')
+  if (!found.exists) return text(404, `container ${container} does not exist`)
+  const given = query.get('timeout') ?? '0'
+  // Upstream's answer to a time that is no number is 404 as well.
+  if (!/^[+-]?\d+$/.test(given)) return text(404, 'cannot parse value of timeout parameter')
+  const what = `${namespace}/${pod}/${container}`
+  try {
+    if (found.id === undefined) throw new Error('the container has not started')
+    const nowMs = clock.now()
+    const location = checkpointPath(node.rootDir, { namespace, pod, container, nowMs })
+    await prepareCheckpointFolder(location)
+    const timeoutSeconds = Number(given)
+    await node.runtime.checkpoint({ containerId: found.id, location, timeoutSeconds })
+    log.info('container checkpointed', { node: node.name, container: what, archive: location })
+    return json({ items: [location] })
+  } catch (error) {
+    log.warn('checkpoint failed', { node: node.name, container: what, error: String(error) })
+    const why = error instanceof Error ? error.message : String(error)
+    return text(500, `checkpointing of ${what} failed (${why})`)
+  }
+}
+
+function containerLogs({ clock }: NodeServerOptions, { node, parts, query }: Route): Answer {
+  const [, namespace = '', pod = '', container = ''] = parts
+  const found = node.container(namespace, pod, container)
+  if (found === undefined) return text(404, `pod "${pod}" not found`)
+  if (!found.exists) return text(404, `container "${container}" not found in pod "${pod}"`)
+  const { runtime } = node
+  return answerContainerLogs(
+    { pod, container, id: found.id, waitingReason: found.waitingReason, query },
+    { runtime, clock },
+  )
+}
+
+function health({ node }: Route): Answer {
+  const fault = node.fault()
+  return fault === undefined ? text(200, 'ok') : text(500, `unhealthy: ${fault}\n`)
 }
