@@ -1,6 +1,6 @@
 /**
- * DevicePlugins: plugins register at the agent's socket and tell their devices, which the node then has as resources
- * (upstream: kubelet/cm/devicemanager). Nothing is handed to containers: they are simulated.
+ * DevicePlugins: plugins register at the agent's socket and list their devices, which the node then has as resources
+ * (upstream: kubelet/cm/devicemanager). Containers get no devices: they are simulated.
  */
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ function refuse(message: string): never {
   throw new GrpcError(unknownCode, message)
 }
 
-/** Throws upstream's words for what it does not take. */
+/** Rejects a registration with upstream's words. */
 function checkRegistration(request: RegisterRequest, dialect: Dialect): void {
   const { version, endpoint, resourceName } = request
   if (!supportedDevicePluginVersions.includes(version)) {
@@ -47,44 +47,32 @@ function checkRegistration(request: RegisterRequest, dialect: Dialect): void {
   if (endpoint === '' || endpoint.includes('/')) refuse(`the Endpoint "${endpoint}" is invalid`)
 }
 
-export function createDevicePlugins(options: {
-  /** Its socket and those of the plugins are here. */
+export interface DevicePluginsOptions {
+  /** The folder of the agent's socket and of the plugins' sockets. */
   readonly folder: string
   readonly dialect: Dialect
   readonly onChange: () => void
   readonly log: Log
-}): DevicePlugins {
-  const { folder, dialect, onChange, log } = options
+}
+
+export function createDevicePlugins(options: DevicePluginsOptions): DevicePlugins {
+  const { dialect, onChange, log } = options
   const devices = new Map<string, readonly Device[]>()
   const following = new Map<string, AbortController>()
-
-  const follow = async (request: RegisterRequest, signal: AbortSignal): Promise<void> => {
-    const { endpoint, resourceName } = request
-    const update = (list: readonly Device[]): void => {
-      devices.set(resourceName, list)
-      onChange()
-    }
-    try {
-      await readGrpcStream(
-        {
-          path: join(folder, endpoint),
-          method: `/${request.version}.DevicePlugin/ListAndWatch`,
-          message: Buffer.alloc(0),
-          onMessage: (message) => update(readDevices(message)),
-        },
-        signal,
-      )
-      log.info('a device plugin ended', { resource: resourceName })
-    } catch (error) {
-      log.warn('a device plugin cannot be reached', {
-        resource: resourceName,
-        why: messageOf(error),
-      })
-    }
-    if (signal.aborted) return
-    update((devices.get(resourceName) ?? []).map(({ id }) => ({ id, isHealthy: false })))
+  const update = (resource: string, list: readonly Device[]): void => {
+    devices.set(resource, list)
+    onChange()
   }
-
+  const follow = async (request: RegisterRequest, signal: AbortSignal): Promise<void> => {
+    const { resourceName } = request
+    await listAndWatch(options, request, { update: (list) => update(resourceName, list), signal })
+    if (signal.aborted) return
+    const known = devices.get(resourceName) ?? []
+    update(
+      resourceName,
+      known.map(({ id }) => ({ id, isHealthy: false })),
+    )
+  }
   const register = (message: Buffer, signal: AbortSignal): Buffer => {
     const request = readRegisterRequest(message)
     checkRegistration(request, dialect)
@@ -96,34 +84,57 @@ export function createDevicePlugins(options: {
     void follow(request, AbortSignal.any([signal, own.signal]))
     return Buffer.alloc(0)
   }
-
   return {
-    resources: () =>
-      new Map(
-        [...devices].map(([name, list]) => {
-          const healthy = list.filter(({ isHealthy }) => isHealthy).length
-          return [name, { capacity: list.length, healthy }]
-        }),
-      ),
-    run: async (signal) => {
-      const path = join(folder, 'kubelet.sock')
-      const methods = Object.fromEntries(
-        supportedDevicePluginVersions
-          .concat('v1alpha1')
-          .map((version) => [
-            `/${version}.Registration/Register`,
-            (message: Buffer) => register(message, signal),
-          ]),
-      )
-      try {
-        await mkdir(folder, { recursive: true, mode: 0o750 })
-        // Left by an agent that was killed.
-        await rm(path, { force: true })
-        await serveGrpc({ path, methods, log }, signal)
-      } catch (error) {
-        if (signal.aborted) return
-        log.warn('device plugins cannot register', { folder, why: messageOf(error) })
-      }
-    },
+    resources: () => new Map([...devices].map(([name, list]) => [name, countOf(list)])),
+    run: (signal) => serveRegistrations(options, (message) => register(message, signal), signal),
+  }
+}
+
+function countOf(list: readonly Device[]): DeviceCount {
+  const healthy = list.filter(({ isHealthy }) => isHealthy).length
+  return { capacity: list.length, healthy }
+}
+
+/** Follows one plugin's devices until it ends. */
+async function listAndWatch(
+  { folder, log }: DevicePluginsOptions,
+  { endpoint, resourceName, version }: RegisterRequest,
+  to: { readonly update: (list: readonly Device[]) => void; readonly signal: AbortSignal },
+): Promise<void> {
+  try {
+    await readGrpcStream(
+      {
+        path: join(folder, endpoint),
+        method: `/${version}.DevicePlugin/ListAndWatch`,
+        message: Buffer.alloc(0),
+        onMessage: (message) => to.update(readDevices(message)),
+      },
+      to.signal,
+    )
+    log.info('a device plugin ended', { resource: resourceName })
+  } catch (error) {
+    const why = messageOf(error)
+    log.warn('a device plugin cannot be reached', { resource: resourceName, why })
+  }
+}
+
+async function serveRegistrations(
+  { folder, log }: DevicePluginsOptions,
+  register: (message: Buffer) => Buffer,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = join(folder, 'kubelet.sock')
+  const versions = supportedDevicePluginVersions.concat('v1alpha1')
+  const methods = Object.fromEntries(
+    versions.map((version) => [`/${version}.Registration/Register`, register]),
+  )
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o750 })
+    // Left by an agent that was killed.
+    await rm(path, { force: true })
+    await serveGrpc({ path, methods, log }, signal)
+  } catch (error) {
+    if (signal.aborted) return
+    log.warn('device plugins cannot register', { folder, why: messageOf(error) })
   }
 }

@@ -184,47 +184,22 @@ export interface Bootstrapper {
 /** For one or many nodes with one token: discovery happens once, and their requests share a connection. */
 export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
   const { clock } = options
-  let shared: Promise<{ cluster: TrustedCluster; client: Client }> | undefined
-
-  const connect = async (report: ReportJoin) => {
-    const cluster = await findCluster(options, report)
-    const client = createClient({
-      server: cluster.server,
-      ca: cluster.ca,
-      dialect: options.dialect,
-      credentials: { token: options.token },
-      userAgent: 'kubelet-bootstrap',
-      log: options.log,
-    })
-    return { cluster, client }
-  }
-  const connected = (report: ReportJoin): Promise<{ cluster: TrustedCluster; client: Client }> => {
-    shared ??= connect(report).catch((error: unknown) => {
+  let shared: Promise<Connected> | undefined
+  const connected = (report: ReportJoin): Promise<Connected> => {
+    shared ??= connect(options, report).catch((error: unknown) => {
       shared = undefined
       throw error
     })
     return shared
   }
-  const attempt = async (node: Joining, signal: AbortSignal): Promise<JoinedNode> => {
-    const { cluster, client } = await connected(node.report)
-    try {
-      const issued = await obtainCertificate(options, client, node, signal)
-      node.report({ step: 'csr', state: 'done' })
-      return { ...issued, cluster }
-    } catch (error) {
-      throw requestFailure(error, cluster.server)
-    }
-  }
-
   return {
-    async join(node, signal) {
+    join: async (node, signal) => {
       const startedMs = clock.now()
-      const backoff = createBackoff({ initialMs: 100, maxMs: 5000, jitter: 0.1 }, () =>
-        clock.random(),
-      )
+      const random = (): number => clock.random()
+      const backoff = createBackoff({ initialMs: 100, maxMs: 5000, jitter: 0.1 }, random)
       for (;;) {
         try {
-          return await attempt(node, signal)
+          return await obtainIdentity(options, await connected(node.report), node, signal)
         } catch (error) {
           signal.throwIfAborted()
           if (!(error instanceof JoinError)) throw error
@@ -236,7 +211,7 @@ export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
         }
       }
     },
-    close() {
+    close: () => {
       const closing = shared
       shared = undefined
       closing?.then(
@@ -246,5 +221,39 @@ export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
         },
       )
     },
+  }
+}
+
+/** A cluster that discovery trusts, and a client with the bootstrap token. */
+interface Connected {
+  readonly cluster: TrustedCluster
+  readonly client: Client
+}
+
+async function connect(options: BootstrapOptions, report: ReportJoin): Promise<Connected> {
+  const cluster = await findCluster(options, report)
+  const client = createClient({
+    server: cluster.server,
+    ca: cluster.ca,
+    dialect: options.dialect,
+    credentials: { token: options.token },
+    userAgent: 'kubelet-bootstrap',
+    log: options.log,
+  })
+  return { cluster, client }
+}
+
+async function obtainIdentity(
+  options: BootstrapOptions,
+  { cluster, client }: Connected,
+  node: Joining,
+  signal: AbortSignal,
+): Promise<JoinedNode> {
+  try {
+    const issued = await obtainCertificate(options, client, node, signal)
+    node.report({ step: 'csr', state: 'done' })
+    return { ...issued, cluster }
+  } catch (error) {
+    throw requestFailure(error, cluster.server)
   }
 }

@@ -92,9 +92,9 @@ export class SpdyStream extends Duplex {
 }
 
 export interface SpdyConnection {
-  /** Resolves when the other end is gone, or has said what cannot be read. */
+  /** Resolves when the other end is gone, or sent an unreadable frame. */
   readonly closed: Promise<void>
-  /** Sends what is under way, then ends. */
+  /** Sends the frames under way, then ends. */
   end(): void
 }
 
@@ -124,74 +124,90 @@ async function* framesOf(transport: Duplex): AsyncIterable<Frame> {
   }
 }
 
-/** Serves the connection on a transport of bytes. `onStream` hears of each new stream; what it throws ends the connection. */
+interface Spdy {
+  readonly transport: Duplex
+  readonly onStream: (stream: SpdyStream) => void
+  readonly reader: ReturnType<typeof createHeaderReader>
+  readonly writeHeaders: ReturnType<typeof createHeaderWriter>
+  readonly streams: Map<number, SpdyStream>
+}
+
+/** Serves the connection on a transport of bytes. It calls `onStream` with each new stream; an error it throws ends the connection. */
 export function serveSpdy(
   transport: Duplex,
   onStream: (stream: SpdyStream) => void,
 ): SpdyConnection {
   const reader = createHeaderReader()
   const writeHeaders = createHeaderWriter()
-  const streams = new Map<number, SpdyStream>()
-
-  const send = async (frame: Buffer): Promise<void> => {
-    if (!transport.writable) throw new Error('the connection has ended')
-    if (transport.write(frame)) return
-    await new Promise<void>((resolve) => {
-      const go = (): void => {
-        transport.off('drain', go).off('close', go)
-        resolve()
-      }
-      transport.once('drain', go).once('close', go)
-    })
-  }
-
-  const onControl = async (kind: number, flags: number, payload: Buffer): Promise<void> => {
-    if (kind === kinds.synStream) {
-      const id = payload.readUInt32BE() & 0x7f_ff_ff_ff
-      const headers = await reader.read(payload.subarray(10))
-      if (streams.size >= mostStreams) {
-        await send(controlFrame(kinds.rstStream, 0, numbers(id, refusedStream)))
-        return
-      }
-      const stream = new SpdyStream(id, headers, send)
-      streams.set(id, stream)
-      stream.once('close', () => streams.delete(id))
-      await send(
-        controlFrame(kinds.synReply, 0, Buffer.concat([numbers(id), writeHeaders(new Map())])),
-      )
-      if ((flags & fin) !== 0) stream.push(null)
-      onStream(stream)
-    } else if (kind === kinds.headers || kind === kinds.synReply) {
-      // Nothing of ours is in it, but the next block builds on it.
-      await reader.read(payload.subarray(4))
-    } else if (kind === kinds.rstStream) {
-      streams.get(payload.readUInt32BE() & 0x7f_ff_ff_ff)?.destroy()
-    } else if (kind === kinds.ping) await send(controlFrame(kinds.ping, 0, payload))
-  }
-
-  const read = async (): Promise<void> => {
-    try {
-      for await (const { head, isControl, flags, payload } of framesOf(transport)) {
-        if (isControl) {
-          const kind = head.readUInt16BE(2)
-          if (kind === kinds.goAway) continue
-          await onControl(kind, flags, payload)
-          continue
-        }
-        const stream = streams.get(head.readUInt32BE() & 0x7f_ff_ff_ff)
-        if (payload.length > 0) await stream?.receive(Buffer.from(payload))
-        if ((flags & fin) !== 0 && stream !== undefined && !stream.destroyed) stream.push(null)
-      }
-    } finally {
-      reader.close()
-      for (const stream of streams.values()) stream.destroy()
-      transport.destroy()
-    }
-  }
+  const spdy = { transport, onStream, reader, writeHeaders, streams: new Map() }
   return {
-    closed: read().catch(() => {
-      // What cannot be read ends the connection; the client sees that.
+    closed: readFrames(spdy).catch(() => {
+      // An unreadable frame ends the connection; the client sees that.
     }),
     end: () => void transport.end(),
   }
+}
+
+/** Resolves once the transport takes more. */
+async function send(transport: Duplex, frame: Buffer): Promise<void> {
+  if (!transport.writable) throw new Error('the connection has ended')
+  if (transport.write(frame)) return
+  await new Promise<void>((resolve) => {
+    const go = (): void => {
+      transport.off('drain', go).off('close', go)
+      resolve()
+    }
+    transport.once('drain', go).once('close', go)
+  })
+}
+
+async function readFrames(spdy: Spdy): Promise<void> {
+  const { transport, reader, streams } = spdy
+  try {
+    for await (const { head, isControl, flags, payload } of framesOf(transport)) {
+      if (isControl) {
+        const kind = head.readUInt16BE(2)
+        if (kind !== kinds.goAway) await onControl(spdy, { kind, flags, payload })
+        continue
+      }
+      const stream = streams.get(head.readUInt32BE() & 0x7f_ff_ff_ff)
+      if (payload.length > 0) await stream?.receive(Buffer.from(payload))
+      if ((flags & fin) !== 0 && stream !== undefined && !stream.destroyed) stream.push(null)
+    }
+  } finally {
+    reader.close()
+    for (const stream of streams.values()) stream.destroy()
+    transport.destroy()
+  }
+}
+
+async function onControl(
+  spdy: Spdy,
+  { kind, flags, payload }: { kind: number; flags: number; payload: Buffer },
+): Promise<void> {
+  const { transport, reader, streams } = spdy
+  if (kind === kinds.synStream) await openStream(spdy, flags, payload)
+  else if (kind === kinds.headers || kind === kinds.synReply) {
+    // Nothing of ours is in it, but the next block builds on it.
+    await reader.read(payload.subarray(4))
+  } else if (kind === kinds.rstStream) {
+    streams.get(payload.readUInt32BE() & 0x7f_ff_ff_ff)?.destroy()
+  } else if (kind === kinds.ping) await send(transport, controlFrame(kinds.ping, 0, payload))
+}
+
+async function openStream(spdy: Spdy, flags: number, payload: Buffer): Promise<void> {
+  const { transport, onStream, reader, writeHeaders, streams } = spdy
+  const id = payload.readUInt32BE() & 0x7f_ff_ff_ff
+  const headers = await reader.read(payload.subarray(10))
+  if (streams.size >= mostStreams) {
+    await send(transport, controlFrame(kinds.rstStream, 0, numbers(id, refusedStream)))
+    return
+  }
+  const stream = new SpdyStream(id, headers, (frame) => send(transport, frame))
+  streams.set(id, stream)
+  stream.once('close', () => streams.delete(id))
+  const reply = Buffer.concat([numbers(id), writeHeaders(new Map())])
+  await send(transport, controlFrame(kinds.synReply, 0, reply))
+  if ((flags & fin) !== 0) stream.push(null)
+  onStream(stream)
 }
