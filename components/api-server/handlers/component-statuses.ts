@@ -4,7 +4,8 @@ import { shownObject } from '../encoding/form.ts'
 import { answerForm } from '../codec/respond.ts'
 import type { HealthCheck } from '../health/health.ts'
 import { answerList } from './list.ts'
-import { wantedForm, type ResourceHandler } from './parts.ts'
+import type { ResourceHandler } from './parts.ts'
+import { wantedForm } from './wanted-form.ts'
 
 const storeCheck = 'etcd'
 

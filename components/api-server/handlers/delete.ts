@@ -8,14 +8,16 @@ import { listOptionsOf } from '../codec/list-options.ts'
 import { deleteObject } from '../registry/delete.ts'
 import { authorizeUnsafeDelete, deleteUnreadable } from '../registry/unsafe-delete.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
-import { answerForm, answerJson } from '../codec/respond.ts'
+import { answerJson } from '../codec/respond.ts'
 import {
   ignoreReadErrorsField,
   deleteOptionsOf,
   type DeleteOptions,
 } from '../codec/write-options.ts'
+import { answerWrite } from './answer-write.ts'
 import { answerList, selectedPage } from './list.ts'
-import { wantedForm, writtenBytes, type Parts, type ResourceHandler } from './parts.ts'
+import type { Parts, ResourceHandler } from './parts.ts'
+import { wantedForm } from './wanted-form.ts'
 
 /** Kinds whose delete answers with the object even when it is gone at once (upstream: ReturnDeletedObject). */
 const returnsObject = new Set([
@@ -106,11 +108,11 @@ export const deleteOne: ResourceHandler = async (context, resource, parts) => {
     })
   }
   const isAccepted = written.outcome === 'terminating' && options.orphanDependents === false
-  return answerForm(
-    isAccepted ? 202 : 200,
-    form,
-    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
-  )
+  return await answerWrite(form, written, {
+    resource,
+    dryRun: options.dryRun,
+    status: isAccepted ? 202 : 200,
+  })
 }
 
 /** Deletes run this many at a time; each is its own commit, and they share flushes. */

@@ -4,7 +4,8 @@ import { parseRevision } from '../codec/list-options.ts'
 import { readyToShow } from '../registry/custom-state.ts'
 import { answerForm } from '../codec/respond.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
-import { wantedForm, type ResourceHandler } from './parts.ts'
+import type { ResourceHandler } from './parts.ts'
+import { wantedForm } from './wanted-form.ts'
 
 /** How long a read waits for a revision this server has not seen yet. */
 const notYetSeconds = 1

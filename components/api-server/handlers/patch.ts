@@ -2,22 +2,19 @@
 import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { conflict, objectModified } from '../../machinery/objects/status-error.ts'
 import { decodeValue, toStorage } from '../codec/decode-body.ts'
 import { objectIn } from '../encoding/form.ts'
 import type { RequestContext } from '../request/request.ts'
-import { answerForm } from '../codec/respond.ts'
 import { patchOptionsOf, type FieldValidation } from '../codec/write-options.ts'
-import { applyObject, isApply } from './apply.ts'
-import {
-  checkNameInUrl,
-  demandedVersion,
-  managerOfRequest,
-  wantedForm,
-  writtenBytes,
-  type ResourceHandler,
-} from './parts.ts'
+import { answerWrite } from './answer-write.ts'
+import { applyObject } from './apply.ts'
+import { checkIfMatch } from './if-match.ts'
+import { checkNameInUrl } from './name-in-url.ts'
+import type { ResourceHandler } from './parts.ts'
+import { isApply } from './read-apply.ts'
 import { readPatch, type Patch } from './read-patch.ts'
+import { managerOfRequest } from './request-manager.ts'
+import { wantedForm } from './wanted-form.ts'
 
 /** The patched object, decoded and checked like a body that was sent. */
 export async function patched(
@@ -47,7 +44,6 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
     isCustom ? undefined : `${resource.package}.${resource.kind}`,
     options.fieldValidation,
   )
-  const version = demandedVersion(context)
   const written = await parts.registry.update({
     resource,
     namespace: info.namespace,
@@ -59,9 +55,7 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
     warnings,
     context,
     change: async (now, entry) => {
-      if (version !== undefined && version !== String(entry.revision)) {
-        throw conflict(resource, info.name, objectModified)
-      }
+      checkIfMatch(context, resource, entry)
       const object = await patched(context, resource, {
         old: isCustom ? now : objectIn(resource, entry),
         patch,
@@ -70,9 +64,5 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
       return toStorage(resource, object)
     },
   })
-  return answerForm(
-    200,
-    form,
-    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
-  )
+  return await answerWrite(form, written, { resource, dryRun: options.dryRun })
 }

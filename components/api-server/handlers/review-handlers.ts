@@ -7,7 +7,8 @@ import { ensureNamespace } from '../kinds/metadata.ts'
 import type { RequestContext } from '../request/request.ts'
 import { answerJson } from '../codec/respond.ts'
 import { writeOptionsOf } from '../codec/write-options.ts'
-import { managerOfRequest, type ResourceHandler } from './parts.ts'
+import type { ResourceHandler } from './parts.ts'
+import { managerOfRequest } from './request-manager.ts'
 import type { Reviews } from './reviews.ts'
 
 type Review = (review: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>

@@ -20,10 +20,13 @@ import type { Resource, ScalePlaces } from '../../machinery/objects/resource.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
 import { answerForm } from '../codec/respond.ts'
 import { patchOptionsOf, writeOptionsOf, type WriteOptions } from '../codec/write-options.ts'
-import { emptyObject, isApply, readApply } from './apply.ts'
+import { emptyObject } from './apply.ts'
 import { freshEnough } from './get.ts'
+import { isApply, readApply } from './read-apply.ts'
 import { readPatch } from './read-patch.ts'
-import { managerOfRequest, wantedForm, type Parts, type ResourceHandler } from './parts.ts'
+import type { Parts, ResourceHandler } from './parts.ts'
+import { managerOfRequest } from './request-manager.ts'
+import { wantedForm } from './wanted-form.ts'
 
 const scaleKind: BodyKind = {
   kind: 'Scale',

@@ -3,16 +3,13 @@ import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { bodyOf, decodeBytes, toStorage } from '../codec/decode-body.ts'
 import { noteNamed } from '../request/request.ts'
-import { answerForm } from '../codec/respond.ts'
 import { writeOptionsOf } from '../codec/write-options.ts'
-import {
-  checkNameInUrl,
-  ensureMayCreate,
-  managerOfRequest,
-  wantedForm,
-  writtenBytes,
-  type ResourceHandler,
-} from './parts.ts'
+import { answerWrite } from './answer-write.ts'
+import { ensureMayCreate } from './may-create.ts'
+import { checkNameInUrl } from './name-in-url.ts'
+import type { ResourceHandler } from './parts.ts'
+import { managerOfRequest } from './request-manager.ts'
+import { wantedForm } from './wanted-form.ts'
 
 export const updateObject: ResourceHandler = async (context, resource, parts) => {
   const { info, user, warnings } = context
@@ -52,9 +49,5 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
       },
     }),
   })
-  return answerForm(
-    written.outcome === 'created' ? 201 : 200,
-    form,
-    await writtenBytes(form, written, { resource, dryRun: options.dryRun }),
-  )
+  return await answerWrite(form, written, { resource, dryRun: options.dryRun })
 }

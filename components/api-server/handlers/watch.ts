@@ -12,7 +12,8 @@ import { ConvertedWatcher } from '../watch-cache/converted-watcher.ts'
 import { Watcher, type FrameEncoder, type WatcherOptions } from '../watch-cache/watcher.ts'
 import { tooLargeVersion, tooOldVersion } from './get.ts'
 import { isWebSocketRequest } from '../request/websocket-request.ts'
-import { wantedForm, type Parts, type ResourceHandler } from './parts.ts'
+import type { Parts, ResourceHandler } from './parts.ts'
+import { wantedForm } from './wanted-form.ts'
 
 /** A watch without timeoutSeconds ends after this or up to twice this, so that clients spread (upstream: MinRequestTimeout). */
 const minTimeoutMs = 30 * 60 * 1000

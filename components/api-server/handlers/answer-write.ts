@@ -1,0 +1,31 @@
+/** answer-write: the object that a write made, as its answer. */
+import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
+import { answerForm } from '../codec/respond.ts'
+import { shownObject, type Form, type Shown } from '../encoding/form.ts'
+import { readyToShow } from '../registry/custom-state.ts'
+import type { Answer } from '../request/request.ts'
+import type { Written } from '../request/write.ts'
+
+interface WriteAnswer {
+  readonly resource: Resource
+  readonly dryRun: boolean
+  /** Default: 201 for an object that was created, else 200. */
+  readonly status?: number
+}
+
+/** A dry run stores nothing, so an object that it creates has no resourceVersion. */
+export async function answerWrite(form: Form, written: Written, of: WriteAnswer): Promise<Answer> {
+  const { entry, outcome } = written
+  if (entry.mostBytes >= largeBytes) await nextTurn()
+  let shown: Shown = entry
+  if (of.dryRun && outcome === 'created') {
+    const object = entry.draft()
+    delete object.metadata.resourceVersion
+    if (entry.mostBytes >= largeBytes) await nextTurn()
+    shown = shownObject(object)
+  }
+  if (of.resource.custom !== undefined) await readyToShow(of.resource, [shown])
+  const status = of.status ?? (outcome === 'created' ? 201 : 200)
+  return answerForm(status, form, await form.one(shown))
+}
