@@ -3,9 +3,9 @@ import type { FlowSchema, FlowSchemaCondition } from '../../api/generated/types.
 import type { Resources } from '../../api/resources.ts'
 import { timestamp, type Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import { DoubtfulNames } from './doubtful-names.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import { runKeeper } from './run-keeper.ts'
 
 export interface FlowSchemaStatusOptions {
   readonly reader: ObjectReader
@@ -41,48 +41,43 @@ function missingCondition(
   return { ...wanted, lastTransitionTime }
 }
 
-/** Runs until `signal` aborts; looks only at what a change may have made wrong. */
+/** Runs until `signal` aborts. */
 export async function keepFlowSchemaStatus(
   options: FlowSchemaStatusOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { reader, client, resources, clock, log } = options
   const { flowSchemas, priorityLevelConfigurations: levels } = resources
-  const doubtful = new DoubtfulNames({
-    settle,
-    failure: 'the status of a flow schema could not be written',
-    clock,
-    log,
-  })
-  const doubtThoseOf = (level: string | undefined): void => {
-    for (const schema of reader.list(flowSchemas) as readonly FlowSchema[]) {
-      if (level === undefined || levelOf(schema) === level) doubtful.add(schema.metadata.name ?? '')
-    }
-  }
-
-  async function settle(name: string): Promise<void> {
-    const schema = reader.get(flowSchemas, '', name) as FlowSchema | undefined
-    if (schema === undefined) return
-    const exists = reader.get(levels, '', levelOf(schema)) !== undefined
-    const condition = missingCondition(schema, { exists, nowMs: clock.now() })
-    if (condition === undefined) return
-    const others = schema.status?.conditions?.filter(({ type }) => type !== 'Dangling') ?? []
-    const status = { ...schema.status, conditions: [...others, condition] }
-    await client.updateStatus(flowSchemas, '', { ...schema, status })
-  }
-
-  const stops = [
-    reader.onChange(flowSchemas, ({ type, key }) => {
-      if (type !== 'DELETED') doubtful.add(key)
-    }),
-    reader.onChange(levels, ({ type, key }) => {
-      if (type !== 'MODIFIED') doubtThoseOf(key)
-    }),
-  ]
-  try {
-    doubtThoseOf(undefined)
-    await doubtful.run(signal)
-  } finally {
-    for (const stop of stops) stop()
-  }
+  const schemas = (): readonly FlowSchema[] => reader.list(flowSchemas) as readonly FlowSchema[]
+  await runKeeper(
+    {
+      name: 'flow-schema-status',
+      reconcile: async (name) => {
+        const schema = reader.get(flowSchemas, '', name) as FlowSchema | undefined
+        if (schema === undefined) return
+        const exists = reader.get(levels, '', levelOf(schema)) !== undefined
+        const condition = missingCondition(schema, { exists, nowMs: clock.now() })
+        if (condition === undefined) return
+        const others = schema.status?.conditions?.filter(({ type }) => type !== 'Dangling') ?? []
+        const status = { ...schema.status, conditions: [...others, condition] }
+        await client.updateStatus(flowSchemas, '', { ...schema, status })
+      },
+      watch: (add) => {
+        for (const { metadata } of schemas()) add(metadata.name ?? '')
+        return [
+          reader.onChange(flowSchemas, ({ type, key }) => {
+            if (type !== 'DELETED') add(key)
+          }),
+          reader.onChange(levels, ({ type, key }) => {
+            if (type === 'MODIFIED') return
+            for (const schema of schemas())
+              if (levelOf(schema) === key) add(schema.metadata.name ?? '')
+          }),
+        ]
+      },
+      clock,
+      log,
+    },
+    signal,
+  )
 }

@@ -1,4 +1,5 @@
 /** keep-readable: looks through what is stored once after the start, follows the encryption configuration, and tells what cannot be read. */
+import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
@@ -32,10 +33,6 @@ export async function keepReadable(options: {
     await cache.proveAll(() => clock.sleep(pauseMs, signal))
     tell()
   }
-  const ended = new Promise<void>((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
   const follow = async (): Promise<void> => {
     await file?.follow({
       ...options,
@@ -48,5 +45,5 @@ export async function keepReadable(options: {
   const work = Promise.all([lookThrough(), follow()]).catch((error: unknown) => {
     if (!signal.aborted) throw error
   })
-  await Promise.all([work, ended])
+  await Promise.all([work, aborted(signal)])
 }

@@ -4,6 +4,8 @@
  */
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { resourcePath, type Resource } from '../../machinery/objects/resource.ts'
+import { StatusError } from '../../machinery/objects/status-error.ts'
+import { asStatusError } from '../codec/respond.ts'
 import { deleteObject } from './delete.ts'
 import { managerOf } from './field-tracking.ts'
 import { objectKey, type Registry } from './registry.ts'
@@ -87,9 +89,11 @@ export function localClientOf(options: LocalClientOptions): LocalClient {
         return { status: method === 'POST' ? 201 : 200, headers: {}, body: noBytes }
       },
     )
-    if (failure !== undefined) throw failure
-    // The chain refused it before it came to the write.
-    if (status >= 400) throw new Error(`${method} ${url} was answered ${status}`)
+    if (failure !== undefined) throw asStatusError(failure)
+    // A filter rejected the request before the write.
+    if (status >= 400) {
+      throw new StatusError('', `${method} ${url} was answered ${status}`, { code: status })
+    }
   }
 
   function put(
