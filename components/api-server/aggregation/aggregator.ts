@@ -4,6 +4,7 @@
  */
 import type { Resources } from '../../api/resources.ts'
 import type { Dialect } from '../../api/dialect.ts'
+import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
@@ -20,7 +21,7 @@ import {
   type RemoteApiService,
 } from './api-service-table.ts'
 import type { ProxyClient } from './extension-connections.ts'
-import type { ExtensionDocuments } from './extension-follower.ts'
+import type { ExtensionDocuments } from './extension-documents.ts'
 import type { Extensions } from './extensions.ts'
 
 export type Forward = (context: RequestContext, remote: RemoteApiService) => Promise<Answer>
@@ -88,13 +89,10 @@ export function createAggregator(flags: AggregationFlags, options: AggregatorOpt
   /** Until there is one, nothing is loaded. */
   async function firstRemote(signal: AbortSignal): Promise<void> {
     if (table.remotes.size > 0 || signal.aborted) return
-    await new Promise<void>((resolve) => {
-      const stop = table.onRemote(() => {
-        stop()
-        resolve()
-      })
-      signal.addEventListener('abort', () => resolve(), { once: true })
-    })
+    const { promise: found, resolve } = Promise.withResolvers<void>()
+    const stop = table.onRemote(() => resolve())
+    await Promise.race([found, aborted(signal)])
+    stop()
   }
 
   const documents = () => loaded?.follower.documents ?? noDocuments

@@ -10,7 +10,7 @@ import { networkFault } from '../egress/network-fault.ts'
 import { clusterAddress, serviceAddress } from '../egress/service-address.ts'
 import type { RemoteApiService } from './api-service-table.ts'
 
-/** PEM; what this server shows of itself. */
+/** The front-proxy certificate that this server presents, PEM. */
 export interface ProxyClient {
   readonly cert: string
   readonly key: string
@@ -29,30 +29,32 @@ export interface ExtensionRequest {
 /** The connection of an answer with status 101. */
 export interface Upgraded {
   readonly socket: Duplex
-  /** What the server has sent already. */
+  /** The first bytes, read with the head of the answer. */
   readonly head: Buffer
 }
+
+type Incoming = IncomingMessage & { readonly upgraded?: Upgraded }
 
 export interface Place {
   readonly host: string
   readonly port: number
 }
 
-/** No answer came; the message says why as upstream says it. */
+/** No answer came. The message is upstream's for the same cause. */
 export class ExtensionUnreachableError extends Error {}
 
 export interface ExtensionConnections {
-  /** Where the Service is reached now, at random among its endpoints. Throws an Error that says why nowhere. */
+  /** The address of the Service now, or of one of its endpoints at random. Throws an Error that says why there is none. */
   placeOf(remote: RemoteApiService): Place
   /**
    * Resolves with the head of the answer; its body, or the connection it was upgraded to, is the caller's to read or destroy.
-   * `isTrusting` asks whatever the server's certificate says. Rejects with ExtensionUnreachableError.
+   * `isTrusting` skips the verification of the server's certificate. Rejects with ExtensionUnreachableError.
    */
   send(
     remote: RemoteApiService,
     to: { place: Place; ask: ExtensionRequest; isTrusting?: boolean },
-  ): Promise<IncomingMessage & { readonly upgraded?: Upgraded }>
-  /** Closes what no APIService but these needs. */
+  ): Promise<Incoming>
+  /** Closes the connections that no APIService but these needs. */
   keep(remotes: Iterable<RemoteApiService>): void
 }
 
@@ -63,26 +65,61 @@ export interface ConnectionOptions {
   readonly random: () => number
   /** Undefined without the flags. */
   readonly proxyClient: (() => ProxyClient) | undefined
-  /** Endpoints instead of the Services' own addresses. */
+  /** Connects to endpoints instead of the Services' own addresses. */
   readonly routesToEndpoints: boolean
   /** The way into the cluster; undefined: direct. */
   readonly dial: Dial | undefined
 }
 
-/** As a URL and the header Host have it. */
+/** As in a URL and in the Host header. */
 export function authorityOf({ host, port }: Place): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** Rejects with the error of the connection; `isClosedIdle` when the server closed a kept connection before it was used again. */
+function attempt(
+  agent: Agent,
+  { host, port }: Place,
+  { method, path, headers, body, signal }: ExtensionRequest,
+): Promise<Incoming> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host, port, path, method, headers, agent, signal })
+    outgoing.once('response', resolve)
+    outgoing.once('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
+      resolve(Object.assign(incoming, { upgraded: { socket, head } })),
+    )
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const isClosedIdle = outgoing.reusedSocket && error.code === 'ECONNRESET'
+      reject(Object.assign(error, { isClosedIdle }))
+    })
+    outgoing.end(body)
+  })
+}
+
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** Retries an idempotent request once when the kept connection it was sent on turns out to be closed. */
+async function sendOn(agent: Agent, place: Place, ask: ExtensionRequest): Promise<Incoming> {
+  try {
+    try {
+      return await attempt(agent, place, ask)
+    } catch (error) {
+      const { isClosedIdle } = error as { isClosedIdle?: boolean }
+      if (isClosedIdle !== true || !repeatable.has(ask.method)) throw error
+      return await attempt(agent, place, ask)
+    }
+  } catch (error) {
+    const why = networkFault(error) ?? (error as Error).message
+    throw new ExtensionUnreachableError(why, { cause: error })
+  }
+}
 
 export function createExtensionConnections(options: ConnectionOptions): ExtensionConnections {
   const { proxyClient, routesToEndpoints, dial } = options
   const agents = new Map<string, Agent>()
 
-  /** Everything that connections must differ in. */
-  const keyOf = (remote: RemoteApiService, isTrusting: boolean): string => {
-    const { service, ca, insecure } = remote
+  /** Requests that differ in one of these do not share a connection. */
+  const keyOf = ({ service, ca, insecure }: RemoteApiService, isTrusting: boolean): string => {
     const trust = isTrusting || insecure ? 'any' : ca
     return JSON.stringify([service.name, service.namespace, trust, proxyClient?.().cert])
   }
@@ -105,45 +142,13 @@ export function createExtensionConnections(options: ConnectionOptions): Extensio
     return agent
   }
 
-  function attempt(
-    agent: Agent,
-    { host, port }: Place,
-    { method, path, headers, body, signal }: ExtensionRequest,
-  ): Promise<IncomingMessage & { readonly upgraded?: Upgraded }> {
-    return new Promise((resolve, reject) => {
-      const outgoing = request({ host, port, path, method, headers, agent, signal })
-      outgoing.once('response', resolve)
-      outgoing.once('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
-        resolve(Object.assign(incoming, { upgraded: { socket, head } })),
-      )
-      outgoing.on('error', (error: NodeJS.ErrnoException) => {
-        const isClosedIdle = outgoing.reusedSocket && error.code === 'ECONNRESET'
-        reject(Object.assign(error, { isClosedIdle }))
-      })
-      outgoing.end(body)
-    })
-  }
-
   return {
     placeOf({ service }) {
       if (!routesToEndpoints) return clusterAddress(service, options)
       return serviceAddress(service, options)
     },
     async send(remote, { place, ask, isTrusting = false }) {
-      const agent = agentOf(remote, isTrusting)
-      try {
-        try {
-          return await attempt(agent, place, ask)
-        } catch (error) {
-          // The server closed a kept connection at the moment it was used again.
-          const { isClosedIdle } = error as { isClosedIdle?: boolean }
-          if (isClosedIdle !== true || !repeatable.has(ask.method)) throw error
-          return await attempt(agent, place, ask)
-        }
-      } catch (error) {
-        const why = networkFault(error) ?? (error as Error).message
-        throw new ExtensionUnreachableError(why, { cause: error })
-      }
+      return await sendOn(agentOf(remote, isTrusting), place, ask)
     },
     keep(remotes) {
       const used = new Set([...remotes].flatMap((one) => [keyOf(one, false), keyOf(one, true)]))
