@@ -18,7 +18,8 @@ import {
   type Place,
   type Upgraded,
 } from './extension-connections.ts'
-import { forwardable, identityHeaders } from './identity-headers.ts'
+import { identityHeaders } from './identity-headers.ts'
+import { forwardable } from '../egress/forwardable-headers.ts'
 import { asksForUpgrade, join, type TunnelAnswer } from '../egress/tunnel.ts'
 
 export interface ForwardOptions {
@@ -45,7 +46,12 @@ function checkPath(path: string): void {
 
 function headersOf(context: RequestContext, place: Place, options: ForwardOptions) {
   const { http, info, user, id } = context
-  const { accept: _, 'sec-websocket-protocol': __, ...headers } = forwardable(http.headers)
+  const {
+    accept: _,
+    'sec-websocket-protocol': __,
+    'x-forwarded-for': ___,
+    ...headers
+  } = forwardable(http.headers)
   const protocols = protocolsWithoutToken(http, options.dialect)
   const accept = info.isResourceRequest
     ? acceptedTypes(http.headers['accept'], options.dialect)

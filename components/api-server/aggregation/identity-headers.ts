@@ -1,40 +1,10 @@
-/** How this server tells an extension API server for whom it asks (upstream: client-go transport.SetAuthProxyHeaders). */
-import type { HttpRequest, UserInfo } from '../request/request.ts'
+/** identity-headers: the user of a request, as headers for an extension API server (upstream: client-go transport.SetAuthProxyHeaders). */
+import type { UserInfo } from '../request/request.ts'
 
-/** One connection's, the caller's credentials, and whom the caller himself says he is: none of it is passed on. */
-const notForwarded = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-forwarded-for',
-])
-const notForwardedPrefixes = [':', 'impersonate-', 'x-remote-']
-
-/** Headers of a request or an answer that may go on to the next connection. */
-export function forwardable(headers: HttpRequest['headers']): Record<string, string | string[]> {
-  const kept: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || notForwarded.has(name)) continue
-    if (notForwardedPrefixes.some((prefix) => name.startsWith(prefix))) continue
-    kept[name] = value
-  }
-  return kept
-}
-
-/** Header values are bytes to Node. */
+/** Node takes each character of a header value for a byte. */
 const bytes = (text: string): string => Buffer.from(text).toString('latin1')
 
-/** All that is no character of a header's name, and the percent sign itself. */
+/** Percent-encodes the characters that a header name cannot have, and the percent sign. */
 function escapedKey(key: string): string {
   return bytes(key).replace(
     /[^!#$&'*+\-.^_`|~0-9A-Za-z]/g,
@@ -42,7 +12,7 @@ function escapedKey(key: string): string {
   )
 }
 
-/** The user as headers; the uid is told when the gate RemoteRequestHeaderUID is on. */
+/** `withUid` is the feature gate RemoteRequestHeaderUID. */
 export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo, withUid: boolean) {
   const headers: Record<string, string | string[]> = { 'X-Remote-User': bytes(name) }
   if (withUid && uid) headers['X-Remote-Uid'] = bytes(uid)

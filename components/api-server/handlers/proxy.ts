@@ -7,41 +7,15 @@ import { request as httpRequest } from '../../component-base/node-http.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
 import { maxBodyBytes } from '../codec/decode-body.ts'
+import { forwardable } from '../egress/forwardable-headers.ts'
 import { connectionTo, nodeTarget, type NodeAgentCredentials } from '../egress/node-agents.ts'
 import { connectToPod } from '../egress/pod-connection.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request/request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { nodeAgentTarget, podTarget, serviceTarget, type PodTarget } from './proxy-target.ts'
 
-/** Headers that describe one connection, or that carry the caller's credential, are not passed on. */
-const notForwarded = new Set([
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'trailer',
-  'proxy-authorization',
-  'proxy-authenticate',
-  'proxy-connection',
-  'authorization',
-  'host',
-  'content-length',
-  'http2-settings',
-])
-
-/** Beginnings of headers that say who calls, or that open a WebSocket and may hold a token in its protocols. */
-const prefixesNotForwarded = [':', 'impersonate-', 'x-remote-', 'sec-websocket-']
-
-function forwardable(headers: Readonly<Record<string, string | string[] | undefined>>) {
-  const kept: Record<string, string | string[]> = {}
-  for (const [name, value] of Object.entries(headers)) {
-    if (value === undefined || notForwarded.has(name)) continue
-    if (prefixesNotForwarded.some((prefix) => name.startsWith(prefix))) continue
-    kept[name] = value
-  }
-  return kept
-}
+/** A proxied request opens no WebSocket, and these headers may hold a bearer token. */
+const webSocketPrefix = 'sec-websocket-'
 
 function restOf(context: RequestContext): string {
   const question = context.http.url.indexOf('?')
@@ -86,7 +60,7 @@ async function forward(context: RequestContext, { host, port, open }: Way): Prom
       port,
       path: restOf(context),
       method,
-      headers: { ...forwardable(headers), 'content-length': String(body.length) },
+      headers: { ...forwardable(headers, webSocketPrefix), 'content-length': String(body.length) },
       signal,
     })
       .once('response', resolve)
@@ -97,7 +71,7 @@ async function forward(context: RequestContext, { host, port, open }: Way): Prom
   if (method === 'HEAD') answer.resume()
   return {
     status: answer.statusCode ?? 502,
-    headers: forwardable(answer.headers),
+    headers: forwardable(answer.headers, webSocketPrefix),
     body: (sink) => pipe(answer, sink),
   }
 }
