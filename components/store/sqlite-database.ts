@@ -309,7 +309,9 @@ export class SqliteDatabase {
     const result = codeOf(error)
     const isDamaged = result === corrupt || result === notADatabase
     const code = isDamaged ? 'damaged' : result === full ? 'no-space' : 'unavailable'
-    return new StoreError(code, `cannot ${what} ${this.#path}: ${messageOf(error)}`, error)
+    const reason = messageOf(error)
+    const message = `cannot ${what} ${this.#path}: ${reason}`
+    return new StoreError(code, message, { reason, cause: error })
   }
 
   #isStored(revision: number): boolean {
@@ -392,7 +394,7 @@ function availableBytes(path: string): number {
 
 function cannotOpen(path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  return new StoreError('cannot-open', `${path} ${reasonOf(path, error)}`, error)
+  return new StoreError('cannot-open', `${path} ${reasonOf(path, error)}`, { cause: error })
 }
 
 /** The result code of sqlite3.h; extended ones keep the plain one in their low byte. */

@@ -63,7 +63,12 @@ export interface CallMessage {
 
 export type AnswerMessage =
   | { readonly ok: true; readonly answer: Calls[CallName]['answer'] }
-  | { readonly ok: false; readonly code: StoreErrorCode; readonly message: string }
+  | {
+      readonly ok: false
+      readonly code: StoreErrorCode
+      readonly message: string
+      readonly reason: string
+    }
 
 /** Copies values into one buffer of their own, which can be transferred. */
 export function packValues(values: readonly (Uint8Array | undefined)[]): PackedValues {

@@ -63,7 +63,7 @@ export async function openSqliteStore({ path, quotaBytes }: SqliteStoreOptions):
   } catch (error) {
     await thread.stop()
     if (error instanceof StoreError) throw error
-    throw new StoreError('cannot-open', `${path} is damaged: ${String(error)}`, error)
+    throw new StoreError('cannot-open', `${path} is damaged: ${String(error)}`, { cause: error })
   }
 }
 
@@ -331,8 +331,11 @@ class SqliteStore implements Store {
 
   /** As an error of the store; what says that the file is damaged ends all commits. */
   #noted(cause: unknown): StoreError {
+    const reason = cause instanceof Error ? cause.message : String(cause)
     const error =
-      cause instanceof StoreError ? cause : new StoreError('unavailable', String(cause), cause)
+      cause instanceof StoreError
+        ? cause
+        : new StoreError('unavailable', String(cause), { reason, cause })
     if (error.code === 'damaged') this.#damage ??= error
     return error
   }

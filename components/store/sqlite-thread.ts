@@ -59,12 +59,17 @@ export class SqliteThread {
   #receive(message: AnswerMessage): void {
     const caller = this.#callers.shift()
     if (message.ok) caller?.resolve(message.answer as never)
-    else caller?.reject(new StoreError(message.code, message.message))
+    else {
+      const { code, message: text, reason } = message
+      caller?.reject(new StoreError(code, text, { reason }))
+    }
   }
 
   #fail(what: string, cause?: unknown): void {
     if (this.#end === undefined) {
-      this.#end = new StoreError('unavailable', `the thread that writes the store ${what}`, cause)
+      const reason = cause instanceof Error ? { reason: cause.message } : {}
+      const message = `the thread that writes the store ${what}`
+      this.#end = new StoreError('unavailable', message, { cause, ...reason })
       this.#death.resolve(this.#end)
     }
     for (const caller of this.#callers.splice(0)) caller.reject(this.#end)

@@ -50,8 +50,11 @@ function answer(message: CallMessage): AnswerMessage {
   try {
     return { ok: true, answer: call(message) }
   } catch (error) {
-    const code = error instanceof StoreError ? error.code : 'unavailable'
-    return { ok: false, code, message: error instanceof Error ? error.message : String(error) }
+    const { code, message, reason } =
+      error instanceof StoreError
+        ? error
+        : new StoreError('unavailable', error instanceof Error ? error.message : String(error))
+    return { ok: false, code, message, reason }
   }
 }
 

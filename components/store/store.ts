@@ -105,12 +105,20 @@ export type StoreErrorCode =
   | 'cannot-open'
   | 'closed'
 
+/** The message may name files of the server, so it is for the log and the operator. Clients see `reason`. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode
-  constructor(code: StoreErrorCode, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+  /** What went wrong, without the names of files; default: the message. */
+  readonly reason: string
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    more: { readonly reason?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause })
     this.name = 'StoreError'
     this.code = code
+    this.reason = more.reason ?? message
   }
 }
 

@@ -248,7 +248,10 @@ describe('a full store', () => {
     await put(store, 'a', '1')
     const watch = collect(store, { prefix: '', fromRevision: 0 })
     const { keys, newest } = await fill(store)
-    expect(await store.check()).toMatchObject({ code: 'no-space' })
+    // The reason is for clients: it names no file.
+    const refusal = await store.check()
+    expect(refusal).toMatchObject({ code: 'no-space', reason: 'database or disk is full' })
+    expect(refusal?.message).toBe(`cannot write ${path}: database or disk is full`)
     expect(text(await store.get('a'))).toBe('1')
     expect((await store.range({ prefix: '' })).kvs).toHaveLength(keys.length + 1)
 

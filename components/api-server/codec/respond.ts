@@ -1,4 +1,4 @@
-/** respond: results and errors -> answers. The one place where an error becomes a Status on the wire. */
+/** respond: results and errors become answers. An error becomes a Status here and nowhere else. */
 import { BodyTooLargeError, RequestAbortedError } from '../../component-base/http.ts'
 import { internalError, StatusError } from '../../machinery/objects/status-error.ts'
 import { StoreError, type StoreErrorCode } from '../../store/store.ts'
@@ -8,7 +8,7 @@ import { chosen, mediaTypeOf, negotiate, viewsOf, wantsPretty, type Offer } from
 import type { Answer, RequestContext } from '../request/request.ts'
 import { UndecodableError } from '../watch-cache/unreadable.ts'
 
-/** What any value can be written as, if it has a type. */
+/** The encodings of any value that has a kind. */
 const valueOffer: Offer = {
   encodings: ['json', 'yaml', 'protobuf'],
   views: [],
@@ -22,12 +22,12 @@ const valueOfferWithCbor: Offer = {
 
 const json = { 'content-type': 'application/json', 'cache-control': 'no-cache, private' }
 
-/** An answer in the form that was negotiated: nobody encodes it again. */
+/** An answer in the form that was negotiated. It is not encoded again. */
 export interface FormedAnswer extends Answer {
   readonly isFormed: true
 }
 
-/** An answer of another server: it passes as it comes, when it comes. */
+/** An answer of another server. It is passed on unchanged, without buffering. */
 export interface ForwardedAnswer extends FormedAnswer {
   readonly isForwarded: true
 }
@@ -41,7 +41,7 @@ export function answerForm(
   return { status, headers, body, isFormed: true }
 }
 
-/** An answer from a value, as JSON until it is known what the client accepts. */
+/** An answer from a value, as JSON until `reformed` encodes it as the client accepts it. */
 export function answerJson(status: number, value: unknown): Answer {
   return { status, headers: json, body: Buffer.from(`${JSON.stringify(value)}\n`) }
 }
@@ -58,12 +58,12 @@ function offerTo({ cbor }: RequestContext): Offer {
   return cbor === undefined ? valueOffer : valueOfferWithCbor
 }
 
-/** Throws 406 when the client accepts nothing that a value can be written as, as a Table or otherwise. */
+/** Throws 406 when the client accepts no encoding of a value, or of a Table where there is one. */
 export function checkAcceptable(context: RequestContext, as: { hasTable: boolean }): void {
   negotiate(context, { ...offerTo(context), views: viewsOf(as) })
 }
 
-/** Writes a value that was answered as JSON in the encoding the client accepts, if it has such a form. */
+/** Encodes a value that was answered as JSON as the client accepts it. Other answers stay as they are. */
 export async function reformed(answer: Answer, context: RequestContext): Promise<Answer> {
   const { headers, body } = answer
   if ('isFormed' in answer || headers['content-type'] !== json['content-type']) return answer
@@ -81,25 +81,24 @@ export async function reformed(answer: Answer, context: RequestContext): Promise
   return { ...answer, headers: { ...kept, 'content-type': type }, body: encoded }
 }
 
-/** Whether a thrown value is no answer that anybody meant to give: a bug. */
+/** Whether a thrown value is a bug: no error that this server throws on purpose. */
 export function isUnforeseen(error: unknown): boolean {
   const known = [StatusError, BodyTooLargeError, RequestAbortedError, UndecodableError, StoreError]
   return !known.some((one) => error instanceof one)
 }
 
-/** Upstream passes on what etcd answers (etcd: api/v3rpc/rpctypes/error.go), as 500 without a reason. */
-const toldBy: Partial<Record<StoreErrorCode, string>> = {
+/** Errors of etcd that upstream passes on (etcd: api/v3rpc/rpctypes/error.go), as 500 without a reason. */
+const etcdErrors: Partial<Record<StoreErrorCode, string>> = {
   'no-space': 'etcdserver: mvcc: database space exceeded',
   damaged: 'etcdserver: corrupt cluster',
 }
 
-/** What clients see of it. */
+/** The text of a store's error for clients. */
 export function storeErrorText(error: StoreError): string {
-  // What comes before names a file of the server, which is for its log only.
-  return toldBy[error.code] ?? error.message.split(': ').at(-1) ?? ''
+  return etcdErrors[error.code] ?? error.reason
 }
 
-/** Any thrown value as the StatusError the client sees. What is not a known error is a bug: bare 500. */
+/** Any thrown value as the StatusError that the client sees. A bug becomes a 500 without details. */
 export function asStatusError(error: unknown): StatusError {
   if (error instanceof StatusError) return error
   if (error instanceof BodyTooLargeError) {
@@ -120,7 +119,7 @@ export function asStatusError(error: unknown): StatusError {
       return new StatusError('Expired', 'The resourceVersion for the provided list is too old.')
     }
     const text = storeErrorText(error)
-    if (error.code in toldBy) return new StatusError('', text, { cause: error })
+    if (error.code in etcdErrors) return new StatusError('', text, { cause: error })
     return internalError(`storage: ${text}`, error)
   }
   return internalError('the server could not complete the request', error)

@@ -426,7 +426,8 @@ export class WatchCache implements ObjectReader {
 }
 
 function noLongerFollows(): StoreError {
-  return new StoreError('closed', 'the server is ending: it no longer follows the store')
+  const reason = 'it no longer follows the store'
+  return new StoreError('closed', `the server is ending: ${reason}`, { reason })
 }
 
 function canDecode(entry: Entry): boolean {

@@ -291,7 +291,8 @@ describe('the health of a store', () => {
 
   it('shows no path of the server', async () => {
     const { health } = setUp(async () => {
-      throw new StoreError('unavailable', 'cannot read /secret/state.db: disk I/O error')
+      const reason = 'disk I/O error'
+      throw new StoreError('unavailable', `cannot read /secret/state.db: ${reason}`, { reason })
     })
     expect(await health.live(2000)).toBe('error getting data from etcd: disk I/O error')
   })
