@@ -1,6 +1,7 @@
 /** authorization: the authorizers of a running server in their order, from its flags or its configuration file. */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { FeatureGates } from '../../api/feature-gates.ts'
+import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
 import { environment } from '../../component-base/environment.ts'
@@ -10,6 +11,7 @@ import {
   createLocalModules,
   parseAuthorizationModes,
   type AuthorizationMode,
+  type LocalModules,
 } from './authorization-modes.ts'
 import type { Authorizer } from './authorizer.ts'
 import type { RbacIndex } from './rbac-index.ts'
@@ -110,13 +112,16 @@ function byFlags(options: ApiServerOptions): ModuleConfig[] {
   )
 }
 
+interface ConfigurationFile {
+  readonly file: FollowedFile
+  readonly parse: (content: string) => readonly AuthorizerConfig[]
+}
+
 /** The file of --authorization-config, read and checked; undefined without one. */
 async function openConfiguration(
   options: ApiServerOptions,
   { gates, dialect }: AuthorizationParts,
-): Promise<
-  { file: FollowedFile; parse: (content: string) => readonly AuthorizerConfig[] } | undefined
-> {
+): Promise<ConfigurationFile | undefined> {
   const path = options['authorization-config'] ?? ''
   if (path === '') return undefined
   if (!gates.StructuredAuthorizationConfiguration) {
@@ -170,7 +175,79 @@ async function webhookOf(
   })
 }
 
-/** Builds the modules and reads every file that the flags name. Rejects with StartError for what the operator has to mend. */
+async function abacOf(options: ApiServerOptions, dialect: Dialect): Promise<Authorizer> {
+  const { abacAuthorizer, parsePolicies } = await import('./abac.ts')
+  const path = options['authorization-policy-file'] ?? ''
+  const source = readFlagFile('authorization-policy-file', path)
+  try {
+    return abacAuthorizer(parsePolicies(source, dialect))
+  } catch (error) {
+    const why = (error as Error).message
+    throw new StartError(`--authorization-policy-file: ${path}, ${why}`, error)
+  }
+}
+
+/** Builds modules from their configurations. */
+function moduleBuilder(
+  options: ApiServerOptions,
+  { parts, local }: { parts: AuthorizationParts; local: LocalModules },
+): (configs: readonly ModuleConfig[]) => Promise<AuthorizationModule[]> {
+  const build = async (config: ModuleConfig): Promise<Authorizer> => {
+    switch (config.type) {
+      case 'ABAC':
+        return await abacOf(options, parts.dialect)
+      case 'Webhook':
+        return await webhookOf(config, parts)
+      default:
+        return local.of(config.type)
+    }
+  }
+  return (configs) =>
+    Promise.all(
+      configs.map(async (config) => {
+        const authorizer = { ...(await build(config)), name: config.name }
+        return { type: config.type, authorizer }
+      }),
+    )
+}
+
+/** The modules in use. `use` replaces all of them once the new ones have been built, and closes the old ones. */
+function reloadableModules(
+  build: ReturnType<typeof moduleBuilder>,
+  counted: ReturnType<typeof countDecisions>,
+) {
+  let usesRbac = false
+  let modules: readonly AuthorizationModule[] = []
+  let current: Authorizer = authorizeInOrder([])
+  const closeAll = (): void => {
+    for (const { authorizer } of modules) authorizer.close?.()
+  }
+  const authorizer: Authorizer = {
+    name: 'union',
+    authorize: (attributes) => current.authorize(attributes),
+    rulesFor: (user, namespace) =>
+      current.rulesFor?.(user, namespace) ?? {
+        resourceRules: [],
+        nonResourceRules: [],
+        incomplete: true,
+      },
+  }
+  return {
+    authorizer,
+    modules: () => modules,
+    usesRbac: () => usesRbac,
+    closeAll,
+    async use(configs: readonly ModuleConfig[]): Promise<void> {
+      const next = await build(configs)
+      closeAll()
+      modules = next
+      current = authorizeInOrder(modules.map((one) => counted(one.authorizer, one.type)))
+      usesRbac = configs.some(({ type }) => type === 'RBAC')
+    },
+  }
+}
+
+/** Builds the modules and reads every file that the flags name. Rejects with StartError when the operator must fix a flag or file. */
 export async function createAuthorization(
   options: ApiServerOptions,
   parts: AuthorizationParts,
@@ -182,56 +259,16 @@ export async function createAuthorization(
     dialect,
     authorizeNodeWithSelectors: gates.AuthorizeNodeWithSelectors,
   })
-  const counted = countDecisions(metrics)
-
-  const moduleOf = async (config: ModuleConfig): Promise<Authorizer> => {
-    switch (config.type) {
-      case 'ABAC': {
-        const { abacAuthorizer, parsePolicies } = await import('./abac.ts')
-        const path = options['authorization-policy-file'] ?? ''
-        const source = readFlagFile('authorization-policy-file', path)
-        try {
-          return abacAuthorizer(parsePolicies(source, dialect))
-        } catch (error) {
-          const why = (error as Error).message
-          throw new StartError(`--authorization-policy-file: ${path}, ${why}`, error)
-        }
-      }
-      case 'Webhook':
-        return await webhookOf(config, parts)
-      default:
-        return local.of(config.type)
-    }
-  }
-  const build = (configs: readonly ModuleConfig[]): Promise<AuthorizationModule[]> =>
-    Promise.all(
-      configs.map(async (config) => {
-        const authorizer = { ...(await moduleOf(config)), name: config.name }
-        return { type: config.type, authorizer }
-      }),
-    )
-
+  const inUse = reloadableModules(moduleBuilder(options, { parts, local }), countDecisions(metrics))
   const serverId = apiGroup(dialect, 'authorization')
   const showHash = showConfigurationHash(metrics, { subsystem: 'authorization', serverId })
-  let usesRbac = false
-  let modules: readonly AuthorizationModule[] = []
-  let current: Authorizer
-  const closeAll = (): void => {
-    for (const { authorizer } of modules) authorizer.close?.()
-  }
-  const use = async (configs: readonly ModuleConfig[]): Promise<void> => {
-    const next = await build(configs)
-    closeAll()
-    modules = next
-    current = authorizeInOrder(modules.map(({ authorizer, type }) => counted(authorizer, type)))
-    usesRbac = configs.some(({ type }) => type === 'RBAC')
+  const take = async (content: string, parse: ConfigurationFile['parse']): Promise<void> => {
+    await inUse.use(parse(content))
+    showHash(content)
   }
   try {
-    if (configuration === undefined) await use(byFlags(options))
-    else {
-      await use(configuration.parse(configuration.file.initialText))
-      showHash(configuration.file.initialText)
-    }
+    if (configuration === undefined) await inUse.use(byFlags(options))
+    else await take(configuration.file.initialText, configuration.parse)
   } catch (error) {
     if (error instanceof StartError) throw error
     const from =
@@ -240,22 +277,12 @@ export async function createAuthorization(
         : `--authorization-config: ${configuration.file.path}`
     throw new StartError(`${from}: ${(error as Error).message}`, error)
   }
-
   return {
-    authorizer: {
-      name: 'union',
-      authorize: (attributes) => current.authorize(attributes),
-      rulesFor: (user, namespace) =>
-        current.rulesFor?.(user, namespace) ?? {
-          resourceRules: [],
-          nonResourceRules: [],
-          incomplete: true,
-        },
-    },
-    modules: () => modules,
+    authorizer: inUse.authorizer,
+    modules: inUse.modules,
     rbacIndex: local.rbacIndex,
     get usesRbac() {
-      return usesRbac
+      return inUse.usesRbac()
     },
     configFault: configuration && (() => configuration.file.fault),
     async run(signal) {
@@ -264,18 +291,11 @@ export async function createAuthorization(
         log,
         signal,
         onReload: createReloadMetrics(metrics, { subsystem: 'authorization', serverId, clock }),
-        take: async (content) => {
-          await use(configuration.parse(content))
-          showHash(content)
-        },
+        take: (content) => take(content, configuration.parse),
       })
-      const stopped = new Promise<void>((resolve) => {
-        if (signal.aborted) resolve()
-        else signal.addEventListener('abort', () => resolve(), { once: true })
-      })
-      await Promise.all([following, stopped])
+      await Promise.all([following, aborted(signal)])
       local.stop()
-      closeAll()
+      inUse.closeAll()
     },
   }
 }

@@ -4,83 +4,13 @@ import type { Log } from '../../component-base/log.ts'
 import type { CelProgram } from '../cel/cel.ts'
 import { ExpiringCache } from '../egress/expiring-cache.ts'
 import { WebhookError, type WebhookClient } from '../egress/webhook-client.ts'
-import type { AuthorizationAttributes, SelectorRequirement, UserInfo } from '../request/request.ts'
+import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
+import { asBeta, requestVariable, reviewSpecOf } from './access-review.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
 
 const mostKnown = 8192
-/** Reviews larger than this are asked every time: a client must not fill the cache (upstream: maxControlledAttrCacheSize). */
-const largestKnown = 10_000
-
-function selectorOf(requirements: readonly SelectorRequirement[] | undefined) {
-  if (requirements === undefined || requirements.length === 0) return undefined
-  return {
-    requirements: requirements.map(({ key, operator, values }) => ({
-      key,
-      operator,
-      ...(values.length === 0 ? {} : { values }),
-    })),
-  }
-}
-
-/** Without what is empty, as JSON of upstream's types is. */
-function filled(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== ''),
-  )
-}
-
-/** The spec of the review that asks about a request. */
-export function reviewSpecOf(
-  asked: AuthorizationAttributes,
-  options: { withSelectors: boolean },
-): Record<string, unknown> {
-  const { user } = asked
-  const { withSelectors } = options
-  return filled({
-    resourceAttributes: asked.isResourceRequest
-      ? filled({
-          namespace: asked.namespace,
-          verb: asked.verb,
-          group: asked.group,
-          version: asked.version,
-          resource: asked.resource,
-          subresource: asked.subresource,
-          name: asked.name,
-          fieldSelector: withSelectors ? selectorOf(asked.fieldSelector) : undefined,
-          labelSelector: withSelectors ? selectorOf(asked.labelSelector) : undefined,
-        })
-      : undefined,
-    nonResourceAttributes: asked.isResourceRequest
-      ? undefined
-      : filled({ path: asked.path, verb: asked.verb }),
-    user: user.name,
-    groups: user.groups.length === 0 ? undefined : user.groups,
-    extra: user.extra,
-    uid: user.uid,
-  })
-}
-
-/** What match conditions see as `request`: the same, with every plain field there. */
-function requestVariable(spec: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const resource = spec['resourceAttributes'] as Record<string, unknown> | undefined
-  const empty = {
-    namespace: '',
-    verb: '',
-    group: '',
-    version: '',
-    resource: '',
-    subresource: '',
-    name: '',
-  }
-  return {
-    user: '',
-    uid: '',
-    groups: [],
-    extra: {},
-    ...spec,
-    ...(resource === undefined ? {} : { resourceAttributes: { ...empty, ...resource } }),
-  }
-}
+/** Longer keys are not cached: a client must not fill the cache (upstream: maxControlledAttrCacheSize). */
+const longestKnownKey = 10_000
 
 export interface WebhookAuthorizerOptions {
   readonly name: string
@@ -89,7 +19,7 @@ export interface WebhookAuthorizerOptions {
   readonly apiVersion: string
   readonly authorizedTtlMs: number
   readonly unauthorizedTtlMs: number
-  /** What a call or condition that fails amounts to. */
+  /** The decision when a call or a match condition fails. */
   readonly failurePolicy: 'NoOpinion' | 'Deny'
   readonly matchConditions: readonly CelProgram[]
   readonly withSelectors: boolean
@@ -97,25 +27,23 @@ export interface WebhookAuthorizerOptions {
   readonly log: Log
 }
 
-/** Decided without the remote, and why. */
+/** A decision without a call, and why. */
 interface Unasked {
   readonly decision: Decision
   readonly why: string
 }
 
+type ReviewSpec = Readonly<Record<string, unknown>>
+/** The decision when a call or a match condition fails, which is logged. */
+type Fail = (why: string) => Decision
+
 const unasked: Decision = { decision: 'no-opinion', reason: '' }
 
-export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
-  const { name, client, apiVersion, failurePolicy, matchConditions, withSelectors, clock, log } =
-    options
-  const known = new ExpiringCache<Decision>({ most: mostKnown, clock })
-  const asking = new Map<string, Promise<Decision>>()
-
-  // Users are kept per connection or token, so most requests find the text of theirs here.
+/** Keys of requests: two have the same key when their reviews are the same. */
+function reviewKeys(withSelectors: boolean): (asked: AuthorizationAttributes) => string {
+  // Users are kept per connection or token, so most requests find their user's text here.
   const userTexts = new WeakMap<UserInfo, string>()
-
-  /** Two requests have the same key when their reviews are the same. */
-  function keyOf(asked: AuthorizationAttributes): string {
+  return (asked) => {
     const { user, fieldSelector, labelSelector } = asked
     let userText = userTexts.get(user)
     if (userText === undefined) {
@@ -133,20 +61,27 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
     const selectors = hasSelectors ? JSON.stringify([fieldSelector, labelSelector]) : ''
     return userText + JSON.stringify(target) + selectors
   }
+}
 
-  function failed(why: string): Decision {
+function failureDecision({ name, failurePolicy, log }: WebhookAuthorizerOptions): Fail {
+  return (why) => {
     log.warn('authorization webhook failed', { name, why })
     return failurePolicy === 'Deny'
       ? { decision: 'deny', reason: '', evaluationError: why }
       : { decision: 'no-opinion', reason: '', evaluationError: why }
   }
+}
 
-  /** Undefined: call. A false condition beats an error in another one. */
-  function byConditions(spec: Readonly<Record<string, unknown>>): Unasked | undefined {
-    if (matchConditions.length === 0) return undefined
+/** Evaluates match conditions. Undefined: call. A false condition beats an error in another one. */
+function matchesRequest(
+  conditions: readonly CelProgram[],
+  fail: Fail,
+): (spec: ReviewSpec) => Unasked | undefined {
+  return (spec) => {
+    if (conditions.length === 0) return undefined
     const request = requestVariable(spec)
     let fault: string | undefined
-    for (const condition of matchConditions) {
+    for (const condition of conditions) {
       try {
         if (condition.evaluate({ request }) !== true) {
           return { decision: unasked, why: `not asked: ${condition.expression} is false` }
@@ -156,59 +91,72 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
       }
     }
     if (fault === undefined) return undefined
-    return { decision: failed(fault), why: 'not asked: a match condition failed' }
+    return { decision: fail(fault), why: 'not asked: a match condition failed' }
   }
+}
 
-  async function ask(spec: Readonly<Record<string, unknown>>, key: string): Promise<Decision> {
+/** The remote service with a cache of its answers. Requests with the same key share one call. */
+function cachedRemote(options: WebhookAuthorizerOptions, fail: Fail) {
+  const { client, apiVersion, authorizedTtlMs, unauthorizedTtlMs, clock } = options
+  const known = new ExpiringCache<Decision>({ most: mostKnown, clock })
+  const asking = new Map<string, Promise<Decision>>()
+
+  async function review(spec: ReviewSpec, key: string): Promise<Decision> {
     try {
-      const status = await client.review({
+      const { allowed, denied, reason } = await client.review({
         apiVersion,
         kind: 'SubjectAccessReview',
         spec: apiVersion.endsWith('/v1beta1') ? asBeta(spec) : spec,
       })
-      const { allowed, denied, reason } = status
       const text = typeof reason === 'string' ? reason : ''
       if (allowed === true && denied === true) {
-        return failed('webhook subject access review returned both allow and deny response')
+        return fail('webhook subject access review returned both allow and deny response')
       }
       const decision: Decision =
         allowed === true
           ? { decision: 'allow', reason: text }
           : { decision: denied === true ? 'deny' : 'no-opinion', reason: text }
-      if (key.length <= largestKnown) {
-        const ttlMs = allowed === true ? options.authorizedTtlMs : options.unauthorizedTtlMs
-        known.set(key, decision, ttlMs)
+      if (key.length <= longestKnownKey) {
+        known.set(key, decision, allowed === true ? authorizedTtlMs : unauthorizedTtlMs)
       }
       return decision
     } catch (error) {
       if (!(error instanceof WebhookError)) throw error
-      return failed(error.message)
+      return fail(error.message)
     }
   }
 
-  function askOnce(
-    spec: Readonly<Record<string, unknown>>,
-    key: string,
-  ): Decision | Promise<Decision> {
-    let answer = asking.get(key)
-    if (answer === undefined) {
-      answer = ask(spec, key).finally(() => asking.delete(key))
-      asking.set(key, answer)
-    }
-    return answer
+  return {
+    known: (key: string) => known.get(key),
+    ask(spec: ReviewSpec, key: string): Promise<Decision> {
+      let answer = asking.get(key)
+      if (answer === undefined) {
+        answer = review(spec, key).finally(() => asking.delete(key))
+        asking.set(key, answer)
+      }
+      return answer
+    },
   }
+}
+
+export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer {
+  const { name, client, matchConditions, withSelectors } = options
+  const fail = failureDecision(options)
+  const keyOf = reviewKeys(withSelectors)
+  const byConditions = matchesRequest(matchConditions, fail)
+  const remote = cachedRemote(options, fail)
 
   return {
     name,
     authorize(asked) {
       const key = keyOf(asked)
-      // Conditions say the same of the same question, but an error in them is not to be remembered.
-      const before = matchConditions.length === 0 ? known.get(key) : undefined
+      // The same request gets the same result from conditions, but an error in them must not be cached.
+      const before = matchConditions.length === 0 ? remote.known(key) : undefined
       if (before !== undefined) return before
       const spec = reviewSpecOf(asked, options)
       const decided = byConditions(spec)
       if (decided !== undefined) return decided.decision
-      return known.get(key) ?? askOnce(spec, key)
+      return remote.known(key) ?? remote.ask(spec, key)
     },
     rulesFor: () => ({
       resourceRules: [],
@@ -223,20 +171,14 @@ export function webhookAuthorizer(options: WebhookAuthorizerOptions): Authorizer
         return { decision: decided.decision, detail: { call: decided.why } }
       }
       const key = keyOf(asked)
-      const before = known.get(key)
+      const before = remote.known(key)
       if (before !== undefined) {
         return { decision: before, detail: { call: 'remembered from an earlier answer' } }
       }
-      const decision = await askOnce(spec, key)
+      const decision = await remote.ask(spec, key)
       const isFailed = decision.evaluationError !== undefined
       return { decision, detail: { call: isFailed ? 'asked, in vain' : 'asked' } }
     },
     close: () => client.close(),
   }
-}
-
-/** v1beta1 spells `groups` as `group`. */
-function asBeta(spec: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { groups, ...rest } = spec
-  return groups === undefined ? rest : { ...rest, group: groups }
 }
