@@ -2,6 +2,7 @@
 import { apiGroup, labelKey, type Dialect } from '../../api/dialect.ts'
 import type { Trial } from '../../api/explanations.ts'
 import type { FeatureGates } from '../../api/feature-gates.ts'
+import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
 import type { Log } from '../../component-base/log.ts'
@@ -19,7 +20,11 @@ import { clientCertificateAuthenticator } from './client-certificate.ts'
 import type { Issuers } from './oidc/issuers.ts'
 import { requestHeaderAuthenticator } from './request-header.ts'
 import { createServiceAccountIssuer, type ServiceAccountIssuer } from './service-account-issuer.ts'
-import { parseSigningKey, parseVerificationKeys } from './service-account-keys.ts'
+import {
+  parseSigningKey,
+  parseVerificationKeys,
+  type VerificationKey,
+} from './service-account-keys.ts'
 import { serviceAccountTokenAuthenticator } from './service-account-token.ts'
 import { parseStaticTokens, staticTokenAuthenticator } from './static-token-file.ts'
 import { authenticateBy, type AuthenticateRequest } from './union.ts'
@@ -34,12 +39,12 @@ import type { ApiServerOptions } from '../configuration/options.ts'
 
 export interface Authentication {
   readonly authenticateRequest: AuthenticateRequest
-  /** What a TokenReview asks. */
+  /** Answers TokenReviews. */
   readonly authenticateToken: (
     token: string,
     audiences: readonly string[],
   ) => ReturnType<typeof authenticateToken>
-  /** The same, and what each token authenticator said; those that were not asked any more are left out. */
+  /** The same, with the result of each token authenticator that was asked. */
   readonly explainToken: (
     token: string,
     audiences: readonly string[],
@@ -47,7 +52,7 @@ export interface Authentication {
   readonly apiAudiences: readonly string[]
   /** Undefined without a signing key. */
   readonly issuer: ServiceAccountIssuer | undefined
-  /** Why the newest configuration file is not in use. There is no such question without a file. */
+  /** Why the newest configuration file is not in use; undefined without a file. */
   readonly configFault: (() => string | undefined) | undefined
   /** Finds issuers' keys and follows the configuration file until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -140,11 +145,16 @@ async function openConfiguration(
   }
 }
 
-/** Outside issuers, when a file or flags name any; what they need is loaded only then. */
+/** OpenID Connect issuers, if a file or flags name any. Only then is their code loaded. */
 async function openIssuers(
   options: ApiServerOptions,
-  parts: AuthenticationParts,
-  configuration: AuthenticationConfiguration | undefined,
+  {
+    parts,
+    configuration,
+  }: {
+    parts: AuthenticationParts
+    configuration: AuthenticationConfiguration | undefined
+  },
 ): Promise<Issuers | undefined> {
   const { oidcFromFlags } = await import('./oidc/oidc-flags.ts')
   const flags = oidcFromFlags(options)
@@ -158,10 +168,10 @@ async function openIssuers(
   return issuers
 }
 
-/** How long the remote service may take (upstream: the client's own bound). */
+/** The time limit of one review (upstream: the client's own). */
 const tokenWebhookTimeoutMs = 30_000
 
-/** The remote service that knows tokens; asked last, since it is far away. */
+/** The remote service that authenticates tokens; asked last, since it takes longest. */
 async function openTokenWebhook(
   options: ApiServerOptions,
   { clock, dialect, dial }: AuthenticationParts,
@@ -213,43 +223,54 @@ function requestAuthenticators(
   return authenticators
 }
 
-/** Reads every file that the flags name. Rejects with StartError for what the operator has to mend. */
-export async function createAuthentication(
-  options: ApiServerOptions,
-  parts: AuthenticationParts,
-): Promise<Authentication> {
-  const { clock, log, metrics, gates } = parts
-  if (options['requestheader-uid-headers'].length > 0 && !gates.RemoteRequestHeaderUID) {
-    throw new StartError(
-      '--requestheader-uid-headers requires the RemoteRequestHeaderUID feature to be enabled',
-    )
-  }
-  const configuration = await openConfiguration(options, parts)
-  const issuerNames = issuersOf(options, parts.dialect)
-  const apiAudiences = options['api-audiences'].length > 0 ? options['api-audiences'] : issuerNames
+interface ServiceAccountKeys {
+  readonly verification: readonly VerificationKey[]
+  /** Undefined without --service-account-signing-key-file. */
+  readonly signing: ReturnType<typeof parseSigningKey> | undefined
+}
 
+/** Keys of service account tokens; without --service-account-key-file the serving key verifies, as upstream. */
+function serviceAccountKeys(options: ApiServerOptions): ServiceAccountKeys {
+  const keyFiles = options['service-account-key-file']
+  const verification = keyFiles.flatMap((path) =>
+    parsed('service-account-key-file', path, parseVerificationKeys),
+  )
+  const signingFile = options['service-account-signing-key-file']
+  const signing =
+    signingFile === undefined
+      ? undefined
+      : parsed('service-account-signing-key-file', signingFile, parseSigningKey)
+  const servingKey = options['tls-private-key-file']
+  if (verification.length === 0 && servingKey !== undefined) {
+    verification.push(...parsed('tls-private-key-file', servingKey, parseVerificationKeys))
+  }
+  return { verification, signing }
+}
+
+/** What several authenticators and the issuer need, from the flags. */
+interface Credentials {
+  readonly keys: ServiceAccountKeys
+  readonly issuerNames: readonly string[]
+  readonly apiAudiences: readonly string[]
+  readonly issuers: Issuers | undefined
+}
+
+/** Authenticators of bearer tokens, in the order in which they are asked. */
+async function tokenAuthenticators(
+  options: ApiServerOptions,
+  { parts, credentials }: { parts: AuthenticationParts; credentials: Credentials },
+): Promise<TokenAuthenticator[]> {
+  const { keys, issuerNames, apiAudiences, issuers } = credentials
   const tokens: TokenAuthenticator[] = []
   const tokenFile = options['token-auth-file'] ?? ''
   if (tokenFile !== '') {
     const known = parsed('token-auth-file', tokenFile, parseStaticTokens)
     tokens.push(forOwnAudiences(staticTokenAuthenticator(known), apiAudiences))
   }
-  const keys = options['service-account-key-file'].flatMap((path) =>
-    parsed('service-account-key-file', path, parseVerificationKeys),
-  )
-  const signingFile = options['service-account-signing-key-file']
-  const signingKey =
-    signingFile === undefined
-      ? undefined
-      : parsed('service-account-signing-key-file', signingFile, parseSigningKey)
-  const servingKey = options['tls-private-key-file']
-  if (keys.length === 0 && servingKey !== undefined) {
-    keys.push(...parsed('tls-private-key-file', servingKey, parseVerificationKeys))
-  }
-  if (keys.length > 0) {
+  if (keys.verification.length > 0) {
     tokens.push(
       serviceAccountTokenAuthenticator({
-        keys,
+        keys: keys.verification,
         issuers: issuerNames,
         apiAudiences,
         lookup: options['service-account-lookup'],
@@ -260,30 +281,50 @@ export async function createAuthentication(
   if (options['enable-bootstrap-token-auth']) {
     tokens.push(forOwnAudiences(bootstrapTokenAuthenticator(parts), apiAudiences))
   }
-  const issuers = await openIssuers(options, parts, configuration?.initial)
-  // An identity token's own audience is the issuer's client; what a review asks about is this server.
+  // An identity token's own audience is the issuer's client; a TokenReview asks about this server's audiences.
   if (issuers !== undefined) tokens.push(forOwnAudiences(issuers, apiAudiences))
   const webhook = await openTokenWebhook(options, parts)
   if (webhook !== undefined) tokens.push(webhook)
-  const byRequest = requestAuthenticators(options, parts)
+  return tokens
+}
 
+/** What of the configuration changes at run time: issuers, and who may be anonymous. */
+function reloadableAccess(options: ApiServerOptions, issuers: Issuers | undefined) {
   let anonymous = anonymousByFlags(options)
-  const use = (newest: AuthenticationConfiguration): void => {
-    issuers?.set(newest.jwt)
-    const { enabled: isEnabled, paths } = newest.anonymous ?? {}
-    anonymous =
-      isEnabled === undefined
-        ? anonymousByFlags(options)
-        : { isEnabled, ...(paths === undefined ? {} : { paths }) }
-  }
-  if (configuration !== undefined) use(configuration.initial)
-
   return {
-    authenticateRequest: authenticateBy(
-      [...byRequest, bearerTokenAuthenticator(tokens, parts.dialect)],
-      () => anonymous,
-    ),
+    anonymous: () => anonymous,
+    use(newest: AuthenticationConfiguration): void {
+      issuers?.set(newest.jwt)
+      const { enabled: isEnabled, paths } = newest.anonymous ?? {}
+      anonymous =
+        isEnabled === undefined
+          ? anonymousByFlags(options)
+          : { isEnabled, ...(paths === undefined ? {} : { paths }) }
+    },
+  }
+}
+
+function tokenIssuer(
+  { keys, issuerNames, apiAudiences }: Credentials,
+  parts: AuthenticationParts,
+): ServiceAccountIssuer | undefined {
+  const { signing: signingKey, verification: verificationKeys } = keys
+  if (signingKey === undefined) return undefined
+  const issuer = issuerNames[0] ?? ''
+  return createServiceAccountIssuer({
+    issuer,
+    signingKey,
+    verificationKeys,
     apiAudiences,
+    ...parts,
+  })
+}
+
+/** TokenReviews, plain and explained. */
+function tokenReviews(
+  tokens: readonly TokenAuthenticator[],
+): Pick<Authentication, 'authenticateToken' | 'explainToken'> {
+  return {
     authenticateToken: (token, audiences) => authenticateToken(tokens, token, audiences),
     explainToken: async (token, audiences) => {
       const passed: AuthenticationResult[] = []
@@ -291,16 +332,42 @@ export async function createAuthentication(
       const all = result.kind === 'user' ? [...passed, result] : passed
       return { result, tried: trialsOf(tokens, all) }
     },
-    issuer:
-      signingKey === undefined
-        ? undefined
-        : createServiceAccountIssuer({
-            issuer: issuerNames[0] ?? '',
-            signingKey,
-            verificationKeys: keys,
-            apiAudiences,
-            ...parts,
-          }),
+  }
+}
+
+/** Reads every file that the flags name. Rejects with StartError when the operator must fix a flag or file. */
+export async function createAuthentication(
+  options: ApiServerOptions,
+  parts: AuthenticationParts,
+): Promise<Authentication> {
+  const { clock, log, metrics, gates, dialect } = parts
+  if (options['requestheader-uid-headers'].length > 0 && !gates.RemoteRequestHeaderUID) {
+    throw new StartError(
+      '--requestheader-uid-headers requires the RemoteRequestHeaderUID feature to be enabled',
+    )
+  }
+  const configuration = await openConfiguration(options, parts)
+  const issuerNames = issuersOf(options, dialect)
+  const apiAudiences = options['api-audiences'].length > 0 ? options['api-audiences'] : issuerNames
+  const keys = serviceAccountKeys(options)
+  const issuers = await openIssuers(options, {
+    parts,
+    configuration: configuration?.initial,
+  })
+  const credentials = { keys, issuerNames, apiAudiences, issuers }
+  const tokens = await tokenAuthenticators(options, { parts, credentials })
+  const byRequest = requestAuthenticators(options, parts)
+  const access = reloadableAccess(options, issuers)
+  if (configuration !== undefined) access.use(configuration.initial)
+
+  return {
+    authenticateRequest: authenticateBy(
+      [...byRequest, bearerTokenAuthenticator(tokens, dialect)],
+      access.anonymous,
+    ),
+    apiAudiences,
+    ...tokenReviews(tokens),
+    issuer: tokenIssuer(credentials, parts),
     configFault: configuration && (() => configuration.file.fault),
     async run(signal) {
       const following = configuration?.file.follow({
@@ -309,16 +376,12 @@ export async function createAuthentication(
         signal,
         onReload: createReloadMetrics(metrics, {
           subsystem: 'authentication',
-          serverId: apiGroup(parts.dialect, 'authentication') + issuerNames.join(),
+          serverId: apiGroup(dialect, 'authentication') + issuerNames.join(),
           clock,
         }),
-        take: (content) => use(configuration.parse(content)),
+        take: (content) => access.use(configuration.parse(content)),
       })
-      const stopped = new Promise<void>((resolve) => {
-        if (signal.aborted) resolve()
-        else signal.addEventListener('abort', () => resolve(), { once: true })
-      })
-      await Promise.all([issuers?.run(signal), following, stopped])
+      await Promise.all([issuers?.run(signal), following, aborted(signal)])
     },
   }
 }

@@ -1,4 +1,4 @@
-/** The token webhook: a remote service says whose a token is (spec: "Token webhook contract"). */
+/** The token webhook: a remote service authenticates tokens by TokenReview (spec: "Token webhook contract"). */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
 import { ExpiringCache } from '../egress/expiring-cache.ts'
@@ -30,43 +30,79 @@ function userOf(value: unknown): UserInfo | undefined {
 
 const tooLong: AuthenticationResult = { kind: 'none', why: 'too long for a token' }
 
-export function tokenWebhookAuthenticator(options: {
+export interface TokenWebhookOptions {
   readonly client: WebhookClient
   /** `authentication.k8s.io/v1`, or its beta. */
   readonly apiVersion: string
-  /** The server's own audiences when they were configured; else none are sent (WEBHOOK-006). */
+  /** The audiences of --api-audiences; without the flag, reviews name none (WEBHOOK-006). */
   readonly configuredAudiences: readonly string[]
   readonly cacheTtlMs: number
   readonly clock: Clock
-}): TokenAuthenticator {
-  const { client, apiVersion, configuredAudiences, cacheTtlMs, clock } = options
-  const known = new ExpiringCache<AuthenticationResult>({ most: mostKnown, clock })
-  const asking = new Map<string, Promise<AuthenticationResult>>()
+}
 
-  async function ask(token: string, audiences: readonly string[]): Promise<AuthenticationResult> {
+interface AskedToken {
+  readonly token: string
+  readonly audiences: readonly string[]
+}
+
+/** The result that a TokenReview's status means. */
+function resultOf(
+  status: Readonly<Record<string, unknown>>,
+  asked: AskedToken & Pick<TokenWebhookOptions, 'configuredAudiences'>,
+): AuthenticationResult {
+  const { token, audiences, configuredAudiences } = asked
+  const { authenticated, user, error } = status
+  if (authenticated !== true) {
+    // The remote's message may repeat the token.
+    const why =
+      typeof error === 'string' && error !== ''
+        ? error.replaceAll(token, '<token>')
+        : 'invalid bearer token'
+    return { kind: 'failed', why }
+  }
+  const found = userOf(user)
+  if (found === undefined) return { kind: 'failed', why: 'the token webhook named no user' }
+  if (audiences.length === 0) return { kind: 'user', user: found }
+  const answered = texts(status['audiences'])
+  // A remote that does not know audiences answers for this server's own.
+  const good = answered.length === 0 ? configuredAudiences : answered
+  const shared = audiences.filter((one) => good.includes(one))
+  if (shared.length === 0) return { kind: 'failed', why: 'the token is for other audiences' }
+  return { kind: 'user', user: found, audiences: shared }
+}
+
+/** One review, uncached. A remote that does not answer is a failure, not an exception. */
+async function review(
+  { client, apiVersion, configuredAudiences }: TokenWebhookOptions,
+  { token, audiences }: AskedToken,
+): Promise<{ readonly result: AuthenticationResult; readonly isAnswered: boolean }> {
+  try {
     const status = await client.review({
       apiVersion,
       kind: 'TokenReview',
       spec: { token, ...(audiences.length === 0 ? {} : { audiences }) },
     })
-    const { authenticated, user, error } = status
-    if (authenticated !== true) {
-      // The remote's own words may repeat what it was asked.
-      const why =
-        typeof error === 'string' && error !== ''
-          ? error.replaceAll(token, '<token>')
-          : 'invalid bearer token'
-      return { kind: 'failed', why }
+    const result = resultOf(status, { token, audiences, configuredAudiences })
+    return { result, isAnswered: true }
+  } catch (error) {
+    if (!(error instanceof WebhookError)) throw error
+    return { result: { kind: 'failed', why: error.message }, isAnswered: false }
+  }
+}
+
+export function tokenWebhookAuthenticator(options: TokenWebhookOptions): TokenAuthenticator {
+  const { configuredAudiences, cacheTtlMs, clock } = options
+  const known = new ExpiringCache<AuthenticationResult>({ most: mostKnown, clock })
+  const asking = new Map<string, Promise<AuthenticationResult>>()
+
+  async function ask(asked: AskedToken, key: string): Promise<AuthenticationResult> {
+    try {
+      const { result, isAnswered } = await review(options, asked)
+      if (isAnswered) known.set(key, result, cacheTtlMs)
+      return result
+    } finally {
+      asking.delete(key)
     }
-    const found = userOf(user)
-    if (found === undefined) return { kind: 'failed', why: 'the token webhook named no user' }
-    if (audiences.length === 0) return { kind: 'user', user: found }
-    const answered = texts(status['audiences'])
-    // A remote that knows nothing of audiences speaks for this server's own.
-    const good = answered.length === 0 ? configuredAudiences : answered
-    const shared = audiences.filter((one) => good.includes(one))
-    if (shared.length === 0) return { kind: 'failed', why: 'the token is for other audiences' }
-    return { kind: 'user', user: found, audiences: shared }
   }
 
   return {
@@ -74,7 +110,6 @@ export function tokenWebhookAuthenticator(options: {
     authenticateToken(token, audiences) {
       if (token.length > maxTokenLength) return tooLong
       const isUsual = audiences.length === 0
-      const wanted = isUsual ? configuredAudiences : audiences
       // No token can look like another one with audiences: those begin with a bracket.
       const text = isUsual ? `=${token}` : JSON.stringify([token, audiences])
       const key = hash('sha256', text, 'base64')
@@ -82,16 +117,7 @@ export function tokenWebhookAuthenticator(options: {
       if (before !== undefined) return before
       let answer = asking.get(key)
       if (answer === undefined) {
-        answer = ask(token, wanted)
-          .then((result) => {
-            known.set(key, result, cacheTtlMs)
-            return result
-          })
-          .catch((error: unknown): AuthenticationResult => {
-            if (!(error instanceof WebhookError)) throw error
-            return { kind: 'failed', why: error.message }
-          })
-          .finally(() => asking.delete(key))
+        answer = ask({ token, audiences: isUsual ? configuredAudiences : audiences }, key)
         asking.set(key, answer)
       }
       return answer

@@ -28,7 +28,7 @@ import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { Dial } from '../egress/egress-selector.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
 
-/** How long the webhook of the flags may take (upstream: the client's own bound). */
+/** The time limit of one review by the webhook of the flags (upstream: the client's own). */
 const flagWebhookTimeoutMs = 30_000
 
 export interface AuthorizationModule {
@@ -45,7 +45,7 @@ export interface Authorization {
   readonly rbacIndex: RbacIndex
   /** Whether roles and bindings decide anything. */
   readonly usesRbac: boolean
-  /** Why the newest configuration file is not in use. There is no such question without a file. */
+  /** Why the newest configuration file is not in use; undefined without a file. */
   readonly configFault: (() => string | undefined) | undefined
   /** Follows the configuration file until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>

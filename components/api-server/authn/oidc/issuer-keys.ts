@@ -1,4 +1,5 @@
 /** IssuerKeys: the keys that an issuer signs with, found by discovery and fetched again when a token names another. */
+import { aborted } from '../../../component-base/aborted.ts'
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
 import { deepEqual } from '../../../machinery/objects/object.ts'
@@ -13,15 +14,15 @@ const refetchAfterMs = 1_000
 const maxBytes = 1024 * 1024
 
 export interface IssuerKeys {
-  /** Undefined until discovery has succeeded; then the keys, fetched anew when none has `keyId`. */
+  /** Undefined until discovery has succeeded; then the keys, refetched when none has `keyId`. */
   find(keyId: string | undefined): Promise<readonly JWK[] | undefined>
-  /** The keys fetched anew, for a signature that none of these made; the same array when there are no others, or none may be asked for yet. */
+  /** Refetches, for a signature that none of these keys made. Returns the same array when the keys are the same or were fetched a moment ago. */
   findOthers(than: readonly JWK[]): Promise<readonly JWK[]>
   /** Resolves when keys have been found. */
   readonly found: Promise<void>
-  /** Changes with the keys: what was found with other keys may not hold any more. */
+  /** Changes with the keys: tokens that other keys verified must be verified again. */
   readonly generation: number
-  /** Discovers, and tries again every 10 seconds until it has succeeded or `signal` aborts. */
+  /** Discovers, retrying every 10 seconds, and keeps connections until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -34,50 +35,62 @@ function jsonOf(body: Buffer, what: string): Record<string, unknown> {
     const value: unknown = JSON.parse(body.toString())
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // Said below, for both.
+    // The error below covers both.
   }
   throw new Error(`${what} is no JSON object`)
 }
 
-export function createIssuerKeys(options: {
+interface IssuerKeysOptions {
   readonly issuerUrl: string
   readonly discoveryUrl: string | undefined
   readonly ca: string | undefined
   readonly clock: Clock
   readonly log: Log
-}): IssuerKeys {
-  const { issuerUrl, discoveryUrl, ca, clock, log } = options
+}
+
+type GetJson = (url: string) => Promise<Record<string, unknown>>
+
+/** GET over connections that are opened when first needed. */
+function jsonGetter({ clock, ca }: IssuerKeysOptions): { get: GetJson; close(): void } {
   let caller: HttpsCaller | undefined
-  let discovered: Discovered | undefined
+  return {
+    async get(url) {
+      caller ??= createHttpsCaller({ clock, ca, timeoutMs, maxBytes })
+      const { status, body } = await caller.call({ url, headers: { accept: 'application/json' } })
+      if (status !== 200) throw new Error(`GET ${url}: answered ${status}`)
+      return jsonOf(body, url)
+    },
+    close: () => caller?.close(),
+  }
+}
+
+/** Reads the issuer's discovery document; rejects when it names another issuer. */
+async function discover(
+  get: GetJson,
+  { issuerUrl, discoveryUrl }: IssuerKeysOptions,
+): Promise<Discovered> {
+  const url = discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const found = await get(url)
+  if (found['issuer'] !== issuerUrl) {
+    throw new Error(
+      `oidc: issuer did not match the issuer returned by provider, expected ${JSON.stringify(issuerUrl)} got ${JSON.stringify(found['issuer'])}`,
+    )
+  }
+  const keysUrl = found['jwks_uri']
+  if (typeof keysUrl !== 'string' || !keysUrl.startsWith('https://')) {
+    throw new Error(`${url}: jwks_uri must be a https URL`)
+  }
+  return { keysUrl }
+}
+
+/** The newest key set. Fetches that overlap share one request. */
+function createKeySet(get: GetJson, { issuerUrl, clock, log }: IssuerKeysOptions) {
   let keys: readonly JWK[] = []
+  let generation = 0
   let fetchedAtMs = Number.NEGATIVE_INFINITY
   let fetching: Promise<void> | undefined
-  let generation = 0
-  const { promise: first, resolve: haveFirst } = Promise.withResolvers<void>()
 
-  async function get(url: string): Promise<Record<string, unknown>> {
-    caller ??= createHttpsCaller({ clock, ca, timeoutMs, maxBytes })
-    const { status, body } = await caller.call({ url, headers: { accept: 'application/json' } })
-    if (status !== 200) throw new Error(`GET ${url}: answered ${status}`)
-    return jsonOf(body, url)
-  }
-
-  async function discover(): Promise<Discovered> {
-    const url = discoveryUrl ?? `${issuerUrl.replace(/\/$/, '')}/.well-known/openid-configuration`
-    const found = await get(url)
-    if (found['issuer'] !== issuerUrl) {
-      throw new Error(
-        `oidc: issuer did not match the issuer returned by provider, expected ${JSON.stringify(issuerUrl)} got ${JSON.stringify(found['issuer'])}`,
-      )
-    }
-    const keysUrl = found['jwks_uri']
-    if (typeof keysUrl !== 'string' || !keysUrl.startsWith('https://')) {
-      throw new Error(`${url}: jwks_uri must be a https URL`)
-    }
-    return { keysUrl }
-  }
-
-  async function fetchKeys({ keysUrl }: Discovered): Promise<void> {
+  async function fetch({ keysUrl }: Discovered): Promise<void> {
     fetchedAtMs = clock.now()
     const found = (await get(keysUrl))['keys']
     if (!Array.isArray(found)) throw new Error(`${keysUrl}: keys must be a list`)
@@ -89,58 +102,73 @@ export function createIssuerKeys(options: {
     generation += 1
   }
 
-  async function refetch(from: Discovered): Promise<void> {
-    // A clock that was set back counts as well.
-    const isDue = Math.abs(clock.now() - fetchedAtMs) >= refetchAfterMs
-    if (fetching === undefined && !isDue) return
-    fetching ??= fetchKeys(from)
-      .catch((error: unknown) => {
-        log.warn('keys of a token issuer cannot be fetched', { issuerUrl, error })
-      })
-      .finally(() => {
-        fetching = undefined
-      })
-    await fetching
+  return {
+    keys: () => keys,
+    generation: () => generation,
+    fetch,
+    /** Fetches unless that was tried a moment ago; a failure keeps the keys. */
+    async refetch(from: Discovered): Promise<void> {
+      // A clock that was set back counts as well.
+      const isDue = Math.abs(clock.now() - fetchedAtMs) >= refetchAfterMs
+      if (fetching === undefined && !isDue) return
+      fetching ??= fetch(from)
+        .catch((error: unknown) => {
+          log.warn('keys of a token issuer cannot be fetched', { issuerUrl, error })
+        })
+        .finally(() => {
+          fetching = undefined
+        })
+      await fetching
+    },
+  }
+}
+
+export function createIssuerKeys(options: IssuerKeysOptions): IssuerKeys {
+  const { issuerUrl, clock, log } = options
+  const { get, close } = jsonGetter(options)
+  const keySet = createKeySet(get, options)
+  let discovered: Discovered | undefined
+  const { promise: found, resolve: haveFound } = Promise.withResolvers<void>()
+
+  async function discoverOnce(): Promise<void> {
+    const first = await discover(get, options)
+    await keySet.fetch(first)
+    discovered = first
+    haveFound()
   }
 
   return {
-    found: first,
+    found,
     get generation() {
-      return generation
+      return keySet.generation()
     },
     async find(keyId) {
       if (discovered === undefined) return undefined
-      const isKnown = (): boolean =>
-        keys.length > 0 && (keyId === undefined || keys.some(({ kid }) => kid === keyId))
-      if (!isKnown()) await refetch(discovered)
-      return keys
+      const known = keySet.keys()
+      const isKnown =
+        known.length > 0 && (keyId === undefined || known.some(({ kid }) => kid === keyId))
+      if (!isKnown) await keySet.refetch(discovered)
+      return keySet.keys()
     },
     async findOthers(than) {
-      if (discovered !== undefined && keys === than) await refetch(discovered)
-      return keys
+      if (discovered !== undefined && keySet.keys() === than) await keySet.refetch(discovered)
+      return keySet.keys()
     },
     async run(signal) {
       while (!signal.aborted && discovered === undefined) {
         try {
-          const found = await discover()
-          await fetchKeys(found)
-          discovered = found
-          haveFirst()
+          await discoverOnce()
         } catch (error) {
           log.warn('a token issuer cannot be discovered yet', { issuerUrl, error })
           try {
             await clock.sleep(discoverEveryMs, signal)
           } catch {
-            // Stopped: the loop's condition says so.
+            // The signal aborted, which ends the loop.
           }
         }
       }
-      if (!signal.aborted) {
-        await new Promise<void>((resolve) => {
-          signal.addEventListener('abort', () => resolve(), { once: true })
-        })
-      }
-      caller?.close()
+      await aborted(signal)
+      close()
     },
   }
 }
