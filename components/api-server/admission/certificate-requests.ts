@@ -1,4 +1,4 @@
-/** CertificateApproval, CertificateSigning and CertificateSubjectRestriction: who may act for which signer. */
+/** CertificateApproval, CertificateSigning and CertificateSubjectRestriction: a user must be authorized for a signer. */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import type { CertificateSigningRequest } from '../../api/generated/types.ts'
@@ -6,6 +6,7 @@ import { resourcesOf } from '../../api/resources.ts'
 import { goQuote } from '../../machinery/values/go-syntax.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import { pemBlocks } from '../x509/pem.ts'
+import type { UserInfo } from '../request/request.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
@@ -37,79 +38,101 @@ function requestDer(csr: CertificateSigningRequest): Buffer {
   return pemBlocks(pem)[0]?.der ?? Buffer.alloc(0)
 }
 
+interface SignerAccess {
+  readonly authorizer: Authorizer
+  readonly dialect: Dialect
+}
+
+type SignerVerb = 'approve' | 'sign'
+
+/** Whether the user may act for the signer, by its name or by its domain (upstream: certificates.IsAuthorizedForSignerName). */
+async function isAuthorizedForSigner(
+  { authorizer, dialect }: SignerAccess,
+  { user, verb, signerName }: { user: UserInfo; verb: SignerVerb; signerName: string },
+): Promise<boolean> {
+  const domain = signerName.slice(0, signerName.indexOf('/'))
+  for (const name of [signerName, `${domain}/*`]) {
+    const decision = await authorizer.authorize({
+      user,
+      verb,
+      isResourceRequest: true,
+      group: apiGroup(dialect, 'certificates'),
+      version: '*',
+      resource: 'signers',
+      subresource: '',
+      namespace: '',
+      name,
+      path: '',
+    })
+    if (decision.decision === 'allow') return true
+  }
+  return false
+}
+
+/** Rejects with a 403 unless the user may act for the request's signer. */
+async function checkSigner(
+  access: SignerAccess,
+  { request, verb }: { request: AdmissionRequest; verb: SignerVerb },
+): Promise<void> {
+  // The stored name counts: a sub-resource cannot change it.
+  const { signerName } = (request.old as CertificateSigningRequest).spec
+  if (await isAuthorizedForSigner(access, { user: request.user, verb, signerName })) return
+  const why = `user not permitted to ${verb} requests with signerName ${goQuote(signerName)}`
+  throw admissionForbidden(request, why)
+}
+
+function changesCertificate({ old, object }: AdmissionRequest): boolean {
+  const before = (old as CertificateSigningRequest | undefined)?.status
+  const after = (object as CertificateSigningRequest | undefined)?.status
+  return (
+    !deepEqual(before?.certificate, after?.certificate) ||
+    !deepEqual(before?.conditions ?? [], after?.conditions ?? [])
+  )
+}
+
+/** Throws a 403 if a request for a client certificate asks for the privileged group. */
+function checkSubject(request: AdmissionRequest, dialect: Dialect): void {
+  const csr = request.object as CertificateSigningRequest | undefined
+  const clientSigner = `${dialect.labelDomain}/kube-apiserver-client`
+  if (csr?.spec.signerName !== clientSigner) return
+  if (namesOrganization(requestDer(csr), privilegedGroup)) {
+    const why = `use of ${clientSigner} signer with ${privilegedGroup} group is not allowed`
+    throw admissionForbidden(request, why)
+  }
+}
+
 export function certificateRequestAdmission(
   authorizer: Authorizer,
   dialect: Dialect,
 ): { approval: AdmissionPlugin; signing: AdmissionPlugin; subject: AdmissionPlugin } {
+  const access = { authorizer, dialect }
   const { certificateSigningRequests } = resourcesOf(dialect)
-  const group = apiGroup(dialect, 'certificates')
-
-  async function mayActFor(
-    request: AdmissionRequest,
-    verb: 'approve' | 'sign',
-    signerName: string,
-  ): Promise<boolean> {
-    const domain = signerName.slice(0, signerName.indexOf('/'))
-    for (const name of [signerName, `${domain}/*`]) {
-      const decision = await authorizer.authorize({
-        user: request.user,
-        verb,
-        isResourceRequest: true,
-        group,
-        version: '*',
-        resource: 'signers',
-        subresource: '',
-        namespace: '',
-        name,
-        path: '',
-      })
-      if (decision.decision === 'allow') return true
-    }
-    return false
-  }
-
   const isUpdateOf = (request: AdmissionRequest, subresource: string): boolean =>
     request.operation === 'UPDATE' &&
     request.resource === certificateSigningRequests &&
     request.subresource === subresource
 
-  async function check(request: AdmissionRequest, verb: 'approve' | 'sign'): Promise<void> {
-    // The stored name counts: a sub-resource cannot change it.
-    const { signerName } = (request.old as CertificateSigningRequest).spec
-    if (await mayActFor(request, verb, signerName)) return
-    const why = `user not permitted to ${verb} requests with signerName ${goQuote(signerName)}`
-    throw admissionForbidden(request, why)
-  }
-
   return {
     approval: {
       name: 'CertificateApproval',
       validate: (request) =>
-        isUpdateOf(request, 'approval') ? check(request, 'approve') : undefined,
+        isUpdateOf(request, 'approval')
+          ? checkSigner(access, { request, verb: 'approve' })
+          : undefined,
     },
     signing: {
       name: 'CertificateSigning',
-      validate(request) {
-        if (!isUpdateOf(request, 'status')) return undefined
-        const [old, written] = [request.old, request.object] as CertificateSigningRequest[]
-        const isSame =
-          deepEqual(old?.status?.certificate, written?.status?.certificate) &&
-          deepEqual(old?.status?.conditions ?? [], written?.status?.conditions ?? [])
-        return isSame ? undefined : check(request, 'sign')
-      },
+      validate: (request) =>
+        isUpdateOf(request, 'status') && changesCertificate(request)
+          ? checkSigner(access, { request, verb: 'sign' })
+          : undefined,
     },
     subject: {
       name: 'CertificateSubjectRestriction',
       validate(request) {
         const { operation, resource, subresource } = request
-        if (operation !== 'CREATE' || resource !== certificateSigningRequests) return
-        const csr = request.object as CertificateSigningRequest | undefined
-        const clientSigner = `${dialect.labelDomain}/kube-apiserver-client`
-        if (subresource !== '' || csr?.spec.signerName !== clientSigner) return
-        if (namesOrganization(requestDer(csr), privilegedGroup)) {
-          const why = `use of ${clientSigner} signer with ${privilegedGroup} group is not allowed`
-          throw admissionForbidden(request, why)
-        }
+        const isCreate = operation === 'CREATE' && subresource === ''
+        if (isCreate && resource === certificateSigningRequests) checkSubject(request, dialect)
       },
     },
   }

@@ -14,60 +14,79 @@ interface Priority {
   readonly preemptionPolicy: string
 }
 
-export function priorityAdmission(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
-  const { pods, priorityClasses } = resourcesOf(dialect)
+type DefaultClass = () => PriorityClass | undefined
 
-  // Every pod asks for it, and it hardly ever changes.
+/** The class marked as default, the lowest if several are; read again after a change, since every pod needs it. */
+function defaultClassOf(reader: ObjectReader, dialect: Dialect): DefaultClass {
+  const { priorityClasses } = resourcesOf(dialect)
   let known: { readonly value: PriorityClass | undefined } | undefined
   reader.onChange(priorityClasses, () => (known = undefined))
 
-  /** The lowest of the classes marked as default, should several have slipped in. */
-  function defaultClass(): PriorityClass | undefined {
-    known ??= { value: findDefaultClass() }
-    return known.value
-  }
-
-  function findDefaultClass(): PriorityClass | undefined {
+  function find(): PriorityClass | undefined {
     const marked = (reader.list(priorityClasses) as readonly PriorityClass[]).filter(
       ({ globalDefault }) => globalDefault === true,
     )
     return marked.toSorted((a, b) => a.value - b.value)[0]
   }
 
-  function priorityOf(request: AdmissionRequest, className: string): Priority {
-    const found =
-      className === ''
-        ? defaultClass()
-        : (reader.get(priorityClasses, '', className) as PriorityClass | undefined)
-    if (className !== '' && found === undefined) {
-      throw admissionForbidden(request, `no PriorityClass with name ${className} was found`)
-    }
-    return {
-      className: found?.metadata.name ?? '',
-      value: found?.value ?? 0,
-      preemptionPolicy: found?.preemptionPolicy ?? defaultPolicy,
-    }
+  return () => {
+    known ??= { value: find() }
+    return known.value
   }
+}
 
-  function createPod(request: AdmissionRequest, spec: PodSpec): void {
-    const { className, value, preemptionPolicy } = priorityOf(request, spec.priorityClassName ?? '')
-    if (className !== '') spec.priorityClassName = className
-    if (spec.priority !== undefined && spec.priority !== null && spec.priority !== value) {
-      const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`
-      throw admissionForbidden(request, why)
-    }
-    spec.priority = value
-    if (spec.preemptionPolicy && spec.preemptionPolicy !== preemptionPolicy) {
-      const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`
-      throw admissionForbidden(request, why)
-    }
-    spec.preemptionPolicy = preemptionPolicy
+/** The priority of a class, or 0 without one. */
+function priorityOf(found: PriorityClass | undefined): Priority {
+  return {
+    className: found?.metadata.name ?? '',
+    value: found?.value ?? 0,
+    preemptionPolicy: found?.preemptionPolicy ?? defaultPolicy,
   }
+}
 
-  /** Clients that do not know the fields may leave them out of an update. */
-  function keepPriority(spec: PodSpec, old: PodSpec | undefined): void {
-    if (old?.priority !== undefined) spec.priority ??= old.priority
-    if (old?.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy
+/** Sets the priority of a new pod. Throws a 403 when the pod states another one. */
+function setPriority(spec: PodSpec, at: { request: AdmissionRequest; priority: Priority }): void {
+  const { request, priority } = at
+  const { className, value, preemptionPolicy } = priority
+  if (className !== '') spec.priorityClassName = className
+  if (spec.priority !== undefined && spec.priority !== null && spec.priority !== value) {
+    const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`
+    throw admissionForbidden(request, why)
+  }
+  spec.priority = value
+  if (spec.preemptionPolicy && spec.preemptionPolicy !== preemptionPolicy) {
+    const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`
+    throw admissionForbidden(request, why)
+  }
+  spec.preemptionPolicy = preemptionPolicy
+}
+
+/** Clients that do not know the fields may omit them in an update. */
+function keepPriority(spec: PodSpec, old: PodSpec | undefined): void {
+  if (old?.priority !== undefined) spec.priority ??= old.priority
+  if (old?.preemptionPolicy !== undefined) spec.preemptionPolicy ??= old.preemptionPolicy
+}
+
+/** Rejects a second default class. */
+function validateClass(request: AdmissionRequest, defaultClass: DefaultClass): void {
+  const written = request.object as PriorityClass | undefined
+  if (written?.globalDefault !== true) return
+  const name = defaultClass()?.metadata.name
+  if (name !== undefined && name !== written.metadata.name) {
+    const why = `PriorityClass ${name} is already marked as default. Only one default can exist`
+    throw admissionForbidden(request, why)
+  }
+}
+
+export function priorityAdmission(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
+  const { pods, priorityClasses } = resourcesOf(dialect)
+  const defaultClass = defaultClassOf(reader, dialect)
+
+  function classOf(request: AdmissionRequest, { priorityClassName }: PodSpec) {
+    if (!priorityClassName) return defaultClass()
+    const found = reader.get(priorityClasses, '', priorityClassName)
+    if (found !== undefined) return found as PriorityClass
+    throw admissionForbidden(request, `no PriorityClass with name ${priorityClassName} was found`)
   }
 
   return {
@@ -76,20 +95,16 @@ export function priorityAdmission(reader: ObjectReader, dialect: Dialect): Admis
       const { operation, resource, subresource, object, old } = request
       const spec = (object as Pod | undefined)?.spec
       if (resource !== pods || subresource !== '' || spec === undefined) return
-      if (operation === 'CREATE') createPod(request, spec)
+      if (operation === 'CREATE') {
+        setPriority(spec, { request, priority: priorityOf(classOf(request, spec)) })
+      }
       if (operation === 'UPDATE') keepPriority(spec, (old as Pod | undefined)?.spec)
     },
     validate(request) {
       const { operation, resource, subresource } = request
       const isWritten = operation === 'CREATE' || operation === 'UPDATE'
       if (!isWritten || resource !== priorityClasses || subresource !== '') return
-      const written = request.object as PriorityClass | undefined
-      if (written?.globalDefault !== true) return
-      const name = defaultClass()?.metadata.name
-      if (name !== undefined && name !== written.metadata.name) {
-        const why = `PriorityClass ${name} is already marked as default. Only one default can exist`
-        throw admissionForbidden(request, why)
-      }
+      validateClass(request, defaultClass)
     },
   }
 }

@@ -13,7 +13,7 @@ import { admissionForbidden } from './forbid.ts'
 
 const defaultAccount = 'default'
 const volumePrefix = 'kube-api-access-'
-/** A new namespace's default account is made by a controller, which may take a moment. */
+/** A controller creates a new namespace's default account, which may take a moment. */
 const DEFAULT_ACCOUNT_WAIT_MS = 1500
 /** Letters and digits that form no words (upstream: apimachinery util/rand). */
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
@@ -66,7 +66,7 @@ function mountToken(
   const isMounted = ({ volumeMounts }: Container): boolean =>
     volumeMounts?.some((mount) => mount.name === name) === true
   if (spec.initContainers) spec.initContainers = spec.initContainers.map(withMount)
-  // A pod without containers is refused later, by validation.
+  // Validation rejects a pod without containers later.
   const containers = (spec.containers as Container[] | null) ?? []
   spec.containers = containers.map(withMount)
   const isNeeded = [...(spec.initContainers ?? []), ...spec.containers].some(isMounted)
@@ -75,7 +75,7 @@ function mountToken(
   }
 }
 
-/** Why a mirror pod, which its node makes on its own, is refused. */
+/** Why a mirror pod, which its node creates, is rejected; undefined if it is not. */
 function whyNotMirror(spec: PodSpec): string | undefined {
   if (spec.serviceAccountName) return 'a mirror pod may not reference service accounts'
   if (podSecrets(spec).length > 0) return 'a mirror pod may not reference secrets'
@@ -107,7 +107,7 @@ function secretsOf(containers: readonly Container[] | undefined, what: string): 
   ])
 }
 
-/** What a new pod is asked about, or what is added to one that runs. */
+/** The Secrets of a new pod, or of the ephemeral containers added to one that runs. */
 function checkedSecrets(spec: PodSpec, subresource: string): SecretUse[] {
   if (subresource !== '') return secretsOf(spec.ephemeralContainers, 'ephemeral container')
   return [
@@ -117,7 +117,7 @@ function checkedSecrets(spec: PodSpec, subresource: string): SecretUse[] {
   ]
 }
 
-/** Why an account that lists its Secrets does not let the pod use others. */
+/** Why an account that lists its Secrets rejects the pod; undefined if it does not. */
 function whySecretsExceed(
   spec: PodSpec,
   subresource: string,
@@ -139,96 +139,127 @@ function whySecretsExceed(
   return undefined
 }
 
-/** What Go reads as true. */
+/** The texts that Go's strconv.ParseBool reads as true. */
 const truths: ReadonlySet<string | undefined> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 
-export function serviceAccountAdmission(options: {
-  reader: ObjectReader
-  dialect: Dialect
-  clock: Clock
-}): AdmissionPlugin {
-  const { reader, dialect, clock } = options
-  const { pods, serviceAccounts } = resourcesOf(dialect)
-  const mirrorAnnotation = labelKey(dialect, '', 'config.mirror')
-  const enforceAnnotation = labelKey(dialect, '', 'enforce-mountable-secrets')
-  const mountPath = serviceAccountFolder(dialect)
+interface AccountOptions {
+  readonly reader: ObjectReader
+  readonly dialect: Dialect
+  readonly clock: Clock
+}
 
-  /** The account, once it is there; undefined when it is not after a while. */
-  function awaitAccount(namespace: string, name: string): Promise<ServiceAccount | undefined> {
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        cancel()
-        stop()
-        resolve(reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined)
-      }
-      const cancel = clock.after(DEFAULT_ACCOUNT_WAIT_MS, finish)
-      const stop = reader.onChange(serviceAccounts, ({ key, type }) => {
-        if (key === `${namespace}/${name}` && type !== 'DELETED') queueMicrotask(finish)
-      })
+function storedAccount(
+  { reader, dialect }: AccountOptions,
+  { namespace, name }: { namespace: string; name: string },
+): ServiceAccount | undefined {
+  const { serviceAccounts } = resourcesOf(dialect)
+  return reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined
+}
+
+/** Waits until the account exists; undefined when it still does not after the time limit. */
+function awaitAccount(
+  options: AccountOptions,
+  at: { namespace: string; name: string },
+): Promise<ServiceAccount | undefined> {
+  const { reader, dialect, clock } = options
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      cancel()
+      stop()
+      resolve(storedAccount(options, at))
+    }
+    const cancel = clock.after(DEFAULT_ACCOUNT_WAIT_MS, finish)
+    const stop = reader.onChange(resourcesOf(dialect).serviceAccounts, ({ key, type }) => {
+      if (key === `${at.namespace}/${at.name}` && type !== 'DELETED') queueMicrotask(finish)
+    })
+  })
+}
+
+/** The account that the pod runs as. Throws a 403 without one. */
+function requireAccount(
+  account: ServiceAccount | undefined,
+  { name, request }: { name: string; request: AdmissionRequest },
+): ServiceAccount {
+  if (account !== undefined) return account
+  const why = `error looking up service account ${request.namespace}/${name}: serviceaccount ${goQuote(name)} not found`
+  throw admissionForbidden(request, why)
+}
+
+/** Gives the pod the account's token and image pull secrets. */
+function applyAccount(
+  options: AccountOptions,
+  { spec, account }: { spec: PodSpec; account: ServiceAccount },
+): void {
+  const { dialect, clock } = options
+  const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true
+  if (mounts) mountToken(spec, { mountPath: serviceAccountFolder(dialect), dialect, clock })
+  if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
+    spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }))
+  }
+}
+
+function isMirror(pod: Pod, dialect: Dialect): boolean {
+  return pod.metadata.annotations?.[labelKey(dialect, '', 'config.mirror')] !== undefined
+}
+
+function checkMirror(request: AdmissionRequest, spec: PodSpec): void {
+  const why = whyNotMirror(spec)
+  if (why !== undefined) throw admissionForbidden(request, why)
+}
+
+/** Sets the account of a new pod. Only a default account may come late. */
+function assignAccount(
+  options: AccountOptions,
+  { request, spec }: { request: AdmissionRequest; spec: PodSpec },
+): void | Promise<void> {
+  const name = spec.serviceAccountName || defaultAccount
+  spec.serviceAccountName = name
+  spec.serviceAccount = name
+  const at = { namespace: request.namespace, name }
+  const stored = storedAccount(options, at)
+  if (stored === undefined && name === defaultAccount) {
+    return awaitAccount(options, at).then((late) => {
+      applyAccount(options, { spec, account: requireAccount(late, { name, request }) })
     })
   }
+  applyAccount(options, { spec, account: requireAccount(stored, { name, request }) })
+}
 
-  function found(
-    account: ServiceAccount | undefined,
-    name: string,
-    request: AdmissionRequest,
-  ): ServiceAccount {
-    if (account !== undefined) return account
-    const why = `error looking up service account ${request.namespace}/${name}: serviceaccount ${goQuote(name)} not found`
-    throw admissionForbidden(request, why)
-  }
+/** An account with the annotation lets its pods use only the Secrets that it lists. */
+function checkSecrets(
+  options: AccountOptions,
+  { request, spec }: { request: AdmissionRequest; spec: PodSpec },
+): void {
+  const name = spec.serviceAccountName ?? ''
+  const stored = storedAccount(options, { namespace: request.namespace, name })
+  const account = requireAccount(stored, { name, request })
+  const annotation = labelKey(options.dialect, '', 'enforce-mountable-secrets')
+  if (!truths.has(account.metadata.annotations?.[annotation])) return
+  const why = whySecretsExceed(spec, request.subresource, account)
+  if (why !== undefined) throw admissionForbidden(request, why)
+}
 
-  function apply(
-    request: AdmissionRequest,
-    spec: PodSpec,
-    known: ServiceAccount | undefined,
-  ): void {
-    const account = found(known, spec.serviceAccountName ?? '', request)
-    const mounts = spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true
-    if (mounts) mountToken(spec, { mountPath, dialect, clock })
-    if (!spec.imagePullSecrets?.length && account.imagePullSecrets?.length) {
-      spec.imagePullSecrets = account.imagePullSecrets.map((secret) => ({ ...secret }))
-    }
-  }
-
+export function serviceAccountAdmission(options: AccountOptions): AdmissionPlugin {
+  const { dialect } = options
+  const { pods } = resourcesOf(dialect)
   return {
     name: 'ServiceAccount',
     mutate(request) {
-      const { operation, resource, subresource, namespace } = request
+      const { operation, resource, subresource } = request
       const pod = request.object as Pod | undefined
       if (operation !== 'CREATE' || resource !== pods || subresource !== '' || !pod?.spec) return
       const { spec } = pod
-      if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) {
-        const why = whyNotMirror(spec)
-        if (why !== undefined) throw admissionForbidden(request, why)
-        return
-      }
-      const name = spec.serviceAccountName || defaultAccount
-      spec.serviceAccountName = name
-      spec.serviceAccount = name
-      const account = reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined
-      if (account === undefined && name === defaultAccount) {
-        return awaitAccount(namespace, name).then((late) => {
-          apply(request, spec, late)
-        })
-      }
-      apply(request, spec, account)
+      if (!isMirror(pod, dialect)) return assignAccount(options, { request, spec })
+      checkMirror(request, spec)
     },
-    // After all that may have changed the pod, and for what is added to one that runs.
+    // When every plugin has changed the pod, and for ephemeral containers that are added to one that runs.
     validate(request) {
-      const { operation, resource, subresource, namespace } = request
+      const { operation, resource, subresource } = request
       const pod = request.object as Pod | undefined
       const isNew = operation === 'CREATE' && subresource === ''
       const isAddition = operation === 'UPDATE' && subresource === 'ephemeralcontainers'
       if (resource !== pods || !pod?.spec || !(isNew || isAddition)) return
-      if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) return
-      const { spec } = pod
-      const name = spec.serviceAccountName ?? ''
-      const known = reader.get(serviceAccounts, namespace, name) as ServiceAccount | undefined
-      const account = found(known, name, request)
-      if (!truths.has(account.metadata.annotations?.[enforceAnnotation])) return
-      const why = whySecretsExceed(spec, subresource, account)
-      if (why !== undefined) throw admissionForbidden(request, why)
+      if (!isMirror(pod, dialect)) checkSecrets(options, { request, spec: pod.spec })
     },
   }
 }

@@ -1,18 +1,22 @@
-/** PolicyProgram: a ValidatingAdmissionPolicy's expressions, compiled once, and what they say of one request. */
+/** PolicyProgram: a ValidatingAdmissionPolicy's expressions, compiled once and evaluated for each request. */
 import type { ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts'
-import type { CelTyped } from '../../cel/cel.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
 import { loadCel } from '../../expressions/cel-module.ts'
 import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
-import { compileExpressions, type Compiled } from '../../expressions/policy-expressions.ts'
+import {
+  compileExpressions,
+  type Compiled,
+  type PolicyExpressions,
+} from '../../expressions/policy-expressions.ts'
+import { policyEvaluator } from './policy-evaluator.ts'
 
-/** Longest text that a message expression may make, in bytes. */
+/** The longest result of a message expression, in bytes. */
 const longestMessage = 5 * 1024
 
-/** A validation that did not hold, or an expression that failed. */
+/** A validation that was false, or an expression that failed. */
 export interface Failure {
-  /** Which validation; 0 for what is not one of them. */
+  /** The validation's index; 0 for other expressions. */
   readonly index: number
   readonly message: string
   readonly reason: string
@@ -20,12 +24,12 @@ export interface Failure {
 
 export interface Outcome {
   readonly failures: readonly Failure[]
-  /** By key; null values leave them out. */
+  /** By key, without those whose value is null. */
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
 
 export interface PolicyProgram {
-  /** Undefined when the match conditions say that the policy is not for the request. */
+  /** Undefined when the match conditions do not match the request. */
   evaluate(values: Values, checks: AccessChecks): Outcome | undefined | Promise<Outcome | undefined>
 }
 
@@ -33,113 +37,87 @@ function errorText(expression: string, error: unknown): string {
   return `expression '${expression.trim()}' resulted in error: ${(error as Error).message}`
 }
 
-/** Compiles the expressions; one that cannot be compiled fails whenever it is needed. */
+type Run = (program: Compiled) => unknown
+
+/** The text of a failed validation: of its message expression, its message, or the expression itself. */
+function messageOf(validation: PolicyExpressions['validations'][number], run: Run): string {
+  const { message = '', messageProgram, expression } = validation
+  const fallback = message.trim() || `failed expression: ${expression.trim()}`
+  if (messageProgram === undefined) return fallback
+  try {
+    const text = String(run(messageProgram)).trim()
+    const isUsable =
+      text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= longestMessage
+    return isUsable ? text : fallback
+  } catch {
+    // The request is rejected all the same: a failed message expression only costs its text.
+    return fallback
+  }
+}
+
+/** Evaluates validations. `ignoresErrors` leaves out expressions that fail. */
+function validate(
+  validations: PolicyExpressions['validations'],
+  { run, ignoresErrors }: { run: Run; ignoresErrors: boolean },
+): Failure[] {
+  const failures: Failure[] = []
+  for (const [index, validation] of validations.entries()) {
+    const { program, expression, reason = 'Invalid' } = validation
+    try {
+      if (run(program) === true) continue
+      failures.push({ index, message: messageOf(validation, run), reason })
+    } catch (error) {
+      if (ignoresErrors) continue
+      failures.push({ index, message: errorText(expression, error), reason: 'Invalid' })
+    }
+  }
+  return failures
+}
+
+/** Evaluates audit annotations. `ignoresErrors` leaves out expressions that fail. */
+function annotationsOf(
+  annotations: PolicyExpressions['annotations'],
+  { run, ignoresErrors }: { run: Run; ignoresErrors: boolean },
+): Outcome {
+  const failures: Failure[] = []
+  const made: (readonly [string, string])[] = []
+  for (const { key, valueExpression, program } of annotations) {
+    try {
+      const value = run(program)
+      if (typeof value === 'string' && value.trim() !== '') made.push([key, value.trim()])
+    } catch (error) {
+      if (ignoresErrors) continue
+      const message = errorText(valueExpression, error)
+      failures.push({ index: 0, message, reason: 'Invalid' })
+    }
+  }
+  return { failures, annotations: made }
+}
+
+/** Compiles the expressions. One that cannot be compiled fails each time it is evaluated. */
 export async function compilePolicy(spec: ValidatingAdmissionPolicySpec): Promise<PolicyProgram> {
   await loadCel()
   const { variables, validations, annotations } = compileExpressions(spec)
   const conditions: Conditions | undefined = spec.matchConditions?.length
     ? await compileConditions(spec.matchConditions, Boolean(spec.paramKind))
     : undefined
-  const ignoresFailure = spec.failurePolicy === 'Ignore'
-
-  /**
-   * Evaluates expressions over one request. A variable is worked out when the first one names it; one that fails is as if it were
-   * not there, so that it fails only what really reads it.
-   */
-  function evaluator(values: Values, checks: AccessChecks): (program: Compiled) => unknown {
-    const known = new Map<string, CelTyped | Error>()
-    function valueOf(name: string, variable: Compiled): CelTyped | Error {
-      const before = known.get(name)
-      if (before !== undefined) return before
-      let value: CelTyped | Error
-      try {
-        value = evaluate(variable, 'evaluateTyped') as CelTyped
-      } catch (error) {
-        value = error as Error
-      }
-      known.set(name, value)
-      return value
-    }
-    function evaluate(program: Compiled, how: 'evaluate' | 'evaluateTyped'): unknown {
-      if (program instanceof Error) throw program
-      const used: Record<string, CelTyped> = {}
-      const failed = new Map<string, Error>()
-      for (const [name, variable] of variables) {
-        if (!program.usesField('variables', name)) continue
-        const value = valueOf(name, variable)
-        if (value instanceof Error) failed.set(name, value)
-        else used[name] = value
-      }
-      try {
-        return program[how]({ ...values, variables: used }, checks.answer)
-      } catch (error) {
-        const missing = /^no such key: (.*)$/.exec((error as Error).message)?.[1] ?? ''
-        const why = failed.get(missing)
-        if (why === undefined) throw error
-        const text = `composited variable "${missing}" fails to evaluate: ${why.message}`
-        throw new Error(text, { cause: why })
-      }
-    }
-    return (program) => evaluate(program, 'evaluate')
-  }
-
-  function messageOf(
-    validation: (typeof validations)[number],
-    run: (program: Compiled) => unknown,
-  ): string {
-    const { message = '', messageProgram, expression } = validation
-    const fallback = message.trim() || `failed expression: ${expression.trim()}`
-    if (messageProgram === undefined) return fallback
-    try {
-      const text = String(run(messageProgram)).trim()
-      const isUsable =
-        text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= longestMessage
-      return isUsable ? text : fallback
-    } catch {
-      // A message that cannot be made is not what the request is judged by.
-      return fallback
-    }
-  }
+  const ignoresErrors = spec.failurePolicy === 'Ignore'
 
   function judge(values: Values, checks: AccessChecks): Outcome | undefined {
     const holds = conditions?.({ ...values, namespaceObject: null }, checks.answer) ?? true
     if (holds === false) return undefined
     if (holds instanceof Error) {
-      if (ignoresFailure) return undefined
-      return {
-        failures: [{ index: 0, message: holds.message, reason: 'Invalid' }],
-        annotations: [],
-      }
+      if (ignoresErrors) return undefined
+      const failure = { index: 0, message: holds.message, reason: 'Invalid' }
+      return { failures: [failure], annotations: [] }
     }
-    const run = evaluator(values, checks)
-    const failures: Failure[] = []
-    for (const [index, validation] of validations.entries()) {
-      const { program, expression, reason = 'Invalid' } = validation
-      try {
-        if (run(program) === true) continue
-        failures.push({ index, message: messageOf(validation, run), reason })
-      } catch (error) {
-        if (!ignoresFailure) {
-          failures.push({ index, message: errorText(expression, error), reason: 'Invalid' })
-        }
-      }
+    const run = policyEvaluator(variables, { values, checks })
+    const failures = validate(validations, { run, ignoresErrors })
+    const annotated = annotationsOf(annotations, { run, ignoresErrors })
+    return {
+      failures: [...failures, ...annotated.failures],
+      annotations: annotated.annotations,
     }
-    const made: (readonly [string, string])[] = []
-    for (const { key, valueExpression, program } of annotations) {
-      try {
-        const value = run(program)
-        if (typeof value === 'string' && value.trim() !== '') made.push([key, value.trim()])
-      } catch (error) {
-        if (!ignoresFailure) {
-          failures.push({
-            index: 0,
-            message: errorText(valueExpression, error),
-            reason: 'Invalid',
-          })
-        }
-      }
-    }
-    return { failures, annotations: made }
   }
 
   return {

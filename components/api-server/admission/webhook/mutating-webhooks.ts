@@ -1,6 +1,6 @@
 /**
- * MutatingAdmissionWebhook: services that may change a write, asked one after the other; those that want it are asked once
- * more when something was changed after them (upstream: plugin/webhook/mutating).
+ * MutatingAdmissionWebhook: services that may change a write, called one after the other. Those with reinvocationPolicy
+ * IfNeeded are called again when something changed the object after them (upstream: plugin/webhook/mutating).
  */
 import { schemaOf } from '../../../api/schemas.ts'
 import { decode } from '../../../machinery/schema/decode.ts'
@@ -12,13 +12,9 @@ import { ensureNamespace } from '../../kinds/metadata.ts'
 import { applyScale } from '../../kinds/autoscaling/scale.ts'
 import type { AdmissionPlugin, AdmissionRequest, Rounds } from '../admission.ts'
 import { isWhole, kindOf } from './reviewed-request.ts'
-import {
-  annotate,
-  createWebhookCaller,
-  type Answer,
-  type Call,
-  type WebhookDependencies,
-} from './webhook-caller.ts'
+import { annotate } from '../annotate.ts'
+import type { Answer, Call, WebhookDependencies } from './webhook-call.ts'
+import { createWebhookCaller, type WebhookCaller } from './webhook-caller.ts'
 import { webhookFault } from '../../request/webhook-fault.ts'
 import type { Webhook } from './webhook.ts'
 
@@ -72,103 +68,111 @@ function replaceWith(draft: KubeObject, object: KubeObject): void {
   Object.assign(draft, object)
 }
 
-export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionPlugin {
-  const caller = createWebhookCaller('mutating', dependencies)
-
-  /** What the server has given a new object stays, whatever webhooks make of it. */
-  function keepServerFields(
-    request: AdmissionRequest,
-    object: KubeObject,
-    draft: KubeObject,
-  ): void {
-    const { resource, namespace, operation, subresource } = request
-    if (operation !== 'CREATE' || subresource !== '') return
-    const { uid, creationTimestamp, generation, name } = draft.metadata
-    for (const [field, value] of Object.entries({ uid, creationTimestamp, generation })) {
-      if (value === undefined) Reflect.deleteProperty(object.metadata, field)
-      else Object.assign(object.metadata, { [field]: value })
-    }
-    if (request.isNameGenerated === true && name !== undefined) object.metadata.name ||= name
-    ensureNamespace(object, namespace, resource.namespaced)
+/** A new object keeps what the server gave it, whatever webhooks change. */
+function keepServerFields(
+  request: AdmissionRequest,
+  { object, draft }: { object: KubeObject; draft: KubeObject },
+): void {
+  const { resource, namespace, operation, subresource } = request
+  if (operation !== 'CREATE' || subresource !== '') return
+  const { uid, creationTimestamp, generation, name } = draft.metadata
+  for (const [field, value] of Object.entries({ uid, creationTimestamp, generation })) {
+    if (value === undefined) Reflect.deleteProperty(object.metadata, field)
+    else Object.assign(object.metadata, { [field]: value })
   }
+  if (request.isNameGenerated === true && name !== undefined) object.metadata.name ||= name
+  ensureNamespace(object, namespace, resource.namespaced)
+}
 
-  /** Applies the webhook's patch to the draft. True when it changed something. */
-  async function rewrite(call: Call, request: AdmissionRequest, answer: Answer): Promise<boolean> {
-    const { name } = call.webhook
-    const operations = parsePatch(answer)
-    if (operations.length === 0) return false
-    const { object: draft } = request
-    const { object: sent } = answer
-    if (draft === undefined || sent === undefined) {
-      throw webhookFault(
-        `admission webhook "${name}" attempted to modify the object, which is not supported for this operation`,
-      )
-    }
-    const object = patchedObject(call.matched, request, { object: sent, operations })
-    if (deepEqual(object, sent)) return false
-    if (!isWhole(request)) {
-      if (request.subresource === 'scale' && draft.kind !== 'Scale') {
-        applyScale(draft, object, request.resource.custom?.scale?.replicas)
-      } else replaceWith(draft, object)
-      return true
-    }
-    const { custom, version } = request.resource
-    const stored =
-      custom === undefined || call.matched.custom === undefined
-        ? toStorage(call.matched, object)
-        : await call.matched.custom.inVersion(object, version)
-    keepServerFields(request, stored, draft)
-    request.applyDefaults?.(stored)
-    replaceWith(draft, stored)
+/** Applies the webhook's patch to the draft. True when it changed something. */
+async function applyPatch(
+  request: AdmissionRequest,
+  { call, answer }: { call: Call; answer: Answer },
+): Promise<boolean> {
+  const { matched, webhook } = call
+  const operations = parsePatch(answer)
+  if (operations.length === 0) return false
+  const { object: draft } = request
+  const { object: sent } = answer
+  if (draft === undefined || sent === undefined) {
+    throw webhookFault(
+      `admission webhook "${webhook.name}" attempted to modify the object, which is not supported for this operation`,
+    )
+  }
+  const object = patchedObject(matched, request, { object: sent, operations })
+  if (deepEqual(object, sent)) return false
+  if (!isWhole(request)) {
+    if (request.subresource === 'scale' && draft.kind !== 'Scale') {
+      applyScale(draft, object, request.resource.custom?.scale?.replicas)
+    } else replaceWith(draft, object)
     return true
   }
+  const { custom, version } = request.resource
+  const stored =
+    custom === undefined || matched.custom === undefined
+      ? toStorage(matched, object)
+      : await matched.custom.inVersion(object, version)
+  keepServerFields(request, { object: stored, draft })
+  request.applyDefaults?.(stored)
+  replaceWith(draft, stored)
+  return true
+}
 
-  async function askOne(call: Call, request: AdmissionRequest, rounds: Rounds): Promise<void> {
-    const { webhook, index } = call
-    const { name, configuration } = webhook
-    const { round } = rounds
-    const answer = await caller.call(call, request, round)
-    if (answer === undefined) return
-    const mutated = await rewrite(call, request, answer)
-    annotate(
-      request,
-      `mutation.webhook.admission/round_${round}_index_${index}`,
-      JSON.stringify({ configuration, webhook: name, mutated }),
-    )
-    if (mutated) {
-      rounds.isRewritten = true
-      rounds.isAnotherAsked = true
-      for (const id of rounds.asked) rounds.again.add(id)
-    }
-    if (webhook.isReinvocable) rounds.asked.add(webhook.id)
+async function callOne(
+  caller: WebhookCaller,
+  { call, request, rounds }: { call: Call; request: AdmissionRequest; rounds: Rounds },
+): Promise<void> {
+  const { webhook, index } = call
+  const { name, configuration } = webhook
+  const { round } = rounds
+  const answer = await caller.call(call, request, round)
+  if (answer === undefined) return
+  const mutated = await applyPatch(request, { call, answer })
+  annotate(
+    request,
+    `mutation.webhook.admission/round_${round}_index_${index}`,
+    JSON.stringify({ configuration, webhook: name, mutated }),
+  )
+  if (mutated) {
+    rounds.isRewritten = true
+    rounds.isAnotherAsked = true
+    for (const id of rounds.asked) rounds.again.add(id)
   }
+  if (webhook.isReinvocable) rounds.asked.add(webhook.id)
+}
 
-  async function askInTurn(webhooks: readonly Webhook[], request: AdmissionRequest): Promise<void> {
-    const rounds = (request.rounds ??= {
-      round: 0,
-      isAnotherAsked: false,
-      isRewritten: false,
-      asked: new Set(),
-      again: new Set(),
-      last: undefined,
-    })
-    const isAgain = rounds.round > 0
-    if (isAgain && !deepEqual(rounds.last, request.object)) {
-      for (const id of rounds.asked) rounds.again.add(id)
-    }
-    for (const [index, webhook] of webhooks.entries()) {
-      if (isAgain && !rounds.again.has(webhook.id)) continue
-      const call = await caller.callFor(webhook, request, index)
-      if (call !== undefined) await askOne(call, request, rounds)
-    }
-    if (!isAgain && rounds.isAnotherAsked) rounds.last = structuredClone(request.object)
+/** Calls the matching webhooks in order; in the second round only those that must see later changes. */
+async function callInOrder(
+  caller: WebhookCaller,
+  { webhooks, request }: { webhooks: readonly Webhook[]; request: AdmissionRequest },
+): Promise<void> {
+  const rounds = (request.rounds ??= {
+    round: 0,
+    isAnotherAsked: false,
+    isRewritten: false,
+    asked: new Set(),
+    again: new Set(),
+    last: undefined,
+  })
+  const isAgain = rounds.round > 0
+  if (isAgain && !deepEqual(rounds.last, request.object)) {
+    for (const id of rounds.asked) rounds.again.add(id)
   }
+  for (const [index, webhook] of webhooks.entries()) {
+    if (isAgain && !rounds.again.has(webhook.id)) continue
+    const call = await caller.callFor(webhook, request, index)
+    if (call !== undefined) await callOne(caller, { call, request, rounds })
+  }
+  if (!isAgain && rounds.isAnotherAsked) rounds.last = structuredClone(request.object)
+}
 
+export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionPlugin {
+  const caller = createWebhookCaller('mutating', dependencies)
   return {
     name: 'MutatingAdmissionWebhook',
     mutate(request) {
       const webhooks = caller.webhooks(request)
-      return webhooks.length === 0 ? undefined : askInTurn(webhooks, request)
+      return webhooks.length === 0 ? undefined : callInOrder(caller, { webhooks, request })
     },
   }
 }

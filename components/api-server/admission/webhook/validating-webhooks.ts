@@ -1,6 +1,7 @@
-/** ValidatingAdmissionWebhook: services that look at a write and may refuse it; all are asked at the same time. */
+/** ValidatingAdmissionWebhook: services that may reject a write, all called at the same time. */
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
-import { createWebhookCaller, type Call, type WebhookDependencies } from './webhook-caller.ts'
+import type { Call, WebhookDependencies } from './webhook-call.ts'
+import { createWebhookCaller } from './webhook-caller.ts'
 import type { Webhook } from './webhook.ts'
 
 export function validatingWebhooks(dependencies: WebhookDependencies): AdmissionPlugin {
