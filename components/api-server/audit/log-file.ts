@@ -1,4 +1,4 @@
-/** Audit log file: lines appended in groups, the file set aside when it grows too large; old ones are compressed and removed. */
+/** Audit log file: appends lines in groups, sets the file aside before it grows too large, compresses and removes old files. */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, readdir, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -22,9 +22,9 @@ export interface AuditLogFileOptions {
 }
 
 export interface AuditOutput {
-  /** Writes lines, each with its newline; the caller waits for one call before the next. Rejects when they are not written. */
+  /** Writes lines, each with its newline. Rejects when they are not written. The caller must await each call before the next. */
   write(lines: readonly string[]): Promise<void>
-  /** The server ends: what cannot be written now is given up. */
+  /** Ends the output when the server stops; lines that cannot be written now are lost. */
   hurry?(): void
   close(): Promise<void>
 }
@@ -37,51 +37,56 @@ function asideName(path: string, nowMs: number): string {
   return join(dirname(path), `${stem}-${time}${extension}`)
 }
 
+async function compress(aside: string): Promise<void> {
+  await pipeline(
+    createReadStream(aside),
+    createGzip(),
+    createWriteStream(`${aside}.gz`, { mode: 0o600 }),
+  )
+  await rm(aside)
+}
+
+/** Files set aside, newest first, by the time in their names. */
+async function filesAside(path: string): Promise<{ path: string; timeMs: number }[]> {
+  const extension = extname(path)
+  const stem = basename(path, extension)
+  const found = (await readdir(dirname(path))).flatMap((name) => {
+    if (!name.startsWith(`${stem}-`)) return []
+    const [date, time = ''] = name
+      .slice(stem.length + 1)
+      .replace(/\.gz$/, '')
+      .slice(0, extension === '' ? undefined : -extension.length)
+      .split('T')
+    const timeMs = Date.parse(`${date}T${time.replaceAll('-', ':')}Z`)
+    return Number.isNaN(timeMs) ? [] : [{ path: join(dirname(path), name), timeMs }]
+  })
+  return found.toSorted((a, b) => b.timeMs - a.timeMs)
+}
+
+/** Compresses the file just set aside and removes those that are too many or too old. Logs a failure. */
+async function tidy(aside: string, options: AuditLogFileOptions): Promise<void> {
+  const { path, maxBackups, maxAgeMs, clock, log } = options
+  try {
+    if (options.compress) await compress(aside)
+    const oldestMs = maxAgeMs === 0 ? 0 : clock.now() - maxAgeMs
+    for (const [index, old] of (await filesAside(path)).entries()) {
+      const isSurplus = maxBackups > 0 && index >= maxBackups
+      if (isSurplus || old.timeMs < oldestMs) await rm(old.path, { force: true })
+    }
+  } catch (error) {
+    log.warn('old audit logs cannot be tidied', { error: String(error) })
+  }
+}
+
 /** Opens the file for appending; rejects when that cannot be done. */
 export async function openAuditLogFile(options: AuditLogFileOptions): Promise<AuditOutput> {
-  const { path, maxBytes, maxBackups, maxAgeMs, clock, log } = options
+  const { path, maxBytes, clock, log } = options
   const reopen = (): Promise<FileHandle> => open(path, 'a', 0o600)
   /** Undefined after it was set aside, until the next line. */
   let file: FileHandle | undefined = await reopen()
   let { size } = await file.stat()
   let tidying: Promise<void> = Promise.resolve()
 
-  const compress = async (aside: string): Promise<void> => {
-    await pipeline(
-      createReadStream(aside),
-      createGzip(),
-      createWriteStream(`${aside}.gz`, { mode: 0o600 }),
-    )
-    await rm(aside)
-  }
-  /** Files set aside, newest first, by the time in their names. */
-  const setAside = async (): Promise<{ path: string; timeMs: number }[]> => {
-    const extension = extname(path)
-    const stem = basename(path, extension)
-    const found = (await readdir(dirname(path))).flatMap((name) => {
-      if (!name.startsWith(`${stem}-`)) return []
-      const [date, time = ''] = name
-        .slice(stem.length + 1)
-        .replace(/\.gz$/, '')
-        .slice(0, extension === '' ? undefined : -extension.length)
-        .split('T')
-      const timeMs = Date.parse(`${date}T${time.replaceAll('-', ':')}Z`)
-      return Number.isNaN(timeMs) ? [] : [{ path: join(dirname(path), name), timeMs }]
-    })
-    return found.toSorted((a, b) => b.timeMs - a.timeMs)
-  }
-  const tidy = async (aside: string): Promise<void> => {
-    try {
-      if (options.compress) await compress(aside)
-      const oldestMs = maxAgeMs === 0 ? 0 : clock.now() - maxAgeMs
-      for (const [index, old] of (await setAside()).entries()) {
-        const isSurplus = maxBackups > 0 && index >= maxBackups
-        if (isSurplus || old.timeMs < oldestMs) await rm(old.path, { force: true })
-      }
-    } catch (error) {
-      log.warn('old audit logs cannot be tidied', { error: String(error) })
-    }
-  }
   const rotate = async (): Promise<void> => {
     const aside = asideName(path, clock.now())
     await file?.close()
@@ -89,9 +94,9 @@ export async function openAuditLogFile(options: AuditLogFileOptions): Promise<Au
     size = 0
     try {
       await rename(path, aside)
-      tidying = tidying.then(() => tidy(aside))
+      tidying = tidying.then(() => tidy(aside, options))
     } catch (error) {
-      // Somebody took it away, or the folder cannot be written: records go on at the path all the same.
+      // Another process moved the file, or the folder is read-only: records continue at the path.
       log.warn('the audit log cannot be set aside', { error: String(error) })
     }
   }

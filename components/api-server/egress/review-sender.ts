@@ -1,4 +1,4 @@
-/** ReviewSender: posts reviews to webhooks, once each, over connections that are kept; its errors read as upstream's. */
+/** ReviewSender: posts reviews to webhooks, once each, over connections that are kept. Errors have upstream's wording. */
 import type { ServiceReference } from '../../api/generated/types.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -11,7 +11,7 @@ import { serviceAddress } from './service-address.ts'
 const mostAnswerBytes = 3 * 1024 * 1024
 const defaultPort = 443
 
-/** How a webhook is reached: one of `url` and `service` is there. */
+/** How a webhook is reached: by `url` or by `service`. */
 export interface ReviewTarget {
   readonly url: string | undefined
   readonly service: ServiceReference | undefined
@@ -20,7 +20,7 @@ export interface ReviewTarget {
   readonly timeoutMs: number
 }
 
-/** A call that gave no usable answer. `code` is the HTTP status, 0 when there was none; `why` is the message without its beginning. */
+/** A call without a usable answer. `code` is the HTTP status, or 0; `why` is the message without its prefix. */
 export class WebhookCallError extends Error {
   readonly code: number
   readonly why: string
@@ -45,11 +45,10 @@ interface Target {
   /** As messages show it. */
   readonly url: string
   readonly path: string
-  readonly serverName: string | undefined
   address(): string
 }
 
-/** Why no answer came, in Go's words where they are known. */
+/** Why no answer came, in Go's words where we know them. */
 function failureText(error: Error): string {
   if (/no answer within/.test(error.message)) return 'context deadline exceeded'
   return networkFault(error.cause) ?? error.message.replace(/^POST https:\/\/[^ ]+: /, '')
@@ -73,7 +72,7 @@ function statusText({ status, body }: HttpsAnswer): string {
   return `the server responded with the status code ${status} but did not return more information`
 }
 
-/** Ways out of the server, by what a webhook is; undefined: straight. */
+/** How the server connects to webhooks: those of services by `cluster`, those of URLs by `controlplane`; undefined is directly. */
 export interface WebhookEgress {
   readonly cluster: Dial | undefined
   readonly controlplane: Dial | undefined
@@ -85,53 +84,93 @@ export interface ReviewSenderOptions {
   readonly endpoints: Resource
   readonly clock: Clock
   readonly egress: WebhookEgress
-  /** Of one answer; unset: what admission reviews may take. */
+  /** The largest answer; default: that of admission reviews. */
   readonly maxAnswerBytes?: number
 }
 
-export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
-  const { clock, egress, maxAnswerBytes } = options
+function targetOf({ url, service }: ReviewTarget, options: ReviewSenderOptions): Target {
+  if (service === undefined) {
+    const { pathname, origin } = new URL(url ?? '')
+    return { url: url ?? '', path: pathname, address: () => origin }
+  }
+  const { namespace, name, path = '/', port = defaultPort } = service
+  return {
+    url: `https://${serverNameOf(service)}:${port}${path === '' ? '/' : path}`,
+    path: path === '' ? '/' : path,
+    address: () => {
+      const random = () => options.clock.random()
+      const found = serviceAddress({ namespace, name, port }, { ...options, random })
+      const host = found.host.includes(':') ? `[${found.host}]` : found.host
+      return `https://${host}:${found.port}`
+    },
+  }
+}
+
+function serverNameOf({ name, namespace }: ServiceReference): string {
+  return `${name}.${namespace}.svc`
+}
+
+interface Callers {
+  of(webhook: ReviewTarget): HttpsCaller
+  keep(webhooks: readonly ReviewTarget[]): void
+}
+
+/** Callers with their connections, one for the webhooks of the same CA, server name and timeout. */
+function createCallers({ clock, egress, maxAnswerBytes }: ReviewSenderOptions): Callers {
   const callers = new Map<string, HttpsCaller>()
+  const keyOf = ({ ca, service, timeoutMs }: ReviewTarget): string =>
+    JSON.stringify([ca, service && serverNameOf(service), timeoutMs])
 
-  function targetOf({ url, service }: ReviewTarget): Target {
-    if (service === undefined) {
-      const { pathname, origin } = new URL(url ?? '')
-      return { url: url ?? '', path: pathname, serverName: undefined, address: () => origin }
-    }
-    const { namespace, name, path = '/', port = defaultPort } = service
-    const serverName = `${name}.${namespace}.svc`
-    return {
-      url: `https://${serverName}:${port}${path === '' ? '/' : path}`,
-      path: path === '' ? '/' : path,
-      serverName,
-      address: () => {
-        const random = () => clock.random()
-        const found = serviceAddress({ namespace, name, port }, { ...options, random })
-        const host = found.host.includes(':') ? `[${found.host}]` : found.host
-        return `https://${host}:${found.port}`
-      },
-    }
+  function open({ ca, service, timeoutMs }: ReviewTarget): HttpsCaller {
+    const serverName = service && serverNameOf(service)
+    const dial = service === undefined ? egress.controlplane : egress.cluster
+    const maxBytes = maxAnswerBytes ?? mostAnswerBytes
+    return createHttpsCaller({ clock, ca, serverName, timeoutMs, maxBytes, dial })
   }
 
-  function keyOf(webhook: ReviewTarget): string {
-    return JSON.stringify([webhook.ca, targetOf(webhook).serverName, webhook.timeoutMs])
+  return {
+    of(webhook) {
+      const key = keyOf(webhook)
+      let caller = callers.get(key)
+      if (caller === undefined) {
+        caller = open(webhook)
+        callers.set(key, caller)
+      }
+      return caller
+    },
+    keep(webhooks) {
+      const used = new Set(webhooks.map(keyOf))
+      for (const [key, caller] of callers) {
+        if (used.has(key)) continue
+        callers.delete(key)
+        caller.close()
+      }
+    },
   }
+}
 
-  function callerOf(webhook: ReviewTarget, serverName: string | undefined): HttpsCaller {
-    const key = keyOf(webhook)
-    let caller = callers.get(key)
-    if (caller === undefined) {
-      const { ca, timeoutMs } = webhook
-      const dial = serverName === undefined ? egress.controlplane : egress.cluster
-      const more = { ca, serverName, timeoutMs, maxBytes: maxAnswerBytes ?? mostAnswerBytes, dial }
-      caller = createHttpsCaller({ clock, ...more })
-      callers.set(key, caller)
-    }
-    return caller
+/** The review of a successful answer. Throws WebhookCallError for any other. */
+function reviewIn(answer: HttpsAnswer): unknown {
+  const { status, body } = answer
+  if (status < 200 || status > 206) {
+    throw new WebhookCallError(statusText(answer), { code: status, prefix })
   }
+  try {
+    return JSON.parse(body.toString()) as unknown
+  } catch (error) {
+    const why = "couldn't get version/kind; json parse error"
+    throw new WebhookCallError(why, { cause: error, prefix })
+  }
+}
 
-  async function post(webhook: ReviewTarget, target: Target, body: string): Promise<HttpsAnswer> {
-    return await callerOf(webhook, target.serverName).call({
+export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
+  const callers = createCallers(options)
+
+  async function post(
+    webhook: ReviewTarget,
+    { target, body }: { target: Target; body: string },
+  ): Promise<HttpsAnswer> {
+    return await callers.of(webhook).call({
       url: `${target.address()}${target.path}?timeout=${webhook.timeoutMs / 1000}s`,
       method: 'POST',
       headers: {
@@ -145,33 +184,17 @@ export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
 
   return {
     async send(webhook, review) {
-      const target = targetOf(webhook)
+      const target = targetOf(webhook, options)
       let answer: HttpsAnswer
       try {
-        answer = await post(webhook, target, JSON.stringify(review))
+        answer = await post(webhook, { target, body: JSON.stringify(review) })
       } catch (error) {
         const shown = `Post "${target.url}?timeout=${webhook.timeoutMs / 1000}s"`
         const why = error instanceof Error ? failureText(error) : String(error)
         throw new WebhookCallError(`${shown}: ${why}`, { cause: error, prefix })
       }
-      const { status, body } = answer
-      if (status < 200 || status > 206) {
-        throw new WebhookCallError(statusText(answer), { code: status, prefix })
-      }
-      try {
-        return JSON.parse(body.toString()) as unknown
-      } catch (error) {
-        const why = "couldn't get version/kind; json parse error"
-        throw new WebhookCallError(why, { cause: error, prefix })
-      }
+      return reviewIn(answer)
     },
-    keep(webhooks) {
-      const used = new Set(webhooks.map(keyOf))
-      for (const [key, caller] of callers) {
-        if (used.has(key)) continue
-        callers.delete(key)
-        caller.close()
-      }
-    },
+    keep: (webhooks) => callers.keep(webhooks),
   }
 }

@@ -1,6 +1,7 @@
 /** Metrics of priority and fairness, read when they are shown (upstream: apiserver pkg/util/flowcontrol/metrics). */
 import type { Metrics, Sample } from '../../component-base/metrics.ts'
-import type { Flow, FlowControl } from './flow-control.ts'
+import type { Flow } from './flow-configuration.ts'
+import type { FlowControl } from './flow-control.ts'
 import type { Refusal } from './priority-level.ts'
 
 const prefix = 'apiserver_flowcontrol'

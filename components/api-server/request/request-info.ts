@@ -34,17 +34,16 @@ export function queryFlag(query: URLSearchParams, name: string): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false'
 }
 
-/** Parses the target. Throws a 400 StatusError on broken percent-encoding; an unknown path is a non-resource request. */
-export function parseRequestInfo(method: string, url: string): RequestInfo {
-  const question = url.indexOf('?')
-  const path = question < 0 ? url : url.slice(0, question)
-  const query = question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1))
-  const segments = path.split('/')
-  const nonResource = {
+function nonResourceInfo(of: {
+  method: string
+  path: string
+  query: URLSearchParams
+}): RequestInfo {
+  return {
     isResourceRequest: false,
-    path,
-    query,
-    verb: method.toLowerCase(),
+    path: of.path,
+    query: of.query,
+    verb: of.method.toLowerCase(),
     group: '',
     version: '',
     namespace: '',
@@ -53,7 +52,14 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
     subresource: '',
     rest: [],
   }
-  // An empty segment inside the path would let authorizer and router see different paths.
+}
+
+/** Parses the target. Throws a 400 StatusError on broken percent-encoding; an unknown path is a non-resource request. */
+export function parseRequestInfo(method: string, url: string): RequestInfo {
+  const question = url.indexOf('?')
+  const path = question < 0 ? url : url.slice(0, question)
+  const query = question < 0 ? noQuery : new URLSearchParams(url.slice(question + 1))
+  const segments = path.split('/')
   let at: number
   let group = ''
   if (segments[1] === 'api' && segments.length > 3) {
@@ -62,24 +68,25 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
     group = decodeSegment(segments[2] ?? '')
     at = 3
   } else {
-    return nonResource
+    return nonResourceInfo({ method, path, query })
   }
   const version = decodeSegment(segments[at] ?? '')
   const parts = segments.slice(at + 1)
   if (parts.at(-1) === '') parts.pop()
-  if (parts.length === 0 || parts.includes('')) return nonResource
+  // An empty segment inside the path would let authorizer and router see different paths.
+  if (parts.length === 0 || parts.includes('')) return nonResourceInfo({ method, path, query })
   const names = parts.map(decodeSegment)
   // Deprecated, but served and used: `/api/v1/watch/namespaces/x/pods` is a watch, whatever the query says.
   const isWatchPath = names[0] === 'watch' && names.length > 1
   if (isWatchPath) names.shift()
 
   let namespace = ''
-  let rest = names
+  let target = names
   if (names[0] === 'namespaces' && names.length > 1) {
     namespace = names[1] ?? ''
-    if (names.length > 2 && !namespaceSubresources.has(names[2] ?? '')) rest = names.slice(2)
+    if (names.length > 2 && !namespaceSubresources.has(names[2] ?? '')) target = names.slice(2)
   }
-  const [plural = '', name = '', subresource = '', ...more] = rest
+  const [plural = '', name = '', subresource = '', ...rest] = target
   let verb = isWatchPath ? 'watch' : (getOwn(methodVerbs, method) ?? method.toLowerCase())
   if (verb === 'get' && subresource === '') {
     if (method === 'GET' && queryFlag(query, 'watch')) verb = 'watch'
@@ -98,6 +105,6 @@ export function parseRequestInfo(method: string, url: string): RequestInfo {
     plural,
     name,
     subresource,
-    rest: more,
+    rest,
   }
 }
