@@ -11,14 +11,22 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Runs a computation that pauses at each `yield`, in as many turns as it takes time. */
-export async function inTurns<T>(steps: Generator<void, T, void>): Promise<T> {
+/**
+ * Runs a computation that pauses at each `yield`, in as many turns as it takes time. A promise that it yields is awaited, and
+ * the computation goes on with its value; rejects when the promise does.
+ */
+export async function inTurns<T>(
+  steps: Generator<Promise<unknown> | undefined, T, unknown>,
+): Promise<T> {
   let beganMs = performance.now()
+  let answer: unknown
   for (;;) {
-    const { done, value } = steps.next()
+    const { done, value } = steps.next(answer)
     if (done === true) return value
-    if (performance.now() - beganMs < sliceMs) continue
-    await nextTurn()
+    answer = undefined
+    if (value !== undefined) answer = await value
+    else if (performance.now() - beganMs < sliceMs) continue
+    else await nextTurn()
     beganMs = performance.now()
   }
 }

@@ -3,14 +3,12 @@ import { nextTurn } from '../../component-base/next-turn.ts'
 import { schemaOfResource } from '../../api/schemas.ts'
 import { decode } from '../../machinery/schema/decode.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
-import type { Steps } from '../../machinery/values/steps.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { conflict } from '../../machinery/objects/status-error.ts'
 import { decodeValue, toStorage } from '../codec/decode-body.ts'
 import { objectIn } from '../encoding/form.ts'
-import { applyTo, type AppliedObject } from '../registry/apply.ts'
+import { applyTo } from '../registry/apply.ts'
 import { emptyCustomObject, setManagedFields } from '../registry/field-tracking.ts'
-import { withConversions } from '../registry/needed-conversions.ts'
 import type { RequestContext } from '../request/request.ts'
 import { answerWrite } from './answer-write.ts'
 import { checkIfMatch } from './if-match.ts'
@@ -40,9 +38,11 @@ function applyingTo(
   const by = { tracking: parts.registry.tracking, empty }
   return async (live, unchanged) => {
     if (isLarge) await nextTurn()
-    const apply = (): Steps<AppliedObject> => applyTo(live, sent.request, by)
-    const { object: value, managedFields } = await withConversions(resource, apply, { isLarge })
-    sent.reportFault()
+    const { object: value, managedFields } = await registry.tracking.run(
+      resource,
+      applyTo(live, sent.request, by),
+      { isLarge },
+    )
     if (isLarge) await nextTurn()
     const draft =
       value === undefined

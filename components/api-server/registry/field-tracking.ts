@@ -5,6 +5,7 @@
 import type { Resources } from '../../api/resources.ts'
 import { schemaOf, schemaOfResource } from '../../api/schemas.ts'
 import { timestamp } from '../../component-base/clock.ts'
+import { inTurns } from '../../component-base/next-turn.ts'
 import {
   ownersAfterUpdate,
   type Asker,
@@ -20,7 +21,7 @@ import {
   ownersOf,
   type Owners,
 } from '../../machinery/apply/managed-fields.ts'
-import type { Steps } from '../../machinery/values/steps.ts'
+import { finished, type Steps } from '../../machinery/values/steps.ts'
 import {
   deepEqual,
   type KubeObject,
@@ -28,7 +29,7 @@ import {
 } from '../../machinery/objects/object.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
 import { convertTo } from '../../api/conversions/conversions.ts'
-import { fieldVersionsOf, resetOnCreate } from './field-versions.ts'
+import { convertingOnce, fieldVersionsOf, resetOnCreate } from './field-versions.ts'
 
 /** One write, as far as ownership of fields goes. */
 export interface TrackedWrite {
@@ -65,8 +66,13 @@ export class FieldTracking {
     this.#resources = resources
   }
 
-  /** The versions of a resource's kind, for requests to one of its sub-resources ('' for none). */
+  /** The versions of a resource's kind, for one request to one of its sub-resources ('' for none). */
   versions(resource: Resource, subresource: string): Versions {
+    const versions = this.#versionsOf(resource, subresource)
+    return resource.custom?.isConverted === true ? convertingOnce(versions) : versions
+  }
+
+  #versionsOf(resource: Resource, subresource: string): Versions {
     const known = this.#versions.get(resource) ?? new Map<string, Versions>()
     this.#versions.set(resource, known)
     const found = known.get(subresource)
@@ -74,6 +80,15 @@ export class FieldTracking {
     const versions = fieldVersionsOf(resource, subresource, this.#resources.all)
     known.set(subresource, versions)
     return versions
+  }
+
+  /**
+   * Runs a computation on fields of the resource's objects. A large one takes several turns of the event loop; one that may ask
+   * a service to convert waits for it.
+   */
+  run<T>(resource: Resource, steps: Steps<T>, { isLarge }: { isLarge: boolean }): T | Promise<T> {
+    const waits = isLarge || resource.custom?.isConverted === true
+    return waits ? inTurns(steps) : finished(steps)
   }
 
   asker(write: TrackedWrite, operation: 'Apply' | 'Update'): Asker {

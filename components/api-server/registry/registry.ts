@@ -13,7 +13,6 @@ import {
   validateObjectMetaUpdate,
 } from '../../machinery/validation/object-meta-validation.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import type { Steps } from '../../machinery/values/steps.ts'
 import {
   alreadyExists,
   badRequest,
@@ -39,7 +38,6 @@ import {
 } from '../kinds/metadata.ts'
 import { customState } from './custom-state.ts'
 import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
-import { withConversions } from './needed-conversions.ts'
 import type { ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { refuseTooLarge, StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
 import { strategyOf } from './strategies.ts'
@@ -201,7 +199,7 @@ export class Registry {
     const { object, resource, manager } = request
     if (manager === undefined) return undefined
     const write = { resource, subresource: '', manager, nowMs }
-    return withConversions(resource, () => this.tracking.created(object, write), { isLarge })
+    return this.tracking.run(resource, this.tracking.created(object, write), { isLarge })
   }
 
   async update(request: UpdateRequest): Promise<Written> {
@@ -251,8 +249,7 @@ export class Registry {
     strategy.applyDefaults?.(object, context)
     if (request.manager !== undefined) {
       const write = { resource, subresource, manager: request.manager, nowMs: context.nowMs }
-      const track = (): Steps<void> => this.tracking.updated(object, old, write)
-      await withConversions(resource, track, { isLarge })
+      await this.tracking.run(resource, this.tracking.updated(object, old, write), { isLarge })
     }
     const { managedFields } = object.metadata
     keepMetadata(object, old)

@@ -36,7 +36,7 @@ export interface Versions extends Version {
   /** The version of that name; undefined for one that the kind does not have, whose owners are forgotten. */
   find(apiVersion: string): Version | undefined
   /** An object in another version. */
-  convert(object: unknown, from: Version, to: Version): unknown
+  convert(object: unknown, from: Version, to: Version): Steps<unknown>
   /** A set without the fields that requests like this one reset, and so never own. The same set if there are none. */
   owned(fields: FieldSet): FieldSet
 }
@@ -135,8 +135,8 @@ function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Com
     const version = versionOf(versions, apiVersion)
     const all = yield* compareFields(
       version.shape,
-      versions.convert(live, versions, version),
-      versions.convert(changed, versions, version),
+      yield* versions.convert(live, versions, version),
+      yield* versions.convert(changed, versions, version),
     )
     yield
     const added = versions.owned(all.added)
@@ -223,7 +223,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
     yield
     return named(version, fields)
   }
-  const whole = versions.convert(merged, versions, lastVersion)
+  const whole = yield* versions.convert(merged, versions, lastVersion)
   yield
   const lastFields = named(lastVersion, last.fields)
   yield
@@ -238,8 +238,8 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
   // Once per version, since what one owns can lie in what only a later one brings back.
   for (const [apiVersion, owned] of [...ownedBy.keys()].flatMap(() => [...ownedBy])) {
     const version = versionOf(versions, apiVersion)
-    const all = versions.convert(whole, lastVersion, version)
-    const kept = yield* allOf(version, versions.convert(rest, lastVersion, version))
+    const all = yield* versions.convert(whole, lastVersion, version)
+    const kept = yield* allOf(version, yield* versions.convert(rest, lastVersion, version))
     yield
     const others = named(version, owned)
     yield
@@ -250,7 +250,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
     const gone = differenceOf(before, staying)
     yield
     const back = removeFields(version.shape, all, gone) ?? {}
-    rest = versions.convert(back, version, lastVersion) as object
+    rest = (yield* versions.convert(back, version, lastVersion)) as object
     yield
   }
   const all = yield* allOf(lastVersion, whole)
@@ -262,7 +262,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
   const dropped = intersectionOf(lost, lastFields)
   yield
   const pruned = removeFields(lastVersion.shape, whole, dropped) ?? {}
-  return versions.convert(pruned, lastVersion, versions)
+  return yield* versions.convert(pruned, lastVersion, versions)
 }
 
 /** Conflicts without the fields of `allowed`; owners that are left without any go. */

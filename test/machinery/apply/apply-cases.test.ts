@@ -167,7 +167,10 @@ function outcomeOf(
     apiVersion: 'v1',
     shape,
     find: () => versions,
-    convert: (object) => object,
+    *convert(object) {
+      yield
+      return object
+    },
     owned: (set) => set,
   }
   const asker = askerOf(step)

@@ -197,7 +197,10 @@ function versionsAt(apiVersion: string): Versions {
     shape,
     find: (name) => (name.startsWith('apps/') ? { apiVersion: name, shape } : undefined),
     // A conversion gives another object each time.
-    convert: (object) => structuredClone(object),
+    *convert(object) {
+      yield
+      return structuredClone(object)
+    },
     owned: (set) => set,
   }
 }
