@@ -6,7 +6,7 @@ import { convert } from '../../components/api/conversions/conversions.ts'
 import { keepMetadata } from '../../components/api-server/kinds/metadata.ts'
 import { strategyOf } from '../../components/api-server/registry/strategies.ts'
 import type { ServiceAllocator } from '../../components/api-server/kinds/core/service-allocator.ts'
-import type { StrategyContext } from '../../components/api-server/kinds/strategy.ts'
+import type { Strategy, StrategyContext } from '../../components/api-server/kinds/strategy.ts'
 import type { UserInfo } from '../../components/api-server/request/request.ts'
 import { decode } from '../../components/machinery/schema/decode.ts'
 import { deepFreeze, type KubeObject } from '../../components/machinery/objects/object.ts'
@@ -38,19 +38,39 @@ export interface RunOptions {
   readonly user?: UserInfo
   readonly dialect?: Dialect
   readonly serviceAllocator?: ServiceAllocator
+  /** Instead of the resource's own. */
+  readonly strategy?: Strategy
+}
+
+type ResourceName = Exclude<keyof Resources, 'all' | 'groups'>
+
+/** Has what makes any strategy load all that it can. */
+const needsAll = {
+  metadata: {},
+  spec: { pattern: '', 'x-kubernetes-validations': [] },
+  webhooks: [{ matchConditions: [{}] }],
+}
+
+/** The same for kinds whose rules need large modules, with those loaded. */
+export async function loadedStrategyRuns(
+  name: ResourceName,
+  { dialect = dialects.kubernetes, ...more }: RunOptions = {},
+): Promise<StrategyRuns> {
+  const strategy = await strategyOf(resourcesOf(dialect)[name]).load?.(needsAll)
+  return strategyRuns(name, { ...more, dialect, ...(strategy && { strategy }) })
 }
 
 /** `name` is the resource's in the table of all resources. */
 export function strategyRuns(
-  name: Exclude<keyof Resources, 'all' | 'groups'>,
+  name: ResourceName,
   {
     user = { name: 'alice', groups: [] },
     dialect = dialects.kubernetes,
     serviceAllocator,
+    strategy = strategyOf(resourcesOf(dialect)[name]),
   }: RunOptions = {},
 ): StrategyRuns {
   const resource: Resource = resourcesOf(dialect)[name]
-  const strategy = strategyOf(resource)
   const context: StrategyContext = {
     dialect,
     resource,

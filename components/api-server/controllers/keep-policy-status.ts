@@ -33,11 +33,7 @@ export async function keepPolicyStatus(
         const observedGeneration = policy?.metadata.generation ?? 0
         if (policy?.spec === undefined) return
         if (observedGeneration <= (policy.status?.observedGeneration ?? 0)) return
-        const [{ loadCel }, { typeWarnings }] = await Promise.all([
-          import('../expressions/cel-module.ts'),
-          import('./type-checking.ts'),
-        ])
-        await loadCel()
+        const { typeWarnings } = await import('./type-checking.ts')
         const expressionWarnings = typeWarnings(policy.spec, served())
         const typeChecking = expressionWarnings.length === 0 ? {} : { expressionWarnings }
         const status = { ...policy.status, observedGeneration, typeChecking }

@@ -48,7 +48,6 @@ function paramsOf(
   return found && typeOf(found)
 }
 
-/** `loadCel` has been awaited. */
 export function typeWarnings(
   spec: ValidatingAdmissionPolicySpec,
   served: readonly Resource[],

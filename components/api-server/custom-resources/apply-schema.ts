@@ -8,7 +8,7 @@ import type {
   Schema,
   StructSchema,
 } from '../../machinery/schema/schema.ts'
-import { additionalOf, itemsOf } from './structural-schema.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
 
 const text: Schema = { kind: 'string', goType: 'string' }
 const anything: Schema = { kind: 'JSON', goType: 'interface {}' }

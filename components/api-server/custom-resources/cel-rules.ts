@@ -38,7 +38,7 @@ import { estimateCel } from '../cel/cel-estimate.ts'
 import { mostTimes, sizedOf } from './sized-schema.ts'
 import { escapedName } from './escaped-name.ts'
 import { fieldPathText } from './field-path-text.ts'
-import { additionalOf, itemsOf } from './structural-schema.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
 
 const scalarTypes: Readonly<Record<string, CelType>> = {
   boolean: bool,

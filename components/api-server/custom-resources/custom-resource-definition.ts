@@ -14,10 +14,9 @@ import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
 import { approvalKey, approvalOf } from './api-approval.ts'
 import { areDefaultsPruned } from './default-faults.ts'
-import { loadPatterns } from './patterns.ts'
-import { loadRules } from './rules.ts'
+import { loadModules, modulesNeededBy, noModules, type SchemaModules } from './schema-modules.ts'
 import { beginTermination } from './termination.ts'
-import type { Strategy, StrategyContext } from '../kinds/strategy.ts'
+import type { Strategy } from '../kinds/strategy.ts'
 import {
   validateColumn,
   validateSelectableFields,
@@ -116,8 +115,10 @@ function isHoisted(versions: readonly CustomResourceDefinitionVersion[], part: S
   return versions.every((version) => version[part] && semanticEqual(version[part], first))
 }
 
-/** What an update starts from. */
-interface Before {
+/** What a schema is validated with. */
+interface Given {
+  readonly modules: SchemaModules
+  /** Of an update. */
   readonly old: CustomResourceDefinitionSpec | undefined
   /** Defaults may have no fields that their schemas do not know. */
   readonly mustBePruned: boolean
@@ -126,15 +127,16 @@ interface Before {
 function validateParts(
   version: CustomResourceDefinitionVersion,
   at: FieldPath,
-  of: { parts: readonly Shared[]; schemaField: string } & Before,
+  of: { parts: readonly Shared[]; schemaField: string } & Given,
 ): void {
-  const { parts, schemaField, mustBePruned, old } = of
+  const { parts, schemaField, mustBePruned, old, modules } = of
   const { schema, subresources, additionalPrinterColumns } = version
   if (parts.includes('schema') && schema) {
     const hasStatus = Boolean(subresources?.status)
     const before = old?.versions?.find(({ name }) => name === version.name)?.schema
     const isAsStored = before !== undefined && semanticEqual(before, schema)
-    validateCustomSchema(schema, at.child(schemaField), { hasStatus, mustBePruned, isAsStored })
+    const by = { hasStatus, mustBePruned, isAsStored, modules }
+    validateCustomSchema(schema, at.child(schemaField), by)
   }
   if (parts.includes('subresources') && subresources) {
     validateSubresources(subresources, at.child('subresources'))
@@ -154,7 +156,7 @@ function areAllPruned({ versions }: CustomResourceDefinitionSpec): boolean {
   return (versions ?? []).every((one) => areDefaultsPruned(one.schema?.openAPIV3Schema ?? {}))
 }
 
-function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath, before: Before): void {
+function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath, given: Given): void {
   const versions = spec.versions ?? []
   const versionsAt = at.child('versions')
   const shared: readonly Shared[] = [
@@ -174,7 +176,7 @@ function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath, bef
     const faults = label1035(version.name)
     if (faults.length > 0) versionAt.child('name').invalid(version.name, faults.join(','))
     validateDeprecation(version, versionAt.child('deprecationWarning'))
-    validateParts(version, versionAt, { parts: own, schemaField: 'schema', ...before })
+    validateParts(version, versionAt, { parts: own, schemaField: 'schema', ...given })
   }
   const names = versions.map(({ name }) => name)
   if (new Set(names).size < names.length) {
@@ -188,7 +190,7 @@ function validateVersions(spec: CustomResourceDefinitionSpec, at: FieldPath, bef
   }
   validateNames(spec.names ?? {}, at.child('names'))
   const [first] = versions
-  if (first) validateParts(first, at, { parts: hoisted, schemaField: 'validation', ...before })
+  if (first) validateParts(first, at, { parts: hoisted, schemaField: 'validation', ...given })
 }
 
 function validateConversion(conversion: CustomResourceConversion, at: FieldPath): void {
@@ -222,7 +224,7 @@ function validateConversion(conversion: CustomResourceConversion, at: FieldPath)
 function validateSpec(
   spec: CustomResourceDefinitionSpec,
   at: FieldPath,
-  old: CustomResourceDefinitionSpec | undefined,
+  { old, modules }: Pick<Given, 'old' | 'modules'>,
 ): void {
   const { group = '', scope, conversion } = spec
   const groupAt = at.child('group')
@@ -231,7 +233,7 @@ function validateSpec(
   else if (groupFaults.length > 0) groupAt.invalid(group, groupFaults.join(','))
   else if (!group.includes('.')) groupAt.invalid(group, 'should be a domain with at least one dot')
   validateRequiredOneOf(scope, scopes, at.child('scope'))
-  validateVersions(spec, at, { old, mustBePruned: old === undefined || areAllPruned(old) })
+  validateVersions(spec, at, { modules, old, mustBePruned: old === undefined || areAllPruned(old) })
   if (conversion) validateConversion(conversion, at.child('conversion'))
 }
 
@@ -275,14 +277,14 @@ function validateApproval(
 function validate(
   object: KubeObject,
   old: KubeObject | undefined,
-  { dialect }: StrategyContext,
+  { dialect, modules }: { dialect: Dialect; modules: SchemaModules },
 ): FieldError[] {
   const root = FieldPath.root()
   const definition = object as CustomResourceDefinition
   const before = old as CustomResourceDefinition | undefined
   const { spec, status } = definition
   const at = root.child('spec')
-  validateSpec(spec, at, before?.spec)
+  validateSpec(spec, at, { modules, old: before?.spec })
   if (before) validateFixed(spec, before, at)
   validateNames(status?.acceptedNames ?? {}, root.child('status').child('acceptedNames'))
   validateStoredVersions(definition, root.child('status').child('storedVersions'))
@@ -316,14 +318,33 @@ function validateFixed(
   validateImmutable({ now: names.plural, before: oldNames.plural }, pluralAt)
 }
 
+/** `modules` are those that the definition's schemas need. */
+function validationWith(modules: SchemaModules): Pick<Strategy, 'validate' | 'validateUpdate'> {
+  return {
+    validate(object, { dialect }) {
+      const { metadata, spec } = object as CustomResourceDefinition
+      const at = FieldPath.root('metadata').child('name')
+      const { name = '' } = metadata
+      if (name !== `${spec.names?.plural}.${spec.group}`) {
+        at.invalid(name, 'must be spec.names.plural+"."+spec.group')
+      }
+      return [...at.errors, ...validate(object, undefined, { dialect, modules })]
+    },
+    validateUpdate: (object, old, { dialect }) => validate(object, old, { dialect, modules }),
+  }
+}
+
 export const customResourceDefinitionStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults,
-  async load(object) {
-    const text = JSON.stringify(object['spec'] ?? {})
-    if (text.includes('"x-kubernetes-validations"')) await loadRules()
-    if (text.includes('"pattern":')) await loadPatterns()
+  load(object) {
+    const needed = modulesNeededBy(object['spec'])
+    if (!needed.rules && !needed.patterns) return undefined
+    return loadModules(needed).then((modules) => ({
+      ...customResourceDefinitionStrategy,
+      ...validationWith(modules),
+    }))
   },
   prepareForCreate(object) {
     object['status'] = {
@@ -335,16 +356,7 @@ export const customResourceDefinitionStrategy: Strategy = {
   },
   prepareForUpdate: noteStorageVersion,
   prepareForDelete: beginTermination,
-  validate(object, context) {
-    const { metadata, spec } = object as CustomResourceDefinition
-    const at = FieldPath.root('metadata').child('name')
-    const { name = '' } = metadata
-    if (name !== `${spec.names?.plural}.${spec.group}`) {
-      at.invalid(name, 'must be spec.names.plural+"."+spec.group')
-    }
-    return [...at.errors, ...validate(object, undefined, context)]
-  },
-  validateUpdate: validate,
+  ...validationWith(noModules),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

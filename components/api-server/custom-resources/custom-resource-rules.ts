@@ -1,12 +1,13 @@
 /**
  * Rules in CEL of a definition's schema: whether they can be used, and what they may cost (upstream: apiextensions validation.go,
- * cel_validation.go). The module that compiles them has been loaded.
+ * cel_validation.go).
  */
 import type { JSONSchemaProps, ValidationRule } from '../../api/generated/types.ts'
-import { rulesModule } from './rules.ts'
 import type { FieldPath } from '../../machinery/validation/field-path.ts'
 import { goStruct, GoText } from '../../machinery/values/go-syntax.ts'
-import { additionalOf, itemsOf } from './structural-schema.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
+
+export type RulesModule = typeof import('./cel-rules.ts')
 
 /** Of one expression, as often as it may be evaluated; and of all of a schema. */
 const mostOfOne = 10_000_000
@@ -22,6 +23,7 @@ interface Costly {
 }
 
 interface Walk {
+  readonly rules: RulesModule
   readonly isWhole: boolean
   /** How often the value can stand in an object; undefined without a bound. */
   readonly times: number | undefined
@@ -88,7 +90,7 @@ function check(schema: JSONSchemaProps, at: FieldPath, walk: Walk): void {
   const specs = schema['x-kubernetes-validations'] ?? []
   if (specs.length === 0) return
   const isWhole = walk.isWhole || schema['x-kubernetes-embedded-resource'] === true
-  const { rulesOfSchema, ruleCosts } = rulesModule()
+  const { rulesOfSchema, ruleCosts } = walk.rules
   const rules = rulesOfSchema(schema, isWhole)
   const costOf = walk.costs && ruleCosts(schema, isWhole)
   const note = (place: FieldPath, what: string, cost: number): void => {
@@ -124,10 +126,10 @@ function check(schema: JSONSchemaProps, at: FieldPath, walk: Walk): void {
 export function validateCelRules(
   schema: JSONSchemaProps,
   at: FieldPath,
-  { withCosts }: { withCosts: boolean },
+  { rules, withCosts }: { rules: RulesModule; withCosts: boolean },
 ): void {
   const costs: Costly[] | undefined = withCosts ? [] : undefined
-  check(schema, at, { isWhole: true, times: 1, uncorrelated: undefined, costs })
+  check(schema, at, { rules, isWhole: true, times: 1, uncorrelated: undefined, costs })
   const total = (costs ?? []).reduce((sum, { cost }) => Math.min(sum + cost, largest), 0)
   if (total <= mostOfAll) return
   const named = (costs ?? [])

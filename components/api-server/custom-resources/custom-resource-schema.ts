@@ -5,10 +5,11 @@ import { goList } from '../../machinery/values/go-syntax.ts'
 import { getOwn } from '../../machinery/values/json-copy.ts'
 import { allDefaults, atDefault, defaultFaults } from './default-faults.ts'
 import { fieldPathText } from './field-path-text.ts'
-import { hasRules, rulesModule } from './rules.ts'
-import { validateCelRules } from './custom-resource-rules.ts'
+import { loaded, type SchemaModules } from './schema-modules.ts'
+import { validateCelRules, type RulesModule } from './custom-resource-rules.ts'
 import { goJson, validateOneOf } from '../kinds/rules/field-rules.ts'
-import { additionalOf, itemsOf, structuralFaults } from './structural-schema.ts'
+import { additionalOf, hasRules, itemsOf } from './schema-parts.ts'
+import { structuralFaults } from './structural-schema.ts'
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 const ruleReasons = [
@@ -65,12 +66,14 @@ export interface SchemaRulesOfDefinition {
   readonly mustBePruned: boolean
   /** An update leaves the schema as it is: then its rules may cost what they do. */
   readonly isAsStored: boolean
+  /** Those that the schema needs. */
+  readonly modules: SchemaModules
 }
 
 export function validateCustomSchema(
   validation: CustomResourceValidation,
   at: FieldPath,
-  { hasStatus, mustBePruned, isAsStored }: SchemaRulesOfDefinition,
+  { hasStatus, mustBePruned, isAsStored, modules }: SchemaRulesOfDefinition,
 ): void {
   const { openAPIV3Schema: schema } = validation
   if (!schema) return
@@ -90,24 +93,27 @@ export function validateCustomSchema(
     at.child('openAPIV3Schema.nullable').forbidden('nullable cannot be true at the root')
   }
   const path = schemaAt.toString()
-  const unstructured = structuralFaults(schema, path)
+  const unstructured = structuralFaults(schema, path, modules)
   at.errors.push(...unstructured)
   if (unstructured.length === 0) {
-    at.errors.push(...defaultFaults(schema, path, { mustBePruned }))
+    at.errors.push(...defaultFaults(schema, path, { mustBePruned, modules }))
   }
   const before = at.errors.length
   validateSchema(schema, schemaAt)
   if (unstructured.length > 0 || at.errors.length > before) return
   if (!hasRules(schema)) return
-  validateCelRules(schema, schemaAt, { withCosts: !isAsStored })
+  const rules = loaded(modules.rules)
+  validateCelRules(schema, schemaAt, { rules, withCosts: !isAsStored })
   if (at.errors.length > before) return
-  for (const one of allDefaults(schema, path)) at.errors.push(...ruleFaultsOf(one))
+  for (const one of allDefaults(schema, path)) at.errors.push(...ruleFaultsOf(one, rules))
 }
 
-/** What the rules in CEL find in a default; they have been compiled, so the module that knows them is loaded. */
-function ruleFaultsOf({ value, schema, path, isInMeta }: ReturnType<typeof allDefaults>[0]) {
+/** Faults that the schema's rules find in a default. */
+function ruleFaultsOf(
+  { value, schema, path, isInMeta }: ReturnType<typeof allDefaults>[0],
+  { SchemaRules }: RulesModule,
+) {
   if (isInMeta || !hasRules(schema)) return []
-  const { SchemaRules } = rulesModule()
   return new SchemaRules(schema, { isWhole: false })
     .faults(value, undefined)
     .map((fault) => atDefault(path, fault))

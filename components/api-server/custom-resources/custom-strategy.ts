@@ -6,8 +6,14 @@ import { StatusError, type FieldError } from '../../machinery/objects/status-err
 import type { Strategy } from '../kinds/strategy.ts'
 import { parseJsonPath, valuesAt } from './json-path.ts'
 import type { SchemaRules } from './cel-rules.ts'
-import { loadPatterns, mayHavePatterns } from './patterns.ts'
-import { hasRules, loadRules, rulesModule } from './rules.ts'
+import { hasRules } from './schema-parts.ts'
+import {
+  loaded,
+  loadModules,
+  modulesNeededBy,
+  noModules,
+  type SchemaModules,
+} from './schema-modules.ts'
 import { embeddedFaults, listFaults, schemaFaults } from './schema-validation.ts'
 
 /** What an update through the status leaves alone: everything but the status, and of the metadata who owns what. */
@@ -48,6 +54,8 @@ const notAllChecked = invalidValue('<nil>', {
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 })
 
+type CustomValidation = Pick<Strategy, 'validate' | 'validateUpdate' | 'subresources'>
+
 export function customStrategy(
   version: CustomResourceDefinitionVersion,
   of: { schema: JSONSchemaProps; isTerminating: () => boolean },
@@ -57,26 +65,33 @@ export function customStrategy(
   const hasStatus = subresources?.status !== undefined && subresources.status !== null
   const { scale } = subresources ?? {}
   const replicaPaths = scale ? [scale.specReplicasPath, scale.statusReplicasPath] : []
-  const withRules = hasRules(schema)
-  const withPatterns = mayHavePatterns(schema)
-  const load = async (): Promise<void> => {
-    if (withRules) await loadRules()
-    if (withPatterns) await loadPatterns()
+  const needed = { rules: hasRules(schema), patterns: modulesNeededBy(schema).patterns }
+  const validationWith = (modules: SchemaModules): CustomValidation => {
+    let rules: SchemaRules | undefined
+    const faults = (object: KubeObject, old?: KubeObject): FieldError[] => {
+      const errors = [
+        ...schemaFaults(object, schema, { modules, old }),
+        ...scaleFaults(object, replicaPaths),
+        ...embeddedFaults(object, schema),
+        ...listFaults(object, schema),
+      ]
+      if (!needed.rules) return errors
+      if (errors.some(({ type }) => blocking.has(type))) return [...errors, notAllChecked]
+      rules ??= new (loaded(modules.rules).SchemaRules)(schema, { isWhole: true })
+      return [...errors, ...rules.faults(object, old)]
+    }
+    return {
+      validate: (object) => faults(object),
+      validateUpdate: faults,
+      subresources: {
+        ...(hasStatus && {
+          status: { prepareForUpdate: restoreAllButStatus, validateUpdate: faults },
+        }),
+        ...(scale && { scale: { validateUpdate: faults } }),
+      },
+    }
   }
-  let rules: SchemaRules | undefined
-  const faults = (object: KubeObject, old?: KubeObject): FieldError[] => {
-    const errors = [
-      ...schemaFaults(object, schema, old),
-      ...scaleFaults(object, replicaPaths),
-      ...embeddedFaults(object, schema),
-      ...listFaults(object, schema),
-    ]
-    if (!withRules) return errors
-    if (errors.some(({ type }) => blocking.has(type))) return [...errors, notAllChecked]
-    rules ??= new (rulesModule().SchemaRules)(schema, { isWhole: true })
-    return [...errors, ...rules.faults(object, old)]
-  }
-  return {
+  const strategy: Strategy = {
     hasGeneration: true,
     statusCounts: !hasStatus,
     allowUnconditionalUpdate: false,
@@ -89,14 +104,16 @@ export function customStrategy(
       }
       if (hasStatus) delete object['status']
     },
-    ...((withRules || withPatterns) && { load }),
-    validate: (object) => faults(object),
-    validateUpdate: faults,
-    subresources: {
-      ...(hasStatus && {
-        status: { prepareForUpdate: restoreAllButStatus, validateUpdate: faults },
-      }),
-      ...(scale && { scale: { validateUpdate: faults } }),
-    },
+    ...validationWith(noModules),
+  }
+  if (!needed.rules && !needed.patterns) return strategy
+  let whole: Promise<Strategy> | undefined
+  return {
+    ...strategy,
+    load: () =>
+      (whole ??= loadModules(needed).then((modules) => ({
+        ...strategy,
+        ...validationWith(modules),
+      }))),
   }
 }

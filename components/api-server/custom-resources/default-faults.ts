@@ -4,9 +4,10 @@ import { invalidValue } from '../../machinery/validation/field-errors.ts'
 import { copyJson } from '../../machinery/values/json-copy.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
-import { itemsOf } from './structural-schema.ts'
+import { itemsOf } from './schema-parts.ts'
 import { pruneValue } from './pruning.ts'
 import { embeddedFaults, schemaFaults } from './schema-validation.ts'
+import type { SchemaModules } from './schema-modules.ts'
 import { shownValue } from './value-rules.ts'
 
 interface Default {
@@ -70,7 +71,7 @@ export function areDefaultsPruned(schema: JSONSchemaProps): boolean {
 export function defaultFaults(
   schema: JSONSchemaProps,
   path: string,
-  { mustBePruned }: { mustBePruned: boolean },
+  { mustBePruned, modules }: { mustBePruned: boolean; modules: SchemaModules },
 ): FieldError[] {
   return allDefaults(schema, path).flatMap((one) => {
     const { value, isInMeta } = one
@@ -81,7 +82,9 @@ export function defaultFaults(
     }
     const embedded = isInMeta ? [] : embeddedFaults(value, one.schema, one.path)
     if (embedded.length > 0) return [...errors, ...embedded]
-    const wrong = schemaFaults(value, one.schema).map((fault) => atDefault(one.path, fault))
+    const wrong = schemaFaults(value, one.schema, { modules }).map((fault) =>
+      atDefault(one.path, fault),
+    )
     return [...errors, ...wrong]
   })
 }

@@ -2,7 +2,7 @@
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { isRecord } from '../../machinery/apply/apply-shape.ts'
 import { copyJson, getOwn, setOwn } from '../../machinery/values/json-copy.ts'
-import { additionalOf, itemsOf } from './structural-schema.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
 
 function isForbiddenNull(value: unknown, schema: JSONSchemaProps): boolean {
   return value === null && schema.nullable !== true

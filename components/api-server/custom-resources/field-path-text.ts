@@ -1,7 +1,7 @@
 /** The `fieldPath` of rules: fields by name, and by text in brackets (upstream: schema/cel ValidFieldPath). */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { getOwn } from '../../machinery/values/json-copy.ts'
-import { additionalOf } from './structural-schema.ts'
+import { additionalOf } from './schema-parts.ts'
 
 const step = /^(?:\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\])/
 const escapes: Readonly<Record<string, string>> = {

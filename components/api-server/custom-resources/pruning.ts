@@ -5,7 +5,7 @@
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { isRecord } from '../../machinery/apply/apply-shape.ts'
 import { getOwn } from '../../machinery/values/json-copy.ts'
-import { additionalOf, itemsOf } from './structural-schema.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
 
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 

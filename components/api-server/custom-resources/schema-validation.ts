@@ -9,8 +9,9 @@ import {
 import { getOwn } from '../../machinery/values/json-copy.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
 import { goJson } from '../kinds/rules/field-rules.ts'
-import { additionalOf, itemsOf } from './structural-schema.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
 import { elementsBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
+import type { SchemaModules } from './schema-modules.ts'
 import { shownValue, valueFaults } from './value-rules.ts'
 
 interface Result {
@@ -28,86 +29,95 @@ function composite(path: string, what: string): FieldError {
   return invalidValue('<nil>', { value: '', detail: `"${path}" must ${what}` })
 }
 
-/** `before` is what stood there before an update; undefined for none, and inside of alternatives. */
-function check(value: unknown, schema: JSONSchemaProps, path: string, before?: unknown): Result {
-  if (isAsBefore(value, before)) return { errors: [], matches: 1 }
-  const errors = valueFaults(value, schema, path)
-  const result: Result = { errors, matches: errors.length === 0 ? 1 : 0 }
-  if (value === null && schema.nullable === true) return result
-  checkAlternatives(value, schema, { path, result })
-  const into = (
-    inner: { now: unknown; before: unknown },
-    by: JSONSchemaProps,
-    at: string,
-  ): void => {
-    const found = check(inner.now, by, at, inner.before)
-    result.errors.push(...found.errors)
-    result.matches += found.matches
+/** Checks values of a schema for which the modules that it needs are loaded. */
+class Checker {
+  readonly #modules: SchemaModules
+
+  constructor(modules: SchemaModules) {
+    this.#modules = modules
   }
-  if (Array.isArray(value)) {
-    const items = itemsOf(schema)
-    if (items !== undefined) {
-      const earlier = elementsBefore(before, schema)
-      for (const [index, item] of value.entries()) {
-        const inner = { now: item, before: earlier(item) }
-        into(inner, items, `${path}[${index}]`)
+
+  /** `before` is what stood there before an update; undefined for none, and inside of alternatives. */
+  check(value: unknown, schema: JSONSchemaProps, path: string, before?: unknown): Result {
+    if (isAsBefore(value, before)) return { errors: [], matches: 1 }
+    const errors = valueFaults(value, schema, { path, modules: this.#modules })
+    const result: Result = { errors, matches: errors.length === 0 ? 1 : 0 }
+    if (value === null && schema.nullable === true) return result
+    this.#checkAlternatives(value, schema, { path, result })
+    const into = (
+      inner: { now: unknown; before: unknown },
+      by: JSONSchemaProps,
+      at: string,
+    ): void => {
+      const found = this.check(inner.now, by, at, inner.before)
+      result.errors.push(...found.errors)
+      result.matches += found.matches
+    }
+    if (Array.isArray(value)) {
+      const items = itemsOf(schema)
+      if (items !== undefined) {
+        const earlier = elementsBefore(before, schema)
+        for (const [index, item] of value.entries()) {
+          const inner = { now: item, before: earlier(item) }
+          into(inner, items, `${path}[${index}]`)
+        }
+      }
+    } else if (isRecord(value)) {
+      const additional = additionalOf(schema)
+      for (const name of Object.keys(value)) {
+        const by = getOwn(schema.properties, name) ?? additional
+        const inner = { now: value[name], before: fieldBefore(name, before, schema) }
+        if (by !== undefined) into(inner, by, childPath(path, name))
+      }
+      for (const name of schema.required ?? []) {
+        if (!Object.hasOwn(value, name)) errors.push(requiredValue(childPath(path, name)))
       }
     }
-  } else if (isRecord(value)) {
-    const additional = additionalOf(schema)
-    for (const name of Object.keys(value)) {
-      const by = getOwn(schema.properties, name) ?? additional
-      const inner = { now: value[name], before: fieldBefore(name, before, schema) }
-      if (by !== undefined) into(inner, by, childPath(path, name))
+    return result
+  }
+
+  #checkAlternatives(
+    value: unknown,
+    schema: JSONSchemaProps,
+    at: { path: string; result: Result },
+  ): void {
+    const { path, result } = at
+    const { errors } = result
+    const tried = (schemas: readonly JSONSchemaProps[]): Result[] =>
+      schemas.map((one) => this.check(value, one, path))
+    const isFine = (one: Result): boolean => one.errors.length === 0
+    if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
+      const results = tried(schema.anyOf)
+      if (!results.some(isFine)) {
+        errors.push(composite(path, 'validate at least one schema (anyOf)'), ...closest(results))
+      }
     }
-    for (const name of schema.required ?? []) {
-      if (!Object.hasOwn(value, name)) errors.push(requiredValue(childPath(path, name)))
+    if (schema.oneOf !== undefined && schema.oneOf.length > 0) {
+      const results = tried(schema.oneOf)
+      const fine = results.filter(isFine).length
+      const what = 'validate one and only one schema (oneOf).'
+      if (fine === 0) errors.push(composite(path, `${what} Found none valid`), ...closest(results))
+      else if (fine > 1) errors.push(composite(path, `${what} Found ${fine} valid alternatives`))
+    }
+    if (schema.allOf !== undefined && schema.allOf.length > 0) {
+      const results = tried(schema.allOf)
+      const fine = results.filter(isFine).length
+      for (const one of results) errors.push(...one.errors)
+      if (fine < results.length) {
+        const more = fine === 0 ? '. None validated' : ''
+        errors.push(composite(path, `validate all the schemas (allOf)${more}`))
+      }
+    }
+    if (schema.not !== undefined && isFine(this.check(value, schema.not, path))) {
+      errors.push(composite(path, 'not validate the schema (not)'))
     }
   }
-  return result
 }
 
 function closest(results: readonly Result[]): readonly FieldError[] {
   const [first, ...others] = results
   if (first === undefined) return []
   return others.reduce((best, other) => (other.matches > best.matches ? other : best), first).errors
-}
-
-function checkAlternatives(
-  value: unknown,
-  schema: JSONSchemaProps,
-  at: { path: string; result: Result },
-): void {
-  const { path, result } = at
-  const { errors } = result
-  const tried = (schemas: readonly JSONSchemaProps[]): Result[] =>
-    schemas.map((one) => check(value, one, path))
-  const isFine = (one: Result): boolean => one.errors.length === 0
-  if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
-    const results = tried(schema.anyOf)
-    if (!results.some(isFine)) {
-      errors.push(composite(path, 'validate at least one schema (anyOf)'), ...closest(results))
-    }
-  }
-  if (schema.oneOf !== undefined && schema.oneOf.length > 0) {
-    const results = tried(schema.oneOf)
-    const fine = results.filter(isFine).length
-    const what = 'validate one and only one schema (oneOf).'
-    if (fine === 0) errors.push(composite(path, `${what} Found none valid`), ...closest(results))
-    else if (fine > 1) errors.push(composite(path, `${what} Found ${fine} valid alternatives`))
-  }
-  if (schema.allOf !== undefined && schema.allOf.length > 0) {
-    const results = tried(schema.allOf)
-    const fine = results.filter(isFine).length
-    for (const one of results) errors.push(...one.errors)
-    if (fine < results.length) {
-      const more = fine === 0 ? '. None validated' : ''
-      errors.push(composite(path, `validate all the schemas (allOf)${more}`))
-    }
-  }
-  if (schema.not !== undefined && isFine(check(value, schema.not, path))) {
-    errors.push(composite(path, 'not validate the schema (not)'))
-  }
 }
 
 /**
@@ -117,9 +127,9 @@ function checkAlternatives(
 export function schemaFaults(
   object: unknown,
   schema: JSONSchemaProps,
-  old?: Readonly<Record<string, unknown>>,
+  by: { modules: SchemaModules; old?: Readonly<Record<string, unknown>> | undefined },
 ): FieldError[] {
-  return check(object, schema, '', old).errors
+  return new Checker(by.modules).check(object, schema, '', by.old).errors
 }
 
 /** Repeated elements of sets, and of maps by their keys (upstream: schema/listtype). */

@@ -1,11 +1,12 @@
 /**
  * Structural schemas: those of custom resources must say the type of every field outside of value validations
- * (upstream: apiextensions-apiserver pkg/apiserver/schema/validation.go). Their patterns must have been loaded.
+ * (upstream: apiextensions-apiserver pkg/apiserver/schema/validation.go).
  */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { FieldPath } from '../../machinery/validation/field-path.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
-import { patternModule } from './patterns.ts'
+import { additionalOf, itemsOf } from './schema-parts.ts'
+import { loaded, type SchemaModules } from './schema-modules.ts'
 import { semanticEqual } from '../kinds/rules/field-rules.ts'
 
 type Level = 'root' | 'item' | 'field'
@@ -16,39 +17,40 @@ const emptyType: Readonly<Record<Level, string>> = {
   field: 'must not be empty for specified object fields',
 }
 
-/** The schema of items, where it is one and not a list. */
-export function itemsOf(schema: JSONSchemaProps): JSONSchemaProps | undefined {
-  return schema.items && !Array.isArray(schema.items) ? schema.items : undefined
-}
-
-export function additionalOf(schema: JSONSchemaProps): JSONSchemaProps | undefined {
-  const { additionalProperties: additional } = schema
-  return typeof additional === 'object' && additional !== null ? additional : undefined
-}
-
-/** What makes the schema unstructural, in the order of the texts. */
-export function structuralFaults(schema: JSONSchemaProps, path: string): FieldError[] {
+/** Why the schema is not structural, in the order of the texts. `modules` are those that it needs. */
+export function structuralFaults(
+  schema: JSONSchemaProps,
+  path: string,
+  modules: SchemaModules,
+): FieldError[] {
   const at = FieldPath.root(path)
-  checkInvariants(schema, 'root', at)
+  checkInvariants(schema, { level: 'root', modules }, at)
   const text = ({ field, message }: FieldError) => `${field}: ${message}`
   return at.errors.toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
 }
 
-function checkInvariants(schema: JSONSchemaProps, level: Level, at: FieldPath): void {
+interface Place {
+  readonly level: Level
+  readonly modules: SchemaModules
+}
+
+function checkInvariants(schema: JSONSchemaProps, place: Place, at: FieldPath): void {
+  const { level, modules } = place
+  const field: Place = { level: 'field', modules }
   const items = itemsOf(schema)
   if (schema.type === 'array' && items === undefined)
     at.child('items').required('must be specified')
-  if (items !== undefined) checkInvariants(items, 'item', at.child('items'))
+  if (items !== undefined) checkInvariants(items, { level: 'item', modules }, at.child('items'))
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    checkInvariants(property, 'field', at.child('properties').key(name))
+    checkInvariants(property, field, at.child('properties').key(name))
   }
   if (schema.additionalProperties !== undefined && level === 'root') {
     at.child('additionalProperties').forbidden('must not be used at the root')
   }
   const additional = additionalOf(schema)
-  if (additional) checkInvariants(additional, 'field', at.child('additionalProperties'))
+  if (additional) checkInvariants(additional, field, at.child('additionalProperties'))
   checkExtensions(schema, at)
-  checkValueValidation(schema, level, at)
+  checkValueValidation(schema, at, modules)
   checkType(schema, level, at)
   checkMetaFields(schema, level, at)
 }
@@ -125,16 +127,22 @@ function isIntegerOrString(schemas: readonly JSONSchemaProps[] | undefined): boo
   return semanticEqual(schemas, integerOrString)
 }
 
-function checkValueValidation(schema: JSONSchemaProps, level: Level, at: FieldPath): void {
-  if (!isIntegerOrString(schema.anyOf)) checkEach(schema.anyOf, level, at.child('anyOf'))
+function checkValueValidation(
+  schema: JSONSchemaProps,
+  at: FieldPath,
+  modules: SchemaModules,
+): void {
+  if (!isIntegerOrString(schema.anyOf)) checkEach(schema.anyOf, at.child('anyOf'), modules)
   for (const [i, nested] of (schema.allOf ?? []).entries()) {
     const { anyOf, ...rest } = nested
     const isPattern = i === 0 && isIntegerOrString(anyOf)
-    checkNested(isPattern ? rest : nested, level, at.child('allOf').index(i))
+    checkNested(isPattern ? rest : nested, at.child('allOf').index(i), modules)
   }
-  checkEach(schema.oneOf, level, at.child('oneOf'))
-  if (schema.not) checkNested(schema.not, level, at.child('not'))
-  const pattern = schema.pattern ? patternModule().linearPattern(schema.pattern) : undefined
+  checkEach(schema.oneOf, at.child('oneOf'), modules)
+  if (schema.not) checkNested(schema.not, at.child('not'), modules)
+  const pattern = schema.pattern
+    ? loaded(modules.patterns).linearPattern(schema.pattern)
+    : undefined
   if (typeof pattern === 'string') {
     const why = `must be a valid regular expression, but isn't: ${pattern}`
     at.child('pattern').invalid(schema.pattern, why)
@@ -143,10 +151,10 @@ function checkValueValidation(schema: JSONSchemaProps, level: Level, at: FieldPa
 
 function checkEach(
   schemas: readonly JSONSchemaProps[] | undefined,
-  level: Level,
   at: FieldPath,
+  modules: SchemaModules,
 ): void {
-  for (const [i, schema] of (schemas ?? []).entries()) checkNested(schema, level, at.index(i))
+  for (const [i, schema] of (schemas ?? []).entries()) checkNested(schema, at.index(i), modules)
 }
 
 /** What a schema inside of anyOf, allOf, oneOf and not may not say, and how the message calls its absence. */
@@ -169,12 +177,12 @@ const structureOnly: readonly (readonly [
   ['x-kubernetes-validations', 'empty'],
 ]
 
-function checkNested(schema: JSONSchemaProps, level: Level, at: FieldPath): void {
-  checkValueValidation(schema, level, at)
+function checkNested(schema: JSONSchemaProps, at: FieldPath, modules: SchemaModules): void {
+  checkValueValidation(schema, at, modules)
   const items = itemsOf(schema)
-  if (items !== undefined) checkNested(items, level, at.child('items'))
+  if (items !== undefined) checkNested(items, at.child('items'), modules)
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    checkNested(property, 'field', at.child('properties').key(name))
+    checkNested(property, at.child('properties').key(name), modules)
   }
   for (const [name, absence] of structureOnly) {
     const value = schema[name]

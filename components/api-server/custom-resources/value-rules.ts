@@ -13,7 +13,7 @@ import type { GoValue } from '../../machinery/values/go-syntax.ts'
 import { isRecord } from '../../machinery/apply/apply-shape.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
 import { goJson } from '../kinds/rules/field-rules.ts'
-import { patternModule } from './patterns.ts'
+import { loaded, type SchemaModules } from './schema-modules.ts'
 
 /** A JSON value's type in the words of JSON Schema. */
 function typeNameOf(value: unknown): string {
@@ -107,7 +107,7 @@ type Report = (detail: string, value?: GoValue) => void
 function checkText(
   text: string,
   schema: JSONSchemaProps,
-  to: { report: Report; errors: FieldError[]; path: string },
+  to: { report: Report; errors: FieldError[]; path: string; modules: SchemaModules },
 ): void {
   const { maxLength, minLength, pattern, format } = schema
   const length = maxLength === undefined && minLength === undefined ? 0 : Array.from(text).length
@@ -115,7 +115,7 @@ function checkText(
   if (minLength !== undefined && length < minLength) {
     to.report(`should be at least ${minLength} chars long`)
   }
-  const wanted = pattern ? patternModule().linearPattern(pattern) : ''
+  const wanted = pattern ? loaded(to.modules.patterns).linearPattern(pattern) : ''
   if (typeof wanted !== 'string' && !wanted.isIn(text)) to.report(`should match '${pattern}'`)
   if (format && !isOfFormat(text, format)) {
     const detail = `${to.path} in body must be of type ${format}: ${JSON.stringify(text)}`
@@ -155,14 +155,19 @@ function checkCount(
 }
 
 /** All that is wrong with the value itself; what is inside of it is not looked at. */
-export function valueFaults(value: unknown, schema: JSONSchemaProps, path: string): FieldError[] {
+export function valueFaults(
+  value: unknown,
+  schema: JSONSchemaProps,
+  at: { path: string; modules: SchemaModules },
+): FieldError[] {
+  const { path, modules } = at
   const wrong = typeFault(value, schema, path)
   const errors = wrong === undefined ? [] : [wrong]
   if (value === null && schema.nullable === true) return errors
   const report: Report = (detail, shown = shownValue(value)) => {
     errors.push(invalidValue(path, { value: shown, detail: `${path} in body ${detail}` }))
   }
-  const to = { report, errors, path }
+  const to = { report, errors, path, modules }
   if (typeof value === 'string') checkText(value, schema, to)
   else if (typeof value === 'number') checkNumber(value, schema, report)
   else if (Array.isArray(value)) {

@@ -4,7 +4,6 @@ import type { AnswerAccess } from '../cel/cel-authorizer.ts'
 import type { CelProgram } from '../cel/cel.ts'
 import { bool } from '../cel/cel-types.ts'
 import { admissionVariables, type Values } from './admission-variables.ts'
-import { loadCel } from './cel-module.ts'
 
 /** Whether all hold. A false one counts before others' errors; an error is the answer when none is false. */
 export type Conditions = (values: Values, access: AnswerAccess) => boolean | Error
@@ -14,7 +13,7 @@ export async function compileConditions(
   conditions: readonly MatchCondition[],
   hasParams = false,
 ): Promise<Conditions> {
-  const { compileCel } = await loadCel()
+  const { compileCel } = await import('../cel/cel.ts')
   const variables = admissionVariables({ params: hasParams, authorizer: true })
   const programs = conditions.map(({ expression }): CelProgram | Error => {
     try {

@@ -1,28 +1,24 @@
-/** Expressions are compiled when they are written: what cannot be is refused at its place (upstream: admissionregistration/validation). */
+/**
+ * Faults of expressions in objects that are written: an expression that does not compile is reported at its field (upstream:
+ * admissionregistration/validation). Imports the evaluator, which is large: import this module when an object has expressions.
+ */
 import type { MatchCondition, ValidatingAdmissionPolicySpec } from '../../api/generated/types.ts'
 import type { FieldPath } from '../../machinery/validation/field-path.ts'
+import { compileCel } from '../cel/cel.ts'
 import { bool } from '../cel/cel-types.ts'
 import { compileExpressions, type Compiled } from './policy-expressions.ts'
 import { admissionVariables } from './admission-variables.ts'
-import { celModule, loadCel } from './cel-module.ts'
 
 function report(expression: string, program: Compiled | undefined, at: FieldPath): void {
   if (expression.trim() === '' || !(program instanceof Error)) return
   at.invalid(expression, program.message)
 }
 
-/** To be awaited before faults are reported. */
-export async function loadEvaluator(): Promise<void> {
-  await loadCel()
-}
-
-/** `loadEvaluator` has been awaited. */
 export function reportConditionFaults(
   conditions: readonly MatchCondition[],
   at: FieldPath,
   hasParams = false,
 ): void {
-  const { compileCel } = celModule()
   const variables = admissionVariables({ params: hasParams, authorizer: true })
   for (const [i, { expression = '' }] of conditions.entries()) {
     if (expression.trim() === '') continue
@@ -36,7 +32,6 @@ export function reportConditionFaults(
   }
 }
 
-/** `loadEvaluator` has been awaited. */
 export function reportPolicyFaults(spec: ValidatingAdmissionPolicySpec, at: FieldPath): void {
   reportConditionFaults(
     spec.matchConditions ?? [],

@@ -1,9 +1,11 @@
-/** The expressions of a ValidatingAdmissionPolicy, each compiled with the variables that it sees (upstream: cel/composition.go). */
+/**
+ * The expressions of a ValidatingAdmissionPolicy, each compiled with the variables that it sees (upstream: cel/composition.go).
+ * Imports the evaluator, which is large: import this module when there is a policy.
+ */
 import type { ValidatingAdmissionPolicySpec } from '../../api/generated/types.ts'
-import type { CelProgram } from '../cel/cel.ts'
+import { compileCel, type CelProgram } from '../cel/cel.ts'
 import { bool, dyn, nullType, string, type CelType } from '../cel/cel-types.ts'
 import { admissionVariables } from './admission-variables.ts'
-import { celModule } from './cel-module.ts'
 
 /** Either what runs, or why it cannot. */
 export type Compiled = CelProgram | Error
@@ -29,12 +31,11 @@ export interface KnownTypes {
   readonly params: CelType | undefined
 }
 
-/** Compiles every expression. `loadCel` has been awaited. */
+/** Compiles every expression. */
 export function compileExpressions(
   spec: ValidatingAdmissionPolicySpec,
   known?: KnownTypes,
 ): PolicyExpressions {
-  const { compileCel } = celModule()
   const params = Boolean(spec.paramKind)
   const typed: Record<string, CelType> =
     known === undefined

@@ -38,7 +38,7 @@ function applyingTo(
   const by = { tracking: parts.registry.tracking, empty }
   return async (live, unchanged) => {
     if (isLarge) await nextTurn()
-    const { object: value, managedFields } = await registry.tracking.run(
+    const { object: value, managedFields } = await parts.registry.tracking.run(
       resource,
       applyTo(live, sent.request, by),
       { isLarge },

@@ -36,8 +36,11 @@ export interface DeletePlan {
 export interface Strategy {
   /** Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else. */
   applyDefaults?(object: KubeObject, context: StrategyContext): void
-  /** Loads what validation of the object needs and most runs do not; undefined when there is nothing. */
-  load?(object: KubeObject): Promise<void> | undefined
+  /**
+   * For rules that need large modules: the strategy to go on with once defaults are filled in, which has what rules of the
+   * object need. Undefined: this one.
+   */
+  load?(object: KubeObject): Promise<Strategy> | undefined
   /** Sets what the server owns on a new object (status, generation is generic). */
   prepareForCreate?(object: KubeObject, context: StrategyContext): void
   /** Restores what a plain update may not change. The generic verb has put `status` back when there is a status sub-resource. */

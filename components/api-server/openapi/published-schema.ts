@@ -4,7 +4,7 @@
  * pkg/controller/openapi/v2/conversion.go).
  */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import { additionalOf, itemsOf } from '../custom-resources/structural-schema.ts'
+import { additionalOf, itemsOf } from '../custom-resources/schema-parts.ts'
 import type { JsonObject } from './definitions.ts'
 
 /** Fields of every embedded resource. They replace the author's. */

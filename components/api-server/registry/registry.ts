@@ -132,7 +132,7 @@ export class Registry {
   async #createOnce(request: CreateRequest, isNameGenerated: boolean): Promise<Written> {
     const { resource, namespace, object, user, dryRun, warnings } = request
     const { admission, clock } = this.#options
-    const strategy = this.strategy(resource)
+    let strategy = this.strategy(resource)
     const context = this.strategyContext(request)
     const isOfAnother = namesVersion(object)
     ensureNamespace(object, namespace, resource.namespaced)
@@ -163,7 +163,7 @@ export class Registry {
     }
     await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
-    if (strategy.load !== undefined) await strategy.load(object)
+    if (strategy.load !== undefined) strategy = (await strategy.load(object)) ?? strategy
     if (isLarge) await nextTurn()
     strategy.prepareForCreate?.(object, context)
     this.#refuseInvalid(resource, object, [
@@ -231,7 +231,7 @@ export class Registry {
   ): Promise<Written | undefined> {
     const { resource, namespace, name, subresource, user, dryRun, warnings } = request
     const { admission } = this.#options
-    const strategy = this.strategy(resource)
+    let strategy = this.strategy(resource)
     const context = this.strategyContext(request)
     const { custom } = resource
     const isLarge = request.context?.isLarge === true || current.mostBytes >= largeBytes
@@ -270,7 +270,7 @@ export class Registry {
     }
     if (request.isAdmitted !== true) await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
-    if (strategy.load !== undefined) await strategy.load(object)
+    if (strategy.load !== undefined) strategy = (await strategy.load(object)) ?? strategy
     if (admitted.rounds?.isRewritten === true) {
       keepMetadata(object, old)
       this.#separate(strategy, request, { object, old, context })

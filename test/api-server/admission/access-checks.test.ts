@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { AccessChecks } from '../../../components/api-server/admission/expressions/access-checks.ts'
 import { admissionVariables } from '../../../components/api-server/expressions/admission-variables.ts'
-import { loadCel } from '../../../components/api-server/expressions/cel-module.ts'
+import { compileCel } from '../../../components/api-server/cel/cel.ts'
 import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
 import type { AuthorizationAttributes } from '../../../components/api-server/request/request.ts'
 
@@ -18,7 +18,6 @@ async function run(
   expression: string,
   answer: (asked: AuthorizationAttributes) => Decision | Promise<Decision>,
 ) {
-  const { compileCel } = await loadCel()
   const asked: AuthorizationAttributes[] = []
   const authorizer: Authorizer = {
     name: 'test',
@@ -30,7 +29,8 @@ async function run(
   const checks = new AccessChecks(authorizer, subject)
   const variables = admissionVariables({ params: false, authorizer: true })
   const program = compileCel(expression, { variables })
-  const result = await checks.settled(() => program.evaluate(checks.values, checks.answer))
+  const values = await checks.values()
+  const result = await checks.settled(() => program.evaluate(values, checks.answer))
   return { result, asked }
 }
 

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../../../components/api-server/authz/authorizer.ts'
 import {
-  reviewSpecOf,
   webhookAuthorizer,
   type WebhookAuthorizerOptions,
 } from '../../../components/api-server/authz/webhook-authorizer.ts'
+import { reviewSpecOf } from '../../../components/api-server/authz/access-review.ts'
 import { compileCel, type CelProgram } from '../../../components/api-server/cel/cel.ts'
 import { dyn } from '../../../components/api-server/cel/cel-types.ts'
 import { WebhookError } from '../../../components/api-server/egress/webhook-client.ts'

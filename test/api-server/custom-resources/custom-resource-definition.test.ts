@@ -1,11 +1,8 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
-import { loadPatterns } from '../../../components/api-server/custom-resources/patterns.ts'
-import { strategyRuns } from '../../support/strategy-runs.ts'
+import { loadedStrategyRuns } from '../../support/strategy-runs.ts'
 
-beforeAll(loadPatterns)
-
-const definitions = strategyRuns('customResourceDefinitions')
+const definitions = await loadedStrategyRuns('customResourceDefinitions')
 const metadata = { name: 'widgets.example.com' }
 const schema = { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object' } } } }
 const version = { name: 'v1', served: true, storage: true, schema }
@@ -121,7 +118,7 @@ describe('a definition', () => {
     expect(faultsOf(change)).toEqual(faults)
   })
 
-  test('in a group of the project needs an approval', () => {
+  test('in a group of the project needs an approval', async () => {
     const group = 'x.k8s.io'
     const named = (annotations: object) => ({
       metadata: { name: `widgets.${group}`, annotations },
@@ -133,7 +130,7 @@ describe('a definition', () => {
     ])
     expect(definitions.createFaults(named({ [key]: 'unapproved, testing' }))).toEqual([])
     expect(definitions.createFaults(named({ [key]: 'sure' }))).toHaveLength(1)
-    const svc = strategyRuns('customResourceDefinitions', { dialect: dialects.svc })
+    const svc = await loadedStrategyRuns('customResourceDefinitions', { dialect: dialects.svc })
     expect(svc.createFaults(named({}))).toEqual([])
   })
 

@@ -5,6 +5,7 @@ import {
   listFaults,
   schemaFaults,
 } from '../../../components/api-server/custom-resources/schema-validation.ts'
+import { noModules } from '../../../components/api-server/custom-resources/schema-modules.ts'
 
 const places = (list: unknown[], schema: JSONSchemaProps): string[] =>
   listFaults(list, schema, 'list').map(({ field = '' }) => field)
@@ -41,6 +42,8 @@ it('elements of a long map find what they were before in time that is linear, to
   const of = (x: number) => Array.from({ length: 250_000 }, (_, i) => ({ name: `n${i}`, x }))
   const before = { list: [...of(1), { name: 'bad', x: 3 }, { x: 4 }] }
   const now = { list: [{ x: 4 }, { name: 'bad', x: 3 }, ...of(2), { name: 'new', x: 5 }] }
-  const found = schemaFaults(now, schema, before).map(({ field }) => field)
+  const found = schemaFaults(now, schema, { modules: noModules, old: before }).map(
+    ({ field }) => field,
+  )
   expect(found).toEqual(['list[250002].x'])
 })

@@ -1,17 +1,11 @@
 /** Whatever a decoder lets through, a strategy answers with a list of faults, never with an exception of its own. */
-import { beforeAll, describe, expect, test } from 'vitest'
-import { loadEvaluator } from '../../../components/api-server/expressions/expression-faults.ts'
-import { loadPatterns } from '../../../components/api-server/custom-resources/patterns.ts'
-import { loadRules } from '../../../components/api-server/custom-resources/rules.ts'
+import { describe, expect, test } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { schemaOf } from '../../../components/api/schemas.ts'
 import type { ScalarSchema, Schema } from '../../../components/machinery/schema/schema.ts'
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
-import { strategyRuns } from '../../support/strategy-runs.ts'
-
-// A server loads them before it validates what has some.
-beforeAll(async () => void (await Promise.all([loadRules(), loadPatterns(), loadEvaluator()])))
+import { loadedStrategyRuns } from '../../support/strategy-runs.ts'
 
 const rounds = 90
 const deepest = 9
@@ -102,9 +96,9 @@ function faultsOf(run: () => string[]): string[] {
 }
 
 describe('odd objects are answered with faults', () => {
-  test.each(names)('%s', (name) => {
+  test.each(names)('%s', async (name) => {
     const resource = all[name]
-    const runs = strategyRuns(name)
+    const runs = await loadedStrategyRuns(name)
     const schema = schemaOf(`${resource.package}.${resource.kind}`)
     const random = randomFrom(name.length)
     let checked = 0

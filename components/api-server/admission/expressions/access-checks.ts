@@ -9,7 +9,6 @@ import { namespaceOf } from '../webhook/reviewed-request.ts'
 import type { AuthorizationAttributes, UserInfo } from '../../request/request.ts'
 import { selectorsOf } from '../../request/attributes.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
-import { celModule } from '../../expressions/cel-module.ts'
 
 interface Subject {
   readonly user: UserInfo
@@ -70,10 +69,11 @@ export class AccessChecks {
     this.#subject = subject
   }
 
-  /** The variables, for expressions. */
-  get values(): Values {
+  /** The variables, for expressions. Loads the evaluator. */
+  async values(): Promise<Values> {
+    const { authorizerValues } = await import('../../cel/cel.ts')
     const { user: _, ...requestResource } = this.#subject
-    return celModule().authorizerValues(requestResource)
+    return authorizerValues(requestResource)
   }
 
   /** Answers, or throws where the answer is not there yet. */

@@ -2,13 +2,8 @@
 import type { ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
-import { loadCel } from '../../expressions/cel-module.ts'
 import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
-import {
-  compileExpressions,
-  type Compiled,
-  type PolicyExpressions,
-} from '../../expressions/policy-expressions.ts'
+import type { Compiled, PolicyExpressions } from '../../expressions/policy-expressions.ts'
 import { policyEvaluator } from './policy-evaluator.ts'
 
 /** The longest result of a message expression, in bytes. */
@@ -96,7 +91,7 @@ function annotationsOf(
 
 /** Compiles the expressions. One that cannot be compiled fails each time it is evaluated. */
 export async function compilePolicy(spec: ValidatingAdmissionPolicySpec): Promise<PolicyProgram> {
-  await loadCel()
+  const { compileExpressions } = await import('../../expressions/policy-expressions.ts')
   const { variables, validations, annotations } = compileExpressions(spec)
   const conditions: Conditions | undefined = spec.matchConditions?.length
     ? await compileConditions(spec.matchConditions, Boolean(spec.paramKind))

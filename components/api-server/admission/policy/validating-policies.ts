@@ -53,7 +53,11 @@ async function valuesOf(
   const namespace = namespaceOf(request)
   const { namespaces } = resources
   const namespaceObject = namespace === '' ? undefined : reader.get(namespaces, '', namespace)
-  return { ...admissionValues(review), namespaceObject: namespaceObject ?? null, ...checks.values }
+  return {
+    ...admissionValues(review),
+    namespaceObject: namespaceObject ?? null,
+    ...(await checks.values()),
+  }
 }
 
 /** The objects with which a binding evaluates its policy, or the failure to find them. */

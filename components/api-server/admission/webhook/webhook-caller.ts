@@ -63,7 +63,7 @@ function conditionCheck(
     const { review } = await reviewOf(call, { phase, request })
     const check = await compiled
     const checks = accessChecksOf(request, phase.authorizer)
-    const values = { ...admissionValues(review), ...checks.values }
+    const values = { ...admissionValues(review), ...(await checks.values()) }
     const holds = await checks.settled(() => check(values, checks.answer))
     if (holds === true) return true
     if (holds === false) {

@@ -6,6 +6,7 @@ import type {
   Validation,
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
+  ValidatingAdmissionPolicySpec,
   Variable,
 } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
@@ -35,7 +36,6 @@ import {
   validateRequiredOneOf,
   validateSubdomain,
 } from '../rules/field-rules.ts'
-import { loadEvaluator, reportPolicyFaults } from '../../expressions/expression-faults.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
@@ -117,7 +117,9 @@ function validateAuditAnnotations(
   }
 }
 
-function validatePolicy(object: KubeObject): FieldError[] {
+type ReportFaults = (spec: ValidatingAdmissionPolicySpec, at: FieldPath) => void
+
+function validatePolicy(object: KubeObject, reportFaults: ReportFaults): FieldError[] {
   const at = FieldPath.root('spec')
   const { metadata, spec = {} } = object as ValidatingAdmissionPolicy
   validateRequiredOneOf(spec.failurePolicy, failurePolicies, at.child('failurePolicy'))
@@ -142,7 +144,7 @@ function validatePolicy(object: KubeObject): FieldError[] {
     validateValidation(validation, at.child('validations').index(i))
   }
   validateAuditAnnotations(annotations, at.child('auditAnnotations'), metadata.name ?? '')
-  reportPolicyFaults(spec, at)
+  reportFaults(spec, at)
   return at.errors
 }
 
@@ -161,12 +163,14 @@ export const validatingAdmissionPolicyStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults: defaultPolicy,
-  load: loadEvaluator,
+  async load() {
+    const { reportPolicyFaults } = await import('../../expressions/expression-faults.ts')
+    const validate = (object: KubeObject) => validatePolicy(object, reportPolicyFaults)
+    return { ...validatingAdmissionPolicyStrategy, validate, validateUpdate: validate }
+  },
   prepareForCreate(object) {
     object['status'] = {}
   },
-  validate: validatePolicy,
-  validateUpdate: validatePolicy,
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

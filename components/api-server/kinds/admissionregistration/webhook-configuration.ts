@@ -6,7 +6,7 @@ import { validateLabelSelector } from '../../../machinery/validation/label-valid
 import { label1035 } from '../../../machinery/validation/names.ts'
 import { deepEqual, type KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { loadEvaluator, reportConditionFaults } from '../../expressions/expression-faults.ts'
+import type { reportConditionFaults } from '../../expressions/expression-faults.ts'
 import type { Strategy } from '../strategy.ts'
 import {
   defaultRules,
@@ -116,13 +116,6 @@ function validateWebhook(webhook: MutatingWebhook, at: FieldPath, rules: Rules):
   validateMatchConditions(webhook.matchConditions ?? [], at.child('matchConditions'))
 }
 
-/** Needed for conditions alone, and most configurations have none. */
-function loadForConditions(object: KubeObject): Promise<void> | undefined {
-  return webhooksOf(object).some(({ matchConditions }) => matchConditions?.length)
-    ? loadEvaluator()
-    : undefined
-}
-
 /** Conditions that stay as they are may stay (an earlier release took them). */
 function hasNewConditions(webhooks: readonly MutatingWebhook[], old?: KubeObject): boolean {
   const conditionsOf = (list: readonly MutatingWebhook[]) =>
@@ -132,14 +125,22 @@ function hasNewConditions(webhooks: readonly MutatingWebhook[], old?: KubeObject
   return old === undefined || !deepEqual(all, conditionsOf(webhooksOf(old)))
 }
 
-function validateBy(rules: Rules, object: KubeObject, old?: KubeObject): FieldError[] {
+/** Reports conditions that do not compile; undefined for a configuration without any. */
+type ReportFaults = typeof reportConditionFaults | undefined
+
+function validateBy(
+  rules: Rules,
+  states: { object: KubeObject; old?: KubeObject },
+  reportFaults: ReportFaults,
+): FieldError[] {
+  const { object, old } = states
   const at = FieldPath.root('webhooks')
   const seen = new Set<string>()
   const isCompiled = hasNewConditions(webhooksOf(object), old)
   for (const [i, webhook] of webhooksOf(object).entries()) {
     validateWebhook(webhook, at.index(i), rules)
     if (isCompiled) {
-      reportConditionFaults(webhook.matchConditions ?? [], at.index(i).child('matchConditions'))
+      reportFaults?.(webhook.matchConditions ?? [], at.index(i).child('matchConditions'))
     }
     const versions = webhook.admissionReviewVersions ?? []
     const versionsAt = at.index(i).child('admissionReviewVersions')
@@ -151,23 +152,37 @@ function validateBy(rules: Rules, object: KubeObject, old?: KubeObject): FieldEr
   return at.errors
 }
 
-export const validatingWebhookConfigurationStrategy: Strategy = {
-  hasGeneration: true,
-  allowUnconditionalUpdate: false,
-  load: loadForConditions,
-  applyDefaults(object) {
-    for (const webhook of webhooksOf(object)) defaultWebhook(webhook)
-  },
-  validate: (object) => validateBy(rulesOfV1, object),
-  validateUpdate: (object, old) => validateBy(rulesKeptBy(old), object, old),
+function validationWith(reportFaults: ReportFaults): Pick<Strategy, 'validate' | 'validateUpdate'> {
+  return {
+    validate: (object) => validateBy(rulesOfV1, { object }, reportFaults),
+    validateUpdate: (object, old) => validateBy(rulesKeptBy(old), { object, old }, reportFaults),
+  }
 }
 
-export const mutatingWebhookConfigurationStrategy: Strategy = {
-  ...validatingWebhookConfigurationStrategy,
-  applyDefaults(object) {
-    for (const webhook of webhooksOf(object)) {
-      defaultWebhook(webhook)
-      webhook.reinvocationPolicy ??= 'Never'
-    }
-  },
+function configurationStrategy(setDefaults: (webhook: MutatingWebhook) => void): Strategy {
+  const strategy: Strategy = {
+    hasGeneration: true,
+    allowUnconditionalUpdate: false,
+    applyDefaults(object) {
+      for (const webhook of webhooksOf(object)) setDefaults(webhook)
+    },
+    load(object) {
+      if (!webhooksOf(object).some(({ matchConditions }) => matchConditions?.length)) {
+        return undefined
+      }
+      return import('../../expressions/expression-faults.ts').then((faults) => ({
+        ...strategy,
+        ...validationWith(faults.reportConditionFaults),
+      }))
+    },
+    ...validationWith(undefined),
+  }
+  return strategy
 }
+
+export const validatingWebhookConfigurationStrategy = configurationStrategy(defaultWebhook)
+
+export const mutatingWebhookConfigurationStrategy = configurationStrategy((webhook) => {
+  defaultWebhook(webhook)
+  webhook.reinvocationPolicy ??= 'Never'
+})

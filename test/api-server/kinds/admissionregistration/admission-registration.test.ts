@@ -1,15 +1,14 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { loadEvaluator } from '../../../../components/api-server/expressions/expression-faults.ts'
-import { strategyRuns } from '../../../support/strategy-runs.ts'
+import { describe, expect, test } from 'vitest'
+import { loadedStrategyRuns, strategyRuns } from '../../../support/strategy-runs.ts'
 
 const contains = (text: string): unknown => expect.stringContaining(text)
 const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods'] }
 
-beforeAll(loadEvaluator)
+const mutating = await loadedStrategyRuns('mutatingWebhookConfigurations')
+const validating = await loadedStrategyRuns('validatingWebhookConfigurations')
+const policies = await loadedStrategyRuns('validatingAdmissionPolicies')
 
 describe('webhook configurations', () => {
-  const mutating = strategyRuns('mutatingWebhookConfigurations')
-  const validating = strategyRuns('validatingWebhookConfigurations')
   const webhook = {
     name: 'a.example.com',
     clientConfig: { service: { name: 's', namespace: 'n' } },
@@ -174,7 +173,6 @@ describe('webhook configurations', () => {
 })
 
 describe('ValidatingAdmissionPolicy', () => {
-  const policies = strategyRuns('validatingAdmissionPolicies')
   const bindings = strategyRuns('validatingAdmissionPolicyBindings')
   const spec = {
     matchConstraints: { resourceRules: [rule] },
