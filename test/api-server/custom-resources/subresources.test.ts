@@ -125,8 +125,13 @@ describe('custom resources', () => {
       apiVersion: `${group}/v1`,
       fieldsV1: { 'f:spec': { 'f:replicas': {} } },
     })
+    const scaleOf = (name: string) => ({
+      kind: 'Scale',
+      apiVersion: 'autoscaling/v1',
+      metadata: { name },
+    })
     // What has no replicas yet may be given some, but not left without.
-    for (const name of ['b', 'c']) {
+    for (const name of ['b', 'c', 'd']) {
       await server().ok('POST', path, { body: { ...body, metadata: { name } } })
     }
     const empty = await server().request('PATCH', `${path}/b/scale`, { body: {}, headers: merge })
@@ -134,10 +139,17 @@ describe('custom resources', () => {
       400,
       'the spec replicas field ".spec.replicas" cannot be empty',
     ])
+    const unset = { ...scaleOf('d'), spec: { replicas: -2_147_483_648 } }
+    const sent = await server().request('PUT', `${path}/d/scale`, { body: unset })
+    expect([sent.status, sent.body.message]).toEqual([empty.status, empty.body.message])
+    const replaced = await server().ok('PATCH', `${path}/d/scale`, {
+      body: [{ op: 'replace', path: '/spec/replicas', value: 2 }],
+      headers: { 'content-type': 'application/json-patch+json' },
+    })
+    expect(replaced.spec).toEqual({ replicas: 2 })
     const first = { body: { spec: { replicas: 3 } }, headers: merge }
     expect((await server().ok('PATCH', `${path}/b/scale`, first)).spec).toEqual({ replicas: 3 })
-    const scale = { kind: 'Scale', apiVersion: 'autoscaling/v1', metadata: { name: 'c' } }
-    await server().ok('PUT', `${path}/c/scale`, { body: scale })
+    await server().ok('PUT', `${path}/c/scale`, { body: scaleOf('c') })
     expect((await server().ok('GET', `${path}/c`)).spec).toEqual({ replicas: 0 })
   })
 

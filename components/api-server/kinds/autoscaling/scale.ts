@@ -41,7 +41,7 @@ function shownAt(object: KubeObject, places: ScalePlaces): Shown {
   }
 }
 
-/** Whether an object of a custom kind has no replicas to show, not even none; other kinds always have. */
+/** Whether a custom resource has no replicas, not even 0. Objects of built-in kinds always have some. */
 function lacksReplicas(object: KubeObject, places: ScalePlaces | undefined): boolean {
   return places !== undefined && valueAt(object, places.replicas) === undefined
 }
@@ -59,16 +59,20 @@ export function checkReadable(object: KubeObject, places: ScalePlaces | undefine
   )
 }
 
-/** Stands for no replicas in the Scale that a write begins with: a number that nobody asks for. */
+/**
+ * The replicas of a Scale whose custom resource has none, where a write begins (upstream: apiextensions-apiserver
+ * pkg/registry/customresource/etcd.go, invalidSpecReplicas). Clients see it: a JSON patch can replace it, and a write that
+ * sends it is rejected like one that leaves it.
+ */
 const unset = -(2 ** 31)
 
-/** The Scale that a write changes. A custom kind's may be the first to set the replicas. */
+/** The Scale that a write changes. A custom resource need not have replicas yet. */
 export function scaleToChange(object: KubeObject, places: ScalePlaces | undefined): KubeObject {
   const scale = scaleOf(object, places)
   return lacksReplicas(object, places) ? { ...scale, spec: { replicas: unset } } : scale
 }
 
-/** Throws a BadRequest StatusError when a write has left the replicas unset. */
+/** Throws a BadRequest StatusError when a write leaves the replicas unset. */
 export function checkReplicasSet(scale: KubeObject, places: ScalePlaces | undefined): void {
   if (places === undefined || (scale as unknown as Scale).spec?.replicas !== unset) return
   throw badRequest(`${fieldText(places)} cannot be empty`)
