@@ -18,7 +18,6 @@ import {
 import { jsonKind } from '../../machinery/schema/decode-context.ts'
 import { badRequest, isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
 import { maxBodyValues, TooManyValuesError } from '../../machinery/values/value-limit.ts'
-import { convertTo } from '../../api/conversions/conversions.ts'
 import { checkKind, versionPart, type BodyKind } from './body-kind.ts'
 import { bodyWording, type DecodeWording } from './decode-wording.ts'
 import type { Cbor } from '../encoding/cbor-form.ts'
@@ -342,13 +341,6 @@ export function decodeValue(
   from: Omit<DecodedFrom, 'json'>,
 ): KubeObject {
   return decodeAs(context, bodyKindOf(resource), from)
-}
-
-/** The draft in the version that is stored; that of a custom kind as it is, which is converted when it is stored. */
-export function toStorage(resource: Resource, object: KubeObject): KubeObject {
-  const { package: stored, apiVersion } = resource.storageVersion
-  if (resource.package === stored || resource.custom !== undefined) return object
-  return convertTo(object, resource.package, { package: stored, kind: resource.kind, apiVersion })
 }
 
 const deleteOptionsKind: BodyKind = {

@@ -1,5 +1,5 @@
 /** form-for: the form in which a request wants a resource. Forms that depend on the resource alone are made once. */
-import { printerOf } from '../../api/printers.ts'
+import { objectKindOf } from '../../api/object-kind.ts'
 import { findSchema } from '../../api/schemas.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
@@ -103,7 +103,7 @@ export function formFor(
   }
   const metaVersion = `meta.${dialect.apiDomain}/${viewVersion}`
   if (view === 'Table') {
-    const printer = resource.custom?.printer ?? printerOf(resource, options.subresource)
+    const printer = objectKindOf(resource).printer(options.subresource)
     return encoded(
       tableView(resource, printer, { apiVersion: metaVersion, ...options }),
       representation,

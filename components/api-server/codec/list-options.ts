@@ -1,4 +1,5 @@
 /** list-options: the query of list, watch and get -> checked options (upstream: metav1.ListOptions and its validation). */
+import { objectKindOf } from '../../api/object-kind.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import { selectableFieldValue } from '../../api/selectable-fields.ts'
 import {
@@ -56,14 +57,11 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
   const fields = checkFieldSelector(parseFieldSelector(query.get('fieldSelector') ?? ''), resource)
   const byLabels = labels.length > 0
   const byFields = fields.length > 0
-  const { custom } = resource
-  // What is stored, unless the kind's versions can differ in it.
-  const objectOf = (entry: Entry): KubeObject =>
-    custom === undefined ? entry.object() : custom.fromStored(entry.object())
-  const labelsOf =
-    custom?.isConverted === true
-      ? (entry: Entry) => objectOf(entry).metadata.labels
-      : (entry: Entry) => entry.labels
+  const kind = objectKindOf(resource)
+  const objectOf = (entry: Entry): KubeObject => kind.working(entry.object())
+  const labelsOf = kind.isConverted
+    ? (entry: Entry) => objectOf(entry).metadata.labels
+    : (entry: Entry) => entry.labels
   const matches =
     byLabels || byFields
       ? (entry: Entry): boolean =>

@@ -12,6 +12,7 @@ import { copyJson } from '../../machinery/values/json-copy.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type {
   CustomKind,
+  ObjectVersion,
   Resource,
   ScalePlaces,
   Subresource,
@@ -28,11 +29,10 @@ import { pruneNulls, pruneUnknown } from './pruning.ts'
 
 const mostUnknown = 100
 
-let made = 0
-
 export class CustomVersion implements CustomKind {
-  readonly id = ++made
-  readonly #group: string
+  /** Another one for each state of a definition: frames made by one schema are not those of another. */
+  readonly formName: string
+  readonly workingVersion: ObjectVersion
   readonly #apiVersion: string
   readonly #storageVersion: string
   readonly #kind: string
@@ -49,7 +49,7 @@ export class CustomVersion implements CustomKind {
   #printer: TablePrinter | undefined
   /** As the definition has it. */
   readonly openApi: JSONSchemaProps
-  readonly versions: () => readonly Resource[]
+  readonly #versions: () => readonly Resource[]
 
   constructor(
     version: CustomResourceDefinitionVersion,
@@ -60,15 +60,16 @@ export class CustomVersion implements CustomKind {
       isTerminating: () => boolean
     },
   ) {
-    const { spec } = of.definition
-    this.#group = spec.group
+    const { metadata, spec } = of.definition
     this.#version = version
     this.#apiVersion = `${spec.group}/${version.name}`
     this.#storageVersion = `${spec.group}/${storedVersionOf(of.definition)}`
+    this.workingVersion = { package: this.#apiVersion, apiVersion: this.#apiVersion }
+    this.formName = `${this.#apiVersion} ${metadata.uid ?? ''} ${metadata.resourceVersion ?? ''}`
     this.#kind = spec.names.kind
     this.keepsUnknown = spec.preserveUnknownFields === true
     this.openApi = version.schema?.openAPIV3Schema ?? { type: 'object' }
-    this.versions = of.versions
+    this.#versions = of.versions
     this.#conversion = of.conversion
     this.#isTerminating = of.isTerminating
   }
@@ -84,11 +85,10 @@ export class CustomVersion implements CustomKind {
     }))
   }
 
-  get printer(): TablePrinter {
+  printer(): TablePrinter {
     return (this.#printer ??= customPrinter(this.#version.additionalPrinterColumns))
   }
 
-  /** Where the objects keep what their Scale shows; undefined without one. */
   get scale(): ScalePlaces | undefined {
     const { scale } = this.#version.subresources ?? {}
     if (!scale) return undefined
@@ -106,12 +106,15 @@ export class CustomVersion implements CustomKind {
     return deprecationWarning ?? `${this.#apiVersion} ${this.#kind} is deprecated`
   }
 
-  /** A draft: metadata checked as of every kind, unknown fields dropped and told of, defaults filled in. */
   decode(value: unknown, { report }: { report: boolean }): Decoded<KubeObject> {
     const { kind, apiVersion, metadata, ...rest } = (isRecord(value) ? value : {}) as KubeObject
-    const { object, problems } = decode({ kind, apiVersion, metadata }, partialSchema(), {
-      mode: report ? 'report' : 'ignore',
-    })
+    const { object, problems } = decode(
+      { kind, apiVersion, metadata },
+      schemaOf('meta/v1.PartialObjectMetadata'),
+      {
+        mode: report ? 'report' : 'ignore',
+      },
+    )
     const draft = { ...object, ...copyJson(rest) }
     const unknown: string[] = []
     const note = report ? (path: string) => void unknown.push(path) : undefined
@@ -129,6 +132,15 @@ export class CustomVersion implements CustomKind {
         unknown: [...problems.unknown, ...unknown].slice(0, mostUnknown),
       },
     }
+  }
+
+  /** As upstream makes it: nothing is there before it is set, defaults included. */
+  empty(): KubeObject {
+    return { kind: this.#kind, apiVersion: this.#apiVersion, metadata: {} }
+  }
+
+  versions(): readonly Resource[] {
+    return this.#versions()
   }
 
   get isConverted(): boolean {
@@ -178,12 +190,33 @@ export class CustomVersion implements CustomKind {
     return found
   }
 
+  working(stored: KubeObject): KubeObject {
+    return this.fromStored(stored)
+  }
+
+  toWorking(object: KubeObject): KubeObject {
+    return object
+  }
+
+  fromWorking(object: KubeObject): KubeObject {
+    return object
+  }
+
   toStored(object: KubeObject): KubeObject | Promise<KubeObject> {
     return this.#inVersion(object, this.#storageVersion)
   }
 
-  inVersion(object: KubeObject, version: string): KubeObject | Promise<KubeObject> {
-    return this.#inVersion(object, `${this.#group}/${version}`)
+  convert(
+    object: KubeObject,
+    from: ObjectVersion,
+    to: ObjectVersion,
+  ): KubeObject | Promise<KubeObject> {
+    if (from.apiVersion === to.apiVersion) return object
+    // As upstream: an object without fields has none in other versions, so no service is asked.
+    if (this.isConverted && hasNoFields(object)) return { ...object, apiVersion: to.apiVersion }
+    const isTyped = object.kind === this.#kind && object.apiVersion === from.apiVersion
+    const typed = isTyped ? object : { ...object, kind: this.#kind, apiVersion: from.apiVersion }
+    return this.#inVersion(typed, to.apiVersion)
   }
 
   #inVersion(object: KubeObject, apiVersion: string): KubeObject | Promise<KubeObject> {
@@ -195,15 +228,13 @@ export class CustomVersion implements CustomKind {
   }
 }
 
+function hasNoFields(object: KubeObject): boolean {
+  return Object.keys(object).every((name) => name === 'kind' || name === 'apiVersion')
+}
+
 /** `.spec.replicas` -> its fields. */
 function fieldsOf(path: string): string[] {
   return path.split('.').slice(1)
-}
-
-let partial: StructSchema | undefined
-
-function partialSchema(): StructSchema {
-  return (partial ??= schemaOf('meta/v1.PartialObjectMetadata'))
 }
 
 /** What the api server knows of a resource's version; undefined for built-in kinds. */

@@ -1,7 +1,6 @@
 /** Form: how entries become bytes on the wire, alone, in a list and in a watch. The forms themselves are in `forms/`. */
 import type { KubeObject } from '../../machinery/objects/object.ts'
-import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
-import { convertTo } from '../../api/conversions/conversions.ts'
+import type { ObjectKind } from '../../machinery/objects/resource.ts'
 import type { WatchEventType } from '../watch-cache/watcher.ts'
 
 export interface ListMeta {
@@ -63,25 +62,9 @@ export interface Form {
   error(status: object): Buffer
 }
 
-/** An entry's object in the version that was asked for. */
-export function objectIn(resource: Resource, entry: Shown): KubeObject {
-  return inVersion(resource, entry.object())
-}
-
-/** The same for those who look once and change nothing. */
-export function glanceIn(resource: Resource, entry: Shown): KubeObject {
-  return inVersion(resource, entry.glance?.() ?? entry.object())
-}
-
-function inVersion(resource: Resource, object: KubeObject): KubeObject {
-  if (resource.custom !== undefined) return resource.custom.fromStored(object)
-  if (resource.package === resource.storageVersion.package) return object
-  const { package: packageName, kind } = resource
-  return convertTo(object, resource.storageVersion.package, {
-    package: packageName,
-    kind,
-    apiVersion: apiVersionOf(resource),
-  })
+/** An entry's object in the kind's version, for one look: not kept, and not to be changed. */
+export function glanceIn(kind: ObjectKind, entry: Shown): KubeObject {
+  return kind.fromStored(entry.glance?.() ?? entry.object())
 }
 
 /** An object that is nowhere stored, as forms look at it. */

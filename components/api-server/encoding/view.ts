@@ -1,4 +1,5 @@
 /** View: which value of an entry is shown, before it is encoded: the object in its version, its metadata, or rows of a table. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { findSchema, schemaOf } from '../../api/schemas.ts'
 import type { Column, TablePrinter } from '../../machinery/objects/table-printer.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
@@ -47,26 +48,24 @@ function bookmarkOf(kind: string, apiVersion: string): View['bookmark'] {
   })
 }
 
-/** Names what depends on the version, and on the schema of a custom kind: frames are shared by name. */
-function versionName({ package: name, custom }: Resource): string {
-  return custom === undefined ? name : `${name} ${custom.id}`
-}
-
-/** The object in the resource's version. Typed lists leave out their items' kind and apiVersion, those of custom kinds do not. */
+/** The object in the resource's version. Items of lists without a struct, custom resources, keep their kind and apiVersion. */
 export function objectView(resource: Resource): View {
   const apiVersion = apiVersionOf(resource)
+  const kind = objectKindOf(resource)
+  const schema = findSchema(`${resource.package}.${resource.kind}`)
   return {
-    name: versionName(resource),
+    name: kind.formName,
     kind: resource.kind,
     listKind: resource.listKind,
     apiVersion,
-    schema: findSchema(`${resource.package}.${resource.kind}`),
+    schema,
     itemsName: 'items',
     listFields: {},
-    object: (shown) => glanceIn(resource, shown),
+    object: (shown) => glanceIn(kind, shown),
     item: (shown) => {
-      if (resource.custom !== undefined) return glanceIn(resource, shown)
-      const { kind: _, apiVersion: __, ...rest } = glanceIn(resource, shown)
+      const object = glanceIn(kind, shown)
+      if (schema === undefined) return object
+      const { kind: _, apiVersion: __, ...rest } = object
       return rest
     },
     bookmark: bookmarkOf(resource.kind, apiVersion),
@@ -75,11 +74,12 @@ export function objectView(resource: Resource): View {
 
 /** PartialObjectMetadata in a version of the meta group. */
 export function partialView(apiVersion: string, resource: Resource): View {
-  const isConverted = resource.custom?.isConverted === true
+  const kind = objectKindOf(resource)
+  const { isConverted } = kind
   const metadataOf = (shown: Shown): KubeObject['metadata'] =>
-    isConverted ? glanceIn(resource, shown).metadata : (shown.glance?.() ?? shown.object()).metadata
+    isConverted ? glanceIn(kind, shown).metadata : (shown.glance?.() ?? shown.object()).metadata
   return {
-    name: `metadata ${apiVersion}${isConverted ? ` ${versionName(resource)}` : ''}`,
+    name: `metadata ${apiVersion}${isConverted ? ` ${kind.formName}` : ''}`,
     kind: 'PartialObjectMetadata',
     listKind: 'PartialObjectMetadataList',
     apiVersion,
@@ -106,13 +106,14 @@ export function tableView(
 ): View {
   const { apiVersion, include, now } = options
   const { columns } = printer
+  const kind = objectKindOf(resource)
   const carried = (object: KubeObject): unknown => {
     if (include === 'None') return null
     if (include === 'Object') return object
     return { kind: 'PartialObjectMetadata', apiVersion, metadata: object.metadata }
   }
   const rowOf = (shown: Shown): object => {
-    const object = glanceIn(resource, shown)
+    const object = glanceIn(kind, shown)
     return { cells: printer.cells(object, now()), object: carried(object) }
   }
   const tableOf = (shown: Shown, columnDefinitions: readonly Column[]): object => {
@@ -126,7 +127,7 @@ export function tableView(
     }
   }
   return {
-    name: `table ${apiVersion} ${include} ${versionName(resource)}`,
+    name: `table ${apiVersion} ${include} ${kind.formName}`,
     kind: 'Table',
     listKind: 'Table',
     apiVersion,

@@ -1,9 +1,10 @@
 /** answer-write: the object that a write made, as its answer. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { answerForm } from '../codec/respond.ts'
 import { shownObject, type Form, type Shown } from '../encoding/form.ts'
-import { readyToShow } from '../registry/custom-state.ts'
+import { readyToShow } from '../registry/working-state.ts'
 import type { Answer } from '../request/request.ts'
 import type { Written } from '../request/write.ts'
 
@@ -25,7 +26,7 @@ export async function answerWrite(form: Form, written: Written, of: WriteAnswer)
     if (entry.mostBytes >= largeBytes) await nextTurn()
     shown = shownObject(object)
   }
-  if (of.resource.custom !== undefined) await readyToShow(of.resource, [shown])
+  if (objectKindOf(of.resource).isConverted) await readyToShow(of.resource, [shown])
   const status = of.status ?? (outcome === 'created' ? 201 : 200)
   return answerForm(status, form, await form.one(shown))
 }

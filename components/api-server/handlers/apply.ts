@@ -1,14 +1,13 @@
 /** apply: PATCH with an apply configuration, merged by field ownership. It creates an object that does not exist. */
 import { nextTurn } from '../../component-base/next-turn.ts'
-import { schemaOfResource } from '../../api/schemas.ts'
-import { decode } from '../../machinery/schema/decode.ts'
+import { objectKindOf } from '../../api/object-kind.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { conflict } from '../../machinery/objects/status-error.ts'
-import { decodeValue, toStorage } from '../codec/decode-body.ts'
-import { objectIn } from '../encoding/form.ts'
+import { decodeValue } from '../codec/decode-body.ts'
 import { applyTo } from '../registry/apply.ts'
-import { emptyCustomObject, setManagedFields } from '../registry/field-tracking.ts'
+import { setManagedFields } from '../registry/field-tracking.ts'
+import { workingDraft } from '../registry/working-state.ts'
 import type { RequestContext } from '../request/request.ts'
 import { answerWrite } from './answer-write.ts'
 import { checkIfMatch } from './if-match.ts'
@@ -17,13 +16,6 @@ import { checkNameInUrl } from './name-in-url.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { readApply, type ReadApply } from './read-apply.ts'
 import { wantedForm } from './wanted-form.ts'
-
-/** An object with no field set, in the version of the request. */
-export function emptyObject(resource: Resource): KubeObject {
-  if (resource.custom !== undefined) return emptyCustomObject(resource)
-  const schema = schemaOfResource(resource)
-  return decode({}, schema, { mode: 'ignore' }).object
-}
 
 /** The draft that applying the configuration to `live` makes; `unchanged` makes the draft of a no-op. */
 type AppliedTo = (live: KubeObject, unchanged: () => KubeObject) => Promise<KubeObject>
@@ -47,7 +39,9 @@ function applyingTo(
     const draft =
       value === undefined
         ? unchanged()
-        : toStorage(resource, decodeValue(context, resource, { value, fieldValidation: 'Ignore' }))
+        : objectKindOf(resource).toWorking(
+            decodeValue(context, resource, { value, fieldValidation: 'Ignore' }),
+          )
     checkNameInUrl(draft.metadata.name ?? '', context.info.name)
     setManagedFields(draft, managedFields)
     return draft
@@ -70,7 +64,8 @@ export const applyObject: ResourceHandler = async (context, resource, parts) => 
   const form = wantedForm(context, resource, parts)
   const sent = await readApply(context, resource, parts)
   const { dryRun } = sent.options
-  const empty = emptyObject(resource)
+  const kind = objectKindOf(resource)
+  const empty = kind.empty()
   const appliedTo = applyingTo(context, resource, { sent, empty, parts })
   const written = await parts.registry.update({
     resource,
@@ -83,8 +78,7 @@ export const applyObject: ResourceHandler = async (context, resource, parts) => 
     context,
     change: async (now, entry) => {
       checkIfMatch(context, resource, entry)
-      if (resource.custom !== undefined) return await appliedTo(now, () => structuredClone(now))
-      return await appliedTo(objectIn(resource, entry), () => entry.draft())
+      return await appliedTo(kind.fromWorking(now), () => workingDraft(now, entry))
     },
     ...(info.subresource === '' && {
       createInstead: async () => {

@@ -1,6 +1,7 @@
 /** create: body -> draft -> registry -> 201 with the stored bytes. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
-import { decodeBody, toStorage } from '../codec/decode-body.ts'
+import { decodeBody } from '../codec/decode-body.ts'
 import { writeOptionsOf } from '../codec/write-options.ts'
 import { noteNamed } from '../request/request.ts'
 import { answerWrite } from './answer-write.ts'
@@ -22,7 +23,7 @@ export const createObject: ResourceHandler = async (context, resource, parts) =>
   const written = await parts.registry.create({
     resource,
     namespace: info.namespace,
-    object: toStorage(resource, object),
+    object: objectKindOf(resource).toWorking(object),
     user,
     dryRun,
     manager: managerOfRequest(context, fieldManager),

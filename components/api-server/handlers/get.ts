@@ -1,7 +1,8 @@
 /** get: one object, from the cache's bytes. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { expired, StatusError } from '../../machinery/objects/status-error.ts'
 import { parseRevision } from '../codec/list-options.ts'
-import { readyToShow } from '../registry/custom-state.ts'
+import { readyToShow } from '../registry/working-state.ts'
 import { answerForm } from '../codec/respond.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import type { ResourceHandler } from './parts.ts'
@@ -42,6 +43,6 @@ export const getObject: ResourceHandler = async (context, resource, parts) => {
   const form = wantedForm(context, resource, parts)
   await freshEnough(parts.cache, info.query.get('resourceVersion') ?? '')
   const entry = parts.registry.get(resource, info.namespace, info.name)
-  if (resource.custom !== undefined) await readyToShow(resource, [entry])
+  if (objectKindOf(resource).isConverted) await readyToShow(resource, [entry])
   return answerForm(200, form, await form.one(entry))
 }

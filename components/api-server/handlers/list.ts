@@ -10,7 +10,7 @@ import { freshEnough } from './get.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { wantedForm } from './wanted-form.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { readyToShow } from '../registry/custom-state.ts'
+import { readyToShow } from '../registry/working-state.ts'
 import { answerForm } from '../codec/respond.ts'
 
 /** Pieces this large are sent at once: fewer TLS records, still under the stream's window. */

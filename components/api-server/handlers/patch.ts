@@ -1,9 +1,9 @@
 /** patch: JSON patch, merge patch and strategic merge patch on the newest state, retried when another writer was first. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { decodeValue, toStorage } from '../codec/decode-body.ts'
-import { objectIn } from '../encoding/form.ts'
+import { decodeValue } from '../codec/decode-body.ts'
 import type { RequestContext } from '../request/request.ts'
 import { patchOptionsOf, type FieldValidation } from '../codec/write-options.ts'
 import { answerWrite } from './answer-write.ts'
@@ -38,10 +38,10 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
   const { info, user, warnings } = context
   const form = wantedForm(context, resource, parts)
   const options = patchOptionsOf(info.query, { isApply: false, dialect: parts.dialect })
-  const isCustom = resource.custom !== undefined
+  const kind = objectKindOf(resource)
   const patch = await readPatch(
     context,
-    isCustom ? undefined : `${resource.package}.${resource.kind}`,
+    resource.custom === undefined ? `${resource.package}.${resource.kind}` : undefined,
     options.fieldValidation,
   )
   const written = await parts.registry.update({
@@ -57,11 +57,11 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
     change: async (now, entry) => {
       checkIfMatch(context, resource, entry)
       const object = await patched(context, resource, {
-        old: isCustom ? now : objectIn(resource, entry),
+        old: kind.fromWorking(now),
         patch,
         fieldValidation: options.fieldValidation,
       })
-      return toStorage(resource, object)
+      return kind.toWorking(object)
     },
   })
   return await answerWrite(form, written, { resource, dryRun: options.dryRun })

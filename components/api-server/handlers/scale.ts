@@ -1,10 +1,11 @@
 /** scale: the Scale view of a workload, read and written on its parent object. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import type { BodyKind } from '../codec/body-kind.ts'
 import { decodeAs, decodeBodyAs } from '../codec/decode-body.ts'
 import { finished } from '../../machinery/values/steps.ts'
 import type { DecodeWording } from '../codec/decode-wording.ts'
 import { applyTo } from '../registry/apply.ts'
-import { customState } from '../registry/custom-state.ts'
+import { workingDraft, workingState } from '../registry/working-state.ts'
 import { setManagedFields } from '../registry/field-tracking.ts'
 import { scaleEntriesOf, workloadEntriesOf } from '../registry/scale-owners.ts'
 import {
@@ -14,13 +15,12 @@ import {
   scaleOf,
   scaleToChange,
 } from '../kinds/autoscaling/scale.ts'
-import { shownObject, type Shown } from '../encoding/form.ts'
+import { shownObject } from '../encoding/form.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource, ScalePlaces } from '../../machinery/objects/resource.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
 import { answerForm } from '../codec/respond.ts'
 import { patchOptionsOf, writeOptionsOf, type WriteOptions } from '../codec/write-options.ts'
-import { emptyObject } from './apply.ts'
 import { freshEnough } from './get.ts'
 import { isApply, readApply } from './read-apply.ts'
 import { readPatch } from './read-patch.ts'
@@ -57,7 +57,7 @@ function scaleResource(resource: Resource): Resource {
 }
 
 function placesOf(resource: Resource): ScalePlaces | undefined {
-  return resource.custom?.scale
+  return objectKindOf(resource).scale
 }
 
 async function answerScale(
@@ -70,14 +70,10 @@ async function answerScale(
   return answerForm(200, form, await form.one(shown))
 }
 
-async function stateOf({ custom }: Resource, entry: Shown): Promise<KubeObject> {
-  return custom === undefined ? entry.object() : await customState(custom, entry)
-}
-
 const readScale: ResourceHandler = async (context, resource, parts) => {
   await freshEnough(parts.cache, context.info.query.get('resourceVersion') ?? '')
   const entry = parts.registry.get(resource, context.info.namespace, context.info.name)
-  const object = await stateOf(resource, entry)
+  const object = await workingState(resource, entry)
   checkReadable(object, placesOf(resource))
   return answerScale(context, resource, { parts, object })
 }
@@ -130,7 +126,7 @@ async function changeOf(
     })
   }
   const { request, options, reportFault } = await readApply(context, resource, parts)
-  const by = { tracking: parts.registry.tracking, empty: emptyObject(resource) }
+  const by = { tracking: parts.registry.tracking, empty: objectKindOf(resource).empty() }
   return {
     dryRun: options.dryRun,
     apply: (current) => {
@@ -161,14 +157,16 @@ const writeScale: ResourceHandler = async (context, resource, parts) => {
       setManagedFields(current, scaleEntriesOf(old, places?.replicas))
       const scale = apply(current)
       checkReplicasSet(scale, places)
-      const now = resource.custom === undefined ? entry.draft() : structuredClone(old)
-      const draft = applyScale(now, scale, places?.replicas)
+      const draft = applyScale(workingDraft(old, entry), scale, places?.replicas)
       const owners = scale.metadata.managedFields ?? []
       setManagedFields(draft, workloadEntriesOf(old, owners, places?.replicas))
       return draft
     },
   })
-  return answerScale(context, resource, { parts, object: await stateOf(resource, written.entry) })
+  return answerScale(context, resource, {
+    parts,
+    object: await workingState(resource, written.entry),
+  })
 }
 
 export const scaleHandler: ResourceHandler = async (context, resource, parts) =>

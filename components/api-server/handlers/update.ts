@@ -1,7 +1,8 @@
 /** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
-import { bodyOf, decodeBytes, toStorage } from '../codec/decode-body.ts'
+import { bodyOf, decodeBytes } from '../codec/decode-body.ts'
 import { noteNamed } from '../request/request.ts'
 import { writeOptionsOf } from '../codec/write-options.ts'
 import { answerWrite } from './answer-write.ts'
@@ -29,7 +30,7 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
       unused ?? (await decodeBytes(context, resource, { body, fieldValidation: 'Ignore' }))
     unused = undefined
     if (context.isLarge === true) await nextTurn()
-    return toStorage(resource, fresh)
+    return objectKindOf(resource).toWorking(fresh)
   }
   const written = await parts.registry.update({
     resource,

@@ -1,11 +1,12 @@
 /** watch: initial events where asked for, then every matching commit, until the client, the timeout or the server ends it. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { apiKey } from '../../api/dialect.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { expired } from '../../machinery/objects/status-error.ts'
 import type { Form } from '../encoding/form.ts'
 import { listOptionsOf, parseRevision, type ListOptions } from '../codec/list-options.ts'
 import type { Answer, RequestContext, ResponseSink } from '../request/request.ts'
-import { readyToShow } from '../registry/custom-state.ts'
+import { readyToShow } from '../registry/working-state.ts'
 import { objectKey } from '../registry/registry.ts'
 import { asStatusError } from '../codec/respond.ts'
 import { ConvertedWatcher } from '../watch-cache/converted-watcher.ts'
@@ -72,10 +73,10 @@ function watcherOf(
     },
     maxQueuedBytes,
   }
-  const { custom } = resource
-  if (custom?.isConverted !== true) return new Watcher(watcherOptions)
+  const kind = objectKindOf(resource)
+  if (!kind.isConverted) return new Watcher(watcherOptions)
   return new ConvertedWatcher(watcherOptions, {
-    prepare: (entries) => custom.prepare(entries.map((entry) => entry.object())),
+    prepare: (entries) => kind.prepare(entries.map((entry) => entry.object())),
     failed: (error) => form.error(asStatusError(error).toStatus()),
   })
 }
@@ -223,7 +224,7 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
   const watcher = watcherOf(resource, options, { context, form })
   if (start.withInitial) {
     const snapshot = collection.snapshot(start.revision)
-    if (resource.custom !== undefined) {
+    if (objectKindOf(resource).isConverted) {
       const covered = [...snapshot.entries('')].filter(({ key }) => watcher.covers(key))
       await readyToShow(resource, covered)
     }

@@ -1,11 +1,12 @@
 /** delete: grace, finalizers, propagation and preconditions of one deletion (upstream: rest/delete.go, store.go Delete). */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { conflict, forbidden, notFound } from '../../machinery/objects/status-error.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
-import { customState } from './custom-state.ts'
+import { workingDraft, workingState } from './working-state.ts'
 import { isReadyToGo, objectKey, type Registry } from './registry.ts'
 import type { Strategy } from '../kinds/strategy.ts'
 import type { DeleteRequest, Written } from '../request/write.ts'
@@ -90,9 +91,8 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
   for (;;) {
     const current = registry.stored.find(resource, key)
     if (current === undefined) throw notFound(resource, name)
-    const { custom } = resource
     const isLarge = current.mostBytes >= largeBytes
-    const old = custom === undefined ? current.object() : await customState(custom, current)
+    const old = await workingState(resource, current)
     if (isLarge) await nextTurn()
     const refusal = strategy.refuseDelete?.(old)
     if (refusal !== undefined) throw forbidden(resource, name, refusal)
@@ -113,7 +113,7 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
         deletion: request,
       })
     }
-    const draft = custom === undefined ? current.draft() : structuredClone(old)
+    const draft = workingDraft(old, current)
     if (isLarge) await nextTurn()
     const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
     if (finalizers.length > 0) draft.metadata.finalizers = finalizers
@@ -127,7 +127,7 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
       strategy.afterDelete?.(old)
       return { entry: removed, outcome: 'removed' }
     }
-    const bytes = encodeForStore(custom === undefined ? draft : await custom.toStored(draft))
+    const bytes = encodeForStore(await objectKindOf(resource).toStored(draft))
     if (new Entry(key, current.revision, bytes).bytes.equals(current.bytes)) {
       return { entry: current, outcome: 'terminating' }
     }

@@ -2,8 +2,8 @@
  * Field tracking: `metadata.managedFields` of everything that is written (upstream: apimachinery util/managedfields). Objects
  * come and go in storage form; fields are owned as of the version of the request.
  */
+import { objectKindOf } from '../../api/object-kind.ts'
 import type { Resources } from '../../api/resources.ts'
-import { schemaOf, schemaOfResource } from '../../api/schemas.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { inTurns } from '../../component-base/next-turn.ts'
 import {
@@ -12,7 +12,6 @@ import {
   type Versions,
 } from '../../machinery/apply/apply-updater.ts'
 import { createdFields } from '../../machinery/apply/created-fields.ts'
-import { decode } from '../../machinery/schema/decode.ts'
 import {
   capped,
   creatorEntriesText,
@@ -28,7 +27,6 @@ import {
   type ManagedFieldsEntry,
 } from '../../machinery/objects/object.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
-import { convertTo } from '../../api/conversions/conversions.ts'
 import { convertingOnce, fieldVersionsOf, resetOnCreate } from './field-versions.ts'
 
 /** One write, as far as ownership of fields goes. */
@@ -69,7 +67,7 @@ export class FieldTracking {
   /** The versions of a resource's kind, for one request to one of its sub-resources ('' for none). */
   versions(resource: Resource, subresource: string): Versions {
     const versions = this.#versionsOf(resource, subresource)
-    return resource.custom?.isConverted === true ? convertingOnce(versions) : versions
+    return objectKindOf(resource).isConverted ? convertingOnce(versions) : versions
   }
 
   #versionsOf(resource: Resource, subresource: string): Versions {
@@ -87,7 +85,7 @@ export class FieldTracking {
    * a service to convert waits for it.
    */
   run<T>(resource: Resource, steps: Steps<T>, { isLarge }: { isLarge: boolean }): T | Promise<T> {
-    const waits = isLarge || resource.custom?.isConverted === true
+    const waits = isLarge || objectKindOf(resource).isConverted
     return waits ? inTurns(steps) : finished(steps)
   }
 
@@ -106,26 +104,27 @@ export class FieldTracking {
    * that the object came with are put on it instead, with its creator among them.
    */
   *created(object: KubeObject, write: TrackedWrite): Steps<string | undefined> {
+    const { resource } = write
+    const kind = objectKindOf(resource)
     const { managedFields } = object.metadata
     if (managedFields !== undefined) {
       const owners = isReset(managedFields) ? undefined : ownersOf(managedFields)
       yield
       if (owners !== undefined && owners.size > 0) {
-        const changed = withoutOwners(object)
-        const states = { live: emptyObject(write.resource), changed, owners }
+        const changed = kind.fromWorking(withoutOwners(object))
+        const states = { live: kind.empty(), changed, owners }
         setManagedFields(object, entriesOf(yield* this.#after(states, write)))
         return undefined
       }
       delete object.metadata.managedFields
     }
-    const { resource } = write
+    // What a schema of a custom resource says of its fields is not enough to read them off.
     if (resource.custom !== undefined) {
-      const states = { live: emptyObject(resource), changed: object, owners: noOwners }
+      const states = { live: kind.empty(), changed: object, owners: noOwners }
       setManagedFields(object, entriesOf(yield* this.#after(states, write)))
       return undefined
     }
-    const schema = schemaOfResource(resource)
-    const fields = createdFields(schema, requestForm(resource, object), resetOnCreate(resource))
+    const fields = createdFields(kind.schema, kind.fromWorking(object), resetOnCreate(resource))
     if (fields === undefined) return undefined
     return creatorEntriesText(this.asker(write, 'Update'), fields)
   }
@@ -143,7 +142,9 @@ export class FieldTracking {
       return
     }
     yield
-    const states = { live: withoutOwners(old), changed: withoutOwners(object), owners }
+    const kind = objectKindOf(write.resource)
+    const live = kind.fromWorking(withoutOwners(old))
+    const states = { live, changed: kind.fromWorking(withoutOwners(object)), owners }
     const after = yield* this.#after(states, write)
     const isAsBefore = after === owners && !isSent
     setManagedFields(object, isAsBefore ? old.metadata.managedFields : entriesOf(after))
@@ -164,18 +165,14 @@ export class FieldTracking {
     return { owners: ownersOf(before, { isOurs: true }) ?? noOwners, isSent: false }
   }
 
+  /** `live` and `changed` are in the version of the request. */
   *#after(
     states: { live: KubeObject; changed: KubeObject; owners: Owners },
     write: TrackedWrite,
   ): Steps<Owners> {
     const { resource, subresource } = write
-    const live = requestForm(resource, states.live)
-    const changed = requestForm(resource, states.changed)
-    const after = yield* ownersAfterUpdate(
-      { live, changed, owners: states.owners },
-      this.asker(write, 'Update'),
-      this.versions(resource, subresource),
-    )
+    const versions = this.versions(resource, subresource)
+    const after = yield* ownersAfterUpdate(states, this.asker(write, 'Update'), versions)
     yield
     return capped(after)
   }
@@ -203,28 +200,4 @@ export function isSameOwners(
   if (a === b) return true
   if (a.length !== b.length) return false
   return a.every((entry, index) => deepEqual({ ...entry, time: b[index]?.time }, b[index]))
-}
-
-/** An object in storage form, in the request's version; custom kinds are in it. */
-function requestForm(resource: Resource, object: KubeObject): KubeObject {
-  const { package: packageName, kind, custom } = resource
-  if (packageName === resource.storageVersion.package || custom !== undefined) return object
-  const apiVersion = apiVersionOf(resource)
-  return convertTo({ ...object, kind }, resource.storageVersion.package, {
-    package: packageName,
-    kind,
-    apiVersion,
-  })
-}
-
-/** The object without any field set, in storage form: what creates are compared with. */
-export function emptyObject(resource: Resource): KubeObject {
-  if (resource.custom !== undefined) return emptyCustomObject(resource)
-  const schema = schemaOf(`${resource.storageVersion.package}.${resource.kind}`)
-  return decode({}, schema, { mode: 'ignore' }).object
-}
-
-/** As upstream makes it: of a custom kind nothing is there before it is set, defaults included. */
-export function emptyCustomObject(resource: Resource): KubeObject {
-  return { kind: resource.kind, apiVersion: apiVersionOf(resource), metadata: {} }
 }

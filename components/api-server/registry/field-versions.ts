@@ -1,19 +1,17 @@
 /** Field versions: a kind as ownership of its fields sees it: its versions, and the fields that each kind of request resets. */
 import { remembered } from '../../machinery/values/remembered.ts'
-import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
+import {
+  apiVersionOf,
+  type ObjectVersion,
+  type Resource,
+} from '../../machinery/objects/resource.ts'
 import { applyShapeOf, type StructShape } from '../../machinery/apply/apply-shape.ts'
 import type { Version, Versions } from '../../machinery/apply/apply-updater.ts'
 import { deepDifferenceOf, partOf, setOf, type FieldSet } from '../../machinery/apply/field-set.ts'
-import type { Steps } from '../../machinery/values/steps.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
-import { schemaOfResource } from '../../api/schemas.ts'
-import { convertTo } from '../../api/conversions/conversions.ts'
+import { objectKindOf } from '../../api/object-kind.ts'
 
-interface KindVersion extends Version {
-  readonly package: string
-  readonly kind: string
-  readonly resource: Resource
-}
+interface KindVersion extends Version, ObjectVersion {}
 
 /** What a request may own: all but some fields, or (by patterns of elements) nothing but some. */
 type Ownable = { readonly reset: FieldSet } | { readonly only: readonly (readonly string[])[] }
@@ -61,29 +59,14 @@ export const resetOnCreate = remembered((resource: Resource): readonly string[] 
 })
 
 function kindVersion(resource: Resource): KindVersion {
-  const { package: packageName, kind } = resource
   let shape: StructShape | undefined
   return {
     apiVersion: apiVersionOf(resource),
-    package: packageName,
-    kind,
-    resource,
+    package: resource.package,
     get shape() {
-      return (shape ??= applyShapeOf(schemaOfResource(resource)))
+      return (shape ??= applyShapeOf(objectKindOf(resource).schema))
     },
   }
-}
-
-/** The object in another version of its custom kind; waits where a service converts. */
-function* convertedObject(object: KubeObject, from: Resource, to: Resource): Steps<KubeObject> {
-  const { custom } = from
-  if (custom === undefined) throw new Error(`${from.kind} is not a custom kind`)
-  const isEmpty = Object.keys(object).every((name) => name === 'kind' || name === 'apiVersion')
-  // As upstream: an object without fields has none in other versions, so no service is asked.
-  if (custom.isConverted && isEmpty) return { ...object, apiVersion: apiVersionOf(to) }
-  const typed = { ...object, kind: from.kind, apiVersion: apiVersionOf(from) }
-  const converted = custom.inVersion(typed, to.version)
-  return converted instanceof Promise ? ((yield converted) as KubeObject) : converted
 }
 
 /** The same versions for one computation, which asks once for each conversion. */
@@ -106,8 +89,9 @@ export function fieldVersionsOf(
   all: readonly Resource[],
 ): Versions {
   const known = new Map<string, KindVersion>()
-  for (const other of resource.custom?.versions() ?? all) {
-    if (other.storagePrefix !== resource.storagePrefix || other.kind !== resource.kind) continue
+  const kind = objectKindOf(resource)
+  for (const other of kind.versions(all)) {
+    if (other.kind !== resource.kind) continue
     const version = kindVersion(other)
     known.set(version.apiVersion, version)
   }
@@ -123,11 +107,8 @@ export function fieldVersionsOf(
     *convert(object, from, to) {
       const source = known.get(from.apiVersion) ?? own
       const target = known.get(to.apiVersion) ?? own
-      if (source.package === target.package) return object
-      if (resource.custom !== undefined) {
-        return yield* convertedObject(object as KubeObject, source.resource, target.resource)
-      }
-      return convertTo({ ...(object as KubeObject), kind: source.kind }, source.package, target)
+      const converted = kind.convert(object as KubeObject, source, target)
+      return converted instanceof Promise ? yield converted : converted
     },
     owned: (fields) =>
       'only' in what ? partOf(fields, what.only) : deepDifferenceOf(fields, what.reset),

@@ -3,6 +3,7 @@
  * A write is: draft -> strategy -> admission -> validation -> one encoding -> one commit -> the cache's entry.
  */
 import type { Dialect } from '../../api/dialect.ts'
+import { objectKindOf } from '../../api/object-kind.ts'
 import type { Resources } from '../../api/resources.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -36,7 +37,7 @@ import {
   specChanged,
   withoutRepeatedOwners,
 } from '../kinds/metadata.ts'
-import { customState } from './custom-state.ts'
+import { workingState } from './working-state.ts'
 import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
 import type { ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { refuseTooLarge, StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
@@ -186,8 +187,7 @@ export class Registry {
       throw badRequest('resourceVersion should not be set on objects to be created')
     }
     const name = object.metadata.name ?? ''
-    const { custom } = resource
-    const stored = custom === undefined ? object : await custom.toStored(object)
+    const stored = await objectKindOf(resource).toStored(object)
     const bytes = encodeForStore(stored, owners)
     const written = await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
     if (written === undefined) throw alreadyExists(resource, name)
@@ -233,14 +233,13 @@ export class Registry {
     const { admission } = this.#options
     let strategy = this.strategy(resource)
     const context = this.strategyContext(request)
-    const { custom } = resource
     const isLarge = request.context?.isLarge === true || current.mostBytes >= largeBytes
     if (request.context !== undefined) request.context.isLarge = isLarge
     if (isLarge) {
       await nextTurn()
       await current.decoded()
     }
-    const old = custom === undefined ? current.object() : await customState(custom, current)
+    const old = await workingState(resource, current)
     const object = await request.change(old, current)
     if (isLarge) await nextTurn()
     ensureNamespace(object, namespace, resource.namespaced)
@@ -294,13 +293,13 @@ export class Registry {
     if (isLarge) await nextTurn()
 
     if (isReadyToGo(strategy, object)) {
-      const last = custom === undefined ? object : await custom.toStored(object)
+      const last = await objectKindOf(resource).toStored(object)
       const removed = await this.commit(request, key, current.revision, null, last)
       if (removed === undefined) return undefined
       strategy.afterDelete?.(object)
       return { entry: removed, outcome: 'removed' }
     }
-    const next = custom === undefined ? object : await custom.toStored(object)
+    const next = await objectKindOf(resource).toStored(object)
     if (isSameState(next, current.object()) && !(await this.stored.isStale(resource, current))) {
       return { entry: current, outcome: 'unchanged' }
     }

@@ -33,35 +33,64 @@ export interface ScalePlaces {
   readonly selector: readonly string[] | undefined
 }
 
-/** What the version of a kind that was defined in the cluster has, and others have in tables. */
-export interface CustomKind {
-  /** Another one for each state of a definition: what was made by one schema is not what another makes. */
-  readonly id: number
-  /** How server-side apply sees its objects. */
+/** A version's names: the facts' package, and what objects say. */
+export interface ObjectVersion {
+  readonly package: string
+  readonly apiVersion: string
+}
+
+/**
+ * What one version of a kind does with its objects. `objectKindOf` in `api/object-kind.ts` finds it: that of built-in kinds comes
+ * from tables, a custom resource brings its own.
+ *
+ * Writes work in one version: the stored one for built-in kinds, the request's for custom resources.
+ */
+export interface ObjectKind {
+  /** Names what wire forms depend on: the version, and for a custom resource the state of its definition. */
+  readonly formName: string
+  /** How server-side apply sees the objects. */
   readonly schema: StructSchema
-  /** How its objects show in a Table. */
-  readonly printer: TablePrinter
-  /** Undefined without a sub-resource `scale`. */
+  /** Where the objects keep what their Scale shows; undefined for built-in kinds, and without a sub-resource `scale`. */
   readonly scale: ScalePlaces | undefined
-  /** All served versions of the kind, this one included. */
-  readonly versions: () => readonly Resource[]
-  /** As `decode` for others: checks metadata, prunes what the schema does not know, fills in defaults. */
-  readonly decode: (value: unknown, options: { report: boolean }) => Decoded<KubeObject>
+  readonly workingVersion: ObjectVersion
   /** Whether a service converts between versions: then metadata differs by version, and reading takes time. */
   readonly isConverted: boolean
+  printer(subresource?: string): TablePrinter
+  /** Checks metadata, drops unknown fields, fills in defaults of the schema. `mayReuse`: the value is given away. */
+  decode(
+    value: unknown,
+    options: { readonly report: boolean; readonly mayReuse?: boolean },
+  ): Decoded<KubeObject>
+  /** The object without any field set, in this version. */
+  empty(): KubeObject
+  /** All versions of the kind, this one included; `served` is every resource that is served. */
+  versions(served: readonly Resource[]): readonly Resource[]
   /**
    * Makes ready what `fromStored` is to be asked for, all in one call of the service; undefined when nothing is to be done.
    * Rejects with a StatusError.
    */
-  readonly prepare: (objects: readonly KubeObject[]) => Promise<void> | undefined
+  prepare(objects: readonly KubeObject[]): Promise<void> | undefined
   /** A stored object, prepared, in this version; the input is not changed. */
-  readonly fromStored: (object: KubeObject) => KubeObject
-  /** What clients that use the version are told; undefined unless it is deprecated. */
+  fromStored(object: KubeObject): KubeObject
+  /** A stored object, prepared, in the working version; the input is not changed, and may be the answer. */
+  working(stored: KubeObject): KubeObject
+  /** From this version to the working one, and back. */
+  toWorking(object: KubeObject): KubeObject
+  fromWorking(object: KubeObject): KubeObject
+  /** An object of the working version in the form that is stored. Rejects with a StatusError. */
+  toStored(object: KubeObject): KubeObject | Promise<KubeObject>
+  /** An object in another version of its kind; the same one when they are equal. Rejects with a StatusError. */
+  convert(
+    object: KubeObject,
+    from: ObjectVersion,
+    to: ObjectVersion,
+  ): KubeObject | Promise<KubeObject>
+}
+
+/** That of a kind that was defined in the cluster. */
+export interface CustomKind extends ObjectKind {
+  /** A `Warning` header for clients that use the version; undefined unless it is deprecated. */
   readonly deprecationWarning: string | undefined
-  /** An object of this version in the form that is stored. Rejects with a StatusError. */
-  readonly toStored: (object: KubeObject) => KubeObject | Promise<KubeObject>
-  /** An object of this version in another one. Rejects with a StatusError. */
-  readonly inVersion: (object: KubeObject, version: string) => KubeObject | Promise<KubeObject>
 }
 
 export interface Resource {
@@ -92,7 +121,7 @@ export interface Resource {
   readonly lifecycle: Lifecycle
   /** False for alpha and beta versions, which only `--runtime-config` switches on. */
   readonly servedByDefault: boolean
-  /** Undefined for built-in kinds. */
+  /** Undefined for built-in kinds. `objectKindOf` spares most readers the question. */
   readonly custom?: CustomKind | undefined
 }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { load } from 'js-yaml'
 import { afterAll, expect, it } from 'vitest'
 import { schemaOf } from '../../../components/api/schemas.ts'
+import { objectKindOf } from '../../../components/api/object-kind.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { YamlBodies } from '../../../components/api-server/encoding/yaml-bodies.ts'
@@ -15,7 +16,7 @@ import {
 import { protobufForm } from '../../../components/api-server/encoding/protobuf-form.ts'
 import { objectView } from '../../../components/api-server/encoding/view.ts'
 import { yamlForm } from '../../../components/api-server/encoding/yaml-form.ts'
-import { objectIn, type Form, type Shown } from '../../../components/api-server/encoding/form.ts'
+import type { Form, Shown } from '../../../components/api-server/encoding/form.ts'
 import { encodeForStore } from '../../../components/api-server/watch-cache/object-bytes.ts'
 import { WatchCache } from '../../../components/api-server/watch-cache/watch-cache.ts'
 import { Watcher } from '../../../components/api-server/watch-cache/watcher.ts'
@@ -166,7 +167,7 @@ it.each(kinds.map((resource) => [`${resource.package}.${resource.kind}`, resourc
             metadata: { ...object.metadata, resourceVersion: String(entries[index]?.revision) },
           }))
           expect(entries.map((entry) => entry.object())).toEqual(kept)
-          const wanted = entries.map((entry) => objectIn(resource, entry))
+          const wanted = entries.map((entry) => objectKindOf(resource).fromStored(entry.object()))
           for (const { reader, watcher } of watchers) {
             const isProtobuf = reader.form.name.startsWith('protobuf')
             const expected = isProtobuf ? wanted.map(withoutInnerTypes) : wanted

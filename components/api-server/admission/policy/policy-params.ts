@@ -1,5 +1,6 @@
 /** The parameters that a binding gives its policy (upstream: plugin/policy/generic CollectParams). */
 import type { ParamKind, ParamRef } from '../../../api/generated/types.ts'
+import { objectKindOf } from '../../../api/object-kind.ts'
 import { labelSelectorFrom, matchesLabels } from '../../../machinery/selectors/label-selector.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
@@ -37,9 +38,9 @@ export async function policyParams(
   const stored = name
     ? [at.reader.get(resource, from, name)].filter((one) => one !== undefined)
     : selectedFrom(at.reader.list(resource, from), selector)
-  const { custom } = resource
-  await custom?.prepare(stored)
-  const found = custom === undefined ? stored : stored.map((one) => custom.fromStored(one))
+  const objects = objectKindOf(resource)
+  await objects.prepare(stored)
+  const found = stored.map((one) => objects.working(one))
   if (found.length > 0 || parameterNotFoundAction === 'Allow') return found
   throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction')
 }

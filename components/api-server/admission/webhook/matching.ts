@@ -1,5 +1,6 @@
 /** Which webhooks a request is for: selectors, rules, equivalent versions (upstream: plugin/webhook/generic, predicates). */
 import type { NamedRuleWithOperations } from '../../../api/generated/types.ts'
+import { objectKindOf } from '../../../api/object-kind.ts'
 import { matchesLabels } from '../../../machinery/selectors/label-selector.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
@@ -67,12 +68,9 @@ export function matchRules(
   const { resource } = request
   if (rules.some((rule) => isForRequest(rule, request, resource))) return resource
   if (!matchesEquivalent) return undefined
-  const equivalents = (resource.custom?.versions() ?? served).filter(
-    (one) =>
-      one.storagePrefix === resource.storagePrefix &&
-      one !== resource &&
-      !one.virtual === !resource.virtual,
-  )
+  const equivalents = objectKindOf(resource)
+    .versions(served)
+    .filter((one) => one !== resource && !one.virtual === !resource.virtual)
   for (const rule of rules) {
     const found = equivalents.find((one) => isForRequest(rule, request, one))
     if (found !== undefined) return found

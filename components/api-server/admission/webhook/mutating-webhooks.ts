@@ -2,16 +2,17 @@
  * MutatingAdmissionWebhook: services that may change a write, called one after the other. Those with reinvocationPolicy
  * IfNeeded are called again when something changed the object after them (upstream: plugin/webhook/mutating).
  */
+import { objectKindOf, versionOf } from '../../../api/object-kind.ts'
 import { schemaOf } from '../../../api/schemas.ts'
 import { decode } from '../../../machinery/schema/decode.ts'
 import { applyJsonPatch } from '../../../machinery/patch/json-patch.ts'
 import { deepEqual, type KubeObject } from '../../../machinery/objects/object.ts'
+import type { StructSchema } from '../../../machinery/schema/schema.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
-import { toStorage } from '../../codec/decode-body.ts'
 import { ensureNamespace } from '../../kinds/metadata.ts'
 import { applyScale } from '../../kinds/autoscaling/scale.ts'
 import type { AdmissionPlugin, AdmissionRequest, Rounds } from '../admission.ts'
-import { isWhole, kindOf } from './reviewed-request.ts'
+import { isWhole, kindOf, type GroupVersionKind } from './reviewed-request.ts'
 import { annotate } from '../annotate.ts'
 import type { Answer, Call, WebhookDependencies } from './webhook-call.ts'
 import { createWebhookCaller, type WebhookCaller } from './webhook-caller.ts'
@@ -31,6 +32,10 @@ function parsePatch(answer: Answer): unknown[] {
   return operations
 }
 
+function partSchema({ group, version, kind }: GroupVersionKind): StructSchema {
+  return schemaOf(`${group.split('.')[0] || 'core'}/${version}.${kind}`)
+}
+
 /** The sent object with the patch applied, decoded as a body would be. Throws a WebhookFault. */
 function patchedObject(
   matched: Resource,
@@ -45,14 +50,10 @@ function patchedObject(
   }
   const { kind, apiVersion } = of.object
   const part = kindOf(matched, request.subresource)
-  const packageName =
-    part.kind === matched.kind
-      ? matched.package
-      : `${part.group.split('.')[0] || 'core'}/${part.version}`
   const { object, problems } =
-    part.kind === matched.kind && matched.custom !== undefined
-      ? matched.custom.decode(value, { report: false })
-      : decode(value, schemaOf(`${packageName}.${part.kind}`), { mode: 'ignore' })
+    part.kind === matched.kind
+      ? objectKindOf(matched).decode(value, { report: false })
+      : decode(value, partSchema(part), { mode: 'ignore' })
   if (problems.fatal !== undefined) throw webhookFault(problems.fatal)
   object.metadata ??= {}
   return {
@@ -103,18 +104,15 @@ async function applyPatch(
   if (deepEqual(object, sent)) return false
   if (!isWhole(request)) {
     if (request.subresource === 'scale' && draft.kind !== 'Scale') {
-      applyScale(draft, object, request.resource.custom?.scale?.replicas)
+      applyScale(draft, object, objectKindOf(request.resource).scale?.replicas)
     } else replaceWith(draft, object)
     return true
   }
-  const { custom, version } = request.resource
-  const stored =
-    custom === undefined || matched.custom === undefined
-      ? toStorage(matched, object)
-      : await matched.custom.inVersion(object, version)
-  keepServerFields(request, { object: stored, draft })
-  request.applyDefaults?.(stored)
-  replaceWith(draft, stored)
+  const kind = objectKindOf(request.resource)
+  const next = await kind.convert(object, versionOf(matched), kind.workingVersion)
+  keepServerFields(request, { object: next, draft })
+  request.applyDefaults?.(next)
+  replaceWith(draft, next)
   return true
 }
 

@@ -1,8 +1,8 @@
 /** ReviewedRequest: a write as webhooks see it: which kind and version it is of, and its objects in that version. */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
-import { convertTo } from '../../../api/conversions/conversions.ts'
+import { objectKindOf, versionOf } from '../../../api/object-kind.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
+import type { Resource } from '../../../machinery/objects/resource.ts'
 import { scaleOf } from '../../kinds/autoscaling/scale.ts'
 import type { AdmissionRequest } from '../admission.ts'
 
@@ -38,14 +38,10 @@ export async function inVersionOf(
   }
   if (!isWhole(request)) {
     const isScale = request.subresource === 'scale' && object.kind !== 'Scale'
-    return isScale ? scaleOf(object, request.resource.custom?.scale) : object
+    return isScale ? scaleOf(object, objectKindOf(request.resource).scale) : object
   }
-  const { custom } = request.resource
-  if (custom !== undefined) return await custom.inVersion(object, resource.version)
-  const { package: stored } = resource.storageVersion
-  if (resource.package === stored) return object
-  const { package: wanted, kind } = resource
-  return convertTo(object, stored, { package: wanted, kind, apiVersion: apiVersionOf(resource) })
+  const kind = objectKindOf(request.resource)
+  return await kind.convert(object, kind.workingVersion, versionOf(resource))
 }
 
 /** A new object as mutating plugins know it upstream: without what the server gives it afterwards. */
