@@ -35,6 +35,7 @@ function applyingTo(
       applyTo(live, sent.request, by),
       { isLarge },
     )
+    sent.reportFault()
     if (isLarge) await nextTurn()
     const draft =
       value === undefined
