@@ -3,21 +3,17 @@ import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import type { Identity } from '../../cluster/cluster-client.ts'
-import { choice, either, list, object, optional, string } from './shape.ts'
+import { choice, described, either, list, object, optional, string } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 
 export const actorShape = either(
   choice('admin', 'anonymous'),
   object({
-    /** A user with a certificate of the cluster's CA. */
-    user: optional(string),
-    groups: optional(list(string)),
-    /** A bearer token: a bootstrap token, or any other. */
-    token: optional(string),
-    /** `namespace/name`: with a token that the API server issues. */
-    serviceAccount: optional(string),
-    /** The identity that the agent of that node has. */
-    node: optional(string),
+    user: described("A user with a client certificate of the cluster's CA.", optional(string)),
+    groups: described('Groups of the user.', optional(list(string))),
+    token: described('A bearer token.', optional(string)),
+    serviceAccount: described('A service account, `NAMESPACE/NAME`.', optional(string)),
+    node: described("The identity of this node's agent.", optional(string)),
   }),
 )
 

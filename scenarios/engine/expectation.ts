@@ -1,6 +1,6 @@
 /** Expectation: what a selection of objects should be like, judged state by state. PURE. */
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
-import { count, Deferred, either, object, optional, readable } from './shape.ts'
+import { count, Deferred, described, either, object, optional, readable } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 import { brief, missingFrom } from './subset.ts'
 import { parseCondition, parsePath } from './where.ts'
@@ -9,7 +9,10 @@ import { describeObject } from './find-resource.ts'
 
 export const countShape = either(
   count,
-  object({ atLeast: optional(count), atMost: optional(count) }),
+  object({
+    atLeast: described('At least this many.', optional(count)),
+    atMost: described('At most this many.', optional(count)),
+  }),
 )
 export const conditionShape = readable('a condition', parseCondition)
 export const pathShape = readable('a path in an object', parsePath)

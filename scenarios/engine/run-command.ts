@@ -1,7 +1,7 @@
 /** Running a command to its end, and what it has to bring: for the steps that run one. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { integer, object, optional, scalar } from './shape.ts'
+import { described, integer, object, optional, scalar } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 import { describeEnd, startProcess } from './kept-process.ts'
 import type { ProcessEnd, ProcessOptions } from './kept-process.ts'
@@ -9,10 +9,9 @@ import { AssertionFailure } from './step.ts'
 import type { StepContext } from './step.ts'
 
 export const outcomeShape = object({
-  exitCode: optional(integer),
-  /** A part of the text. */
-  stdout: optional(scalar),
-  stderr: optional(scalar),
+  exitCode: described('Expected exit code. Default: 0.', optional(integer)),
+  stdout: described('Text that standard output must contain.', optional(scalar)),
+  stderr: described('Text that standard error must contain.', optional(scalar)),
 })
 
 export interface CommandOutcome {

@@ -9,6 +9,7 @@ import {
   choice,
   count,
   deferredIn,
+  described,
   duration,
   mapping,
   object,
@@ -28,16 +29,21 @@ import type { Path } from './yaml.ts'
 const flagsOf = record(scalar)
 
 const clusterShape = object({
-  nodes: optional(count),
-  simulatedNodes: optional(count),
-  dialect: optional(choice('kubernetes', 'svc')),
-  /** Further flags, by component. */
-  flags: optional(
-    object(
-      Object.fromEntries(programs.map((program) => [program, optional(flagsOf)])) as Record<
-        (typeof programs)[number],
-        ReturnType<typeof optional<Record<string, string>>>
-      >,
+  nodes: described('Nodes, each a process of its own.', optional(count)),
+  simulatedNodes: described('Simulated nodes, all in one more process.', optional(count)),
+  dialect: described(
+    'Names of API groups, labels and namespaces.',
+    optional(choice('kubernetes', 'svc')),
+  ),
+  flags: described(
+    'Further flags, by component.',
+    optional(
+      object(
+        Object.fromEntries(programs.map((program) => [program, optional(flagsOf)])) as Record<
+          (typeof programs)[number],
+          ReturnType<typeof optional<Record<string, string>>>
+        >,
+      ),
     ),
   ),
 })
@@ -67,17 +73,14 @@ export class ScenarioError extends Error {
 }
 
 /** A step is a mapping with the name of its kind; a title under `name` and what it has to fail with under `fails` if it wants them. */
-function checkStep(
-  value: unknown,
-  at: { path: Path; issues: Issue[]; kinds: readonly StepKind[] },
-): ScenarioStep | undefined {
-  const { path, issues, kinds } = at
+function checkStep(value: unknown, at: { path: Path; issues: Issue[] }): ScenarioStep | undefined {
+  const { path, issues } = at
   const before = issues.length
   const step = mapping.check(value, path, issues)
   if (issues.length > before) return undefined
   const { name, fails, ...rest } = step
   const [key, ...others] = Object.keys(rest)
-  const names = kinds.map((kind) => kind.name)
+  const names = stepKinds.map((kind) => kind.name)
   if (key === undefined) {
     issues.push({ path, message: `the step does nothing; it needs one of ${names.join(', ')}` })
     return undefined
@@ -86,7 +89,7 @@ function checkStep(
     issues.push({ path, message: `one step is one thing, this has ${[key, ...others].join(', ')}` })
     return undefined
   }
-  const kind = kinds.find((one) => one.name === key)
+  const kind = stepKinds.find((one) => one.name === key)
   if (kind === undefined) {
     const nearest = nearestName(key, names)
     const hint =
@@ -104,23 +107,36 @@ function checkStep(
   return new ScenarioStep({ kind, params, title, path, fails: pattern && String(pattern) })
 }
 
-function createStepsShape(): Shape<ScenarioStep[]> {
-  const shape: Shape<ScenarioStep[]> = {
-    what: 'a list of steps',
-    check: (value, path, issues) => {
-      if (!Array.isArray(value)) {
-        issues.push({ path, message: 'must be a list of steps' })
-        return []
-      }
-      if (value.length === 0) issues.push({ path, message: 'has no step' })
-      return value
-        .map((one: unknown, index) => checkStep(one, { path: [...path, index], issues, kinds }))
-        .filter((step) => step !== undefined)
-    },
-  }
-  const kinds = createStepKinds(shape)
-  return shape
+const stepsShape: Shape<ScenarioStep[]> = {
+  what: 'a list of steps',
+  schema: { $ref: '#/definitions/steps' },
+  check: (value, path, issues) => {
+    if (!Array.isArray(value)) {
+      issues.push({ path, message: 'must be a list of steps' })
+      return []
+    }
+    if (value.length === 0) issues.push({ path, message: 'has no step' })
+    return value
+      .map((one: unknown, index) => checkStep(one, { path: [...path, index], issues }))
+      .filter((step) => step !== undefined)
+  },
 }
+
+export const stepKinds: readonly StepKind[] = createStepKinds(stepsShape)
+
+export const scenarioShape = object({
+  description: described('What the scenario shows; `skiff scenario list` prints it.', string),
+  cluster: described('The cluster that the scenario runs on.', optional(clusterShape)),
+  timeout: described(
+    "Deadline of all steps together, without the cluster's start. Default: 2m.",
+    optional(duration),
+  ),
+  variables: described('Values for `${name}` in steps.', optional(record(anything))),
+  steps: described(
+    'What happens, in order. The first step that fails ends the scenario.',
+    stepsShape,
+  ),
+})
 
 const defaultTimeoutMs = 120_000
 
@@ -133,15 +149,8 @@ export function parseScenario(text: string, file: string): Scenario {
     if (!(error instanceof YamlError)) throw error
     throw new ScenarioError([`${file}:${error.line}: ${error.message}`], error)
   }
-  const shape = object({
-    description: string,
-    cluster: optional(clusterShape),
-    timeout: optional(duration),
-    variables: optional(record(anything)),
-    steps: createStepsShape(),
-  })
   const issues: Issue[] = []
-  const checked = shape.check(document.value, [], issues)
+  const checked = scenarioShape.check(document.value, [], issues)
   const { steps: _, variables: __, ...settings } = checked
   for (const { path, text } of issues.length > 0 ? [] : deferredIn(settings)) {
     issues.push({ path, message: `${text} is not known yet: variables are for steps` })

@@ -8,10 +8,15 @@ export interface Issue {
   readonly message: string
 }
 
+/** A JSON Schema, draft 7: editors know that one best. */
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
 /** Checks a value; adds what is wrong to `issues` and then returns nothing of use. */
 export interface Shape<T> {
   /** As in messages: `a string`. */
   readonly what: string
+  /** Accepts what `check` accepts, as far as JSON Schema can say it. */
+  readonly schema: JsonSchema
   /** For documentation: fields of an object shape. */
   readonly fields?: Readonly<Record<string, Shape<unknown>>>
   check(value: unknown, path: Path, issues: Issue[]): T
@@ -69,9 +74,27 @@ export function secondsText(ms: number): string {
   return typeof ms === 'number' ? `${ms / 1000} s` : String(ms)
 }
 
-function simple<T>(what: string, test: (value: unknown) => T | undefined): Shape<T> {
+/** A text with a variable in it, in the place of another value. */
+const variableSchema: JsonSchema = { type: 'string', pattern: reference.source }
+
+/** The same schema where no variables are allowed. */
+export function withoutVariables(schema: JsonSchema): JsonSchema {
+  const strip = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.filter((one) => one !== variableSchema).map(strip)
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, strip(one)]))
+  }
+  return strip(schema) as JsonSchema
+}
+
+function simple<T>(
+  what: string,
+  schema: JsonSchema,
+  test: (value: unknown) => T | undefined,
+): Shape<T> {
   const shape: Shape<T> = {
     what,
+    schema,
     check: (value, path, issues) => {
       const result = test(value)
       const isText = typeof result === 'string' && !isReference(value)
@@ -85,32 +108,52 @@ function simple<T>(what: string, test: (value: unknown) => T | undefined): Shape
   return shape
 }
 
-export const string: Shape<string> = simple('a string', (value) =>
+const orVariable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, variableSchema] })
+const text: JsonSchema = { type: ['string', 'number'] }
+
+export const string: Shape<string> = simple('a string', text, (value) =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined,
 )
 /** A word on a command line, or a value behind a flag. */
-export const scalar: Shape<string> = simple('a string, a number, true or false', (value) =>
-  ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined,
+export const scalar: Shape<string> = simple(
+  'a string, a number, true or false',
+  { type: ['string', 'number', 'boolean'] },
+  (value) => (['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined),
 )
-export const boolean: Shape<boolean> = simple('true or false', (value) =>
-  typeof value === 'boolean' ? value : undefined,
+export const boolean: Shape<boolean> = simple(
+  'true or false',
+  orVariable({ type: 'boolean' }),
+  (value) => (typeof value === 'boolean' ? value : undefined),
 )
-export const integer: Shape<number> = simple('a whole number', (value) =>
-  Number.isInteger(value) ? (value as number) : undefined,
+export const integer: Shape<number> = simple(
+  'a whole number',
+  orVariable({ type: 'integer' }),
+  (value) => (Number.isInteger(value) ? (value as number) : undefined),
 )
 /** How many; 0 is one. */
-export const count: Shape<number> = simple('a whole number from 0 on', (value) =>
-  Number.isInteger(value) && (value as number) >= 0 ? (value as number) : undefined,
+export const count: Shape<number> = simple(
+  'a whole number from 0 on',
+  orVariable({ type: 'integer', minimum: 0 }),
+  (value) => (Number.isInteger(value) && (value as number) >= 0 ? (value as number) : undefined),
 )
 const asDuration = (value: unknown): number | undefined =>
   typeof value === 'string' ? parseDuration(value) : undefined
+const timePattern = String.raw`(((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+|0)$`
 /** `4s`, `1m30s`, `200ms`; in milliseconds. */
-export const duration: Shape<number> = simple('a duration such as 4s or 200ms', (value) => {
-  const ms = asDuration(value)
-  return ms === undefined || ms < 0 ? undefined : ms
-})
+export const duration: Shape<number> = simple(
+  'a duration such as 4s or 200ms',
+  orVariable({ type: 'string', pattern: `^[+]?${timePattern}` }),
+  (value) => {
+    const ms = asDuration(value)
+    return ms === undefined || ms < 0 ? undefined : ms
+  },
+)
 /** A duration that may lie in the past: `-1h`. */
-export const signedDuration: Shape<number> = simple('a duration such as 4s or -1h', asDuration)
+export const signedDuration: Shape<number> = simple(
+  'a duration such as 4s or -1h',
+  orVariable({ type: 'string', pattern: `^[+-]?${timePattern}` }),
+  asDuration,
+)
 
 /**
  * A text that `read` can make sense of; what it throws says why not. A variable's value is not known yet: a word of three
@@ -119,6 +162,7 @@ export const signedDuration: Shape<number> = simple('a duration such as 4s or -1
 export function readable(what: string, read: (text: string) => unknown): Shape<string> {
   return {
     what,
+    schema: text,
     check: (value, path, issues) => {
       const before = issues.length
       const text = string.check(value, path, issues)
@@ -137,10 +181,11 @@ export const regularExpression: Shape<string> = readable(
   (text) => new RegExp(text),
 )
 /** Any JSON value. */
-export const anything: Shape<unknown> = { what: 'any value', check: (value) => value }
+export const anything: Shape<unknown> = { what: 'any value', schema: {}, check: (value) => value }
 
 export const mapping: Shape<Record<string, unknown>> = {
   what: 'a mapping',
+  schema: { type: 'object' },
   check: (value, path, issues) => {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>
@@ -152,6 +197,7 @@ export const mapping: Shape<Record<string, unknown>> = {
 /** An API object as it is written in manifests. */
 export const manifest: Shape<Record<string, unknown>> = {
   what: 'an object with kind and metadata',
+  schema: { type: 'object', required: ['kind', 'metadata'] },
   check: (value, path, issues) => {
     const object = mapping.check(value, path, issues)
     for (const field of ['kind', 'metadata']) {
@@ -162,12 +208,15 @@ export const manifest: Shape<Record<string, unknown>> = {
 }
 
 export function choice<const C extends string>(...choices: readonly C[]): Shape<C> {
-  return simple(`one of ${choices.join(', ')}`, (value) => choices.find((one) => one === value))
+  return simple(`one of ${choices.join(', ')}`, orVariable({ enum: choices }), (value) =>
+    choices.find((one) => one === value),
+  )
 }
 
 export function list<T>(item: Shape<T>): Shape<T[]> {
   return {
     what: `a list of ${item.what}`,
+    schema: { type: 'array', items: item.schema },
     check: (value, path, issues) => {
       if (!Array.isArray(value)) {
         issues.push({ path, message: `must be a list, not ${found(value)}` })
@@ -183,6 +232,7 @@ export function oneOrMore<T>(item: Shape<T>): Shape<T[]> {
   const many = list(item)
   return {
     what: `${item.what}, or a list of them`,
+    schema: { anyOf: [item.schema, many.schema] },
     check: (value, path, issues) =>
       Array.isArray(value) ? many.check(value, path, issues) : [item.check(value, path, issues)],
   }
@@ -192,6 +242,7 @@ export function oneOrMore<T>(item: Shape<T>): Shape<T[]> {
 export function notEmpty<T extends object>(shape: Shape<T>): Shape<T> {
   return {
     ...shape,
+    schema: { ...shape.schema, minProperties: 1 },
     check: (value, path, issues) => {
       const before = issues.length
       const checked = shape.check(value, path, issues)
@@ -207,6 +258,7 @@ export function notEmpty<T extends object>(shape: Shape<T>): Shape<T> {
 export function record<T>(item: Shape<T>): Shape<Record<string, T>> {
   return {
     what: `a mapping to ${item.what}`,
+    schema: { type: 'object', additionalProperties: item.schema },
     check: (value, path, issues) => {
       const entries = Object.entries(mapping.check(value, path, issues))
       return Object.fromEntries(
@@ -218,8 +270,11 @@ export function record<T>(item: Shape<T>): Shape<Record<string, T>> {
 
 /** The first shape that fits; when none does, the issues are those of the first. */
 export function either<A, B>(first: Shape<A>, second: Shape<B>): Shape<A | B> {
+  const fields = second.fields ?? first.fields
   return {
     what: `${first.what}, or ${second.what}`,
+    schema: { anyOf: [first.schema, second.schema] },
+    ...(fields === undefined ? {} : { fields }),
     check: (value, path, issues) => {
       const ofFirst: Issue[] = []
       const one = first.check(value, path, ofFirst)
@@ -242,6 +297,14 @@ export function optional<T>(shape: Shape<T>): Optional<T> {
   return { ...shape, isOptional: true }
 }
 
+/** The same shape with what the field is for: shown by editors and in the reference. */
+export function described<S extends Shape<unknown>>(description: string, shape: S): S {
+  const { schema } = shape
+  // Beside a $ref, draft 7 ignores everything.
+  const named = '$ref' in schema ? { allOf: [schema] } : schema
+  return { ...shape, schema: { ...named, description } }
+}
+
 type Fields = Readonly<Record<string, Shape<unknown> | Optional<unknown>>>
 type OptionalKeys<F extends Fields> = {
   [K in keyof F]: F[K] extends { isOptional: true } ? K : never
@@ -250,11 +313,23 @@ export type ObjectOf<F extends Fields> = {
   readonly [K in Exclude<keyof F, OptionalKeys<F>>]: ShapeType<F[K]>
 } & { readonly [K in OptionalKeys<F>]?: Exclude<ShapeType<F[K]>, undefined> }
 
+function objectSchema(fields: Fields): JsonSchema {
+  const all = Object.entries(fields)
+  const required = all.filter(([, shape]) => !('isOptional' in shape)).map(([name]) => name)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(all.map(([name, { schema }]) => [name, schema])),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  }
+}
+
 /** A mapping with exactly these fields; an unknown one is an issue that names the nearest known one. */
 export function object<F extends Fields>(fields: F): Shape<ObjectOf<F>> {
   const names = Object.keys(fields)
   return {
     what: 'a mapping',
+    schema: objectSchema(fields),
     fields,
     check: (value, path, issues) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) {

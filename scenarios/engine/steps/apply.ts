@@ -6,7 +6,7 @@ import { defineStep } from '../step.ts'
 
 export const apply = defineStep({
   name: 'apply',
-  summary: 'creates an object, or merges it into the one that exists; takes a list too',
+  summary: 'Create an object, or a list of them, or merge them into those that exist.',
   shape: oneOrMore(manifest),
   title: (objects) => `apply ${objects.map(describeObject).join(', ')}`,
   run: async (objects, { client, resources, signal }) => {

@@ -5,7 +5,7 @@ import { nodeNames } from '../../../cluster/plan/cluster-config.ts'
 import { createRestClient } from '../../../components/client/rest-client.ts'
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
-import { boolean, integer, object, optional, string } from '../shape.ts'
+import { boolean, described, integer, object, optional, string } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
 
@@ -49,17 +49,14 @@ function faultsOfArchive(path: string, namePattern: RegExp): string[] {
 
 export const checkpoint = defineStep({
   name: 'checkpoint',
-  summary:
-    'checkpoints a container through its node agent: pod, container, namespace; expect status',
+  summary: 'Checkpoint a container through its node agent and check the archive.',
   shape: object({
-    namespace: optional(string),
-    pod: string,
-    container: string,
-    /** Without credentials. */
-    anonymous: optional(boolean),
-    /** The node to ask, when not the one the pod is bound to. */
-    node: optional(string),
-    status: optional(integer),
+    namespace: described('Default: `default`.', optional(string)),
+    pod: described('Name of the pod.', string),
+    container: described('Name of the container.', string),
+    anonymous: described('Send the request without credentials.', optional(boolean)),
+    node: described('The node to ask. Default: the node of the pod.', optional(string)),
+    status: described('Expected status. Default: 200.', optional(integer)),
   }),
   title: ({ pod, container }) => `checkpoint container ${container} of pod ${pod}`,
   run: async (params, context) => {

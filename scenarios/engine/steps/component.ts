@@ -1,19 +1,19 @@
 /** node, component: processes come, go, die, freeze and go on. */
 import type { ControlClient } from '../../../cluster/control-client.ts'
 import { createFaults } from '../../../cluster/faults.ts'
-import { count, notEmpty, object, optional, string } from '../shape.ts'
+import { count, described, notEmpty, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 const verbs = ['kill', 'pause', 'resume', 'restart', 'stop', 'start'] as const
 type Verb = (typeof verbs)[number]
 
 const verbFields = {
-  kill: optional(string),
-  pause: optional(string),
-  resume: optional(string),
-  restart: optional(string),
-  stop: optional(string),
-  start: optional(string),
+  kill: described('Send SIGKILL.', optional(string)),
+  pause: described('Send SIGSTOP.', optional(string)),
+  resume: described('Send SIGCONT.', optional(string)),
+  restart: described('Stop gracefully and start again.', optional(string)),
+  stop: described('Stop gracefully.', optional(string)),
+  start: described('Start again.', optional(string)),
 }
 
 async function act(control: ControlClient, verb: Verb, name: string): Promise<void> {
@@ -53,7 +53,7 @@ async function actAll(params: VerbParams, control: ControlClient): Promise<void>
 export const component = defineStep({
   name: 'component',
   summary:
-    'kill, pause, resume, restart, stop or start a component: `component: { kill: api-server }`',
+    'Kill, pause, resume, restart, stop or start a component: `component: { kill: api-server }`.',
   shape: notEmpty(object(verbFields)),
   title: describe,
   run: async (params, { cluster }) => await actAll(params, cluster.control),
@@ -61,15 +61,16 @@ export const component = defineStep({
 
 export const node = defineStep({
   name: 'node',
-  summary: 'add or remove a node; kill, pause, resume, restart, stop or start its process',
+  summary: 'Add or remove a node; kill, pause, resume, restart, stop or start its process.',
   shape: notEmpty(
     object({
       ...verbFields,
-      add: optional(string),
-      /** With `add`: one process that carries this many. */
-      simulated: optional(count),
-      /** Ends its process and deletes its Node. */
-      remove: optional(string),
+      add: described('Add a node of this name.', optional(string)),
+      simulated: described(
+        'With `add`: one process with this many simulated nodes.',
+        optional(count),
+      ),
+      remove: described('Stop the process of this node and delete its Node.', optional(string)),
     }),
   ),
   title: (params) =>

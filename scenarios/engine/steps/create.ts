@@ -5,7 +5,7 @@ import { defineStep } from '../step.ts'
 
 export const create = defineStep({
   name: 'create',
-  summary: 'creates an object, or a list of them',
+  summary: 'Create an object, or a list of them.',
   shape: oneOrMore(manifest),
   title: (objects) => `create ${objects.map(describeObject).join(', ')}`,
   run: async (objects, { client, resources, signal }) => {

@@ -1,21 +1,23 @@
 /** delete: deletes one object; what the API does with it then is for `expect` to see. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { findResource } from '../find-resource.ts'
-import { boolean, choice, count, object, optional, string } from '../shape.ts'
+import { boolean, choice, count, described, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 export const deleteStep = defineStep({
   name: 'delete',
-  summary:
-    'deletes an object: kind, name, namespace, propagation, gracePeriodSeconds, ignoreMissing',
+  summary: 'Delete an object.',
   shape: object({
-    kind: string,
-    apiVersion: optional(string),
-    name: string,
-    namespace: optional(string),
-    propagation: optional(choice('Background', 'Foreground', 'Orphan')),
-    gracePeriodSeconds: optional(count),
-    ignoreMissing: optional(boolean),
+    kind: described('The kind, its plural or a short name.', string),
+    apiVersion: described('Only needed for a kind of several groups.', optional(string)),
+    name: described('Name of the object.', string),
+    namespace: described('Default: `default`.', optional(string)),
+    propagation: described(
+      'What happens to dependents.',
+      optional(choice('Background', 'Foreground', 'Orphan')),
+    ),
+    gracePeriodSeconds: described('Seconds the object gets to end gracefully.', optional(count)),
+    ignoreMissing: described('An object that does not exist is no failure.', optional(boolean)),
   }),
   title: ({ kind, name }) => `delete ${kind} ${name}`,
   run: async (params, { client, resources, signal }) => {

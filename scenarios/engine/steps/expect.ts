@@ -14,6 +14,7 @@ import { createObjectHistory } from '../object-history.ts'
 import {
   anything,
   boolean,
+  described,
   duration,
   object,
   oneOrMore,
@@ -27,22 +28,31 @@ import type { StepContext } from '../step.ts'
 import { parsePath, valuesAt } from '../where.ts'
 
 const shape = object({
-  kind: string,
-  apiVersion: optional(string),
-  name: optional(string),
-  /** `default` unless given; `*` for all. */
-  namespace: optional(string),
-  labelSelector: optional(string),
-  fieldSelector: optional(string),
-  where: optional(oneOrMore(conditionShape)),
-  match: optional(anything),
-  count: optional(countShape),
-  absent: optional(boolean),
-  within: optional(duration),
-  /** How long it has to stay so, once it is. */
-  stays: optional(duration),
-  /** Variable -> path in the (first) object. */
-  save: optional(record(pathShape)),
+  kind: described('The kind, its plural or a short name.', string),
+  apiVersion: described('Only needed for a kind of several groups.', optional(string)),
+  name: described('Select the object of this name.', optional(string)),
+  namespace: described('Default: `default`; `*` selects all namespaces.', optional(string)),
+  labelSelector: described('Select objects by label.', optional(string)),
+  fieldSelector: described('Select objects by field.', optional(string)),
+  where: described(
+    'Conditions that each object must meet: `PATH OPERATOR VALUE`.',
+    optional(oneOrMore(conditionShape)),
+  ),
+  match: described(
+    'Content that each object must have; lists item by item, `null` means absent.',
+    optional(anything),
+  ),
+  count: described(
+    'How many objects must match. Default: every selected object, and at least one.',
+    optional(countShape),
+  ),
+  absent: described('`true`: no object may match.', optional(boolean)),
+  within: described('Deadline. Default: 30s.', optional(duration)),
+  stays: described('How long the objects must match from then on.', optional(duration)),
+  save: described(
+    'Variables to set, each with a path in the first object.',
+    optional(record(pathShape)),
+  ),
 })
 type Params = ShapeType<typeof shape>
 
@@ -137,7 +147,7 @@ async function waitFor(params: Params, context: StepContext): Promise<readonly K
 
 export const expect = defineStep({
   name: 'expect',
-  summary: 'waits until objects are as described: where, match, count, absent; within a deadline',
+  summary: 'Watch until the selected objects match, within a deadline.',
   shape,
   title: (params) =>
     `expect ${describeSelection(params)}: ${describeExpectation({

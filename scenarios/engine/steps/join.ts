@@ -9,22 +9,22 @@ import { writeTokenFile } from '../../../cluster/plan/prepare.ts'
 import { clusterMarker } from '../../../cluster/state/process-identity.ts'
 import { builtPrograms } from '../../../cluster/plan/programs.ts'
 import { logOf } from '../../../cluster/state/state-dir.ts'
-import { duration, object, optional, regularExpression, string } from '../shape.ts'
+import { described, duration, object, optional, regularExpression, string } from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
 import { untilLogged } from '../until-logged.ts'
 
 const shape = object({
-  node: string,
-  token: optional(string),
-  /** `sha256:<hex>`; the cluster's own unless given. */
-  pin: optional(string),
-  /** The cluster's own unless given. */
-  server: optional(string),
-  /** A part of what the agent has to say (a regular expression), instead of joining. */
-  fails: optional(regularExpression),
-  within: optional(duration),
+  node: described('Name of the node.', string),
+  token: described('The bootstrap token.', optional(string)),
+  pin: described("Hash of the CA, `sha256:HEX`. Default: the cluster's.", optional(string)),
+  server: described("URL of the API server. Default: the cluster's.", optional(string)),
+  fails: described(
+    'The agent must not join; its log must match this regular expression.',
+    optional(regularExpression),
+  ),
+  within: described('Deadline. Default: 30s.', optional(duration)),
 })
 type Params = ShapeType<typeof shape>
 
@@ -63,8 +63,7 @@ async function startAgent(
 
 export const join = defineStep({
   name: 'join',
-  summary:
-    'starts a node agent by hand: node, token, pin, server; it joins, or `fails` with these words',
+  summary: 'Start a node agent by hand: it joins, or fails as expected.',
   shape,
   title: ({ node, fails }) =>
     fails === undefined ? `node ${node} joins` : `node ${node} cannot join: ${fails}`,

@@ -1,17 +1,19 @@
 /** kubectl: runs the stock client where one is installed; where none is, the step is passed over and says so. */
 import { checkOutcome, outcomeShape, runCommand } from '../run-command.ts'
-import { boolean, list, object, optional, scalar, string } from '../shape.ts'
+import { boolean, described, list, object, optional, scalar, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 export const kubectl = defineStep({
   name: 'kubectl',
-  summary: 'runs kubectl with these args; expect exitCode, stdout, stderr (parts of the text)',
+  summary: 'Run kubectl; where it is missing, skip the step and say so.',
   shape: object({
-    args: list(scalar),
-    input: optional(string),
-    expect: optional(outcomeShape),
-    /** Fail where kubectl is missing. */
-    required: optional(boolean),
+    args: described('Arguments of kubectl.', list(scalar)),
+    input: described('Standard input.', optional(string)),
+    expect: described('Expected outcome.', optional(outcomeShape)),
+    required: described(
+      '`true`: the step fails where kubectl is missing; by default it is skipped and the report says so.',
+      optional(boolean),
+    ),
   }),
   title: ({ args }) => `kubectl ${args.join(' ')}`,
   run: async (params, context) => {

@@ -1,19 +1,19 @@
 /** patch: changes one object by a JSON, merge or strategic merge patch. */
 import { findResource } from '../find-resource.ts'
-import { anything, choice, object, optional, string } from '../shape.ts'
+import { anything, choice, described, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 export const patch = defineStep({
   name: 'patch',
-  summary: 'patches an object: kind, name, namespace, type (merge, strategic, json), patch',
+  summary: 'Patch an object.',
   shape: object({
-    kind: string,
-    apiVersion: optional(string),
-    name: string,
-    namespace: optional(string),
-    type: optional(choice('merge', 'strategic', 'json')),
-    subresource: optional(string),
-    patch: anything,
+    kind: described('The kind, its plural or a short name.', string),
+    apiVersion: described('Only needed for a kind of several groups.', optional(string)),
+    name: described('Name of the object.', string),
+    namespace: described('Default: `default`.', optional(string)),
+    type: described('Default: `merge`.', optional(choice('merge', 'strategic', 'json'))),
+    subresource: described('Patch this subresource instead.', optional(string)),
+    patch: described('The patch document.', anything),
   }),
   title: ({ kind, name }) => `patch ${kind} ${name}`,
   run: async (params, { client, resources, signal }) => {

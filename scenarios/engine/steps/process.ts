@@ -6,6 +6,7 @@ import { logOf } from '../../../cluster/state/state-dir.ts'
 import { describeEnd, startProcess } from '../kept-process.ts'
 import type { KeptProcess, ProcessEnd } from '../kept-process.ts'
 import {
+  described,
   duration,
   notEmpty,
   object,
@@ -31,19 +32,23 @@ const processName = readable('a name', (text) => {
 
 const shape = notEmpty(
   object({
-    /** Its name in reports; the program's unless given. */
-    name: optional(processName),
-    command: optional(commandShape),
-    env: optional(record(scalar)),
-    /** From the folder of the scenario's file. */
-    cwd: optional(string),
-    /** A regular expression: it is up when a line of its output fits. */
-    ready: optional(regularExpression),
-    within: optional(duration),
-    /** Ends the process of that name: TERM, and KILL after 5 s. */
-    stop: optional(processName),
-    /** SIGKILL for the process of that name. */
-    kill: optional(processName),
+    name: described('Name in reports. Default: the name of the program.', optional(processName)),
+    command: described(
+      'A list is a program with its arguments; a text is for the shell.',
+      optional(commandShape),
+    ),
+    env: described('Further environment variables.', optional(record(scalar))),
+    cwd: described("Working directory, relative to the scenario's file.", optional(string)),
+    ready: described(
+      'The process is ready when a line of its output matches this regular expression.',
+      optional(regularExpression),
+    ),
+    within: described('Deadline to become ready. Default: 30s.', optional(duration)),
+    stop: described(
+      'End the process of this name: TERM, and KILL after 5 s.',
+      optional(processName),
+    ),
+    kill: described('Send KILL to the process of this name.', optional(processName)),
   }),
 )
 type Params = ShapeType<typeof shape>
@@ -146,8 +151,7 @@ async function finish(
 
 export const processStep = defineStep({
   name: 'process',
-  summary:
-    'keeps a command running: name, command, env, cwd, ready, within; or ends it: stop, kill',
+  summary: 'Keep a command running until the scenario ends, such as an operator or a webhook.',
   shape,
   title: (params) => {
     const parts = [

@@ -1,5 +1,5 @@
 /** repeat: the same steps several times. */
-import { count, object } from '../shape.ts'
+import { count, described, object } from '../shape.ts'
 import type { Shape } from '../shape.ts'
 import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
@@ -8,8 +8,11 @@ import type { ScenarioStep, StepKind } from '../step.ts'
 export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
   return defineStep({
     name: 'repeat',
-    summary: 'runs steps several times: times, steps; the variable `round` counts from 1',
-    shape: object({ times: count, steps }),
+    summary: 'Run steps several times.',
+    shape: object({
+      times: described('How many rounds.', count),
+      steps: described('The steps of a round; `${round}` counts from 1.', steps),
+    }),
     title: ({ times, steps: inner }) =>
       `${times} times: ${inner.map((one) => one.title).join('; ')}`,
     run: async (params, { runSteps, variables }) => {

@@ -2,31 +2,50 @@
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { conditionShape, pathShape } from '../expectation.ts'
 import { actorShape, describeActor } from '../actors.ts'
-import { anything, integer, object, oneOrMore, optional, record, string } from '../shape.ts'
+import {
+  anything,
+  described,
+  integer,
+  object,
+  oneOrMore,
+  optional,
+  record,
+  string,
+} from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import { brief, missingFrom } from '../subset.ts'
 import { parseCondition, parsePath, valuesAt } from '../where.ts'
 
 const shape = object({
-  as: optional(actorShape),
-  method: optional(string),
-  path: string,
-  headers: optional(record(string)),
-  contentType: optional(string),
-  body: optional(anything),
-  expect: optional(
-    object({
-      status: optional(integer),
-      /** Of the Status body: `Forbidden`, `NotFound`. */
-      reason: optional(string),
-      /** A part of the Status message, or of the body's text. */
-      contains: optional(string),
-      where: optional(oneOrMore(conditionShape)),
-      match: optional(anything),
-    }),
+  as: described('Who sends the request. Default: `admin`.', optional(actorShape)),
+  method: described('Default: `GET`.', optional(string)),
+  path: described('Path and query of the URL.', string),
+  headers: described('Further headers.', optional(record(string))),
+  contentType: described('Media type of the body.', optional(string)),
+  body: described('The body, sent as JSON.', optional(anything)),
+  expect: described(
+    'What the answer must be.',
+    optional(
+      object({
+        status: described(
+          'Expected status. Default: 200, which stands for any success.',
+          optional(integer),
+        ),
+        reason: described(
+          'Expected reason of the Status in the answer, such as `NotFound`.',
+          optional(string),
+        ),
+        contains: described('Text that the answer must contain.', optional(string)),
+        where: described(
+          'Conditions that the answer must meet.',
+          optional(oneOrMore(conditionShape)),
+        ),
+        match: described('Content that the answer must have.', optional(anything)),
+      }),
+    ),
   ),
-  save: optional(record(pathShape)),
+  save: described('Variables to set, each with a path in the answer.', optional(record(pathShape))),
 })
 type Params = ShapeType<typeof shape>
 
@@ -67,8 +86,7 @@ function faultsOf(answer: Answer, expected: NonNullable<Params['expect']>): stri
 
 export const request = defineStep({
   name: 'request',
-  summary:
-    'sends an HTTP request: as, method, path, body; expect status, reason, contains, where, match',
+  summary: 'Send an HTTP request and check the answer.',
   shape,
   title: ({ as = 'admin', method = 'GET', path }) => `${method} ${path} as ${describeActor(as)}`,
   run: async (params, context) => {

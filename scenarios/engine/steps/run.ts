@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { checkOutcome, outcomeShape, runCommand } from '../run-command.ts'
 import {
   choice,
+  described,
   duration,
   either,
   list,
@@ -26,18 +27,21 @@ const defaultWithinMs = 60_000
 
 export const run = defineStep({
   name: 'run',
-  summary:
-    'runs a command: command, env, cwd, input, within; expect exitCode, stdout, stderr; save',
+  summary: 'Run a command to its end.',
   shape: object({
-    command: commandShape,
-    env: optional(record(scalar)),
-    /** From the folder of the scenario's file. */
-    cwd: optional(string),
-    input: optional(string),
-    within: optional(duration),
-    expect: optional(outcomeShape),
-    /** Variable -> what it is set to, without the last line break. */
-    save: optional(record(choice('stdout', 'stderr'))),
+    command: described(
+      'A list is a program with its arguments; a text is for the shell.',
+      commandShape,
+    ),
+    env: described('Further environment variables.', optional(record(scalar))),
+    cwd: described("Working directory, relative to the scenario's file.", optional(string)),
+    input: described('Standard input.', optional(string)),
+    within: described('Deadline. Default: 1m.', optional(duration)),
+    expect: described('Expected outcome.', optional(outcomeShape)),
+    save: described(
+      'Variables to set, each from an output, without its last line break.',
+      optional(record(choice('stdout', 'stderr'))),
+    ),
   }),
   title: ({ command }) => `run ${commandText(command)}`,
   run: async (params, context) => {

@@ -4,7 +4,7 @@ import { defineStep } from '../step.ts'
 
 export const sleep = defineStep({
   name: 'sleep',
-  summary: 'lets time pass: `sleep: 2s`',
+  summary: 'Let time pass: `sleep: 2s`.',
   shape: duration,
   title: (ms) => `sleep ${secondsText(ms)}`,
   run: async (ms, { clock, signal }) => await clock.sleep(ms, signal),

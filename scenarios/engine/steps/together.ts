@@ -15,6 +15,12 @@ function branchesShape(steps: Shape<ScenarioStep[]>): Shape<Branch[]> {
   const unnamed = list(steps)
   return {
     what: 'a list of lists of steps, or a mapping from names to lists of steps',
+    schema: {
+      anyOf: [
+        unnamed.schema,
+        { type: 'object', additionalProperties: steps.schema, minProperties: 1 },
+      ],
+    },
     check: (value, path, issues) => {
       if (Array.isArray(value)) {
         return unnamed
@@ -36,7 +42,8 @@ function branchesShape(steps: Shape<ScenarioStep[]>): Shape<Branch[]> {
 export function createTogether(steps: Shape<ScenarioStep[]>): StepKind {
   return defineStep({
     name: 'together',
-    summary: 'runs several lists of steps at the same time; a mapping names them',
+    summary:
+      'Run several lists of steps at the same time: a list of lists, or a mapping that names them.',
     shape: branchesShape(steps),
     title: (branches) =>
       branches

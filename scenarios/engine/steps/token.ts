@@ -1,18 +1,17 @@
 /** token: makes a bootstrap token and keeps it in a variable. */
 import { formatToken } from '../../../cluster/plan/bootstrap-token.ts'
-import { choice, list, object, optional, signedDuration, string } from '../shape.ts'
+import { choice, described, list, object, optional, signedDuration, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
 export const token = defineStep({
   name: 'token',
-  summary: 'makes a bootstrap token: save (variable), ttl (negative: expired), usages, groups',
+  summary: 'Create a bootstrap token.',
   shape: object({
-    /** Variable for `id.secret`; `<name>Id` gets the id alone. */
-    save: string,
-    ttl: optional(signedDuration),
-    usages: optional(list(choice('authentication', 'signing'))),
-    groups: optional(list(string)),
-    description: optional(string),
+    save: described('Variable for the token; the variable with `Id` appended gets its id.', string),
+    ttl: described('Lifetime; a negative one makes an expired token.', optional(signedDuration)),
+    usages: described('Usages of the token.', optional(list(choice('authentication', 'signing')))),
+    groups: described('Further groups of the token.', optional(list(string))),
+    description: described('Description of the token.', optional(string)),
   }),
   title: ({ save }) => `make a bootstrap token: ${save}`,
   run: async (params, { cluster, variables }) => {

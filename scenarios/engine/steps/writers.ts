@@ -3,7 +3,7 @@ import { ConnectionError } from '../../../components/client/connection-error.ts'
 import type { ResourceClient } from '../../../components/client/resource-client.ts'
 import { isStatusError, StatusError } from '../../../components/machinery/objects/status-error.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
-import { count as countShape, object, optional, string } from '../shape.ts'
+import { count as countShape, described, object, optional, string } from '../shape.ts'
 import type { Shape } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { ScenarioStep, StepContext, StepKind } from '../step.ts'
@@ -85,13 +85,15 @@ export function createWriters(steps: Shape<ScenarioStep[]>): StepKind {
   return defineStep({
     name: 'writers',
     summary:
-      'count writers create and change ConfigMaps while the steps of `during` run; none may get lost',
+      'Many writers create and change ConfigMaps while other steps run; no acknowledged write may be lost.',
     shape: object({
-      count: countShape,
-      namespace: optional(string),
-      /** At least this many writes have to be acknowledged, or the check has checked nothing. */
-      atLeast: optional(countShape),
-      during: steps,
+      count: described('How many writers.', countShape),
+      namespace: described('Default: `default`.', optional(string)),
+      atLeast: described(
+        'How many writes must be acknowledged. Default: one for each writer.',
+        optional(countShape),
+      ),
+      during: described('Steps that run meanwhile.', steps),
     }),
     title: ({ count, during }) =>
       `${count} writers while: ${during.map((one) => one.title).join('; ')}`,
