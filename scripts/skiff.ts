@@ -1,12 +1,5 @@
-/** The `skiff` command as one program: the cluster's commands and the scenarios', put together. Built into dist/skiff.js. */
-import { clusterCommands } from '../cluster/cli/commands.ts'
+/** The `skiff` command as one program. Built into dist/skiff.js. */
 import { runProcess } from '../cluster/cli/run-cli.ts'
+import { skiffCommands } from './skiff/commands.ts'
 
-await runProcess([
-  ...clusterCommands,
-  {
-    name: 'scenario',
-    summary: 'run, list scenarios: cluster stories with checks',
-    load: async () => (await import('../scenarios/engine/scenario-command.ts')).scenarioCommands,
-  },
-])
+await runProcess(skiffCommands)

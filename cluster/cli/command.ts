@@ -79,7 +79,7 @@ export const outputFlag = defineFlags({
 })
 
 /** Short flags, and the long ones that they stand for: the first that the command has. */
-const shortFlags: Readonly<Record<string, readonly string[]>> = {
+export const shortFlags: Readonly<Record<string, readonly string[]>> = {
   '-h': ['help'],
   '-n': ['namespace', 'name'],
   '-A': ['all-namespaces'],
@@ -146,7 +146,8 @@ function checkArguments(command: Command, args: readonly string[]): void {
   }
 }
 
-function usageLine(command: Command): string {
+/** `skiff token delete TOKEN [flags]`. */
+export function usageLine(command: Command): string {
   const args = (command.arguments ?? []).map(({ name, isOptional, isRepeated }) => {
     const text = isRepeated ? `${name}...` : name
     return isOptional ? `[${text}]` : text

@@ -13,7 +13,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const satisfies Record<ClusterErrorKind | 'ok' | 'interrupted', number>
 
-const meanings: Record<keyof typeof exitCodes, string> = {
+export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
   ok: 'done; for `status`: every component is ready; for `why`: allowed',
   failed:
     'it failed; standard error says why; for `status`: a component is not ready, or is stuck; for `why`: denied',
@@ -30,7 +30,8 @@ const meanings: Record<keyof typeof exitCodes, string> = {
 export function describeExitCodes(): string {
   return Object.entries(exitCodes)
     .map(
-      ([kind, code]) => `  ${String(code).padEnd(5)}${meanings[kind as keyof typeof exitCodes]}\n`,
+      ([kind, code]) =>
+        `  ${String(code).padEnd(5)}${exitCodeMeanings[kind as keyof typeof exitCodes]}\n`,
     )
     .join('')
 }

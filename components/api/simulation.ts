@@ -11,6 +11,8 @@ interface Annotation<T> {
   readonly key: string
   /** For the message about another value: `must be <values>`. */
   readonly values: string
+  /** One sentence for documentation. */
+  readonly effect: string
   /** Undefined for any other text. */
   readonly read: (text: string) => T | undefined
 }
@@ -23,15 +25,17 @@ export function simulatedTime(text: string): number | undefined {
 
 const times = 'a time such as 500ms, 5s or 1m30s'
 
-const time = (name: string): Annotation<number> => ({
+const time = (name: string, effect: string): Annotation<number> => ({
   key: `${domain}/${name}`,
   values: times,
+  effect,
   read: simulatedTime,
 })
 
-const flag = (name: string): Annotation<boolean> => ({
+const flag = (name: string, effect: string): Annotation<boolean> => ({
   key: `${domain}/${name}`,
   values: 'true or false',
+  effect,
   read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
 })
 
@@ -49,6 +53,7 @@ function readVerdict(text: string): Verdict | undefined {
 const probe = (name: string): Annotation<Verdict> => ({
   key: `${domain}/${name}`,
   values: 'ok, fail, or after or until and a time, such as after 10s',
+  effect: `The result of the ${name} probe. "after 10s" fails before 10s, "until 20s" from 20s on, counted from the start of the container.`,
   read: readVerdict,
 })
 
@@ -58,52 +63,56 @@ function readPorts(text: string): number[] | undefined {
 }
 
 const ofPods = {
-  /** The container ends by itself after this time. */
-  exitAfter: time('exit-after'),
-  /** With what code; default 0. */
+  exitAfter: time('exit-after', 'The container exits after this time, whatever its command does.'),
   exitCode: {
     key: `${domain}/exit-code`,
     values: 'a number from 0 to 255',
+    effect: 'The exit code of a container that exits by itself. Default: 0.',
     read: (text) => (/^\d{1,3}$/.test(text) && Number(text) < 256 ? Number(text) : undefined),
   } satisfies Annotation<number>,
-  /** How long it takes to start. */
-  startDelay: time('start-delay'),
-  /** `fail`: the container cannot be created; `image-pull-error`: its image cannot be pulled. */
+  startDelay: time('start-delay', 'The container takes this long to start.'),
   start: {
     key: `${domain}/start`,
     values: 'fail or image-pull-error',
+    effect: 'The container cannot be created, or its image cannot be pulled.',
     read: (text) => (text === 'fail' || text === 'image-pull-error' ? text : undefined),
   } satisfies Annotation<'fail' | 'image-pull-error'>,
-  /** How long it takes to end when asked to; past the grace period it is killed (exit code 137). */
-  stopAfter: time('stop-after'),
-  /** How often it writes a line to its log; without it, only when it starts and ends. */
-  logEvery: time('log-every'),
-  /** What probes find: `ok`, `fail`, `after 10s` (fails before), `until 20s` (fails from then on). */
+  stopAfter: time(
+    'stop-after',
+    'The container takes this long to stop. After the grace period it is killed (exit code 137).',
+  ),
+  logEvery: time(
+    'log-every',
+    'The container writes a line to its log at this interval. Default: one when it starts, one when it ends.',
+  ),
   startup: probe('startup'),
   readiness: probe('readiness'),
   liveness: probe('liveness'),
-  /** The ports on which something answers HTTP. */
   listen: {
     key: `${domain}/listen`,
     values: 'ports from 1 to 65535, with commas between them',
+    effect: 'The container answers HTTP requests on these ports.',
     read: readPorts,
   } satisfies Annotation<number[]>,
-  /** `unsupported`, `fail`, or a time that it takes. */
   checkpoint: {
     key: `${domain}/checkpoint`,
     values: `unsupported, fail, or ${times}`,
+    effect: 'Checkpoints are unsupported, fail, or take this time.',
     read: (text) => (text === 'unsupported' || text === 'fail' ? text : simulatedTime(text)),
   } satisfies Annotation<'unsupported' | 'fail' | number>,
 } as const
 
 const ofNodes = {
-  memoryPressure: flag('memory-pressure'),
-  diskPressure: flag('disk-pressure'),
-  pidPressure: flag('pid-pressure'),
-  /** The container runtime is down: the node is not ready. Any other text than `true` is the reason given. */
+  memoryPressure: flag(
+    'memory-pressure',
+    'The node has the condition MemoryPressure, and its taint.',
+  ),
+  diskPressure: flag('disk-pressure', 'The node has the condition DiskPressure, and its taint.'),
+  pidPressure: flag('pid-pressure', 'The node has the condition PIDPressure, and its taint.'),
   runtimeDown: {
     key: `${domain}/runtime-down`,
     values: 'true, false, or a reason',
+    effect: 'The container runtime is down: the node is not Ready, for this reason.',
     read: (text) => {
       if (text === 'false') return false
       return text === 'true' ? 'simulated fault' : text || undefined
@@ -167,6 +176,11 @@ export interface AnnotationFault {
 
 const tables = { Pod: Object.values(ofPods), Node: Object.values(ofNodes) } as const
 type Bearer = keyof typeof tables
+
+/** Every annotation, for documentation. */
+export const simulationAnnotations = Object.entries(tables).flatMap(([bearer, annotations]) =>
+  annotations.map(({ key, values, effect }) => ({ bearer, key, values, effect })),
+)
 
 /** More are not looked for: one request may carry thousands. */
 const mostFaults = 20

@@ -33,13 +33,17 @@ export interface ComponentContext<D extends FlagDeclarations> {
   ready(info?: Readonly<Record<string, unknown>>): void
 }
 
-export interface Component<D extends FlagDeclarations> {
+/** How a component is started: what --help shows. */
+export interface ComponentDeclaration<D extends FlagDeclarations> {
   /** As in logs and in --help. */
   readonly name: string
   readonly description?: string
   /** Whole command lines for --help. */
   readonly examples?: readonly string[]
   readonly flags: D
+}
+
+export interface Component<D extends FlagDeclarations> extends ComponentDeclaration<D> {
   /** Serves until the signal aborts and everything has drained. Rejecting ends the process with code 1. */
   run(context: ComponentContext<D>): Promise<void>
 }

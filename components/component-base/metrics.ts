@@ -16,6 +16,13 @@ export interface MetricOptions {
   readonly deprecatedFrom?: string
 }
 
+type MetricKind = 'counter' | 'gauge' | 'histogram'
+
+/** A metric as it was declared. */
+export interface DeclaredMetric extends MetricOptions {
+  readonly kind: MetricKind
+}
+
 export interface Counter {
   inc(by?: number): void
 }
@@ -53,7 +60,7 @@ export interface Metrics {
   /** The text exposition, version 0.0.4, in order of names. */
   text(): string
   /** What is declared, shown or not: for checks of names and stability levels. */
-  readonly declared: readonly MetricOptions[]
+  readonly declared: readonly DeclaredMetric[]
   /** What is shown of it in this release. */
   readonly shown: readonly MetricOptions[]
 }
@@ -155,7 +162,7 @@ class Buckets implements Histogram {
 
 interface Entry {
   readonly options: MetricOptions
-  readonly kind: 'counter' | 'gauge' | 'histogram'
+  readonly kind: MetricKind
   readonly lines: () => string[]
 }
 
@@ -205,7 +212,7 @@ export function createMetrics(options: { release: string; showHidden?: boolean }
         .map(blockOf)
         .join(''),
     get declared() {
-      return [...entries.values()].map((entry) => entry.options)
+      return [...entries.values()].map(({ options: one, kind }) => ({ ...one, kind }))
     },
     get shown() {
       return [...entries.values()].map((entry) => entry.options).filter(isShown)

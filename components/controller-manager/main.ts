@@ -5,15 +5,16 @@ import { createClient } from '../client/client.ts'
 import { openComponentListener } from '../client/component-listener.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { createRestClient } from '../client/rest-client.ts'
-import { createQueueObservers } from '../client/work-queue-metrics.ts'
 import { createWorkQueue } from '../client/work-queue.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
-import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
+import { showHiddenFault } from '../component-base/metrics.ts'
 import { runControllerManager } from './controller-manager.ts'
 import { controllers } from './controllers.ts'
-import { controllerManagerFlags } from './options.ts'
+import { createManagerMetrics } from './manager-metrics.ts'
+import { controllerManager } from './options.ts'
+import type { controllerManagerFlags } from './options.ts'
 import { selectControllers } from './select-controllers.ts'
 import { createServiceAccountClients } from './service-account-clients.ts'
 
@@ -44,16 +45,11 @@ async function run(context: Context): Promise<void> {
     throw new FlagError((error as Error).message, error)
   }
   const { client, clientOf, bare } = await connect(context)
-  const metrics = createMetrics({ release: servedRelease, showHidden: showHidden !== '' })
-  declareProcessMetrics(metrics)
-  const observerOf = createQueueObservers(metrics, clock)
-  const isLeading = metrics
-    .gauge({
-      name: 'leader_election_master_status',
-      help: 'Whether this process leads: 1 leads, 0 stands by.',
-      labels: ['name'],
-    })
-    .with(options['leader-elect-resource-name'])
+  const { metrics, observerOf, isLeading } = createManagerMetrics({
+    showHidden: showHidden !== '',
+    leaseName: options['leader-elect-resource-name'],
+    clock,
+  })
   const listener = await openComponentListener({
     flags: options,
     client,
@@ -93,12 +89,6 @@ async function run(context: Context): Promise<void> {
 }
 
 await runComponent({
-  name: 'controller-manager',
-  description: 'Moves the cluster from its state to the wanted state, one controller per concern.',
-  examples: [
-    'controller-manager --kubeconfig controller-manager.kubeconfig --leader-elect=false',
-    "controller-manager --kubeconfig k --controllers='*,bootstrapsigner,tokencleaner'",
-  ],
-  flags: controllerManagerFlags,
+  ...controllerManager,
   run,
 })

@@ -1,4 +1,5 @@
 /** Flags of the controller manager, named as upstream's kube-controller-manager names them. */
+import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 import type { FlagValues } from '../component-base/flags.ts'
 
@@ -132,3 +133,14 @@ export const controllerManagerFlags = defineFlags({
 })
 
 export type ControllerManagerOptions = FlagValues<typeof controllerManagerFlags>
+
+/** As its help shows it. */
+export const controllerManager: ComponentDeclaration<typeof controllerManagerFlags> = {
+  name: 'controller-manager',
+  description: 'Moves the cluster from its state to the wanted state, one controller per concern.',
+  examples: [
+    'controller-manager --kubeconfig controller-manager.kubeconfig --leader-elect=false',
+    "controller-manager --kubeconfig k --controllers='*,bootstrapsigner,tokencleaner'",
+  ],
+  flags: controllerManagerFlags,
+}

@@ -1,4 +1,5 @@
 /** Flags of the node agent, named as upstream's kubelet (and kubeadm join) names them. */
+import type { ComponentDeclaration } from '../component-base/component.ts'
 import { featureGateHelp } from '../api/feature-gates.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 
@@ -80,3 +81,15 @@ export const nodeAgentFlags = defineFlags({
     '',
   ),
 })
+
+/** As its help shows it. */
+export const nodeAgent: ComponentDeclaration<typeof nodeAgentFlags> = {
+  name: 'node-agent',
+  description:
+    'Joins a cluster as a node, or as many simulated ones, and runs the pods bound to it.',
+  examples: [
+    'node-agent --server https://127.0.0.1:6443 --bootstrap-token abcdef.0123456789abcdef ' +
+      '--discovery-token-ca-cert-hash sha256:... --node-name n1 --root-dir ./n1',
+  ],
+  flags: nodeAgentFlags,
+}

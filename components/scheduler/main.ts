@@ -19,7 +19,8 @@ import { FlagError } from '../component-base/flags.ts'
 import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
 import type { Metrics } from '../component-base/metrics.ts'
 import { createClusterEvents } from './cluster-events.ts'
-import { schedulerFlags } from './options.ts'
+import { scheduler } from './options.ts'
+import type { schedulerFlags } from './options.ts'
 import { defaultPlugins } from './plugins.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import { createSchedulerMetrics } from './scheduler-metrics.ts'
@@ -190,9 +191,6 @@ async function run(context: Context): Promise<void> {
 }
 
 await runComponent({
-  name: 'scheduler',
-  description: 'Finds a node for every pod that has none.',
-  examples: ['scheduler --kubeconfig scheduler.kubeconfig --leader-elect=false'],
-  flags: schedulerFlags,
+  ...scheduler,
   run,
 })

@@ -1,4 +1,5 @@
 /** Flags of the scheduler, named as upstream's kube-scheduler names them. */
+import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 
 export const schedulerFlags = defineFlags({
@@ -46,3 +47,11 @@ export const schedulerFlags = defineFlags({
   ),
   profiling: flag.bool('Accepted and ignored: there is no profiling endpoint.', false),
 })
+
+/** As its help shows it. */
+export const scheduler: ComponentDeclaration<typeof schedulerFlags> = {
+  name: 'scheduler',
+  description: 'Finds a node for every pod that has none.',
+  examples: ['scheduler --kubeconfig scheduler.kubeconfig --leader-elect=false'],
+  flags: schedulerFlags,
+}

@@ -1,4 +1,5 @@
 /** Flags of the API server, spelled as upstream's kube-apiserver spells them. */
+import type { ComponentDeclaration } from '../../component-base/component.ts'
 import { featureGateHelp } from '../../api/feature-gates.ts'
 import { defineFlags, flag, type FlagValues } from '../../component-base/flags.ts'
 import { defaultHistoryBytes } from '../watch-cache/history.ts'
@@ -184,3 +185,15 @@ export const apiServerFlags = defineFlags({
 })
 
 export type ApiServerOptions = FlagValues<typeof apiServerFlags>
+
+/** As its help shows it. */
+export const apiServer: ComponentDeclaration<typeof apiServerFlags> = {
+  name: 'api-server',
+  description:
+    'Serves the API over HTTPS and keeps its state in a store. Its health is at /livez and /readyz, its metrics at /metrics;\n' +
+    '/healthz is deprecated since 1.16 and still served.',
+  examples: [
+    'api-server --store=sqlite:state.db --tls-cert-file=apiserver.crt --tls-private-key-file=apiserver.key --client-ca-file=ca.crt',
+  ],
+  flags: apiServerFlags,
+}

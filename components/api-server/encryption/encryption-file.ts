@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import type { Dialect } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import type { Metrics } from '../../component-base/metrics.ts'
+import type { Counter, Family, Metrics } from '../../component-base/metrics.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import { parseEncryptionConfig, type EncryptionRule } from './encryption-config.ts'
@@ -25,6 +25,15 @@ async function read(path: string): Promise<{ text: string; hash: string }> {
     })
   })
   return { text, hash: createHash('sha256').update(text).digest('hex') }
+}
+
+/** Upstream: apiserver pkg/server/options/encryptionconfig/metrics. */
+export function countReloads(metrics: Metrics): Family<Counter> {
+  return metrics.counter({
+    name: 'apiserver_encryption_config_controller_automatic_reloads_total',
+    help: 'Total number of reload successes and failures of encryption configuration.',
+    labels: ['status'],
+  })
 }
 
 export interface EncryptionFile {
@@ -61,11 +70,7 @@ export async function openEncryptionFile(options: {
   return {
     encryption,
     follow: async ({ clock, log, metrics, signal, onReload }) => {
-      const reloads = metrics.counter({
-        name: 'apiserver_encryption_config_controller_automatic_reloads_total',
-        help: 'Total number of reload successes and failures of encryption configuration.',
-        labels: ['status'],
-      })
+      const reloads = countReloads(metrics)
       while (!signal.aborted) {
         try {
           await clock.sleep(lookEveryMs, signal)

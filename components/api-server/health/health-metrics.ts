@@ -1,11 +1,13 @@
 /** What /metrics/slis shows: each health check's last result, and how often it had which (upstream: component-base metrics/prometheus/slis). */
 import { createMetrics } from '../../component-base/metrics.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
 import { metricsRelease } from '../discovery/version.ts'
 
 export interface HealthMetrics {
   observe(endpoint: string, check: string, isHealthy: boolean): void
   /** The text exposition. */
   text(): string
+  readonly declared: Metrics['declared']
 }
 
 export function createHealthMetrics(): HealthMetrics {
@@ -28,5 +30,6 @@ export function createHealthMetrics(): HealthMetrics {
       results.with(check, isHealthy ? 'success' : 'error', endpoint).inc()
     },
     text: () => metrics.text(),
+    declared: metrics.declared,
   }
 }

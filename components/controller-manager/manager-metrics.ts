@@ -1,0 +1,32 @@
+/** The controller manager's metrics: those of any process, those of its queues, and whether it leads. */
+import { servedRelease } from '../api/lifecycle.ts'
+import { createQueueObservers } from '../client/work-queue-metrics.ts'
+import type { WorkQueueObserver } from '../client/work-queue.ts'
+import type { Clock } from '../component-base/clock.ts'
+import { createMetrics, declareProcessMetrics } from '../component-base/metrics.ts'
+import type { Gauge, Metrics } from '../component-base/metrics.ts'
+
+export interface ManagerMetrics {
+  readonly metrics: Metrics
+  /** Of the queue of that name. */
+  readonly observerOf: (name: string) => WorkQueueObserver
+  readonly isLeading: Gauge
+}
+
+export function createManagerMetrics(options: {
+  readonly showHidden: boolean
+  readonly leaseName: string
+  readonly clock: Clock
+}): ManagerMetrics {
+  const metrics = createMetrics({ release: servedRelease, showHidden: options.showHidden })
+  declareProcessMetrics(metrics)
+  const observerOf = createQueueObservers(metrics, options.clock)
+  const isLeading = metrics
+    .gauge({
+      name: 'leader_election_master_status',
+      help: 'Whether this process leads: 1 leads, 0 stands by.',
+      labels: ['name'],
+    })
+    .with(options.leaseName)
+  return { metrics, observerOf, isLeading }
+}
