@@ -1,0 +1,123 @@
+/** The page of the metrics. Each component's are declared here as it declares them, without anything behind them. */
+import { createAvailabilityMetrics } from '../../components/api-server/aggregation/availability-metrics.ts'
+import type { AdmissionChain } from '../../components/api-server/admission/chain.ts'
+import { measuredAdmission } from '../../components/api-server/admission/admission-metrics.ts'
+import { admissionWebhookMetrics } from '../../components/api-server/admission/webhook/admission-webhook-metrics.ts'
+import { measuredAuthentication } from '../../components/api-server/authn/authentication-metrics.ts'
+import {
+  countDecisions,
+  measuredAuthorizer,
+} from '../../components/api-server/authz/authorization-metrics.ts'
+import {
+  createReloadMetrics,
+  showConfigurationHash,
+} from '../../components/api-server/configuration/reload-metrics.ts'
+import { versionInfo } from '../../components/api-server/discovery/version.ts'
+import { countReloads } from '../../components/api-server/encryption/encryption-file.ts'
+import { createRequestMetrics } from '../../components/api-server/filters/request-metrics.ts'
+import { declareFlowMetrics } from '../../components/api-server/flow-control/flow-metrics.ts'
+import { createWatchEventCount } from '../../components/api-server/handlers/watch-metrics.ts'
+import { createHealthMetrics } from '../../components/api-server/health/health-metrics.ts'
+import {
+  createServerMetrics,
+  declareCacheMetrics,
+} from '../../components/api-server/start/server-metrics.ts'
+import { measuredStore } from '../../components/api-server/start/storage-metrics.ts'
+import { parseFeatureGates } from '../../components/api/feature-gates.ts'
+import { servedRelease } from '../../components/api/lifecycle.ts'
+import { systemClock as clock } from '../../components/component-base/clock.ts'
+import {
+  createMetrics,
+  declareProcessMetrics,
+  metricState,
+} from '../../components/component-base/metrics.ts'
+import type { DeclaredMetric } from '../../components/component-base/metrics.ts'
+import { createManagerMetrics } from '../../components/controller-manager/manager-metrics.ts'
+import { declareNodeMetrics } from '../../components/node-agent/node/node-metrics.ts'
+import { createSchedulerMetrics } from '../../components/scheduler/scheduler-metrics.ts'
+import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
+import { code, codes, escaped, page, table } from './markdown.ts'
+
+/** Stands for what a declaration keeps and only uses once something is measured. */
+const unused = <T>(): T => ({}) as T
+
+function apiServerMetrics(): readonly DeclaredMetric[] {
+  const { gates } = parseFeatureGates('')
+  const metrics = createServerMetrics({ showHidden: true, gates, version: versionInfo(process) })
+  declareCacheMetrics(metrics, unused(), [])
+  measuredStore(unused(), metrics, clock)
+  createRequestMetrics(metrics, clock)
+  createWatchEventCount(metrics)
+  measuredAuthentication(unused(), metrics, clock)
+  measuredAuthorizer(unused(), metrics, clock)
+  countDecisions(metrics)
+  for (const subsystem of ['authentication', 'authorization'] as const) {
+    showConfigurationHash(metrics, { subsystem, serverId: '' })
+    createReloadMetrics(metrics, { subsystem, serverId: '', clock })
+  }
+  countReloads(metrics)
+  measuredAdmission(unused<AdmissionChain>(), metrics, clock)
+  admissionWebhookMetrics(metrics)
+  declareFlowMetrics(metrics, unused())
+  createAvailabilityMetrics(metrics)
+  return metrics.declared
+}
+
+function schedulerMetrics(): readonly DeclaredMetric[] {
+  const metrics = createMetrics({ release: servedRelease })
+  declareProcessMetrics(metrics)
+  const queue = new SchedulingQueue({
+    clock,
+    initialBackoffMs: 0,
+    maxBackoffMs: 0,
+    maxUnschedulableMs: 0,
+  })
+  createSchedulerMetrics(metrics, queue, '')
+  return metrics.declared
+}
+
+/** By endpoint. */
+export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]> {
+  const manager = createManagerMetrics({ showHidden: true, leaseName: '', clock })
+  return new Map([
+    ['api-server', apiServerMetrics()],
+    ['api-server: /metrics/slis', createHealthMetrics().declared],
+    ['controller-manager', manager.metrics.declared],
+    ['scheduler', schedulerMetrics()],
+    ['node-agent', declareNodeMetrics({ name: '', pods: () => [] }, true).declared],
+  ])
+}
+
+function helpText({ help, deprecatedFrom }: DeclaredMetric): string {
+  if (deprecatedFrom === undefined) return escaped(help)
+  const isHidden = metricState(deprecatedFrom, servedRelease) === 'hidden'
+  return `**Deprecated since ${deprecatedFrom}${isHidden ? ', hidden' : ''}.** ${escaped(help)}`
+}
+
+function metricTable(metrics: readonly DeclaredMetric[]): string {
+  return table(
+    ['metric', 'type', 'stability', 'labels', 'help'],
+    metrics
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((metric) => [
+        code(metric.name),
+        metric.kind,
+        metric.stability ?? 'ALPHA',
+        codes(metric.labels ?? []),
+        helpText(metric),
+      ]),
+  )
+}
+
+export function metricsPage(): string {
+  return page(
+    'Metrics',
+    'Each component serves its metrics at `/metrics`, in the text format of Prometheus. Names are those of upstream. ' +
+      'The node agent serves those of each of its nodes.',
+    'A hidden metric is only served with `--show-hidden-metrics-for-version`. ALPHA metrics may change in any release.',
+    ...Array.from(declaredMetrics()).flatMap(([endpoint, metrics]) => [
+      `## ${endpoint}`,
+      metricTable(metrics),
+    ]),
+  )
+}
