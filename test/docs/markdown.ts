@@ -1,5 +1,5 @@
 /** Markdown: what the tests of the documentation read out of it: code blocks, names in code style, links. */
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The repository. */
@@ -10,6 +10,15 @@ export function readDoc(path: string): string {
   return readFileSync(join(root, path), 'utf8')
 }
 
+/** Every page: the site's, and those beside it. */
+export const pages: readonly string[] = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...globSync('docs/**/*.md', { cwd: root }).toSorted(),
+]
+
 export interface CodeBlock {
   /** What stands behind the fence; empty when nothing does. */
   readonly language: string
@@ -18,6 +27,8 @@ export interface CodeBlock {
   readonly line: number
   /** The reason of a `<!-- not run: reason -->` that precedes the block. */
   readonly notRun?: string
+  /** The file that the block holds: the name in a comment that is its first line. */
+  readonly file?: string
 }
 
 /** Every fenced block, in order. */
@@ -25,12 +36,14 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   const fences = /^```(.*)\n([^]*?)^```$/gm
   return [...markdown.matchAll(fences)].map(({ 1: language = '', 2: text = '', index }) => {
     const before = markdown.slice(0, index)
-    const notRun = /<!-- not run: ([^]+?) -->\s*$/.exec(before)?.[1]
+    const notRun = /<!-- not run: ((?:(?!-->)[^])+?) -->\s*$/.exec(before)?.[1]
+    const file = /^(?:#|\/\/) ([\w./-]+\.\w+)\n/.exec(text)?.[1]
     return {
       language: language.trim(),
       text,
       line: before.split('\n').length,
       ...(notRun === undefined ? {} : { notRun }),
+      ...(file === undefined ? {} : { file }),
     }
   })
 }
@@ -39,6 +52,11 @@ export interface Command {
   readonly command: string
   /** What it prints, as the document shows it; empty when the document does not show it. */
   readonly output: string
+}
+
+/** A command line that writes the file of a block into the current folder, and fails when there is one of that name. */
+export function writes({ file = '', text }: CodeBlock): string {
+  return `mkdir -p "$(dirname '${file}')" && (set -C; cat > '${file}') <<'END OF BLOCK'\n${text}END OF BLOCK`
 }
 
 /** The commands of a console block: lines that start with `$ `, each followed by what it prints. */

@@ -3,11 +3,11 @@ import { parseAuthorizationConfiguration } from '../../components/api-server/aut
 import { dialects } from '../../components/api/dialect.ts'
 import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { loadAll } from 'js-yaml'
 import { describe, expect, test } from 'vitest'
 import { parseScenario } from '../../scenarios/engine/scenario.ts'
-import { codeBlocks, codeSpans, fileLinks, readDoc, root } from './markdown.ts'
-
-const docs = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })].toSorted()
+import { sidebar } from '../../docs/.vitepress/sidebar.ts'
+import { codeBlocks, codeSpans, commandsOf, fileLinks, pages, readDoc, root } from './markdown.ts'
 
 const isHidden = (path: string): boolean => /(^|\/)(node_modules|dist|\.[^/]*)(\/|$)/.test(path)
 const sources = globSync('{bin,certs,cluster,components,docs,scenarios,scripts,test}/**/*', {
@@ -25,7 +25,7 @@ function namedSources(markdown: string): string[] {
   return codeSpans(markdown).filter((span) => /^[\w./-]+\.(ts|js|tsv|md|yaml)$/.test(span))
 }
 
-describe.each(docs)('%s', (doc) => {
+describe.each(pages)('%s', (doc) => {
   const markdown = readDoc(doc)
 
   test(`links of ${doc} lead to files that exist`, () => {
@@ -45,19 +45,29 @@ describe.each(docs)('%s', (doc) => {
     expect(named.filter((name) => !Object.hasOwn(scripts, name ?? ''))).toEqual([])
   })
 
-  test(`YAML in ${doc} is a valid scenario, or a valid configuration`, () => {
-    for (const { language, text, line } of codeBlocks(markdown)) {
+  test(`YAML in ${doc} is a valid scenario, a valid configuration, or a file that a command reads`, () => {
+    const blocks = codeBlocks(markdown)
+    const typed = blocks
+      .filter(({ language }) => language === 'console')
+      .flatMap((block) => commandsOf(block).map(({ command }) => command))
+    for (const { language, text, line, file } of blocks) {
       if (language !== 'yaml') continue
-      if (!text.includes('kind: AuthorizationConfiguration')) {
+      if (/^steps:$/m.test(text) && !/^jobs:$/m.test(text)) {
         parseScenario(`${'\n'.repeat(line)}${text}`, doc)
-        continue
+      } else if (text.includes('kind: AuthorizationConfiguration')) {
+        // Any file that is there: what it holds is read later.
+        const source = text.replaceAll(
+          /kubeConfigFile: [^ }]+/g,
+          `kubeConfigFile: ${join(root, doc)}`,
+        )
+        expect(parseAuthorizationConfiguration(source, dialects.kubernetes)).not.toEqual([])
+      } else {
+        expect(file, `line ${line} names its file`).toBeDefined()
+        expect(loadAll(text).length).toBeGreaterThan(0)
+        const isRead = typed.some((command) => command.includes(file ?? ''))
+        // A code host reads what is in its folder.
+        expect(isRead || file?.startsWith('.github/'), `line ${line} is read`).toBe(true)
       }
-      // Any file that is there: what it holds is read later.
-      const source = text.replaceAll(
-        /kubeConfigFile: [^ }]+/g,
-        `kubeConfigFile: ${join(root, doc)}`,
-      )
-      expect(parseAuthorizationConfiguration(source, dialects.kubernetes).length).toBeGreaterThan(0)
     }
   })
 })
@@ -98,7 +108,16 @@ test('docs/scenarios.md lists exactly the scenarios that ship', () => {
   expect(listed.toSorted()).toEqual(globSync('*.yaml', { cwd: join(root, 'scenarios') }).toSorted())
 })
 
-test('README.md leads to every page of docs/', () => {
-  const pages = globSync('docs/*.md', { cwd: root })
-  expect(pages.filter((page) => !readDoc('README.md').includes(`](${page})`))).toEqual([])
+describe('the sidebar', () => {
+  const links = sidebar.flatMap(({ items }) => items.map(({ link }) => link))
+  /** Folders with an index of their own. */
+  const isIndexed = (path: string): boolean => /^\/?(reference|spec)\//.test(path)
+
+  test('leads to every page of docs/, once', () => {
+    const routes = globSync('**/*.md', { cwd: join(root, 'docs') })
+      .filter((path) => !isIndexed(path))
+      .map((path) => `/${path.replace(/(^|\/)index\.md$|\.md$/, '$1')}`)
+    expect(routes.length).toBeGreaterThan(20)
+    expect(links.filter((link) => !isIndexed(link)).toSorted()).toEqual(routes.toSorted())
+  })
 })

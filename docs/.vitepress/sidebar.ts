@@ -1,0 +1,82 @@
+/** Sidebar: every page, once, in reading order. `reference/` and `spec/` bring an index of their own. */
+
+export interface SidebarItem {
+  readonly text: string
+  readonly link: string
+}
+
+export interface SidebarGroup {
+  readonly text: string
+  readonly items: readonly SidebarItem[]
+}
+
+export const sidebar: readonly SidebarGroup[] = [
+  {
+    text: 'Start here',
+    items: [
+      { text: 'What Skiff is', link: '/' },
+      { text: 'Get started', link: '/start' },
+      { text: 'Compare', link: '/compare' },
+    ],
+  },
+  {
+    text: 'Tutorials',
+    items: [
+      { text: 'Your first operator', link: '/tutorials/operator' },
+      { text: 'Join a node by hand', link: '/join-lab' },
+      { text: 'Why was this denied?', link: '/explain' },
+      { text: 'Write a scenario', link: '/tutorials/scenario' },
+    ],
+  },
+  {
+    text: 'How to',
+    items: [
+      { text: 'Use it in CI', link: '/how-to/ci' },
+      { text: 'Run several clusters', link: '/how-to/several-clusters' },
+      { text: 'Run a webhook on your machine', link: '/how-to/webhook' },
+      { text: 'Encrypt data at rest', link: '/how-to/encryption' },
+      { text: 'Keep an audit log', link: '/how-to/audit' },
+      { text: 'Log in with OpenID Connect', link: '/how-to/oidc' },
+      { text: 'Serve an aggregated API', link: '/how-to/aggregated-api' },
+      { text: 'Run without a network', link: '/how-to/offline' },
+      { text: 'Troubleshoot', link: '/troubleshooting' },
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      { text: 'Command line', link: '/cli' },
+      { text: 'Scenario files', link: '/scenarios' },
+      { text: 'Simulated pods', link: '/simulation' },
+      { text: 'Authentication and authorization', link: '/access' },
+      { text: 'API, flags and metrics', link: '/reference/' },
+      { text: 'Specification', link: '/spec/' },
+      { text: 'Glossary', link: '/glossary' },
+    ],
+  },
+  {
+    text: 'Explanation',
+    items: [
+      { text: 'Architecture', link: '/architecture' },
+      { text: 'Four stories in pictures', link: '/explanation/sequences' },
+      { text: 'How a request travels', link: '/request-flow' },
+      { text: 'How storage works', link: '/explanation/storage' },
+      { text: 'Security model', link: '/explanation/security-model' },
+      { text: 'Known vulnerabilities', link: '/security' },
+      { text: 'Performance', link: '/performance' },
+    ],
+  },
+  {
+    text: 'Project',
+    items: [
+      { text: 'Roadmap', link: '/roadmap' },
+      { text: 'Decision 1: frame', link: '/decisions/0001-frame' },
+      { text: 'Decision 2: embedded store', link: '/decisions/0002-embedded-store' },
+      { text: 'Decision 3: certificates', link: '/decisions/0003-certificates' },
+      { text: 'Decision 4: own endpoints', link: '/decisions/0004-own-endpoints' },
+      { text: 'Decision 5: expressions', link: '/decisions/0005-expressions' },
+      { text: 'Decision 6: proxies', link: '/decisions/0006-proxies' },
+      { text: 'Decision 7: certificate chains', link: '/decisions/0007-certificate-chains' },
+    ],
+  },
+]
