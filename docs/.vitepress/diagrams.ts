@@ -10,9 +10,10 @@ const colors = {
   transparent: true,
 }
 
-/** Without the renderer's style, which fetches a font from a network: `theme/diagrams.css` stands for it. */
-const draw = (source: string): string =>
-  renderMermaidSVG(source, colors).replaceAll(/<style>[^]*?<\/style>/g, '')
+/** The SVG of a diagram. Without the renderer's style, which fetches a font: `theme/diagrams.css` replaces it. */
+export function drawDiagram(source: string): string {
+  return renderMermaidSVG(source, colors).replaceAll(/<style>[^]*?<\/style>/g, '')
+}
 
 /** Replaces the renderer of fences for the language `mermaid`. */
 export function renderDiagrams(markdown: MarkdownRenderer): void {
@@ -20,6 +21,6 @@ export function renderDiagrams(markdown: MarkdownRenderer): void {
   markdown.renderer.rules.fence = (tokens, index, ...rest) => {
     const token = tokens[index]
     if (token?.info.trim() !== 'mermaid') return renderFence?.(tokens, index, ...rest) ?? ''
-    return `<figure class="diagram" v-pre>${draw(token.content)}</figure>\n`
+    return `<figure class="diagram" v-pre>${drawDiagram(token.content)}</figure>\n`
   }
 }
