@@ -85,7 +85,7 @@ export const logs = defineCommand({
       .toSorted()
     const unknown = args.find((name) => !existing.includes(name))
     if (unknown !== undefined) {
-      const hint = `there are: ${existing.join(', ')}`
+      const hint = `components: ${existing.join(', ')}`
       throw new ClusterError('not-found', `there is no component "${unknown}"`, { hint })
     }
     const names = args.length > 0 ? args : existing

@@ -1,4 +1,4 @@
-/** Child process: one process of the cluster, from spawn to its last breath. Its output goes to a file, so it outlives the parent unharmed. */
+/** Child process: one process of the cluster, from spawn to exit. Its output goes to a file, so it can outlive its parent. */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { execa } from 'execa'
@@ -8,22 +8,22 @@ import { keepLogBounded } from './log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
 
 export interface ChildOptions {
-  /** How messages call it. */
+  /** Its name in messages. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
   /** Added to the parent's environment. */
   readonly environment?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** Standard output and error are appended to it; when it is full it is set aside. */
+  /** Receives standard output and error; rotated when it is full (log-rotation.ts). */
   readonly logFile: string
-  /** Undefined: it may take as long as it needs. */
+  /** Undefined: no limit. */
   readonly readyTimeoutMs?: number | undefined
-  /** Since when nothing else keeps it from becoming ready; undefined: something does now, and its time does not run. */
+  /** Since when no dependency keeps it from becoming ready, in milliseconds since the epoch; undefined while one does: the ready timeout does not run then. */
   readonly unhinderedSinceMs?: () => number | undefined
-  /** Hears the lines on the channel that do not say ready. */
+  /** Called with each line on the channel other than the ready line. */
   readonly onReport?: (report: ReadyLine) => void
-  /** How long after TERM it is killed. */
+  /** Time between TERM and KILL. */
   readonly stopTimeoutMs: number
 }
 
@@ -32,21 +32,18 @@ export interface ChildExit {
   readonly signal: string | undefined
 }
 
-/**
- * What a child writes on file descriptor 3, one JSON object a line: `{"ready":true, ...}` once it serves, and before and
- * after that whatever else it wants known.
- */
-type ReadyLine = Readonly<Record<string, unknown>>
+/** A JSON line that a child writes on file descriptor 3: `{"ready":true, ...}` once it serves, and any other report. */
+export type ReadyLine = Readonly<Record<string, unknown>>
 
 export interface Child {
   /** Undefined when the spawn itself failed. */
   readonly pid: number | undefined
-  /** Resolves with the ready line; rejects with a ChildStartError when the child exits first, or takes too long (it is then killed). */
+  /** Resolves with the ready line; rejects with a ChildStartError when the child exits first or exceeds the ready timeout, which also kills it. */
   readonly ready: Promise<ReadyLine>
-  /** Resolves when the process is gone; never rejects. */
+  /** Resolves when the process has ended; never rejects. */
   readonly exited: Promise<ChildExit>
   signal(signal: NodeJS.Signals): void
-  /** TERM, then KILL after the stop timeout. Resolves when the process is gone; calling it again is the same call. */
+  /** Sends TERM, then KILL after the stop timeout. Resolves when the process has ended; a second call returns the same promise. */
   stop(): Promise<ChildExit>
 }
 
@@ -73,15 +70,12 @@ function describeExit({ code, signal }: ChildExit): string {
   return signal === undefined ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`
 }
 
-/** Starts a process. Every way it can go wrong arrives by `ready` and `exited`; this function itself does not throw for it. */
-export function startChild(options: ChildOptions, clock: Clock): Child {
-  const { name } = options
-  const leaveLog = keepLogBounded(options.logFile, clock)
-  const log = openSync(options.logFile, 'a', 0o600)
-  const logStart = fstatSync(log).size
+type Subprocess = ReturnType<typeof spawn>
+
+function spawn(options: ChildOptions, log: number) {
   // execa's types know only the standard descriptors; the system takes any.
   const output = log as 1
-  const subprocess = execa(options.command, options.args, {
+  return execa(options.command, options.args, {
     stdio: ['ignore', output, output, 'pipe'],
     env: options.environment ?? {},
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -89,90 +83,131 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
     buffer: false,
     cleanup: false,
   })
-  closeSync(log)
-  const tail = (): string[] =>
-    lastLines(options.logFile, tailLines, logStart).map((line) => readableLine(line))
+}
 
-  let spawnError: Error | undefined
-  const exited = subprocess.then((result): ChildExit => {
-    leaveLog()
-    if (result.exitCode === undefined && result.signal === undefined) {
-      spawnError = new Error(result.originalMessage ?? 'unknown reason', { cause: result.cause })
-    }
-    return { code: result.exitCode, signal: result.signal }
-  })
+interface Ending {
+  readonly exit: ChildExit
+  /** Set when the process could not be spawned. */
+  readonly spawnError: Error | undefined
+}
 
-  const firstLine = new Promise<ReadyLine>((resolve) => {
+async function endingOf(subprocess: Subprocess): Promise<Ending> {
+  const { exitCode, signal, originalMessage, cause } = await subprocess
+  const spawnError =
+    exitCode === undefined && signal === undefined
+      ? new Error(originalMessage ?? 'unknown reason', { cause })
+      : undefined
+  return { exit: { code: exitCode, signal }, spawnError }
+}
+
+/** Resolves with the ready line, and never when the channel ends without it: the exit then tells more. */
+function readyLineOf(
+  subprocess: Subprocess,
+  onReport: ChildOptions['onReport'],
+): Promise<ReadyLine> {
+  return new Promise((resolve) => {
     // execa types descriptors above 2 by their exact options; this one is a readable pipe, or nothing if the spawn failed.
     const pipe = (subprocess.stdio as readonly unknown[])[3] as Readable | null | undefined
     if (pipe === null || pipe === undefined) return
-    // When the channel ends without the line, the child's exit tells more.
     void readLines(pipe, (line) => {
       const parsed = parseLine(line)
       if (parsed?.['ready'] === true) resolve(parsed)
-      else if (parsed !== undefined) options.onReport?.(parsed)
+      else if (parsed !== undefined) onReport?.(parsed)
     })
   })
+}
 
+/** Resolves once the child has had its whole ready timeout without a hindrance; rejects with `signal.reason`. */
+async function outOfTime(
+  { readyTimeoutMs: limitMs, unhinderedSinceMs }: ChildOptions,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<'timeout'> {
+  if (limitMs === undefined) return await new Promise<never>(() => {})
+  const startedMs = clock.now()
+  for (let leftMs = limitMs; leftMs > 0;) {
+    await clock.sleep(leftMs, signal)
+    const since = unhinderedSinceMs === undefined ? startedMs : unhinderedSinceMs()
+    const ownMs = since === undefined ? 0 : clock.now() - Math.max(since, startedMs)
+    leftMs = limitMs - ownMs
+  }
+  return 'timeout'
+}
+
+/** Resolves with the ready line; rejects with a ChildStartError when the process ends or runs out of time before it. */
+async function readyOf(
+  subprocess: Subprocess,
+  more: {
+    readonly options: ChildOptions
+    readonly clock: Clock
+    readonly ending: Promise<Ending>
+    readonly tail: () => string[]
+  },
+): Promise<ReadyLine> {
+  const { options, clock, ending, tail } = more
+  const { name, readyTimeoutMs = 0 } = options
   const waiting = new AbortController()
   const never = new Promise<never>(() => {})
-  const { readyTimeoutMs } = options
-  /** Resolves when it has had its whole time, without a hindrance, and is not ready. */
-  const outOfTime = async (limitMs: number): Promise<'timeout'> => {
-    const startedMs = clock.now()
-    for (let leftMs = limitMs; leftMs > 0;) {
-      await clock.sleep(leftMs, waiting.signal)
-      const since =
-        options.unhinderedSinceMs === undefined ? startedMs : options.unhinderedSinceMs()
-      const ownMs = since === undefined ? 0 : clock.now() - Math.max(since, startedMs)
-      leftMs = limitMs - ownMs
+  try {
+    const first = await Promise.race([
+      readyLineOf(subprocess, options.onReport).then((line) => ({ line })),
+      ending,
+      outOfTime(options, { clock, signal: waiting.signal }).catch(() => never), // the race is over
+    ])
+    if (first === 'timeout') {
+      const lines = tail()
+      subprocess.kill('SIGKILL')
+      const message = `${name} was not ready after ${readyTimeoutMs / 1000} s`
+      throw new ChildStartError('timeout', message, { tail: lines })
     }
-    return 'timeout'
-  }
-  const timedOut =
-    readyTimeoutMs === undefined ? never : outOfTime(readyTimeoutMs).catch(() => never) // the race is over
-  const race = async (): Promise<ReadyLine> => {
-    try {
-      const first = await Promise.race([
-        firstLine.then((line) => ({ line })),
-        exited.then((exit) => ({ exit })),
-        timedOut,
-      ])
-      if (first === 'timeout') {
-        const lines = tail()
-        subprocess.kill('SIGKILL')
-        const message = `${name} was not ready after ${(readyTimeoutMs ?? 0) / 1000} s`
-        throw new ChildStartError('timeout', message, { tail: lines })
-      }
-      if ('line' in first) return first.line
-      if (spawnError !== undefined) {
-        const message = `${name} could not be started: ${spawnError.message}`
-        throw new ChildStartError('spawn', message, { tail: [], cause: spawnError })
-      }
-      const message = `${name} ${describeExit(first.exit)} before it was ready`
-      throw new ChildStartError('exit', message, { tail: tail() })
-    } finally {
-      waiting.abort()
+    if ('line' in first) return first.line
+    const { exit, spawnError } = first
+    if (spawnError !== undefined) {
+      const message = `cannot start ${name}: ${spawnError.message}`
+      throw new ChildStartError('spawn', message, { tail: [], cause: spawnError })
     }
+    const message = `${name} ${describeExit(exit)} before it was ready`
+    throw new ChildStartError('exit', message, { tail: tail() })
+  } finally {
+    waiting.abort()
   }
-  const ready = race()
-  ready.catch(() => {}) // whoever waits for it gets the error; nobody has to wait
+}
 
-  let stopping: Promise<ChildExit> | undefined
-  const stop = async (): Promise<ChildExit> => {
-    subprocess.kill('SIGTERM')
-    subprocess.kill('SIGCONT') // a stopped process sees no TERM
-    const cancel = clock.after(options.stopTimeoutMs, () => subprocess.kill('SIGKILL'))
-    const exit = await exited
-    cancel()
+/** TERM, then KILL after the stop timeout. */
+async function stopped(
+  subprocess: Subprocess,
+  { exited, timeoutMs, clock }: { exited: Promise<ChildExit>; timeoutMs: number; clock: Clock },
+): Promise<ChildExit> {
+  subprocess.kill('SIGTERM')
+  subprocess.kill('SIGCONT') // a stopped process does not receive TERM
+  const cancel = clock.after(timeoutMs, () => subprocess.kill('SIGKILL'))
+  const exit = await exited
+  cancel()
+  return exit
+}
+
+/** Starts a process. Does not throw for a process that fails: `ready` and `exited` report every failure. */
+export function startChild(options: ChildOptions, clock: Clock): Child {
+  const { logFile, stopTimeoutMs: timeoutMs } = options
+  const leaveLog = keepLogBounded(logFile, clock)
+  const log = openSync(logFile, 'a', 0o600)
+  const logStart = fstatSync(log).size
+  const subprocess = spawn(options, log)
+  closeSync(log)
+  const tail = (): string[] => lastLines(logFile, tailLines, logStart).map(readableLine)
+  const ending = endingOf(subprocess)
+  const exited = ending.then(({ exit }) => {
+    leaveLog()
     return exit
-  }
+  })
+  const ready = readyOf(subprocess, { options, clock, ending, tail })
+  ready.catch(() => {}) // a caller that waits for it gets the error; none has to wait
+  let stopping: Promise<ChildExit> | undefined
   return {
     pid: subprocess.pid,
     ready,
     exited,
     signal: (signal) => void subprocess.kill(signal),
-    stop: () => (stopping ??= stop()),
+    stop: () => (stopping ??= stopped(subprocess, { exited, timeoutMs, clock })),
   }
 }
 
@@ -181,6 +216,6 @@ function parseLine(line: string): ReadyLine | undefined {
     const parsed: unknown = JSON.parse(line)
     return typeof parsed === 'object' && parsed !== null ? (parsed as ReadyLine) : undefined
   } catch {
-    return undefined // not a line of ours
+    return undefined // not JSON: not a report
   }
 }

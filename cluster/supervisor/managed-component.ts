@@ -1,9 +1,9 @@
-/** Managed component: keeps one process of the cluster running as long as that is wanted. */
+/** Managed component: keeps one process of the cluster running until it is stopped. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import type { Log } from '../../components/component-base/log.ts'
-import type { Child } from './child-process.ts'
 import { ChildStartError } from './child-process.ts'
+import type { Child, ChildExit, ReadyLine } from './child-process.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ComponentState, ComponentStatus } from '../control-protocol.ts'
 import type { ComponentSpec } from '../plan/plan.ts'
@@ -15,17 +15,17 @@ export interface ManagedComponent {
   status(): ComponentStatus
   /** Resolves when it is ready. Rejects with a ClusterError that holds its last log lines when this first start fails. */
   start(): Promise<void>
-  /** Resolves when the process is gone; it stays so until `start`. */
+  /** Resolves when the process has ended; it is not started again before `start`. */
   stop(): Promise<void>
-  /** Sends a signal to the running process; `not-running` when there is none. */
+  /** Sends a signal to the process. Throws a ClusterError of kind `not-running` when none runs; so do `pause`, `resume` and `kill`. */
   signal(signal: NodeJS.Signals): void
-  /** It has answered nothing since then: ready becomes stuck. */
+  /** Reports that the process has answered nothing since then: ready becomes stuck. */
   silent(sinceMs: number, why: string): void
-  /** It answers: stuck becomes ready. */
+  /** Reports that the process answers: stuck becomes ready. */
   answers(): void
   pause(): void
   resume(): void
-  /** SIGKILL; resolves when that process is gone. */
+  /** Sends SIGKILL; resolves when that process has ended. */
   kill(): Promise<void>
 }
 
@@ -36,18 +36,15 @@ export interface ManagedComponentOptions {
   readonly clock: Clock
   readonly log: Log
   /** Spawns one run of the component. */
-  readonly spawn: (
-    spec: ComponentSpec,
-    onReport: (report: Readonly<Record<string, unknown>>) => void,
-  ) => Child
-  /** What it waits for, when that keeps it from becoming ready. */
+  readonly spawn: (onReport: (report: ReadyLine) => void) => Child
+  /** Why it cannot become ready yet: the component that it waits for. */
   readonly waitsFor: () => string | undefined
   readonly onChange: (status: ComponentStatus) => void
-  /** What to type to see the program's flags. */
+  /** The command line that prints the program's flags. */
   readonly helpLine: string
 }
 
-/** What an agent says about its way into the cluster (step, state, reason), as one line. */
+/** One line of an agent's join progress: step, state and reason. */
 function reportText(report: Readonly<Record<string, unknown>>): string {
   const { step, state, reason } = report
   return [`${String(step)} ${String(state)}`, ...(typeof reason === 'string' ? [reason] : [])].join(
@@ -55,7 +52,7 @@ function reportText(report: Readonly<Record<string, unknown>>): string {
   )
 }
 
-/** A program that refuses to start says why in its last line, `program: reason`; that line is the one to show. */
+/** A program that refuses to start logs the reason as its last line, `program: reason`. */
 function describeFailure(
   { spec, helpLine }: ManagedComponentOptions,
   error: unknown,
@@ -67,7 +64,7 @@ function describeFailure(
   const last = tail.at(-1) ?? ''
   const prefix = `${spec.program}: `
   if (reason !== 'exit' || !last.startsWith(prefix)) {
-    const details = tail.length > 0 ? tail : ['it logged nothing: is the disk full?']
+    const details = tail.length > 0 ? tail : ['it logged nothing; check whether the disk is full']
     return new ClusterError('failed', message, { details, cause: error })
   }
   const pointer = ' (see --help)'
@@ -76,167 +73,203 @@ function describeFailure(
   return new ClusterError('failed', why, { ...more, cause: error })
 }
 
-export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {
-  const { spec, clock, log, spawn, onChange } = options
-  let state: ComponentState = 'waiting'
-  let sinceMs = clock.now()
-  let message: string | undefined
-  let info: Readonly<Record<string, unknown>> | undefined
-  let child: Child | undefined
-  let restarts = 0
-  let crashes = 0
+/** What a run adds to the status; a new run begins without it. */
+interface Run {
+  readonly child: Child
+  info: Readonly<Record<string, unknown>> | undefined
+}
+
+class Managed implements ManagedComponent {
+  readonly spec: ComponentSpec
+  readonly #options: ManagedComponentOptions
+  #state: ComponentState = 'waiting'
+  #sinceMs: number
+  #message: string | undefined
+  #run: Run | undefined
+  #restarts = 0
+  #crashes = 0
   /** Aborts when the component is no longer wanted. */
-  let wanted: AbortController | undefined
+  #wanted: AbortController | undefined
+  // A second caller waits for the start or stop of the first: two runs never overlap.
+  #starting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
 
-  const reason = (): string | undefined =>
-    message ?? (state === 'starting' ? options.waitsFor() : undefined)
-  const status = (): ComponentStatus => ({
-    name: spec.name,
-    program: spec.program,
-    state,
-    restarts,
-    sinceMs,
-    ...(child?.pid === undefined ? {} : { pid: child.pid }),
-    ...(info === undefined ? {} : { info }),
-    ...(reason() === undefined ? {} : { message: reason() as string }),
-  })
-  const enter = (next: ComponentState, why?: string, fromMs = clock.now()): void => {
-    state = next
-    sinceMs = fromMs
-    message = why
-    onChange(status())
+  constructor(options: ManagedComponentOptions) {
+    this.spec = options.spec
+    this.#options = options
+    this.#sinceMs = options.clock.now()
   }
 
-  /** One run until ready; the child is in place even when this rejects. */
-  const launch = async (): Promise<Child> => {
-    info = undefined
-    const run: Child = spawn(spec, (report) => {
-      if (child !== run || state === 'paused') return
-      message = reportText(report)
-      onChange(status())
-    })
-    child = run
-    enter('starting')
-    const line = await run.ready
-    const { ready: _, ...rest } = line
-    info = rest
-    enter('ready')
-    return run
-  }
-
-  /** Waits for the end of a run; starts the next ones until the component is no longer wanted. */
-  const keepRunning = async (first: Child, signal: AbortSignal): Promise<void> => {
-    let run: Child | undefined = first
-    let readyAt: number | undefined = clock.now()
-    for (;;) {
-      const exit = (await run?.exited) ?? { code: undefined, signal: undefined }
-      if (signal.aborted) return
-      const ranMs = readyAt === undefined ? 0 : clock.now() - readyAt
-      const end = { wasReady: readyAt !== undefined, ranMs, signal: exit.signal }
-      const decision = decideRestart(end, crashes)
-      crashes = decision.crashes
-      const why = exit.signal ?? `exit code ${exit.code ?? 'unknown'}`
-      log.warn('component ended', { name: spec.name, why, restartInMs: decision.delayMs })
-      child = undefined
-      enter('backoff', `ended by itself: ${why}`)
-      if (decision.delayMs > 0) {
-        try {
-          await clock.sleep(decision.delayMs, signal)
-        } catch {
-          return // stopped while it waited
-        }
-      }
-      restarts += 1
-      readyAt = undefined
-      try {
-        run = await launch()
-        readyAt = clock.now()
-      } catch (error) {
-        run = child
-        if (!signal.aborted) log.warn('component did not start', { name: spec.name, error })
-      }
+  status(): ComponentStatus {
+    const { name, program } = this.spec
+    const { child, info } = this.#run ?? {}
+    const message =
+      this.#message ?? (this.#state === 'starting' ? this.#options.waitsFor() : undefined)
+    return {
+      name,
+      program,
+      state: this.#state,
+      restarts: this.#restarts,
+      sinceMs: this.#sinceMs,
+      ...(child?.pid === undefined ? {} : { pid: child.pid }),
+      ...(info === undefined ? {} : { info }),
+      ...(message === undefined ? {} : { message }),
     }
   }
 
-  const begin = async (): Promise<void> => {
-    const current = new AbortController()
-    wanted = current
-    crashes = 0
+  async start(): Promise<void> {
+    while (this.#stopping !== undefined) await this.#stopping
+    if (this.#wanted === undefined) this.#starting = this.#begin()
+    await this.#starting
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.#end().finally(() => {
+      this.#stopping = undefined
+    }))
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#running().signal(signal)
+  }
+
+  silent(sinceMs: number, why: string): void {
+    if (this.#state === 'ready') this.#enter('stuck', why, sinceMs)
+  }
+
+  answers(): void {
+    if (this.#state === 'stuck') this.#enter('ready')
+  }
+
+  pause(): void {
+    this.signal('SIGSTOP')
+    this.#enter('paused')
+  }
+
+  resume(): void {
+    this.signal('SIGCONT')
+    if (this.#state === 'paused') this.#enter(this.#run?.info === undefined ? 'starting' : 'ready')
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#running()
+    child.signal('SIGKILL')
+    await child.exited
+  }
+
+  #running(): Child {
+    if (this.#run !== undefined) return this.#run.child
+    const { name } = this.spec
+    throw new ClusterError('not-running', `${name} is not running`, {
+      hint: `start it with: skiff restart ${name}${nameFlagOf(this.#options.cluster)}`,
+    })
+  }
+
+  #enter(state: ComponentState, message?: string, sinceMs = this.#options.clock.now()): void {
+    this.#state = state
+    this.#sinceMs = sinceMs
+    this.#message = message
+    this.#options.onChange(this.status())
+  }
+
+  /** One run until it is ready; `#run` is set even when this rejects. */
+  async #launch(): Promise<Child> {
+    const child: Child = this.#options.spawn((report) => {
+      if (this.#run !== run || this.#state === 'paused') return
+      this.#message = reportText(report)
+      this.#options.onChange(this.status())
+    })
+    const run: Run = { child, info: undefined }
+    this.#run = run
+    this.#enter('starting')
+    const { ready: _, ...info } = await child.ready
+    run.info = info
+    this.#enter('ready')
+    return child
+  }
+
+  async #begin(): Promise<void> {
+    const { log } = this.#options
+    const { name } = this.spec
+    const wanted = new AbortController()
+    this.#wanted = wanted
+    this.#crashes = 0
     try {
-      const run = await launch()
-      keepRunning(run, current.signal).catch((error: unknown) => {
-        log.error('a component is no longer looked after', { name: spec.name, error })
-        enter('failed', String(error))
+      const child = await this.#launch()
+      this.#keepRunning(child, wanted.signal).catch((error: unknown) => {
+        log.error('component is no longer supervised', { name, error })
+        this.#enter('failed', String(error))
       })
     } catch (error) {
-      await child?.exited
-      child = undefined
-      if (current.signal.aborted) {
-        throw new ClusterError('failed', `${spec.name} was stopped before it was ready`)
+      await this.#run?.child.exited
+      this.#run = undefined
+      if (wanted.signal.aborted) {
+        throw new ClusterError('failed', `${name} was stopped before it was ready`)
       }
-      wanted = undefined
-      const failure = describeFailure(options, error)
-      enter('failed', failure.message)
+      this.#wanted = undefined
+      const failure = describeFailure(this.#options, error)
+      this.#enter('failed', failure.message)
       throw failure
     }
   }
 
-  const end = async (): Promise<void> => {
-    wanted?.abort(new Error('stopped'))
-    wanted = undefined
-    const run = child
-    if (run !== undefined) {
-      enter('stopping')
-      await run.stop()
-      if (child === run) child = undefined
+  /** Waits for the end of a run and starts the next one, until the component is no longer wanted. */
+  async #keepRunning(first: Child, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    const { name } = this.spec
+    let child: Child | undefined = first
+    let readyAtMs: number | undefined = clock.now()
+    for (;;) {
+      const exit = (await child?.exited) ?? { code: undefined, signal: undefined }
+      if (signal.aborted || !(await this.#backOff(exit, readyAtMs, signal))) return
+      this.#restarts += 1
+      readyAtMs = undefined
+      try {
+        child = await this.#launch()
+        readyAtMs = clock.now()
+      } catch (error) {
+        child = this.#run?.child
+        if (!signal.aborted) log.warn('component did not start', { name, error })
+      }
     }
-    info = undefined
-    if (state !== 'stopped') enter('stopped')
   }
 
-  /** Whoever asks for the same meanwhile waits for the same: two runs never overlap. */
-  let starting: Promise<void> | undefined
-  let stopping: Promise<void> | undefined
-  const start = async (): Promise<void> => {
-    while (stopping !== undefined) await stopping
-    if (wanted === undefined) starting = begin()
-    await starting
+  /** Waits before the next run as the restart policy says. Resolves with false when the component is stopped meanwhile. */
+  async #backOff(
+    exit: ChildExit,
+    readyAtMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { clock, log } = this.#options
+    const wasReady = readyAtMs !== undefined
+    const ranMs = wasReady ? clock.now() - readyAtMs : 0
+    const decision = decideRestart({ wasReady, ranMs, signal: exit.signal }, this.#crashes)
+    this.#crashes = decision.crashes
+    const why = exit.signal ?? `exit code ${exit.code ?? 'unknown'}`
+    log.warn('component ended', { name: this.spec.name, why, restartInMs: decision.delayMs })
+    this.#run = undefined
+    this.#enter('backoff', `ended by itself: ${why}`)
+    if (decision.delayMs === 0) return true
+    return await clock.sleep(decision.delayMs, signal).then(
+      () => true,
+      () => false, // stopped while it waited
+    )
   }
-  const stop = (): Promise<void> =>
-    (stopping ??= end().finally(() => {
-      stopping = undefined
-    }))
 
-  const running = (): Child => {
-    if (child !== undefined) return child
-    throw new ClusterError('not-running', `${spec.name} is not running`, {
-      hint: `start it with: skiff restart ${spec.name}${nameFlagOf(options.cluster)}`,
-    })
+  async #end(): Promise<void> {
+    this.#wanted?.abort(new Error('stopped'))
+    this.#wanted = undefined
+    const run = this.#run
+    if (run !== undefined) {
+      this.#enter('stopping')
+      await run.child.stop()
+      if (this.#run === run) this.#run = undefined
+    }
+    if (this.#state !== 'stopped') this.#enter('stopped')
   }
-  return {
-    spec,
-    status,
-    start,
-    stop,
-    signal: (signal) => running().signal(signal),
-    silent: (fromMs, why) => {
-      if (state === 'ready') enter('stuck', why, fromMs)
-    },
-    answers: () => {
-      if (state === 'stuck') enter('ready')
-    },
-    pause: () => {
-      running().signal('SIGSTOP')
-      enter('paused')
-    },
-    resume: () => {
-      running().signal('SIGCONT')
-      if (state === 'paused') enter(info === undefined ? 'starting' : 'ready')
-    },
-    kill: async () => {
-      const run = running()
-      run.signal('SIGKILL')
-      await run.exited
-    },
-  }
+}
+
+/** Nothing runs before `start`. */
+export function createManagedComponent(options: ManagedComponentOptions): ManagedComponent {
+  return new Managed(options)
 }

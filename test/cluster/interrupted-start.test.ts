@@ -8,7 +8,7 @@ import { launchCluster } from '../../cluster/launch.ts'
 import { processesMarked } from '../../cluster/state/process-identity.ts'
 import { lockHolder } from '../../cluster/state/lock.ts'
 import { readJsonFile, statePaths } from '../../cluster/state/state-dir.ts'
-import type { RecordedProcess } from '../../cluster/supervisor/supervisor.ts'
+import type { RecordedProcess } from '../../cluster/supervisor/process-record.ts'
 import { eventually } from '../support/eventually.ts'
 import { fixtureLaunch, temporaryStateRoot } from './temporary-state.ts'
 

@@ -11,7 +11,7 @@ import type { LaunchedCluster } from '../../cluster/launch.ts'
 import { isAlive, processesMarked } from '../../cluster/state/process-identity.ts'
 import { lockHolder } from '../../cluster/state/lock.ts'
 import { readJsonFile, statePaths } from '../../cluster/state/state-dir.ts'
-import type { RecordedProcess } from '../../cluster/supervisor/supervisor.ts'
+import type { RecordedProcess } from '../../cluster/supervisor/process-record.ts'
 import { removeCluster, stopCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { fixtureLaunch, temporaryStateRoot } from './temporary-state.ts'
@@ -193,7 +193,7 @@ test('a restart that a shutdown overtakes starts nothing any more', async () => 
   const down = cluster.control.call('shutdown', {})
   // The shutdown comes before the new process is started, or while it starts.
   expect((await failure(restarted)).message).toMatch(
-    /the cluster is going down|was stopped before it was ready/,
+    /the cluster is shutting down|was stopped before it was ready/,
   )
   await down
   await cluster.control.closed
@@ -294,7 +294,7 @@ test('nodes come and go: added, stopped, started, removed; the configuration fol
   const stored = readJsonFile<{ nodes: unknown }>(cluster.paths.config)
   expect(stored?.nodes).toEqual([{ name: 'extra' }])
   const unknown = await failure(control.call('restart', { name: 'node-9' }))
-  expect(unknown.hint).toBe('there are: api-server, controller-manager, scheduler, extra')
+  expect(unknown.hint).toBe('components: api-server, controller-manager, scheduler, extra')
 })
 
 test('a cluster that belongs to its owner ends when the owner does', async () => {

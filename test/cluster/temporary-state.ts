@@ -9,7 +9,7 @@ import { systemClock } from '../../components/component-base/clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 export const fixturePrograms: Programs = {
-  supervisor: join(import.meta.dirname, '..', '..', 'cluster', 'supervisor-main.ts'),
+  supervisor: join(import.meta.dirname, '..', '..', 'cluster', 'supervisor', 'supervisor-main.ts'),
   folder: join(import.meta.dirname, 'fixtures', 'programs'),
 }
 

@@ -309,7 +309,7 @@ describe('with a running cluster', () => {
       '\nscheduler starts as ready\n',
     )
     expect((await skiff('logs nothing --name lab', root)).stderr).toContain(
-      'hint: there are: api-server,',
+      'hint: components: api-server,',
     )
     expect((await skiff('restart node-1 --name lab', root)).stdout).toBe('node-1 restarted\n')
     expect((await skiff('kubeconfig --path --name lab', root)).stdout).toBe(

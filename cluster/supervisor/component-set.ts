@@ -1,0 +1,187 @@
+/** Component set: the components of one cluster by name, started and stopped in the order of the plan. */
+import { mkdirSync } from 'node:fs'
+import type { Clock } from '../../components/component-base/clock.ts'
+import type { Log } from '../../components/component-base/log.ts'
+import { ClusterError } from '../cluster-error.ts'
+import type { ComponentStatus } from '../control-protocol.ts'
+import type { ClusterConfig, Program } from '../plan/cluster-config.ts'
+import { allocatorSettings, startOrder } from '../plan/plan.ts'
+import type { ComponentSpec } from '../plan/plan.ts'
+import { clusterMarker } from '../state/process-identity.ts'
+import { logOf } from '../state/state-dir.ts'
+import type { StatePaths } from '../state/state-dir.ts'
+import { startChild } from './child-process.ts'
+import type { Child, ReadyLine } from './child-process.ts'
+import { createManagedComponent } from './managed-component.ts'
+import type { ManagedComponent } from './managed-component.ts'
+import { createProcessRecord } from './process-record.ts'
+import { noticeStopped } from './pulse.ts'
+
+export interface ComponentSetOptions {
+  /** The cluster's name marks messages, its id the processes. */
+  readonly cluster: Pick<ClusterConfig, 'name' | 'id'>
+  readonly paths: StatePaths
+  readonly clock: Clock
+  readonly log: Log
+  /** Returns false once the state directory was removed or replaced; from then on nothing is written there. */
+  readonly ownsFolder: () => boolean
+  /** The script of a program. */
+  readonly scriptOf: (program: Program) => string
+  readonly readyTimeoutMs: number
+  readonly stopTimeoutMs: number
+}
+
+export class ComponentSet {
+  readonly #options: ComponentSetOptions
+  readonly #components = new Map<string, ManagedComponent>()
+  readonly #listeners = new Set<(status: ComponentStatus) => void>()
+  readonly #record: (components: Iterable<ManagedComponent>) => void
+  #closing: Promise<void> | undefined
+
+  constructor(options: ComponentSetOptions) {
+    this.#options = options
+    this.#record = createProcessRecord(options.paths.processes, options)
+  }
+
+  all(): Iterable<ManagedComponent> {
+    return this.#components.values()
+  }
+
+  has(name: string): boolean {
+    return this.#components.has(name)
+  }
+
+  /** Throws a ClusterError of kind `not-found` for an unknown name. */
+  named(name: string): ManagedComponent {
+    const component = this.#components.get(name)
+    if (component !== undefined) return component
+    throw new ClusterError('not-found', `there is no component "${name}"`, {
+      hint: `components: ${[...this.#components.keys()].join(', ')}`,
+    })
+  }
+
+  /** Adds a component and creates its folders; it does not start it. */
+  add(spec: ComponentSpec): ManagedComponent {
+    const { cluster, clock, log, scriptOf } = this.#options
+    for (const folder of spec.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const component = createManagedComponent({
+      cluster: cluster.name,
+      spec,
+      clock,
+      log,
+      spawn: (onReport) => this.#spawn(spec, onReport),
+      waitsFor: () => this.#waitsFor(spec),
+      onChange: (status) => this.#changed(status),
+      helpLine: `${process.execPath} ${scriptOf(spec.program)} --help`,
+    })
+    this.#components.set(spec.name, component)
+    return component
+  }
+
+  /** Forgets a component. It must not run. */
+  remove(name: string): void {
+    this.#components.delete(name)
+  }
+
+  statuses(): ComponentStatus[] {
+    return [...this.#components.values()].map((component) => this.#statusNow(component))
+  }
+
+  /** Throws a ClusterError of kind `not-running` once `close` was called. */
+  checkOpen(): void {
+    if (this.#closing === undefined) return
+    throw new ClusterError('not-running', 'the cluster is shutting down', {
+      hint: 'wait until it has stopped, then start it with: skiff up',
+    })
+  }
+
+  /** Calls `emit` on every change of a component until `work` ends. */
+  async reporting(
+    emit: (event: ComponentStatus) => void,
+    work: () => Promise<void>,
+  ): Promise<void> {
+    this.#listeners.add(emit)
+    try {
+      await work()
+    } finally {
+      this.#listeners.delete(emit)
+    }
+  }
+
+  /** Starts every component, each after those it depends on. Rejects with the first failure. */
+  async start(): Promise<void> {
+    for (const step of this.#steps()) {
+      this.checkOpen()
+      await Promise.all(step.map((component) => component.start()))
+    }
+  }
+
+  /** Stops every component, dependants first. Resolves when no process is left; no component starts any more. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#stopAll())
+  }
+
+  async #stopAll(): Promise<void> {
+    for (const step of this.#steps().toReversed()) {
+      await Promise.all(step.map((component) => component.stop()))
+    }
+    this.#record(this.all())
+  }
+
+  #steps(): ManagedComponent[][] {
+    const specs = [...this.#components.values()].map(({ spec }) => spec)
+    return startOrder(specs).map((step) => step.map(({ name }) => this.named(name)))
+  }
+
+  #changed(status: ComponentStatus): void {
+    this.#record(this.all())
+    for (const listener of this.#listeners) listener(status)
+  }
+
+  #statusNow(component: ManagedComponent): ComponentStatus {
+    noticeStopped(component, this.#options.clock.now())
+    return component.status()
+  }
+
+  #dependenciesOf(spec: ComponentSpec): ComponentStatus[] {
+    return spec.dependsOn.flatMap((name) => {
+      const component = this.#components.get(name)
+      return component === undefined ? [] : [this.#statusNow(component)]
+    })
+  }
+
+  /** The dependency that keeps a component from becoming ready, as a message. */
+  #waitsFor(spec: ComponentSpec): string | undefined {
+    const culprit = this.#dependenciesOf(spec).find(({ state }) => state !== 'ready')
+    return culprit && `waits for ${culprit.name}, which is ${culprit.state}`
+  }
+
+  /** Since when all dependencies are ready, in milliseconds since the epoch; undefined while one is not. */
+  #unhinderedSinceMs(spec: ComponentSpec): number | undefined {
+    const all = this.#dependenciesOf(spec)
+    if (all.some(({ state }) => state !== 'ready')) return undefined
+    return Math.max(0, ...all.map(({ sinceMs }) => sinceMs))
+  }
+
+  #spawn(spec: ComponentSpec, onReport: (report: ReadyLine) => void): Child {
+    // A start that was requested before the shutdown and waited: its process would outlive the supervisor.
+    this.checkOpen()
+    const { cluster, paths, clock, scriptOf, readyTimeoutMs, stopTimeoutMs } = this.#options
+    return startChild(
+      {
+        onReport,
+        name: spec.name,
+        command: process.execPath,
+        args: [...spec.nodeOptions, scriptOf(spec.program), ...spec.args],
+        environment: { ...allocatorSettings, [clusterMarker]: cluster.id },
+        cwd: paths.dir,
+        logFile: logOf(paths, spec.name),
+        // A node is ready once it has joined, and that can wait for an approval by hand.
+        readyTimeoutMs: spec.program === 'node-agent' ? undefined : readyTimeoutMs,
+        unhinderedSinceMs: () => this.#unhinderedSinceMs(spec),
+        stopTimeoutMs,
+      },
+      clock,
+    )
+  }
+}
