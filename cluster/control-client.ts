@@ -1,4 +1,5 @@
-/** Control client: calls to a cluster's supervisor. */
+/** Control client: calls a cluster's supervisor over its control socket. */
+import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import type { Socket } from 'node:net'
 import { basename } from 'node:path'
@@ -16,13 +17,13 @@ import { nameFlagOf } from './state/state-dir.ts'
 import type { StatePaths } from './state/state-dir.ts'
 
 export interface ControlClient {
-  /** Rejects with the supervisor's ClusterError, or one of kind `not-running` when it goes away before it answers. */
+  /** Rejects with the supervisor's ClusterError, or with one of kind `not-running` when the connection ends first. */
   call<M extends ControlMethod>(
     method: M,
     params: ControlMethods[M]['params'],
     onEvent?: (event: ComponentStatus) => void,
   ): Promise<ControlMethods[M]['result']>
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when either side has ended the connection. */
   readonly closed: Promise<void>
   close(): void
 }
@@ -30,7 +31,7 @@ export interface ControlClient {
 /** The longest path a unix socket address holds on every system we run on. */
 const longestSocketPath = 100
 
-/** Connects; a path too long for a socket address is reached from inside its folder. */
+/** Connects. If the path is too long for a socket address, connects from inside its folder. */
 function connect(paths: StatePaths): Socket {
   if (Buffer.byteLength(paths.socket) <= longestSocketPath) return createConnection(paths.socket)
   const before = process.cwd()
@@ -45,35 +46,24 @@ function connect(paths: StatePaths): Socket {
 /** A supervisor answers within a millisecond; one that takes this long is stopped or stuck. */
 const answerMs = 5000
 
-/** Opens a connection to the supervisor of the cluster in `paths`; kind `not-running` when there is none, or none that answers. */
-export async function connectControl(
-  paths: StatePaths,
-  clock: Clock = systemClock,
-): Promise<ControlClient> {
+function notAnswering(paths: StatePaths, cause?: unknown): ClusterError {
   const name = basename(paths.dir)
   const suffix = nameFlagOf(name)
-  const gone = (cause?: unknown): ClusterError =>
-    new ClusterError('not-running', `the supervisor of cluster "${name}" does not answer`, {
-      hint: `go on with its data: skiff up${suffix}; or remove it: skiff down${suffix}`,
-      cause,
-    })
-  let socket: Socket
-  try {
-    socket = connect(paths)
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve)
-      socket.once('error', reject)
-    })
-  } catch (error) {
-    throw gone(error)
-  }
+  return new ClusterError('not-running', `the supervisor of cluster "${name}" does not answer`, {
+    hint: `start it again with its data: skiff up${suffix}; or remove the cluster: skiff down${suffix}`,
+    cause,
+  })
+}
 
-  interface Pending {
-    readonly resolve: (result: never) => void
-    readonly reject: (error: Error) => void
-    readonly onEvent: ((event: ComponentStatus) => void) | undefined
-  }
-  const pending = new Map<number, Pending>()
+interface PendingCall {
+  readonly resolve: (result: never) => void
+  readonly reject: (error: Error) => void
+  readonly onEvent: ((event: ComponentStatus) => void) | undefined
+}
+
+/** Calls and replies over a connected socket, matched by id. `gone` makes the error of calls that the connection cuts off. */
+function callsOver(socket: Socket, gone: () => ClusterError): ControlClient {
+  const pending = new Map<number, PendingCall>()
   let lastId = 0
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
@@ -87,7 +77,7 @@ export async function connectControl(
     try {
       reply = JSON.parse(line) as ControlReply
     } catch {
-      socket.destroy() // a supervisor that is killed while it writes leaves a line cut short
+      socket.destroy() // a supervisor that is killed while it writes leaves a truncated line
       return
     }
     const call = pending.get(reply.id)
@@ -100,8 +90,7 @@ export async function connectControl(
     if ('result' in reply) call.resolve(reply.result as never)
     else call.reject(new ClusterError(reply.fault.kind, reply.fault.message, reply.fault))
   })
-
-  const client: ControlClient = {
+  return {
     call: (method, params, onEvent) =>
       new Promise((resolve, reject) => {
         if (socket.destroyed) {
@@ -115,18 +104,41 @@ export async function connectControl(
     closed,
     close: () => void socket.end(),
   }
-  // The system accepts connections for a stopped process too; only an answer shows that it lives.
+}
+
+/** Rejects with kind `not-running` unless the supervisor answers in time. The system accepts connections for a stopped process too. */
+async function checkAnswers(
+  client: ControlClient,
+  { socket, name, clock }: { socket: Socket; name: string; clock: Clock },
+): Promise<void> {
   const patience = new AbortController()
   const late = clock.sleep(answerMs, patience.signal).then(() => 'late' as const)
   try {
-    if ((await Promise.race([client.call('status', {}), late])) === 'late') {
-      socket.destroy()
-      throw new ClusterError('not-running', 'the supervisor of this cluster is there, but silent', {
-        hint: `it may be stopped; end it with: skiff down --keep-data --name ${name}`,
-      })
-    }
+    if ((await Promise.race([client.call('status', {}), late])) !== 'late') return
+    socket.destroy()
+    throw new ClusterError(
+      'not-running',
+      `the supervisor of cluster "${name}" is running but not responding`,
+      { hint: `it may be stopped; end it with: skiff down --keep-data --name ${name}` },
+    )
   } finally {
     patience.abort(new Error('it answered'))
   }
+}
+
+/** Opens a connection to the supervisor of the cluster in `paths`. Rejects with kind `not-running` when none answers. */
+export async function connectControl(
+  paths: StatePaths,
+  clock: Clock = systemClock,
+): Promise<ControlClient> {
+  let socket: Socket
+  try {
+    socket = connect(paths)
+    await once(socket, 'connect')
+  } catch (error) {
+    throw notAnswering(paths, error)
+  }
+  const client = callsOver(socket, () => notAnswering(paths))
+  await checkAnswers(client, { socket, name: basename(paths.dir), clock })
   return client
 }

@@ -1,4 +1,4 @@
-/** Launch: from nothing, or from a cluster that was left, to a supervisor that starts its processes. What fails leaves nothing behind. */
+/** Launch: creates a cluster, or resumes a stored one, up to a supervisor that answers. A failed launch leaves nothing behind. */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -33,10 +33,10 @@ import {
 import type { StatePaths } from './state/state-dir.ts'
 import { endLeftovers, removeCluster, stopCluster } from './take-down.ts'
 
-/** What a new cluster is made of. Unset fields have the defaults of `skiff up`; a cluster that is there already keeps its own. */
+/** Settings of a new cluster; unset fields have the defaults of `skiff up`. A stored cluster keeps its own. */
 export interface ClusterSettings {
   readonly nodes?: number | undefined
-  /** Adds one process that carries this many simulated nodes. */
+  /** Adds one process that runs this many simulated nodes. */
   readonly simulatedNodes?: number | undefined
   readonly dialect?: Dialect['name'] | undefined
   readonly address?: string | undefined
@@ -55,18 +55,18 @@ export interface LaunchOptions extends ClusterSettings, Lifetime {
   readonly supervisorFlags?: readonly string[] | undefined
 }
 
-/** A cluster whose supervisor answers; its components are started by `control.call('start')`. */
+/** A cluster whose supervisor answers; `control.call('start')` starts its components. */
 export interface LaunchedCluster {
   readonly config: ClusterConfig
   readonly paths: StatePaths
   readonly control: ControlClient
-  /** The agents' token; its Secret has to be created as soon as the API server serves. */
+  /** The agents' token. The caller creates its Secret as soon as the API server serves. */
   readonly token: BootstrapToken
-  /** True when the cluster was there before, with its data. */
+  /** True when the cluster existed before, with its data. */
   readonly resumed: boolean
-  /** True when an earlier start was killed in the middle; what it left has been ended. */
+  /** True when an earlier start was killed halfway; its processes have been ended. */
   readonly followsInterrupted: boolean
-  /** Says that the start is over; until then others are told to wait for it. */
+  /** Releases the start lock: the start is over. Until then other starts of the cluster fail. */
   release(): void
   /** Undoes the launch: a new cluster is removed, a resumed one stopped. */
   undo(): Promise<void>
@@ -77,22 +77,26 @@ const defaultNodes = 3
 const mostNodes = 200
 const mostSimulated = 10_000
 
-/** A number of simulated nodes that one process can carry. */
+/** Throws a ClusterError of kind `usage` unless one process can run that many simulated nodes. */
 export function checkSimulated(count: number, least: number): void {
   if (Number.isInteger(count) && count >= least && count <= mostSimulated) return
   throw new ClusterError(
     'usage',
-    `${count} is not a number of simulated nodes from ${least} to ${mostSimulated}`,
-    { hint: 'one process carries them all, and one API server their leases' },
+    `invalid number of simulated nodes ${count}: must be from ${least} to ${mostSimulated}`,
+    { hint: 'one process runs them all, and one API server stores their leases' },
   )
 }
 
 function nodesOf(settings: ClusterSettings): NodeConfig[] {
   const { nodes = defaultNodes, simulatedNodes = 0 } = settings
   if (!Number.isInteger(nodes) || nodes < 0 || nodes > mostNodes) {
-    throw new ClusterError('usage', `${nodes} is not a number of nodes from 0 to ${mostNodes}`, {
-      hint: 'each node is a process; for thousands use --simulated-nodes',
-    })
+    throw new ClusterError(
+      'usage',
+      `invalid number of nodes ${nodes}: must be from 0 to ${mostNodes}`,
+      {
+        hint: 'each node is a process; use --simulated-nodes for thousands',
+      },
+    )
   }
   checkSimulated(simulatedNodes, 0)
   const list: NodeConfig[] = Array.from({ length: nodes }, (_, index) => ({
@@ -108,7 +112,7 @@ export function caHashOf(authority: Pki['authority']): string {
   return `sha256:${digest}`
 }
 
-/** A setting that differs from what the stored cluster has is refused: it would silently not be followed. */
+/** Throws a ClusterError for a setting that differs from the stored cluster's: it would have no effect. */
 function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
   const differs: [string, unknown, unknown][] = [
     ['--dialect', settings.dialect, config.dialect],
@@ -131,9 +135,9 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
     if (wanted === undefined || wanted === has) continue
     throw new ClusterError(
       'usage',
-      `cluster "${config.name}" exists already, with ${flag} ${String(has)}`,
+      `cluster "${config.name}" already exists, with ${flag} ${String(has)}`,
       {
-        hint: `leave ${flag} out to start it as it is, or remove it first: skiff down --name ${config.name}`,
+        hint: `omit ${flag} to start it as it is, or remove it first: skiff down --name ${config.name}`,
       },
     )
   }
@@ -147,7 +151,7 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
     })
   }
   const nodes = nodesOf(options)
-  // Holds the port for a moment, so nothing may be refused before that is over.
+  // Binds the port for a moment; nothing that can fail comes before its end.
   const port = choosePort(address, options.port)
   port.catch(() => {}) // awaited below, after the keys
   const shape = { dialect: options.dialect ?? 'kubernetes', address, serviceRange } as const
@@ -166,7 +170,7 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
 
 const mostPlaces = 5
 
-/** The state directory, made if need be, with its locks held. */
+/** Creates the state directory if needed and takes its locks. */
 async function placeForStart(paths: StatePaths, options: LaunchOptions): Promise<StartLock> {
   for (let tries = 1; ; tries += 1) {
     const wasThere = stateDirExists(paths)
@@ -174,7 +178,7 @@ async function placeForStart(paths: StatePaths, options: LaunchOptions): Promise
       createStateDir(paths)
       return await lockForStart(paths, options)
     } catch (error) {
-      // Somebody removed it this very moment.
+      // Another process removed it meanwhile.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT' && tries < mostPlaces) continue
       const isTheirs = error instanceof ClusterError && error.kind === 'already-exists'
       if (!wasThere && !isTheirs) removeStateDir(paths)
@@ -183,68 +187,99 @@ async function placeForStart(paths: StatePaths, options: LaunchOptions): Promise
   }
 }
 
+/** A start under way: the directory with its locks, and how to undo what was done in it. */
+interface Start {
+  readonly paths: StatePaths
+  readonly lock: StartLock
+  readonly isNew: boolean
+  /** Id of the cluster once it is known; another id in the directory belongs to another cluster. */
+  id: string | undefined
+}
+
+/** Whether the cluster was taken down during its start: what the directory holds now, if anything, is another cluster. */
+function isGone({ paths, lock, id }: Start): boolean {
+  try {
+    const found = readClusterConfig(paths)?.id ?? id
+    return found !== id || !lock.isHeld()
+  } catch {
+    return false // damaged, but still this cluster
+  }
+}
+
+async function undoStart(start: Start, clock: Clock): Promise<void> {
+  if (isGone(start)) return
+  const { paths, lock, isNew } = start
+  try {
+    if (isNew) await removeCluster(paths, { clock })
+    else await stopCluster(paths, { clock })
+  } finally {
+    lock.release()
+  }
+}
+
+/** Checks that a stored cluster can start again as it is: its settings, certificates and port. Ends leftover processes. */
+async function checkStored(
+  stored: ClusterConfig,
+  paths: StatePaths,
+  options: LaunchOptions,
+): Promise<void> {
+  const { clock } = options
+  refuseChanges(stored, options)
+  await checkPki(paths, clock.now())
+  await endLeftovers(paths, { clock })
+  const hint =
+    "end the process that listens there: the cluster's certificates and clients use this port"
+  await choosePort(stored.address, stored.port, hint)
+}
+
+/** Writes the cluster's files while the process of its supervisor starts; resolves when the supervisor answers. */
+async function startSupervisor(
+  made: { readonly config: ClusterConfig; readonly pki?: Pki },
+  paths: StatePaths,
+  options: LaunchOptions,
+): Promise<Pick<LaunchedCluster, 'control' | 'token'>> {
+  const { config, pki } = made
+  const { programs, lifetime, parent, ttlMs, supervisorFlags: flags = [] } = options
+  writeClusterConfig(paths, config)
+  const { ready } = spawnSupervisor({
+    paths,
+    clusterId: config.id,
+    programs,
+    lifetime,
+    parent,
+    ttlMs,
+    flags,
+  })
+  const token = createBootstrapToken(options.clock)
+  const specs = planCluster(config, paths)
+  const files = { config, paths, token: formatToken(token) }
+  await Promise.all([
+    ready,
+    pki === undefined ? writePlannedFiles(specs, files) : prepareCluster(specs, { ...files, pki }),
+  ])
+  return { control: await connectControl(paths), token }
+}
+
 /**
- * Makes or resumes the cluster and starts its supervisor. Certificates and files are made while the supervisor's
- * process starts. On failure a new cluster's directory is removed again; a resumed one's is kept.
+ * Creates or resumes the cluster and starts its supervisor. On failure a new cluster's directory is removed; a resumed one's is
+ * kept.
  */
 export async function launchCluster(options: LaunchOptions): Promise<LaunchedCluster> {
-  const { clock, programs, lifetime } = options
+  const { clock } = options
   const paths = statePaths(options.stateRoot, options.name)
-  const startLock = await placeForStart(paths, options)
+  const lock = await placeForStart(paths, options)
   const isNew = statSync(paths.config, { throwIfNoEntry: false }) === undefined
-  let ownId: string | undefined
-  /** Somebody took the cluster down while it started: what is there now, if anything, is another one. */
-  const isGone = (): boolean => {
-    try {
-      const id = readClusterConfig(paths)?.id ?? ownId
-      return id !== ownId || !startLock.isHeld()
-    } catch {
-      return false // damaged, but by whatever came over this start
-    }
-  }
-  const undo = async (): Promise<void> => {
-    if (isGone()) return
-    try {
-      if (isNew) await removeCluster(paths, { clock })
-      else await stopCluster(paths, { clock })
-    } finally {
-      startLock.release()
-    }
-  }
+  const start: Start = { paths, lock, isNew, id: undefined }
+  const undo = (): Promise<void> => undoStart(start, clock)
   try {
     const stored = readClusterConfig(paths)
-    ownId = stored?.id
-    if (stored !== undefined) {
-      refuseChanges(stored, options)
-      await checkPki(paths, clock.now())
-      await endLeftovers(paths, { clock })
-      const hint = "end what listens there: the cluster's certificates and clients know this port"
-      await choosePort(stored.address, stored.port, hint)
-    }
-    const created = stored === undefined ? await newCluster(options) : undefined
-    const config = created?.config ?? (stored as ClusterConfig)
-    ownId = config.id
-    writeClusterConfig(paths, config)
-    const supervisor = spawnSupervisor({
-      paths,
-      clusterId: config.id,
-      programs,
-      lifetime,
-      parent: options.parent,
-      ttlMs: options.ttlMs,
-      flags: options.supervisorFlags ?? [],
-    })
-    const token = createBootstrapToken(clock)
-    const specs = planCluster(config, paths)
-    const files = { config, paths, token: formatToken(token) }
-    await Promise.all([
-      supervisor.ready,
-      created === undefined
-        ? writePlannedFiles(specs, files)
-        : prepareCluster(specs, { ...files, pki: created.pki }),
-    ])
-    const control = await connectControl(paths)
-    const { followsInterrupted, release } = startLock
+    start.id = stored?.id
+    if (stored !== undefined) await checkStored(stored, paths, options)
+    const made = stored === undefined ? await newCluster(options) : { config: stored }
+    const { config } = made
+    start.id = config.id
+    const { control, token } = await startSupervisor(made, paths, options)
+    const { followsInterrupted, release } = lock
     return { config, paths, control, token, resumed: !isNew, followsInterrupted, release, undo }
   } catch (error) {
     await undo()

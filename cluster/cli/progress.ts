@@ -1,22 +1,20 @@
-/** Progress: one line per thing that is waited for; redrawn with a spinner on a terminal, written once each elsewhere. */
+/** Progress: one line per component or node that starts. A terminal shows them redrawn with a spinner; elsewhere each is written once. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
 import { shortDuration, styled } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Progress {
-  /** What happens to it now; adds the line if it is new. */
+  /** Sets the note of a line that is in progress; adds the line if it is new. */
   update(name: string, note: string): void
-  /** It is done; `note` says how. */
   done(name: string, note: string): void
   failed(name: string, note: string): void
-  /** Draws a last time and lets go of the terminal. */
+  /** Draws a last time and stops. */
   end(): void
 }
 
 interface Line {
   readonly name: string
-  readonly startedMs: number
   state: 'waiting' | 'done' | 'failed'
   note: string
   endedMs?: number
@@ -26,82 +24,109 @@ const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const frameMs = 80
 const reminderMs = 5000
 
-export function createProgress(options: {
-  terminal: Terminal
-  clock: Clock
-  /** Lines that are there from the start, in their order. */
-  names: readonly string[]
-}): Progress {
-  const { terminal, clock } = options
-  const startedMs = clock.now()
-  const lines = new Map<string, Line>()
-  const lineOf = (name: string): Line => {
-    const known = lines.get(name)
+interface ProgressOptions {
+  readonly terminal: Terminal
+  readonly clock: Clock
+  /** Lines shown from the start, in their order. */
+  readonly names: readonly string[]
+}
+
+/** The lines by name, in order of appearance, and their text. */
+class Lines {
+  readonly #terminal: Terminal
+  readonly #clock: Clock
+  readonly #startedMs: number
+  readonly #width: number
+  readonly #byName = new Map<string, Line>()
+
+  constructor(options: ProgressOptions) {
+    this.#terminal = options.terminal
+    this.#clock = options.clock
+    this.#startedMs = options.clock.now()
+    this.#width = Math.max(0, ...options.names.map((name) => name.length))
+    for (const name of options.names) this.named(name)
+  }
+
+  named(name: string): Line {
+    const known = this.#byName.get(name)
     if (known !== undefined) return known
-    const added: Line = { name, startedMs: clock.now(), state: 'waiting', note: 'waiting' }
-    lines.set(name, added)
+    const added: Line = { name, state: 'waiting', note: 'waiting' }
+    this.#byName.set(name, added)
     return added
   }
-  for (const name of options.names) lineOf(name)
-  const width = Math.max(0, ...options.names.map((name) => name.length))
 
-  const text = (line: Line): string => {
-    const frame = frames[Math.floor((clock.now() - startedMs) / frameMs) % frames.length] ?? ''
-    const sign = {
-      waiting: styled(frame, 'cyan', terminal.errColors),
-      done: styled('✓', 'green', terminal.errColors),
-      failed: styled('✗', 'red', terminal.errColors),
-    }[line.state]
-    const took = shortDuration((line.endedMs ?? clock.now()) - startedMs).padStart(7)
-    return ` ${sign} ${line.name.padEnd(width)}  ${took}  ${line.note}`
+  all(): Line[] {
+    return [...this.#byName.values()]
   }
 
+  textOf(line: Line): string {
+    const { errColors } = this.#terminal
+    const nowMs = this.#clock.now()
+    const frame = frames[Math.floor((nowMs - this.#startedMs) / frameMs) % frames.length] ?? ''
+    const sign = {
+      waiting: styled(frame, 'cyan', errColors),
+      done: styled('✓', 'green', errColors),
+      failed: styled('✗', 'red', errColors),
+    }[line.state]
+    const took = shortDuration((line.endedMs ?? nowMs) - this.#startedMs).padStart(7)
+    return ` ${sign} ${line.name.padEnd(this.#width)}  ${took}  ${line.note}`
+  }
+}
+
+/** Redraws the lines on a terminal until the returned function is called. */
+function redraw(lines: Lines, { terminal, clock }: ProgressOptions): () => void {
   let drawn = 0
   let cancel = (): void => {}
   const draw = (): void => {
     const up = drawn === 0 ? '' : `\u001b[${drawn}A`
-    // Cut to the terminal's width: a line that wraps would throw the count of lines off.
-    const body = [...lines.values()].map(
-      (line) => `\u001b[2K${clip(text(line), terminal.columns)}\n`,
-    )
+    // Cut to the terminal's width: a line that wraps would make the cursor movement wrong.
+    const body = lines
+      .all()
+      .map((line) => `\u001b[2K${clip(lines.textOf(line), terminal.columns)}\n`)
     terminal.err(up + body.join(''))
-    drawn = lines.size
+    drawn = body.length
   }
   const tick = (): void => {
     draw()
     cancel = clock.after(frameMs, tick)
   }
-  /** Off a terminal: nobody should wait for minutes without being told for what. */
-  const remind = (): void => {
-    const waiting = [...lines.values()].filter((line) => line.state === 'waiting')
-    const told = waiting.slice(0, 5).map((line) => `${line.name} (${line.note})`)
-    if (waiting.length > told.length) told.push(`${waiting.length - told.length} more`)
-    if (told.length > 0) terminal.err(`   waiting for ${told.join(', ')}\n`)
-    cancel = clock.after(reminderMs, remind)
+  tick()
+  return () => {
+    cancel()
+    draw()
   }
-  if (terminal.isInteractive) tick()
-  else cancel = clock.after(reminderMs, remind)
+}
 
+/** Off a terminal: names what is still waited for every few seconds, until the returned function is called. */
+function remind(lines: Lines, { terminal, clock }: ProgressOptions): () => void {
+  let cancel = (): void => {}
+  const tick = (): void => {
+    const waiting = lines.all().filter((line) => line.state === 'waiting')
+    const named = waiting.slice(0, 5).map((line) => `${line.name} (${line.note})`)
+    if (waiting.length > named.length) named.push(`${waiting.length - named.length} more`)
+    if (named.length > 0) terminal.err(`   waiting for ${named.join(', ')}\n`)
+    cancel = clock.after(reminderMs, tick)
+  }
+  cancel = clock.after(reminderMs, tick)
+  return () => cancel()
+}
+
+/** Shows the lines until `end` is called. */
+export function createProgress(options: ProgressOptions): Progress {
+  const { terminal, clock } = options
+  const lines = new Lines(options)
+  const end = terminal.isInteractive ? redraw(lines, options) : remind(lines, options)
   const settle = (name: string, state: 'done' | 'failed', note: string): void => {
-    const line = lineOf(name)
+    const line = lines.named(name)
     if (line.state === state) return
-    line.state = state
-    line.note = note
-    line.endedMs = clock.now()
-    if (!terminal.isInteractive) terminal.err(`${text(line)}\n`)
+    Object.assign(line, { state, note, endedMs: clock.now() })
+    if (!terminal.isInteractive) terminal.err(`${lines.textOf(line)}\n`)
   }
   return {
-    update: (name, note) => {
-      const line = lineOf(name)
-      line.note = note
-      line.state = 'waiting'
-    },
+    update: (name, note) => void Object.assign(lines.named(name), { note, state: 'waiting' }),
     done: (name, note) => settle(name, 'done', note),
     failed: (name, note) => settle(name, 'failed', note),
-    end: () => {
-      cancel()
-      if (terminal.isInteractive) draw()
-    },
+    end,
   }
 }
 

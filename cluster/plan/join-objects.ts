@@ -1,4 +1,4 @@
-/** Join objects: what nodes need in the cluster to join by token; upstream's kubeadm creates the same by the same names (phases clusterinfo, node). */
+/** Join objects: what a cluster must hold so that nodes can join by token, named as kubeadm names them (phases clusterinfo, node). */
 import { kubeletClientSubject } from '../../certs/profiles.ts'
 import { apiGroup } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
@@ -16,7 +16,7 @@ export interface PlacedObject {
   readonly object: KubeObject
 }
 
-/** The client configuration that anybody may read: where the server is and which CA to trust, no credentials. */
+/** The public client configuration: the server's URL and its CA, without credentials. */
 export function discoveryKubeconfig(server: string, authorityPem: string): string {
   return [
     'apiVersion: v1',
@@ -34,22 +34,13 @@ export function discoveryKubeconfig(server: string, authorityPem: string): strin
   ].join('\n')
 }
 
-/**
- * The cluster-info ConfigMap, who may read it, who may ask for a node's certificate, whose requests are approved, who may look
- * whether a node's name is taken, and that the API server may reach into node agents. The API server makes none of it.
- */
-export function joinObjects(options: {
-  dialect: Dialect
-  server: string
-  authorityPem: string
-}): PlacedObject[] {
-  const { dialect } = options
-  const resources = resourcesOf(dialect)
+type Subject = { readonly kind: 'Group' | 'User'; readonly name: string }
+
+/** ClusterRoleBindings: who may request a node's certificate, whose requests are approved, and who administers. */
+function clusterRoleBindings(dialect: Dialect): PlacedObject[] {
   const rbac = apiGroup(dialect, 'rbac.authorization')
-  const certificates = apiGroup(dialect, 'certificates')
-  type Subject = { kind: 'Group' | 'User'; name: string }
   const bind = (name: string, subject: Subject, clusterRole: string): PlacedObject => ({
-    resource: resources.clusterRoleBindings,
+    resource: resourcesOf(dialect).clusterRoleBindings,
     object: {
       metadata: { name },
       roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: clusterRole },
@@ -59,20 +50,47 @@ export function joinObjects(options: {
   const group = (name: string): Subject => ({ kind: 'Group', name })
   const joining = group(nodeTokenGroup)
   const [administrators = ''] = kubeletClientSubject.organizations
-  const requests = `system:${certificates}:certificatesigningrequests`
-  const infoReader = {
-    name: 'kubeadm:bootstrap-signer-clusterinfo',
-    namespace: dialect.publicNamespace,
-  }
+  const requests = `system:${apiGroup(dialect, 'certificates')}:certificatesigningrequests`
+  const rotation = 'kubeadm:node-autoapprove-certificate-rotation'
   return [
     bind('kubeadm:cluster-admins', group(administrators), 'cluster-admin'),
     bind('kubeadm:kubelet-bootstrap', joining, 'system:node-bootstrapper'),
     bind('kubeadm:node-autoapprove-bootstrap', joining, `${requests}:nodeclient`),
-    bind(
-      'kubeadm:node-autoapprove-certificate-rotation',
-      group('system:nodes'),
-      `${requests}:selfnodeclient`,
-    ),
+    bind(rotation, group('system:nodes'), `${requests}:selfnodeclient`),
+    bind('kubeadm:get-nodes', joining, 'kubeadm:get-nodes'),
+  ]
+}
+
+/** The Role and RoleBinding with which anonymous requests read cluster-info. */
+function clusterInfoAccess(dialect: Dialect): PlacedObject[] {
+  const resources = resourcesOf(dialect)
+  const rbac = apiGroup(dialect, 'rbac.authorization')
+  const name = 'kubeadm:bootstrap-signer-clusterinfo'
+  const metadata = { name, namespace: dialect.publicNamespace }
+  const rule = {
+    apiGroups: [''],
+    resources: ['configmaps'],
+    resourceNames: ['cluster-info'],
+    verbs: ['get'],
+  }
+  const roleRef = { apiGroup: rbac, kind: 'Role', name }
+  const subjects = [{ apiGroup: rbac, kind: 'User', name: 'system:anonymous' }]
+  return [
+    { resource: resources.roles, object: { metadata, rules: [rule] } },
+    { resource: resources.roleBindings, object: { metadata, roleRef, subjects } },
+  ]
+}
+
+/** The objects that nodes need to join by token. The API server creates none of them itself. */
+export function joinObjects(options: {
+  dialect: Dialect
+  server: string
+  authorityPem: string
+}): PlacedObject[] {
+  const { dialect, server, authorityPem } = options
+  const resources = resourcesOf(dialect)
+  return [
+    ...clusterRoleBindings(dialect),
     {
       resource: resources.clusterRoles,
       object: {
@@ -80,42 +98,20 @@ export function joinObjects(options: {
         rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }],
       },
     },
-    bind('kubeadm:get-nodes', joining, 'kubeadm:get-nodes'),
     {
       resource: resources.configMaps,
       object: {
         metadata: { name: 'cluster-info', namespace: dialect.publicNamespace },
-        data: { kubeconfig: discoveryKubeconfig(options.server, options.authorityPem) },
+        data: { kubeconfig: discoveryKubeconfig(server, authorityPem) },
       },
     },
-    {
-      resource: resources.roles,
-      object: {
-        metadata: infoReader,
-        rules: [
-          {
-            apiGroups: [''],
-            resources: ['configmaps'],
-            resourceNames: ['cluster-info'],
-            verbs: ['get'],
-          },
-        ],
-      },
-    },
-    {
-      resource: resources.roleBindings,
-      object: {
-        metadata: infoReader,
-        roleRef: { apiGroup: rbac, kind: 'Role', name: infoReader.name },
-        subjects: [{ apiGroup: rbac, kind: 'User', name: 'system:anonymous' }],
-      },
-    },
+    ...clusterInfoAccess(dialect),
   ]
 }
 
 /**
- * Throws a ClusterError when the API server refuses anonymous requests: a node reads cluster-info anonymously before it knows
- * whom to trust, and would ask until its time is over.
+ * Rejects with a ClusterError when the API server rejects anonymous requests. A node reads cluster-info anonymously before it
+ * trusts the server, and would retry until its timeout.
  */
 export async function checkAnonymousJoins(
   anonymous: Client,
@@ -126,18 +122,18 @@ export async function checkAnonymousJoins(
   try {
     await anonymous.resource(resourcesOf(dialect).configMaps).get(info)
   } catch (error) {
-    if (!isStatusError(error, 'Unauthorized')) return // whatever else it is passes, or the agents say it
+    if (!isStatusError(error, 'Unauthorized')) return // any other error is transient, or the agents report it
     const mode = extraFlags['api-server']?.['authorization-mode'] ?? ''
     const isOpen = mode.split(',').includes('AlwaysAllow')
     throw new ClusterError(
       'usage',
-      'the API server refuses anonymous requests, so no node can join by token',
+      'the API server rejects anonymous requests, so no node can join by token',
       {
         details: isOpen
-          ? [`authorization-mode=${mode}: AlwaysAllow switches anonymous requests off`]
+          ? [`authorization-mode=${mode}: AlwaysAllow disables anonymous requests`]
           : [],
         hint: isOpen
-          ? 'add --set api-server.anonymous-auth=true, or leave AlwaysAllow out, or start without nodes: --nodes 0'
+          ? 'add --set api-server.anonymous-auth=true, remove AlwaysAllow, or start without nodes: --nodes 0'
           : 'allow them for cluster-info, or start without nodes: --nodes 0',
         cause: error,
       },
@@ -149,8 +145,8 @@ const retryMs = 20
 const retries = 250
 
 /**
- * Creates the objects, all at once; what is there already stays as it is. A namespace that the server is just about to
- * create is waited for.
+ * Creates the objects in parallel and leaves existing ones unchanged. Retries while a namespace is missing: the server creates
+ * its own namespaces shortly after it starts to serve.
  */
 export async function createObjects(
   client: Client,

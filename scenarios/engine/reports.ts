@@ -32,7 +32,7 @@ function suite(result: ScenarioResult): string {
   })
   if (whole) {
     const body = xml(result.failure.join('\n'))
-    const name = result.steps.length === 0 ? 'start of the cluster' : 'tidying up'
+    const name = result.steps.length === 0 ? 'start of the cluster' : 'cleanup'
     cases.push(
       `    <testcase name="${name}" classname="${xml(result.name)}"><error message="${xml(result.failure[0] ?? '')}">${body}</error></testcase>\n`,
     )

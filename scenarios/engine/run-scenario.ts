@@ -13,6 +13,7 @@ import type { KeptProcess } from './kept-process.ts'
 import { AssertionFailure } from './step.ts'
 import type { ScenarioStep, StepContext } from './step.ts'
 import { createVariables } from './variables.ts'
+import type { Variables } from './variables.ts'
 
 export interface StepResult {
   readonly title: string
@@ -20,7 +21,7 @@ export interface StepResult {
   readonly outcome: 'passed' | 'failed' | 'not run'
   readonly durationMs: number
   readonly notes: readonly string[]
-  /** Why it failed, line by line: what was expected, what was there, how it changed meanwhile. */
+  /** The report of a failed step, line by line; empty otherwise. */
   readonly failure: readonly string[]
 }
 
@@ -31,7 +32,7 @@ export interface ScenarioResult {
   readonly outcome: 'passed' | 'failed'
   readonly durationMs: number
   readonly steps: readonly StepResult[]
-  /** Why it failed outside of any step: the cluster did not start, or something could not be tidied up. */
+  /** A failure outside of any step, line by line: the cluster did not start, or a cleanup failed. */
   readonly failure: readonly string[]
 }
 
@@ -42,7 +43,7 @@ export interface RunScenarioOptions {
   readonly onStep?: ((result: StepResult) => void) | undefined
 }
 
-/** A step that was told to end has this long to do so in its own way; then nobody waits for it. */
+/** How long a step may take to end by itself once the scenario is aborted. */
 const patienceMs = 5000
 
 /** The clients of a scenario's actors, one connection each. */
@@ -71,144 +72,188 @@ function createActorClients(cluster: Cluster): {
   }
 }
 
-/** Resolves when the step fails as expected; an end of the scenario's time is no such failure. */
+/** Resolves when the step fails as expected. The end of the scenario's time is not an expected failure. */
 async function expectFailure(
   run: () => Promise<void>,
-  options: { pattern: string; over: Promise<never>; either: AbortSignal },
+  options: { readonly pattern: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  const { pattern, over, either } = options
+  const { pattern, signal } = options
   let lines: string[]
   try {
-    await Promise.race([run(), over])
+    await run()
     lines = []
   } catch (error) {
-    if (either.aborted) throw error
+    if (signal.aborted) throw error
     lines = failureLines(error)
   }
   if (lines.length > 0 && new RegExp(pattern).test(lines.join('\n'))) return
   throw new AssertionFailure({
-    message: lines.length === 0 ? 'it did not fail' : 'it failed, but in another way',
-    expected: [`a failure with ${pattern}`],
+    message: lines.length === 0 ? 'it did not fail' : 'it failed with another error',
+    expected: [`a failure that matches ${pattern}`],
     actual: lines.length === 0 ? ['no failure'] : lines,
   })
 }
 
-/** Runs the steps; resolves with the result whatever happens, and rejects only when `signal` aborts. */
+/** One run of a scenario: what its steps share, its time limit, and what to clean up. */
+class ScenarioRun {
+  readonly #scenario: Scenario
+  readonly #options: RunScenarioOptions
+  readonly #variables: Variables
+  readonly #actors: ReturnType<typeof createActorClients>
+  readonly #cleanups: (() => Promise<void>)[] = []
+  readonly #reports: (() => readonly string[])[] = []
+  readonly #processes = new Map<string, KeptProcess>()
+  /** Aborts at the time limit, and when something fails beside the steps. */
+  readonly #deadline = new AbortController()
+  readonly #signal: AbortSignal
+  /** Rejects some time after `#signal` aborts: a step that does not end by itself is abandoned then. */
+  readonly #abandoned = Promise.withResolvers<never>()
+  readonly #timers: (() => void)[] = []
+
+  constructor(scenario: Scenario, options: RunScenarioOptions) {
+    const { cluster, clock, signal } = options
+    this.#scenario = scenario
+    this.#options = options
+    this.#variables = createVariables(dialectOf(cluster.config), {
+      server: cluster.server,
+      caHash: cluster.config.caHash,
+      ...scenario.variables,
+    })
+    this.#actors = createActorClients(cluster)
+    this.#signal = AbortSignal.any([signal, this.#deadline.signal])
+    this.#abandoned.promise.catch(() => {}) // only a step that still runs waits for it
+    const late = new Error(`the scenario took longer than ${scenario.timeoutMs / 1000} s`)
+    this.#timers.push(clock.after(scenario.timeoutMs, () => this.#deadline.abort(late)))
+    this.#signal.addEventListener('abort', () => {
+      const abandon = (): void => this.#abandoned.reject(this.#signal.reason as Error)
+      this.#timers.push(clock.after(patienceMs, abandon))
+    })
+  }
+
+  /** Runs the steps in order; those after a failed one are `not run`. */
+  async steps(): Promise<StepResult[]> {
+    const results: StepResult[] = []
+    let hasFailed = false
+    for (const step of this.#scenario.steps) {
+      if (hasFailed) {
+        results.push(this.#resultOf(step, { outcome: 'not run' }))
+        continue
+      }
+      const result = await this.#timed(step)
+      hasFailed = result.outcome === 'failed'
+      results.push(result)
+      this.#options.onStep?.(result)
+    }
+    for (const cancel of this.#timers) cancel()
+    return results
+  }
+
+  /** Cleans up, last registration first. Resolves with failures outside of any step; `hasFailed` says whether a step has failed. */
+  async end(hasFailed: boolean): Promise<string[]> {
+    const { signal } = this.#deadline
+    const failure = signal.aborted && !hasFailed ? this.#failureLines(signal.reason) : []
+    for (const cleanup of this.#cleanups.toReversed()) {
+      try {
+        await cleanup()
+      } catch (error) {
+        failure.push(`cleanup: ${messageOf(error)}`)
+      }
+    }
+    this.#actors.close()
+    return failure
+  }
+
+  async #timed(step: ScenarioStep): Promise<StepResult> {
+    const { clock } = this.#options
+    const startedMs = clock.now()
+    const notes: string[] = []
+    let failure: string[] | undefined
+    try {
+      await this.#runStep(step, notes)
+    } catch (error) {
+      failure = this.#failureLines(error)
+    }
+    return this.#resultOf(step, {
+      outcome: failure === undefined ? 'passed' : 'failed',
+      durationMs: clock.now() - startedMs,
+      notes,
+      failure: failure ?? [],
+    })
+  }
+
+  /** Call it after the step has run: its title can name variables that the step saves. */
+  #resultOf(
+    step: ScenarioStep,
+    result: Pick<StepResult, 'outcome'> & Partial<StepResult>,
+  ): StepResult {
+    const title = this.#variables.expand(step.title)
+    return { title, kind: step.kind.name, durationMs: 0, notes: [], failure: [], ...result }
+  }
+
+  #failureLines(error: unknown): string[] {
+    return [...failureLines(error), ...this.#reports.flatMap((report) => report())]
+  }
+
+  async #runStep(step: ScenarioStep, notes: string[]): Promise<void> {
+    this.#signal.throwIfAborted()
+    const run = async (): Promise<void> => {
+      const params = this.#variables.resolve(step.params)
+      await Promise.race([step.kind.run(params, this.#contextFor(notes)), this.#abandoned.promise])
+    }
+    const { fails } = step
+    if (fails === undefined) return await run()
+    const pattern = this.#variables.expand(fails)
+    await expectFailure(run, { pattern, signal: this.#signal })
+  }
+
+  async #runNested(
+    steps: readonly ScenarioStep[],
+    { where, notes }: { readonly where: string; readonly notes: string[] },
+  ): Promise<void> {
+    for (const step of steps) {
+      try {
+        await this.#runStep(step, notes)
+      } catch (error) {
+        if (this.#signal.aborted) throw error
+        throw new NestedFailure(`${where}, ${this.#variables.expand(step.title)}`, error)
+      }
+    }
+  }
+
+  #contextFor(notes: string[]): StepContext {
+    const { cluster, clock } = this.#options
+    return {
+      cluster,
+      client: cluster.client,
+      resources: resourcesOf(dialectOf(cluster.config)),
+      clock,
+      variables: this.#variables,
+      signal: this.#signal,
+      clientAs: this.#actors.as,
+      note: (text) => void notes.push(text),
+      onEnd: (cleanup) => void this.#cleanups.push(cleanup),
+      failScenario: (error) => this.#deadline.abort(error),
+      onFailure: (report) => void this.#reports.push(report),
+      folder: dirname(resolve(this.#scenario.file)),
+      processes: this.#processes,
+      runSteps: (steps, where) => this.#runNested(steps, { where, notes }),
+    }
+  }
+}
+
+/** Runs the steps. Resolves with the result, whatever it is; rejects only when `signal` aborts. */
 export async function runScenario(
   scenario: Scenario,
   options: RunScenarioOptions,
 ): Promise<ScenarioResult> {
-  const { cluster, clock, signal, onStep } = options
-  const dialect = dialectOf(cluster.config)
-  const variables = createVariables(dialect, {
-    server: cluster.server,
-    caHash: cluster.config.caHash,
-    ...scenario.variables,
-  })
-  const actors = createActorClients(cluster)
-  const cleanups: (() => Promise<void>)[] = []
-  const besides: (() => readonly string[])[] = []
-  const processes = new Map<string, KeptProcess>()
+  const { clock, signal } = options
+  const { name, file, description } = scenario
   const startedMs = clock.now()
-  const deadline = new AbortController()
-  const cancel = clock.after(scenario.timeoutMs, () =>
-    deadline.abort(new Error(`the scenario took longer than ${scenario.timeoutMs / 1000} s`)),
-  )
-  const either = AbortSignal.any([signal, deadline.signal])
-  const over = Promise.withResolvers<never>()
-  over.promise.catch(() => {}) // only a step that goes on hears of it
-  let cancelPatience = (): void => {}
-  either.addEventListener('abort', () => {
-    cancelPatience = clock.after(patienceMs, () => over.reject(either.reason as Error))
-  })
-
-  const contextFor = (notes: string[]): StepContext => ({
-    cluster,
-    client: cluster.client,
-    resources: resourcesOf(dialect),
-    clock,
-    variables,
-    signal: either,
-    clientAs: actors.as,
-    note: (text) => void notes.push(text),
-    onEnd: (cleanup) => void cleanups.push(cleanup),
-    failScenario: (error) => deadline.abort(error),
-    onFailure: (report) => void besides.push(report),
-    folder: dirname(resolve(scenario.file)),
-    processes,
-    runSteps: async (steps, where) => {
-      for (const step of steps) {
-        try {
-          await runStep(step, notes)
-        } catch (error) {
-          if (either.aborted) throw error
-          throw new NestedFailure(`${where}, ${variables.expand(step.title)}`, error)
-        }
-      }
-    },
-  })
-  const runStep = async (step: ScenarioStep, notes: string[]): Promise<void> => {
-    either.throwIfAborted()
-    const run = async (): Promise<void> =>
-      await step.kind.run(variables.resolve(step.params), contextFor(notes))
-    const { fails } = step
-    if (fails === undefined) await Promise.race([run(), over.promise])
-    else await expectFailure(run, { pattern: variables.expand(fails), over: over.promise, either })
-  }
-
-  const results: StepResult[] = []
-  let hasFailed = false
-  for (const step of scenario.steps) {
-    const kind = step.kind.name
-    if (hasFailed) {
-      const title = variables.expand(step.title)
-      results.push({ title, kind, outcome: 'not run', durationMs: 0, notes: [], failure: [] })
-      continue
-    }
-    const stepStartedMs = clock.now()
-    const notes: string[] = []
-    let failure: string[] = []
-    try {
-      await runStep(step, notes)
-    } catch (error) {
-      hasFailed = true
-      failure = [...failureLines(error), ...besides.flatMap((report) => report())]
-    }
-    const result: StepResult = {
-      // What the step has saved is known by now.
-      title: variables.expand(step.title),
-      kind,
-      outcome: hasFailed ? 'failed' : 'passed',
-      durationMs: clock.now() - stepStartedMs,
-      notes,
-      failure,
-    }
-    results.push(result)
-    onStep?.(result)
-  }
-  cancel()
-  cancelPatience()
-  // What went on beside the steps, and failed after the last of them.
-  const failure: string[] =
-    deadline.signal.aborted && !hasFailed
-      ? [...failureLines(deadline.signal.reason), ...besides.flatMap((report) => report())]
-      : []
-  for (const cleanup of cleanups.toReversed()) {
-    try {
-      await cleanup()
-    } catch (error) {
-      failure.push(`tidying up: ${messageOf(error)}`)
-    }
-  }
-  actors.close()
+  const run = new ScenarioRun(scenario, options)
+  const steps = await run.steps()
+  const hasFailed = steps.some(({ outcome }) => outcome === 'failed')
+  const failure = await run.end(hasFailed)
   signal.throwIfAborted()
-  return {
-    name: scenario.name,
-    file: scenario.file,
-    description: scenario.description,
-    outcome: hasFailed || failure.length > 0 ? 'failed' : 'passed',
-    durationMs: clock.now() - startedMs,
-    steps: results,
-    failure,
-  }
+  const outcome = hasFailed || failure.length > 0 ? 'failed' : 'passed'
+  return { name, file, description, outcome, durationMs: clock.now() - startedMs, steps, failure }
 }

@@ -184,100 +184,141 @@ function rowOf({ name, slices }: Cell): Row {
   }
 }
 
-/** The `bare` column is anonymous with AlwaysAllow; the ratio is that of the processor time per request, the middle of all rounds. */
+type IssuerHost = Awaited<ReturnType<typeof startIssuerHost>>
+type ReviewRemote = Awaited<ReturnType<typeof startReviewRemote>>
+type Issuer = ReturnType<IssuerHost['at']>
+
+/** What all servers of the measurement share. */
+interface Parties {
+  readonly world: World
+  readonly issuers: IssuerHost
+  readonly issuer: Issuer
+  readonly remote: ReviewRemote
+}
+
+/** The webhooks know one token, and allow every access. */
+function answerReviews(remote: ReviewRemote): void {
+  remote.answer = ({ kind, spec }) => {
+    if (kind === 'SubjectAccessReview') return { status: { allowed: true } }
+    const isOurs = (spec as { token?: string }).token === 'webhook-token'
+    return isOurs
+      ? { status: { authenticated: true, user: { username: userName, groups: [userGroup] } } }
+      : { status: { authenticated: false } }
+  }
+}
+
+function authenticationFlags({ world, issuers, issuer, remote }: Parties): string[] {
+  const file = (name: string, text: string): string => {
+    writeFileSync(world.file(name), text)
+    return world.file(name)
+  }
+  return [
+    '--anonymous-auth=true',
+    '--enable-bootstrap-token-auth=true',
+    `--token-auth-file=${file('bench-tokens.csv', `static-token,${userName},1,${userGroup}\n`)}`,
+    `--oidc-issuer-url=${issuer.url}`,
+    '--oidc-client-id=client',
+    '--oidc-username-prefix=-',
+    '--oidc-groups-claim=groups',
+    `--oidc-ca-file=${file('bench-issuer.crt', issuers.ca)}`,
+    `--authentication-token-webhook-config-file=${remote.kubeconfig(world.file(''))}`,
+    '--authentication-token-webhook-cache-ttl=1h',
+  ]
+}
+
+function authorizationsOf({ world, remote }: Parties): Authorization[] {
+  return [
+    { name: 'AlwaysAllow', flags: ['--authorization-mode=AlwaysAllow'], bindings: 0 },
+    // The same as the first: shows how far two processes differ that do the same.
+    {
+      name: 'AlwaysAllow in another process',
+      flags: ['--authorization-mode=AlwaysAllow'],
+      bindings: 0,
+    },
+    ...bindingCounts.map((bindings) => ({
+      name: `RBAC, ${bindings.toLocaleString('en')} bindings`,
+      flags: ['--authorization-mode=Node,RBAC'],
+      bindings,
+    })),
+    {
+      name: 'webhook, cached',
+      flags: [
+        '--authorization-mode=Webhook',
+        `--authorization-webhook-config-file=${remote.kubeconfig(world.file(''))}`,
+        '--authorization-webhook-version=v1',
+        '--authorization-webhook-cache-authorized-ttl=1h',
+      ],
+      bindings: 0,
+    },
+  ]
+}
+
+function methodsOf({ world, issuer }: Parties, serviceAccountToken: string): Methods {
+  return {
+    anonymous: {},
+    'client certificate': world.credentialFor(userName),
+    'static token': { token: 'static-token' },
+    'service account token': { token: serviceAccountToken },
+    'OIDC token': { token: issuer.token({ sub: userName, groups: [userGroup] }) },
+    'token webhook, cached': { token: 'webhook-token' },
+  }
+}
+
+/** The cells of one server, a method each; they are compared with anonymous gets from `open`. */
+function cellsOf(
+  methods: Methods,
+  { server, open, authorization }: { server: Running; open: Running; authorization: string },
+): Cell[] {
+  const { origin, ca } = server.endpoint
+  return Object.entries(methods).map(([method, shown]) => {
+    const ignored = shown.token && `Bearer ${shown.token}`
+    return {
+      name: `${method}, ${authorization}`,
+      kind: { endpoint: { origin, ca, ...shown }, pid: server.pid },
+      bare: {
+        endpoint: { origin: open.endpoint.origin, ca, ...(ignored && { ignored }) },
+        pid: open.pid,
+      },
+      slices: [],
+    }
+  })
+}
+
+/** Starts one server per authorization and adds it to `running`; resolves with the cells of each. */
+async function startServers(parties: Parties, running: Running[]): Promise<Cell[][]> {
+  const { world } = parties
+  const authentication = authenticationFlags(parties)
+  const all: Cell[][] = []
+  for (const [at, { name, flags, bindings }] of authorizationsOf(parties).entries()) {
+    const storeName = `access-${at}.db`
+    if (bindings > 0) await writePolicy(world, storeName, bindings)
+    const server = await world.startServer(storeName, [...authentication, ...flags])
+    running.push(server)
+    const methods = methodsOf(parties, await prepare(server))
+    const open = running[0] ?? server
+    all.push(cellsOf(methods, { server, open, authorization: name }))
+  }
+  return all
+}
+
+/** The `bare` column is anonymous with AlwaysAllow; the ratio is that of the processor time per request, the median of all rounds. */
 export async function measureAccess(world: World, durationMs: number): Promise<Row[]> {
   const issuers = await startIssuerHost()
   const remote = await startReviewRemote()
   const running: Running[] = []
   try {
-    const issuer = issuers.at('/bench')
-    const file = (name: string, text: string): string => {
-      writeFileSync(world.file(name), text)
-      return world.file(name)
-    }
-    const folder = world.file('')
-    remote.answer = ({ kind, spec }) => {
-      if (kind === 'SubjectAccessReview') return { status: { allowed: true } }
-      const isOurs = (spec as { token?: string }).token === 'webhook-token'
-      return isOurs
-        ? { status: { authenticated: true, user: { username: userName, groups: [userGroup] } } }
-        : { status: { authenticated: false } }
-    }
-    const authentication = [
-      '--anonymous-auth=true',
-      '--enable-bootstrap-token-auth=true',
-      `--token-auth-file=${file('bench-tokens.csv', `static-token,${userName},1,${userGroup}\n`)}`,
-      `--oidc-issuer-url=${issuer.url}`,
-      '--oidc-client-id=client',
-      '--oidc-username-prefix=-',
-      '--oidc-groups-claim=groups',
-      `--oidc-ca-file=${file('bench-issuer.crt', issuers.ca)}`,
-      `--authentication-token-webhook-config-file=${remote.kubeconfig(folder)}`,
-      '--authentication-token-webhook-cache-ttl=1h',
-    ]
-    const authorizations: Authorization[] = [
-      { name: 'AlwaysAllow', flags: ['--authorization-mode=AlwaysAllow'], bindings: 0 },
-      // As the first in all: how far two processes are apart that do the same.
-      {
-        name: 'AlwaysAllow in another process',
-        flags: ['--authorization-mode=AlwaysAllow'],
-        bindings: 0,
-      },
-      ...bindingCounts.map((bindings) => ({
-        name: `RBAC, ${bindings.toLocaleString('en')} bindings`,
-        flags: ['--authorization-mode=Node,RBAC'],
-        bindings,
-      })),
-      {
-        name: 'webhook, cached',
-        flags: [
-          '--authorization-mode=Webhook',
-          `--authorization-webhook-config-file=${remote.kubeconfig(folder)}`,
-          '--authorization-webhook-version=v1',
-          '--authorization-webhook-cache-authorized-ttl=1h',
-        ],
-        bindings: 0,
-      },
-    ]
-    const cells: Cell[] = []
-    let methodCount = 1
-    for (const [at, { name, flags, bindings }] of authorizations.entries()) {
-      const storeName = `access-${at}.db`
-      if (bindings > 0) await writePolicy(world, storeName, bindings)
-      const server = await world.startServer(storeName, [...authentication, ...flags])
-      running.push(server)
-      const serviceAccountToken = await prepare(server)
-      const methods: Methods = {
-        anonymous: {},
-        'client certificate': world.credentialFor(userName),
-        'static token': { token: 'static-token' },
-        'service account token': { token: serviceAccountToken },
-        'OIDC token': { token: issuer.token({ sub: userName, groups: [userGroup] }) },
-        'token webhook, cached': { token: 'webhook-token' },
-      }
-      const { origin, ca } = server.endpoint
-      const open = running[0]
-      if (open === undefined) throw new Error('no server')
-      methodCount = Object.keys(methods).length
-      for (const [method, shown] of Object.entries(methods)) {
-        const ignored = shown.token && `Bearer ${shown.token}`
-        cells.push({
-          name: `${method}, ${name}`,
-          kind: { endpoint: { origin, ca, ...shown }, pid: server.pid },
-          bare: {
-            endpoint: { origin: open.endpoint.origin, ca, ...(ignored && { ignored }) },
-            pid: open.pid,
-          },
-          slices: [],
-        })
-      }
-    }
-    // One server answers all that others are compared with: the others have to be as warm as it will be.
-    for (const { kind } of cells.filter((_, at) => at % methodCount === 0)) {
-      const warm = openLoad(kind.endpoint, { ...shape, status: 200, next: () => oneGet })
+    answerReviews(remote)
+    const parties = { world, issuers, issuer: issuers.at('/bench'), remote }
+    const byServer = await startServers(parties, running)
+    // One server answers all that others are compared with: the others must be as warm as it will be.
+    for (const [first] of byServer) {
+      if (first === undefined) continue
+      const more = { ...shape, status: 200, next: () => oneGet }
+      const warm = openLoad(first.kind.endpoint, more)
       await warm.run(durationMs * warmRounds)
       warm.close()
     }
+    const cells = byServer.flat()
     for (const cell of cells) await measure(cell, Math.round(durationMs / 8))
     const alone = bindingCounts.map((count) =>
       measureDecisions(policyOf(count), {

@@ -38,48 +38,42 @@ async function fanOut(
   return quantile(taken, 0.5)
 }
 
-export async function measureBasics(world: World, durationMs: number): Promise<Row[]> {
+/** Both servers, and pods with names that count up. */
+interface Basics {
+  readonly ours: Endpoint
+  readonly yardstick: Endpoint
+  readonly durationMs: number
+  readonly newPod: () => { method: 'POST'; path: string; body: Buffer }
+}
+
+const oneGet = { method: 'GET' as const, path: `${podsPath}/pod-1` }
+
+async function getsAndCreates(
+  { ours, yardstick, durationMs, newPod }: Basics,
+  { connections, streams, podBytes }: { connections: number; streams: number; podBytes: number },
+): Promise<Row[]> {
+  const shape = { connections, streams, durationMs }
+  const at = `${connections}×${streams}`
+  await load(ours, { ...shape, durationMs: 1000, status: 200, next: () => oneGet })
+  const gets = rateRow(
+    `get ${podBytes} bytes, ${at} in flight`,
+    await load(ours, { ...shape, status: 200, next: () => oneGet }),
+    await load(yardstick, { ...shape, status: 200, next: () => oneGet }),
+  )
+  // Warm, like the gets: the path of a create is long, and is compiled while it runs.
+  await load(ours, { ...shape, durationMs: 2000, status: 201, next: newPod })
+  await load(yardstick, { ...shape, durationMs: 1000, status: 201, next: newPod })
+  const creates = rateRow(
+    `durable create, ${at} in flight`,
+    await load(ours, { ...shape, status: 201, next: newPod }),
+    await load(yardstick, { ...shape, status: 201, next: newPod }),
+  )
+  return [gets, creates]
+}
+
+async function events({ ours, yardstick, newPod }: Basics): Promise<Row[]> {
   const rows: Row[] = []
-  const server = await world.startServer('basics.db')
-  const bare = await world.startBare()
-  const [ours, yardstick] = [server.endpoint, bare.endpoint]
-  const idleMb = usage(server.pid).residentMb
-  let count = 0
-  const newPod = () => ({
-    method: 'POST' as const,
-    path: podsPath,
-    body: Buffer.from(JSON.stringify(podManifest(`pod-${(count += 1)}`))),
-  })
-  const session = openSession(ours)
-  await exchange(session, newPod())
-  const oneGet = { method: 'GET' as const, path: `${podsPath}/pod-1` }
-  for (const [connections, streams] of [
-    [8, 8],
-    [1, 1],
-  ] as const) {
-    const shape = { connections, streams, durationMs }
-    const at = `${connections}×${streams}`
-    await load(ours, { ...shape, durationMs: 1000, status: 200, next: () => oneGet })
-    rows.push(
-      rateRow(
-        `get ${world.pod.length} bytes, ${at} in flight`,
-        await load(ours, { ...shape, status: 200, next: () => oneGet }),
-        await load(yardstick, { ...shape, status: 200, next: () => oneGet }),
-      ),
-    )
-    // Warm, like the gets: the way of a create is long, and is compiled as it is walked.
-    await load(ours, { ...shape, durationMs: 2000, status: 201, next: newPod })
-    await load(yardstick, { ...shape, durationMs: 1000, status: 201, next: newPod })
-    rows.push(
-      rateRow(
-        `durable create, ${at} in flight`,
-        await load(ours, { ...shape, status: 201, next: newPod }),
-        await load(yardstick, { ...shape, status: 201, next: newPod }),
-      ),
-    )
-  }
-  const afterLoadMb = usage(server.pid).residentMb
-  const bareSession = openSession(yardstick)
+  const [session, bareSession] = [openSession(ours), openSession(yardstick)]
   const list = JSON.parse((await answerOf(session, `${podsPath}?limit=1`)).toString()) as {
     metadata: { resourceVersion: string }
   }
@@ -103,7 +97,30 @@ export async function measureBasics(world: World, durationMs: number): Promise<R
   }
   session.close()
   bareSession.close()
-  rows.push({
+  return rows
+}
+
+export async function measureBasics(world: World, durationMs: number): Promise<Row[]> {
+  const rows: Row[] = []
+  const server = await world.startServer('basics.db')
+  const bare = await world.startBare()
+  const idleMb = usage(server.pid).residentMb
+  let count = 0
+  const newPod: Basics['newPod'] = () => ({
+    method: 'POST',
+    path: podsPath,
+    body: Buffer.from(JSON.stringify(podManifest(`pod-${(count += 1)}`))),
+  })
+  const basics = { ours: server.endpoint, yardstick: bare.endpoint, durationMs, newPod }
+  const session = openSession(server.endpoint)
+  await exchange(session, newPod())
+  session.close()
+  for (const inFlight of [8, 1]) {
+    const load = { connections: inFlight, streams: inFlight, podBytes: world.pod.length }
+    rows.push(...(await getsAndCreates(basics, load)))
+  }
+  const afterLoadMb = usage(server.pid).residentMb
+  rows.push(...(await events(basics)), {
     ...plainRow('memory of the API server', `${idleMb.toFixed(0)} MB idle`),
     bare: `${usage(bare.pid).residentMb.toFixed(0)} MB`,
     note: `${afterLoadMb.toFixed(0)} MB after ${count} creates, ${usage(server.pid).peakMb.toFixed(0)} MB at most`,

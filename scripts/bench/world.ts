@@ -35,6 +35,33 @@ export interface World {
 
 export const podsPath = '/api/v1/namespaces/default/pods'
 
+/** Flags of an API server whose certificates and store lie in the folder. */
+function serverFlags(file: (name: string) => string, storeName: string): string[] {
+  return [
+    '--secure-port=0',
+    `--store=sqlite:${file(storeName)}`,
+    `--tls-cert-file=${file('apiserver.crt')}`,
+    `--tls-private-key-file=${file('apiserver.key')}`,
+    `--client-ca-file=${file('ca.crt')}`,
+    `--service-account-key-file=${file('sa.pub')}`,
+    `--service-account-signing-key-file=${file('sa.key')}`,
+    '--authorization-mode=Node,RBAC',
+    '--disable-admission-plugins=ServiceAccount',
+  ]
+}
+
+/** The bytes of a Pod as a server answers with it; the server is stopped afterwards. */
+async function storedPod(server: Running): Promise<Buffer> {
+  const session = openSession(server.endpoint)
+  const body = Buffer.from(JSON.stringify(podManifest('one')))
+  const { status } = await exchange(session, { method: 'POST', path: podsPath, body })
+  if (status !== 201) throw new Error(`create answered ${status}`)
+  const pod = await answerOf(session, `${podsPath}/one`)
+  session.close()
+  await server.stop()
+  return pod
+}
+
 export async function createWorld(): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-'))
   const file = (name: string): string => join(folder, name)
@@ -44,43 +71,23 @@ export async function createWorld(): Promise<World> {
     apiServer: { serviceName: dialects.kubernetes.apiServerService },
   })
   await writePki(folder, pki)
-  const credentials = {
-    ca: readFileSync(file('ca.crt')),
-    cert: readFileSync(file('admin.crt')),
-    key: readFileSync(file('admin.key')),
-  }
+  const [ca, cert, key] = ['ca.crt', 'admin.crt', 'admin.key'].map((name) =>
+    readFileSync(file(name)),
+  ) as [Buffer, Buffer, Buffer]
   const start = async (program: string, args: readonly string[]): Promise<Running> => {
     const served = await serve(join(root, program), args)
     running.push(served)
-    const endpoint = { origin: `https://127.0.0.1:${served.port}`, ...credentials }
+    const endpoint = { origin: `https://127.0.0.1:${served.port}`, ca, cert, key }
     return { endpoint, pid: served.child.pid ?? 0, stop: served.stop }
   }
-  const startServer = (storeName: string, flags: readonly string[] = []): Promise<Running> =>
-    start('dist/api-server.js', [
-      '--secure-port=0',
-      `--store=sqlite:${file(storeName)}`,
-      `--tls-cert-file=${file('apiserver.crt')}`,
-      `--tls-private-key-file=${file('apiserver.key')}`,
-      `--client-ca-file=${file('ca.crt')}`,
-      `--service-account-key-file=${file('sa.pub')}`,
-      `--service-account-signing-key-file=${file('sa.key')}`,
-      '--authorization-mode=Node,RBAC',
-      '--disable-admission-plugins=ServiceAccount',
-      ...flags,
-    ])
+  const startServer: World['startServer'] = (storeName, flags = []) =>
+    start('dist/api-server.js', [...serverFlags(file, storeName), ...flags])
   const close = async (): Promise<void> => {
     await Promise.all(running.map((one) => one.stop()))
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    const server = await startServer('first.db')
-    const session = openSession(server.endpoint)
-    const body = Buffer.from(JSON.stringify(podManifest('one')))
-    const { status } = await exchange(session, { method: 'POST', path: podsPath, body })
-    if (status !== 201) throw new Error(`create answered ${status}`)
-    const pod = await answerOf(session, `${podsPath}/one`)
-    session.close()
-    await server.stop()
+    const pod = await storedPod(await startServer('first.db'))
     writeFileSync(file('pod.json'), pod)
     const bareArgs = [file('apiserver.crt'), file('apiserver.key'), file('pod.json')]
     return {

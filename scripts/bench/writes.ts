@@ -16,66 +16,63 @@ interface Operation {
   readonly next: () => Request
 }
 
+/** A counter that every operation of a series shares: each request is about another object. */
+interface Series {
+  count: number
+}
+
+const bodyOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+const patchedName = ({ count }: Series): string => nameOf(count % patchedObjects)
+
+function strategicPatch(series: Series): Request {
+  series.count += 1
+  const { count } = series
+  return {
+    method: 'PATCH',
+    path: `${filledPath}/${patchedName(series)}`,
+    contentType: 'application/strategic-merge-patch+json',
+    body: bodyOf({
+      metadata: { labels: { turn: String(count) } },
+      spec: { containers: [{ name: 'container-0', image: `registry.example/a:${count}` }] },
+    }),
+  }
+}
+
+function applyRequest(series: Series): Request {
+  series.count += 1
+  const { count } = series
+  const name = patchedName(series)
+  return {
+    method: 'PATCH',
+    path: `${filledPath}/${name}?fieldManager=bench&force=true`,
+    contentType: 'application/apply-patch+yaml',
+    body: bodyOf({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace: filledNamespace, labels: { turn: String(count) } },
+      spec: { containers: [{ name: 'container-0', image: `registry.example/a:${count}` }] },
+    }),
+  }
+}
+
+function getRequest(series: Series): Request {
+  series.count += 1
+  return { method: 'GET', path: `${filledPath}/${patchedName(series)}` }
+}
+
+function createRequest(series: Series): Request {
+  series.count += 1
+  const body = bodyOf(podManifest(`new-${series.count}`))
+  return { method: 'POST', path: filledPath, body }
+}
+
 function operations(): Operation[] {
-  let count = 0
-  const one = (): string => `${filledPath}/${nameOf(count % patchedObjects)}`
-  const body = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
+  const series: Series = { count: 0 }
   return [
-    {
-      name: 'get',
-      status: 200,
-      next: () => ({
-        method: 'GET',
-        path: `${filledPath}/${nameOf((count += 1) % patchedObjects)}`,
-      }),
-    },
-    {
-      name: 'create',
-      status: 201,
-      next: () => ({
-        method: 'POST',
-        path: filledPath,
-        body: body(podManifest(`new-${(count += 1)}`)),
-      }),
-    },
-    {
-      name: 'strategic patch',
-      status: 200,
-      next: () => {
-        count += 1
-        return {
-          method: 'PATCH',
-          path: one(),
-          contentType: 'application/strategic-merge-patch+json',
-          body: body({
-            metadata: { labels: { turn: String(count) } },
-            spec: { containers: [{ name: 'container-0', image: `registry.example/a:${count}` }] },
-          }),
-        }
-      },
-    },
-    {
-      name: 'apply',
-      status: 200,
-      next: () => {
-        count += 1
-        return {
-          method: 'PATCH',
-          path: `${one()}?fieldManager=bench&force=true`,
-          contentType: 'application/apply-patch+yaml',
-          body: body({
-            apiVersion: 'v1',
-            kind: 'Pod',
-            metadata: {
-              name: nameOf(count % patchedObjects),
-              namespace: filledNamespace,
-              labels: { turn: String(count) },
-            },
-            spec: { containers: [{ name: 'container-0', image: `registry.example/a:${count}` }] },
-          }),
-        }
-      },
-    },
+    { name: 'get', status: 200, next: () => getRequest(series) },
+    { name: 'create', status: 201, next: () => createRequest(series) },
+    { name: 'strategic patch', status: 200, next: () => strategicPatch(series) },
+    { name: 'apply', status: 200, next: () => applyRequest(series) },
     {
       name: 'page of 100',
       status: 200,

@@ -262,11 +262,11 @@ test('a stored cluster is not started with settings that it does not have', asyn
   const first = await launchCluster(fixtureLaunch(root, { nodes: 0 }))
   await stopCluster(first.paths, { clock })
   const error = await failure(launchCluster(fixtureLaunch(root, { nodes: 0, dialect: 'svc' })))
-  expect(error.message).toBe('cluster "lab" exists already, with --dialect kubernetes')
+  expect(error.message).toBe('cluster "lab" already exists, with --dialect kubernetes')
   const flags = await failure(
     launchCluster(fixtureLaunch(root, { nodes: 0, extraFlags: { scheduler: { v: '4' } } })),
   )
-  expect(flags.message).toBe('cluster "lab" exists already, with --set scheduler.v unset')
+  expect(flags.message).toBe('cluster "lab" already exists, with --set scheduler.v unset')
   expect(existsSync(first.paths.config)).toBe(true)
 })
 
@@ -326,7 +326,7 @@ test('a number of simulated nodes that cannot be is refused, and leaves nothing'
   const root = temporaryStateRoot()
   const error = await failure(launchCluster(fixtureLaunch(root, { simulatedNodes: -2 })))
   expect(error.kind).toBe('usage')
-  expect(error.message).toBe('-2 is not a number of simulated nodes from 0 to 10000')
+  expect(error.message).toBe('invalid number of simulated nodes -2: must be from 0 to 10000')
   expect(existsSync(statePaths(root, 'lab').dir)).toBe(false)
 })
 

@@ -80,13 +80,13 @@ test.each([
     const refused = await place.run(words)
     expect(refused.code).toBe(2)
     expect(refused.stderr).toMatch(
-      /^error: node "guest" has the key of another cluster \(CA sha256:[0-9a-f]{64}\) in \S+\nhint: join this cluster with a token, /,
+      /^error: node "guest" has the key of another cluster \(CA sha256:[0-9a-f]{64}\) in \S+\nhint: join with a token of this cluster /,
     )
     expect(pem()).toBe(before)
 
     const said = await joinAndLeave(cluster, [...(await tokenFor(cluster)), ...trust(cluster)])
     expect(said).toMatch(/^node "guest" has the key of another cluster \(CA sha256:/)
-    expect(said).toContain(`; it is set aside in ${aside()}\n`)
+    expect(said).toContain(`; moved it to ${aside()}\n`)
     expect(pem()).not.toBe(before)
     expect(readFileSync(join(aside(), 'kubelet-client-current.pem'), 'utf8')).toBe(before)
   },

@@ -26,7 +26,7 @@ test.each([
   const { code, stderr } = await place.run(['up', '--name', 'lab', '--set', setting])
   expect(code).toBe(2)
   expect(stderr).toMatch(
-    /^error: the API server refuses anonymous requests, so no node can join by token$/m,
+    /^error: the API server rejects anonymous requests, so no node can join by token$/m,
   )
   expect(stderr).toMatch(reason)
   // Its nodes had a minute; it is the refusal that ended the start, not their time.
@@ -40,7 +40,7 @@ test('without nodes such a cluster starts, a node that is to be added is refused
   ])
   const added = await place.run(['node', 'add', '--name', 'lab'])
   expect(added.code).toBe(2)
-  expect(added.stderr).toContain('AlwaysAllow switches anonymous requests off')
+  expect(added.stderr).toContain('AlwaysAllow disables anonymous requests')
   const version = (await cluster.client.rest.json({ method: 'GET', path: '/version' })) as Record<
     string,
     string

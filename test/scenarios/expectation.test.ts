@@ -153,7 +153,7 @@ describe('the step', () => {
     await clock.step(1)
     expect(ended()).toBeInstanceOf(AssertionFailure)
     expect((ended() as AssertionFailure).lines()).toEqual([
-      'not so after 5 s',
+      'it did not hold within 5 s',
       'expected:',
       '  Pod web',
       '  status.phase == Running',
@@ -173,7 +173,7 @@ describe('the step', () => {
     await clock.step(1000)
     expect(ended()).toBe('still waiting')
     await server.send({ type: 'MODIFIED', object: pod('web', 'Failed', '2') })
-    expect((ended() as Error).message).toBe('it was so, but only for 1.0 s of 3 s')
+    expect((ended() as Error).message).toBe('it held for only 1.0 s of 3 s')
   })
 
   test('with stays it passes when it has remained so, also past its deadline', async () => {

@@ -22,7 +22,7 @@ const failed: ScenarioResult = {
       ...step,
       title: 'a <b> & "c"',
       outcome: 'failed',
-      failure: ['not so after 5 s', 'expected:', '  x < \u0007y'],
+      failure: ['it did not hold within 5 s', 'expected:', '  x < \u0007y'],
     },
     { ...step, title: 'later', outcome: 'not run', durationMs: 0 },
   ],
@@ -39,7 +39,7 @@ const notStarted: ScenarioResult = {
 test('the summary says which failed, where and why', () => {
   expect(summary([passed])).toBe('1 passed, 0 failed, 1.23 s\n')
   expect(summary([passed, failed, notStarted])).toBe(
-    'failed:\n  bad: a <b> & "c": not so after 5 s\n  dead: port 6443 is in use\n1 passed, 2 failed, 2.47 s\n',
+    'failed:\n  bad: a <b> & "c": it did not hold within 5 s\n  dead: port 6443 is in use\n1 passed, 2 failed, 2.47 s\n',
   )
 })
 
@@ -51,7 +51,7 @@ test('JUnit has a suite per scenario and a case per step; text that XML cannot h
     <testcase name="wait" classname="good" time="1.23"><system-out>NOT RUN: no kubectl</system-out></testcase>
   </testsuite>
   <testsuite name="bad" tests="2" failures="1" errors="0" skipped="1" time="1.23">
-    <testcase name="a &lt;b&gt; &amp; &quot;c&quot;" classname="bad" time="1.23"><failure message="not so after 5 s">not so after 5 s
+    <testcase name="a &lt;b&gt; &amp; &quot;c&quot;" classname="bad" time="1.23"><failure message="it did not hold within 5 s">it did not hold within 5 s
 expected:
   x &lt; \ufffdy</failure></testcase>
     <testcase name="later" classname="bad" time="0.00"><skipped/></testcase>

@@ -56,6 +56,6 @@ test('what cannot be tidied up fails the scenario, and the rest is tidied up all
   })
   const result = await runScenario(leaving, { cluster, clock: new FakeClock(), signal })
   expect(tidied).toEqual(['first'])
-  expect(result).toMatchObject({ outcome: 'failed', failure: ['tidying up: it would not go'] })
-  expect(junitReport([result])).toContain('<testcase name="tidying up"')
+  expect(result).toMatchObject({ outcome: 'failed', failure: ['cleanup: it would not go'] })
+  expect(junitReport([result])).toContain('<testcase name="cleanup"')
 })

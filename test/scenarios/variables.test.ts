@@ -83,15 +83,15 @@ describe('fails', () => {
     expect(succeeds.steps[0]?.failure).toEqual([
       'it did not fail',
       'expected:',
-      '  a failure with refused',
+      '  a failure that matches refused',
       'there was:',
       '  no failure',
     ])
     const other = await steps(`  - { fails: refused, process: { stop: x } }\n`)
     expect(other.steps[0]?.failure.slice(0, 5)).toEqual([
-      'it failed, but in another way',
+      'it failed with another error',
       'expected:',
-      '  a failure with refused',
+      '  a failure that matches refused',
       'there was:',
       '  there is no process "x"; there are: none',
     ])

@@ -1,5 +1,7 @@
-/** expect: waits until objects are as they should be, by watching them; with `stays`, until they have been so for a while. */
+/** expect: watches objects until an expectation holds; with `stays`, until it has held for that long. */
 import { observe } from '../../../cluster/observe.ts'
+import type { Change } from '../../../cluster/observe.ts'
+import type { Clock } from '../../../components/component-base/clock.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import {
   conditionShape,
@@ -8,9 +10,10 @@ import {
   describeExpectation,
   pathShape,
 } from '../expectation.ts'
-import type { Verdict } from '../expectation.ts'
+import type { Expectation, Verdict } from '../expectation.ts'
 import { findResource } from '../find-resource.ts'
 import { createObjectHistory } from '../object-history.ts'
+import type { ObjectHistory } from '../object-history.ts'
 import {
   anything,
   boolean,
@@ -69,6 +72,10 @@ function selectionOf(params: Params, isNamespaced: boolean) {
   }
 }
 
+function expectationOf({ where = [], match, count, absent = false }: Params): Expectation {
+  return { where, match, count, absent }
+}
+
 function describeSelection(params: Params): string {
   const { kind, name, namespace, labelSelector, fieldSelector } = params
   const filters = [labelSelector, fieldSelector].filter((one) => one !== undefined)
@@ -77,45 +84,89 @@ function describeSelection(params: Params): string {
   return `${kind}${name === undefined ? '' : ` ${name}`}${place}${filters.length === 0 ? '' : ` (${filters.join(', ')})`}`
 }
 
-/** Watches until the verdict holds, and for `stays` after that. Fails with a report at the deadline. */
-async function waitFor(params: Params, context: StepContext): Promise<readonly KubeObject[]> {
-  const { client, resources, clock } = context
-  const resource = findResource(resources, params)
-  const { where = [], match, count, absent = false, within = defaultWithinMs, stays = 0 } = params
-  const expectation = { where, match, count, absent }
-  const judge = createJudge(expectation)
-  const history = createObjectHistory(() => clock.now())
-  let verdict: Verdict | undefined
-  let heldSinceMs: number | undefined
-  let cancelHold = (): void => {}
+/** The expectation of a step, judged state by state: when it began to hold, and the report of a failure. */
+class Watched {
+  readonly #params: Params
+  readonly #kind: string
+  readonly #clock: Clock
+  readonly #expectation: Expectation
+  readonly #judge: ReturnType<typeof createJudge>
+  readonly #held = Promise.withResolvers<readonly KubeObject[]>()
+  readonly #history: ObjectHistory
+  #verdict: Verdict | undefined
+  #heldSinceMs: number | undefined
+  #cancel = (): void => {}
 
-  const failure = (message: string): AssertionFailure =>
-    new AssertionFailure({
-      message,
-      expected: [describeSelection(params), ...describeExpectation(expectation)],
-      actual: verdict?.report() ?? ['the server did not answer'],
-      history: history.lines(),
-    })
-  const end = new AbortController()
-  const cancelDeadline = clock.after(within, () => {
-    if (heldSinceMs === undefined) end.abort(failure(`not so after ${within / 1000} s`))
-  })
-  const held = Promise.withResolvers<readonly KubeObject[]>()
-  const onState = (state: ReadonlyMap<string, KubeObject>): readonly KubeObject[] | undefined => {
-    const objects = [...state.values()].map((one) => ({ ...one, kind: resource.kind }))
-    verdict = judge(objects)
-    if (!verdict.holds && heldSinceMs !== undefined) {
-      const heldMs = clock.now() - heldSinceMs
-      throw failure(`it was so, but only for ${(heldMs / 1000).toFixed(1)} s of ${stays / 1000} s`)
+  constructor(params: Params, { kind, clock }: { readonly kind: string; readonly clock: Clock }) {
+    this.#params = params
+    this.#kind = kind
+    this.#clock = clock
+    this.#expectation = expectationOf(params)
+    this.#judge = createJudge(this.#expectation)
+    this.#history = createObjectHistory(() => clock.now())
+  }
+
+  /** Resolves with the objects once the expectation has held for `stays`. */
+  get held(): Promise<readonly KubeObject[]> {
+    return this.#held.promise
+  }
+
+  get holds(): boolean {
+    return this.#heldSinceMs !== undefined
+  }
+
+  /** Takes the next state. Returns the objects when the expectation holds and need not last; throws when it did not last. */
+  onState(
+    state: ReadonlyMap<string, KubeObject>,
+    change: Change<KubeObject> | undefined,
+  ): readonly KubeObject[] | undefined {
+    if (change === undefined) this.#history.listed(state.values())
+    else this.#history.seen(change)
+    const { stays = 0 } = this.#params
+    const objects = [...state.values()].map((one) => ({ ...one, kind: this.#kind }))
+    this.#verdict = this.#judge(objects)
+    const nowMs = this.#clock.now()
+    if (!this.#verdict.holds) {
+      if (this.#heldSinceMs === undefined) return undefined
+      const heldS = ((nowMs - this.#heldSinceMs) / 1000).toFixed(1)
+      throw this.failure(`it held for only ${heldS} s of ${stays / 1000} s`)
     }
-    if (!verdict.holds) return undefined
     if (stays === 0) return objects
-    if (heldSinceMs === undefined) {
-      heldSinceMs = clock.now()
-      cancelHold = clock.after(stays, () => held.resolve(objects))
+    if (this.#heldSinceMs === undefined) {
+      this.#heldSinceMs = nowMs
+      this.#cancel = this.#clock.after(stays, () => this.#held.resolve(objects))
     }
     return undefined
   }
+
+  onTrouble(error: Error): void {
+    this.#history.trouble(error)
+  }
+
+  failure(message: string): AssertionFailure {
+    return new AssertionFailure({
+      message,
+      expected: [describeSelection(this.#params), ...describeExpectation(this.#expectation)],
+      actual: this.#verdict?.report() ?? ['the server did not answer'],
+      history: this.#history.lines(),
+    })
+  }
+
+  end(): void {
+    this.#cancel()
+  }
+}
+
+/** Watches until the expectation holds, and for `stays` after that. Rejects with a report at the deadline. */
+async function waitFor(params: Params, context: StepContext): Promise<readonly KubeObject[]> {
+  const { client, resources, clock } = context
+  const resource = findResource(resources, params)
+  const { within = defaultWithinMs } = params
+  const watched = new Watched(params, { kind: resource.kind, clock })
+  const end = new AbortController()
+  const cancelDeadline = clock.after(within, () => {
+    if (!watched.holds) end.abort(watched.failure(`it did not hold within ${within / 1000} s`))
+  })
   try {
     const watching = observe(
       {
@@ -123,24 +174,20 @@ async function waitFor(params: Params, context: StepContext): Promise<readonly K
         clock,
         ...selectionOf(params, resource.namespaced),
         signal: AbortSignal.any([context.signal, end.signal]),
-        onTrouble: (error) => history.trouble(error),
+        onTrouble: (error) => watched.onTrouble(error),
       },
-      (state, change) => {
-        if (change === undefined) history.listed(state.values())
-        else history.seen(change)
-        return onState(state)
-      },
+      (state, change) => watched.onState(state, change),
     )
-    return await Promise.race([watching, held.promise])
+    return await Promise.race([watching, watched.held])
   } catch (error) {
-    // The step's own deadline came first: the report is worth more than the word "timeout".
+    // The scenario was aborted: a report says more than the reason.
     if (context.signal.aborted && !(error instanceof AssertionFailure)) {
-      throw failure(`not so when the time of the step or scenario was over`)
+      throw watched.failure('it did not hold when the time of the scenario was over')
     }
     throw error
   } finally {
     cancelDeadline()
-    cancelHold()
+    watched.end()
     end.abort(new Error('seen enough'))
   }
 }
@@ -150,17 +197,12 @@ export const expect = defineStep({
   summary: 'Watch until the selected objects match, within a deadline.',
   shape,
   title: (params) =>
-    `expect ${describeSelection(params)}: ${describeExpectation({
-      where: params.where ?? [],
-      match: params.match,
-      count: params.count,
-      absent: params.absent ?? false,
-    }).join(', ')}`,
+    `expect ${describeSelection(params)}: ${describeExpectation(expectationOf(params)).join(', ')}`,
   run: async (params, context) => {
     const [first] = await waitFor(params, context)
     for (const [variable, path] of Object.entries(params.save ?? {})) {
       const [value] = valuesAt(first, parsePath(path))
-      if (value === undefined) throw new Error(`there is no ${path} to save as ${variable}`)
+      if (value === undefined) throw new Error(`cannot save ${variable}: the object has no ${path}`)
       context.variables.set(variable, value)
     }
   },

@@ -124,7 +124,7 @@ export const request = defineStep({
     }
     for (const [variable, from] of Object.entries(params.save ?? {})) {
       const [value] = valuesAt(answer.body, parsePath(from))
-      if (value === undefined) throw new Error(`the answer has no ${from} to save as ${variable}`)
+      if (value === undefined) throw new Error(`cannot save ${variable}: the answer has no ${from}`)
       context.variables.set(variable, value)
     }
   },

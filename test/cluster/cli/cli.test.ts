@@ -98,7 +98,7 @@ describe('wrong use', () => {
     ],
     [
       'join https://x:1 --token a',
-      'error: the CA pin is missing\nhint: give --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification\n',
+      'error: the CA pin is missing\nhint: pass --discovery-token-ca-cert-hash, or --discovery-token-unsafe-skip-ca-verification to join without it\n',
     ],
     [
       'up --wait -1s',
@@ -118,15 +118,15 @@ describe('wrong use', () => {
     ],
     [
       'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x --port 70000',
-      'error: 70000 is not a port\nhint: a port is a number from 0 to 65535; 0 picks a free one\n',
+      'error: invalid --port 70000: must be from 0 to 65535\nhint: pass --port 0 for a free port\n',
     ],
     [
       'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x',
-      'error: node "x" has no certificate yet, and needs a token\nhint: give --token-file or --token; the cluster makes one: skiff token create\n',
+      'error: node "x" has no certificate yet and needs a token\nhint: pass --token-file or --token; create a token on the cluster: skiff token create\n',
     ],
     [
       'join https://x:1 --discovery-token-ca-cert-hash sha256:1',
-      'error: the CA pin must be sha256: and 64 hexadecimal digits\nhint: see it on the cluster: skiff token create --print-join-command\n',
+      'error: invalid --discovery-token-ca-cert-hash "sha256:1": must be sha256: and 64 hexadecimal digits\nhint: print it on the cluster: skiff token create --print-join-command\n',
     ],
     [
       'scenario run token-join --junit /nonexistent/report.xml',
@@ -346,7 +346,7 @@ describe('with a running cluster', () => {
     expect(code).toBe(exitCodes['not-running'])
     expect(stderr).toBe(
       'error: the supervisor of cluster "lab" does not answer\n' +
-        'hint: go on with its data: skiff up --name lab; or remove it: skiff down --name lab\n',
+        'hint: start it again with its data: skiff up --name lab; or remove the cluster: skiff down --name lab\n',
     )
     const scenario = await skiff('scenario run token-join --cluster lab', root)
     expect(scenario).toEqual({ code: exitCodes['not-running'], stdout: '', stderr })
