@@ -6,7 +6,8 @@ import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
 import type { ApiServerNames } from '../../certs/profiles.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
-import { contextName, createKubeconfig, formatKubeconfig } from '../state/kubeconfig.ts'
+import { formatKubeconfig } from '../../components/client/kubeconfig.ts'
+import { adminKubeconfig, namedKubeconfig } from '../state/kubeconfig.ts'
 import type { ComponentSpec } from './plan.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
@@ -48,18 +49,18 @@ export async function writePlannedFiles(
   await Promise.all(
     specs
       .flatMap((spec) => spec.files)
-      .map((file) => {
+      .map(async (file) => {
         if (file.kind === 'bootstrap-token') return writeTokenFile(file.path, token)
-        const kubeconfig = createKubeconfig({
-          name: file.credential,
+        const kubeconfig = namedKubeconfig(file.credential, {
           server: serverUrl(config),
-          authority: { file: pkiFile('ca.crt') },
-          credential: {
-            certificateFile: pkiFile(`${file.credential}.crt`),
+          ca: { file: pkiFile('ca.crt') },
+          credentials: {
+            certFile: pkiFile(`${file.credential}.crt`),
             keyFile: pkiFile(`${file.credential}.key`),
           },
         })
-        return writeFileAtomically(file.path, formatKubeconfig(kubeconfig), 0o600)
+        // A component reads JSON without loading a YAML package.
+        return writeFileAtomically(file.path, await formatKubeconfig(kubeconfig, 'json'), 0o600)
       }),
   )
 }
@@ -70,15 +71,15 @@ export async function prepareCluster(
   options: { config: ClusterConfig; paths: StatePaths; pki: Pki; token: string },
 ): Promise<void> {
   const { config, paths, pki } = options
-  const admin = createKubeconfig({
-    name: contextName(config.name),
+  const admin = adminKubeconfig(config.name, {
     server: serverUrl(config),
-    authority: { pem: pki.authority.certificatePem },
+    authorityPem: pki.authority.certificatePem,
     credential: pki.credentials.admin,
   })
+  const text = await formatKubeconfig(admin)
   await Promise.all([
     writePki(paths.pki, pki),
-    writeFileAtomically(paths.adminKubeconfig, formatKubeconfig(admin), 0o600),
+    writeFileAtomically(paths.adminKubeconfig, text, 0o600),
     writePlannedFiles(specs, options),
   ])
 }

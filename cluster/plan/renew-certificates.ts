@@ -5,7 +5,8 @@ import { renewPki } from '../../certs/renew.ts'
 import { checkAuthorities, readAuthorityPem } from '../state/check-pki.ts'
 import { serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
-import { contextName, createKubeconfig, formatKubeconfig } from '../state/kubeconfig.ts'
+import { formatKubeconfig } from '../../components/client/kubeconfig.ts'
+import { adminKubeconfig } from '../state/kubeconfig.ts'
 import { apiServerNames } from './prepare.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
@@ -20,11 +21,10 @@ export async function renewCertificates(options: {
   checkAuthorities(paths)
   const renewed = await renewPki(paths.pki, { apiServer: apiServerNames(config), names, nowMs })
   if (renewed.admin === undefined) return
-  const kubeconfig = createKubeconfig({
-    name: contextName(config.name),
+  const kubeconfig = adminKubeconfig(config.name, {
     server: serverUrl(config),
-    authority: { pem: readAuthorityPem(paths) },
+    authorityPem: readAuthorityPem(paths),
     credential: renewed.admin,
   })
-  await writeFileAtomically(paths.adminKubeconfig, formatKubeconfig(kubeconfig), 0o600)
+  await writeFileAtomically(paths.adminKubeconfig, await formatKubeconfig(kubeconfig), 0o600)
 }

@@ -1,4 +1,4 @@
-/** Kubeconfig: the client configuration file all clients share: read, written, merged, and turned into a connection. */
+/** Kubeconfig: the client configuration file all clients share: read, written, and turned into a connection. */
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
@@ -50,7 +50,7 @@ export interface Kubeconfig {
   readonly 'current-context': string
 }
 
-/** A file that is no kubeconfig, or that names something it does not have. */
+/** A file that is not a kubeconfig, or that names an entry it does not have. */
 export class KubeconfigError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })
@@ -58,14 +58,14 @@ export class KubeconfigError extends Error {
   }
 }
 
+const yaml = () => import('../machinery/values/yaml.ts')
+
 /** The text as a kubeconfig; YAML or JSON. Lists that are absent are empty. */
 export async function parseKubeconfig(text: string): Promise<Kubeconfig> {
   let value: unknown
   try {
-    // JSON needs no package, and is what the programs of a cluster write for each other.
-    value = text.trimStart().startsWith('{')
-      ? JSON.parse(text)
-      : (await import('js-yaml')).load(text)
+    // JSON needs no YAML package, and is what the programs of a cluster write for each other.
+    value = text.trimStart().startsWith('{') ? JSON.parse(text) : (await yaml()).load(text)
   } catch (error) {
     throw new KubeconfigError(`not a kubeconfig: ${parseFailure(error)}`)
   }
@@ -118,14 +118,14 @@ export async function readKubeconfig(path: string): Promise<Kubeconfig> {
   }
 }
 
-/** The file's text: YAML, or JSON (which is YAML too) where no package should be loaded. */
+/** The file's text: YAML as kubectl writes it, or JSON (which is YAML too) where no package should be loaded. */
 export async function formatKubeconfig(
   config: Kubeconfig,
   style: 'yaml' | 'json' = 'yaml',
 ): Promise<string> {
   const whole = { apiVersion: 'v1', kind: 'Config', preferences: {}, ...config }
   if (style === 'json') return `${JSON.stringify(whole, null, 2)}\n`
-  return (await import('js-yaml')).dump(whole, { lineWidth: -1, noRefs: true })
+  return (await yaml()).yamlOf(JSON.stringify(whole))
 }
 
 /** Writes the file with mode 0600, whole or not at all. */
@@ -140,54 +140,32 @@ export async function writeKubeconfig(
   await rename(draft, path)
 }
 
-/** One configuration of several: of entries with the same name, and of current contexts, the first wins, as upstream. */
-export function mergeKubeconfigs(configs: readonly Kubeconfig[]): Kubeconfig {
-  const firstOf = <T extends { readonly name: string }>(entries: readonly T[]): T[] =>
-    [...new Map(entries.toReversed().map((entry) => [entry.name, entry])).values()].toReversed()
-  return {
-    clusters: firstOf(configs.flatMap((config) => config.clusters)),
-    users: firstOf(configs.flatMap((config) => config.users)),
-    contexts: firstOf(configs.flatMap((config) => config.contexts)),
-    'current-context':
-      configs.map((config) => config['current-context']).find((name) => name !== '') ?? '',
-  }
-}
-
-/** The configuration of one user of one cluster, with everything embedded. */
-export function createKubeconfig(options: {
-  /** Name of the cluster; the context is `<user>@<cluster>`. */
+export interface NewKubeconfig {
   readonly cluster: string
   readonly server: string
-  readonly ca: string
+  /** PEM text, embedded so that the file can be copied elsewhere, or a path, so that a renewal needs no rewrite. */
+  readonly ca: string | { readonly file: string }
   readonly user: string
   readonly credentials:
     | { readonly cert: string; readonly key: string }
     | { readonly token: string }
     | { readonly certFile: string; readonly keyFile: string }
+  /** Default `<user>@<cluster>`. */
+  readonly context?: string
   readonly namespace?: string
-}): Kubeconfig {
+}
+
+/** The configuration of one user of one cluster. */
+export function createKubeconfig(options: NewKubeconfig): Kubeconfig {
   const { cluster, server, ca, user, credentials, namespace } = options
-  const base64 = (text: string): string => Buffer.from(text).toString('base64')
-  const context = `${user}@${cluster}`
+  const { context = `${user}@${cluster}` } = options
+  const authority =
+    typeof ca === 'string'
+      ? { 'certificate-authority-data': base64(ca) }
+      : { 'certificate-authority': ca.file }
   return {
-    clusters: [{ name: cluster, cluster: { server, 'certificate-authority-data': base64(ca) } }],
-    users: [
-      {
-        name: user,
-        user:
-          'token' in credentials
-            ? { token: credentials.token }
-            : 'cert' in credentials
-              ? {
-                  'client-certificate-data': base64(credentials.cert),
-                  'client-key-data': base64(credentials.key),
-                }
-              : {
-                  'client-certificate': credentials.certFile,
-                  'client-key': credentials.keyFile,
-                },
-      },
-    ],
+    clusters: [{ name: cluster, cluster: { server, ...authority } }],
+    users: [{ name: user, user: userWith(credentials) }],
     contexts: [
       {
         name: context,
@@ -196,6 +174,20 @@ export function createKubeconfig(options: {
     ],
     'current-context': context,
   }
+}
+
+function userWith(credentials: NewKubeconfig['credentials']): KubeconfigUser {
+  if ('token' in credentials) return { token: credentials.token }
+  if ('cert' in credentials)
+    return {
+      'client-certificate-data': base64(credentials.cert),
+      'client-key-data': base64(credentials.key),
+    }
+  return { 'client-certificate': credentials.certFile, 'client-key': credentials.keyFile }
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64')
 }
 
 /** Makes credentials that come from a plugin; see exec-credential.ts. The cluster's authorities are embedded, as plugins get them. */

@@ -5,7 +5,6 @@ import { describe, expect, it, vi } from 'vitest'
 import {
   connectionFrom,
   createKubeconfig,
-  mergeKubeconfigs,
   parseKubeconfig,
   readKubeconfig,
   writeKubeconfig,
@@ -124,20 +123,6 @@ users: [${entry('beside', './bin/login')}, ${entry('named', 'login')}]
     const authorities = Buffer.from('CA').toString('base64')
     expect(await started('beside')).toEqual([join(folder, 'bin/login'), authorities])
     expect(await started('named')).toEqual(['login', authorities])
-  })
-
-  it('of entries with one name the first file wins', async () => {
-    const other = createKubeconfig({
-      cluster: 'c',
-      server: 'https://elsewhere',
-      ca: '',
-      user: 'other',
-      credentials: { token: 't' },
-    })
-    const merged = mergeKubeconfigs([made, other])
-    expect(merged.clusters).toEqual(made.clusters)
-    expect(merged.users.map(({ name }) => name)).toEqual(['admin', 'other'])
-    expect(merged['current-context']).toBe('admin@c')
   })
 
   it('says what is wrong', async () => {

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKubeconfig, formatKubeconfig } from '../../cluster/state/kubeconfig.ts'
+import { createKubeconfig, formatKubeconfig } from '../../components/client/kubeconfig.ts'
 import { admin, startApiServer, type TestApiServer } from '../support/api-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -50,14 +50,15 @@ beforeAll(async () => {
   const scheduler = server.credential(admin)
   if (scheduler === undefined) throw new Error('the admin has a certificate')
   const kubeconfig = createKubeconfig({
-    name: 'test',
+    cluster: 'test',
+    user: 'test',
     server: `https://127.0.0.1:${server.port}`,
-    authority: { pem: authority.certificatePem },
-    credential: scheduler,
+    ca: authority.certificatePem,
+    credentials: { cert: scheduler.certificatePem, key: scheduler.privateKeyPem },
   })
   shared = [
     main,
-    `--kubeconfig=${file('kubeconfig', formatKubeconfig(kubeconfig))}`,
+    `--kubeconfig=${file('kubeconfig', await formatKubeconfig(kubeconfig))}`,
     `--tls-cert-file=${file('tls.crt', credentials.apiserver.certificatePem)}`,
     `--tls-private-key-file=${file('tls.key', credentials.apiserver.privateKeyPem)}`,
     `--client-ca-file=${file('ca.crt', authority.certificatePem)}`,

@@ -1,4 +1,4 @@
-/** YAML in and out: the only file of the API server that imports a YAML package. What aliases expand to is bounded. */
+/** YAML in and out: the only file of the components that imports a YAML package. The size of expanded aliases is bounded. */
 import { CORE_SCHEMA, dump as dumpYaml, load as loadYaml, YAMLException } from 'js-yaml'
 import { setOwn } from './json-copy.ts'
 import { maxBodyValues, TooManyValuesError, ValueBudget } from './value-limit.ts'

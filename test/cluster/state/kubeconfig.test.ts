@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createKubeconfig, formatKubeconfig } from '../../../cluster/state/kubeconfig.ts'
+import { adminKubeconfig, namedKubeconfig } from '../../../cluster/state/kubeconfig.ts'
 import {
   forgetMerged,
   mergeKubeconfig,
@@ -12,33 +12,60 @@ import {
 import { createStateDir, pathsIn } from '../../../cluster/state/state-dir.ts'
 import type { StatePaths } from '../../../cluster/state/state-dir.ts'
 import { parseYaml } from '../../../cluster/yaml.ts'
+import { formatKubeconfig } from '../../../components/client/kubeconfig.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const own = createKubeconfig({
-  name: 'skiff-lab',
+const own = adminKubeconfig('lab', {
   server: 'https://[::1]:6443',
-  authority: { pem: 'CA' },
+  authorityPem: 'CA',
   credential: { certificatePem: 'CERT', privateKeyPem: 'KEY' },
 })
 
-function place(): { paths: StatePaths; file: string } {
+async function place(): Promise<{ paths: StatePaths; file: string }> {
   const folder = temporaryFolder('skiff-kubeconfig')
   onTestFinished(() => rm(folder, { recursive: true }))
   const paths = pathsIn(join(folder, 'state'))
   createStateDir(paths)
-  writeFileSync(paths.adminKubeconfig, formatKubeconfig(own))
+  writeFileSync(paths.adminKubeconfig, await formatKubeconfig(own))
   return { paths, file: join(folder, 'user', 'config') }
 }
 
-test('the text means what was put in, whatever signs are in it', () => {
-  expect(parseYaml(formatKubeconfig(own))).toEqual({ ...own, preferences: {} })
-  const odd = createKubeconfig({
-    name: '123: #',
+const head = { apiVersion: 'v1', kind: 'Config', preferences: {} }
+
+test('the text keeps every value, whatever signs are in it', async () => {
+  expect(parseYaml(await formatKubeconfig(own))).toEqual({ ...head, ...own })
+  const odd = namedKubeconfig('123: #', {
     server: 'https://127.0.0.1:1',
-    authority: { file: '/a path/with: "signs"' },
-    credential: { certificateFile: 'C:\\x', keyFile: '/k' },
+    ca: { file: '/a path/with: "signs"' },
+    credentials: { certFile: 'C:\\x', keyFile: '/k' },
   })
-  expect(parseYaml(formatKubeconfig(odd))).toEqual({ ...odd, preferences: {} })
+  expect(parseYaml(await formatKubeconfig(odd))).toEqual({ ...head, ...odd })
+})
+
+test('the text has its fields in the order in which kubectl writes them', async () => {
+  const text = await formatKubeconfig(own)
+  expect(text.replaceAll(/-data: .*/g, '-data: …').split('\n')).toEqual([
+    'apiVersion: v1',
+    'clusters:',
+    '- cluster:',
+    '    certificate-authority-data: …',
+    '    server: https://[::1]:6443',
+    '  name: skiff-lab',
+    'contexts:',
+    '- context:',
+    '    cluster: skiff-lab',
+    '    user: skiff-lab',
+    '  name: skiff-lab',
+    'current-context: skiff-lab',
+    'kind: Config',
+    'preferences: {}',
+    'users:',
+    '- name: skiff-lab',
+    '  user:',
+    '    client-certificate-data: …',
+    '    client-key-data: …',
+    '',
+  ])
 })
 
 test('it goes to the first file of KUBECONFIG, else to ~/.kube/config', () => {
@@ -47,7 +74,7 @@ test('it goes to the first file of KUBECONFIG, else to ~/.kube/config', () => {
 })
 
 test('merging keeps what is there, makes the context current, and can be undone', async () => {
-  const { paths, file } = place()
+  const { paths, file } = await place()
   await mergeKubeconfig(paths, { name: 'lab', file })
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const other = {
@@ -73,7 +100,7 @@ test('merging keeps what is there, makes the context current, and can be undone'
 })
 
 test('a file that is no kubeconfig is left alone', async () => {
-  const { paths, file } = place()
+  const { paths, file } = await place()
   await mergeKubeconfig(paths, { name: 'lab', file })
   writeFileSync(file, 'key: [unclosed')
   await expect(mergeKubeconfig(paths, { name: 'lab', file })).rejects.toThrow('is not YAML')
@@ -84,14 +111,14 @@ test('a file that is no kubeconfig is left alone', async () => {
 test.each(['{', '{}', 'null', '7', '[7, null]'])(
   'a damaged note of where it was merged keeps nobody from forgetting: %s',
   async (damaged) => {
-    const { paths } = place()
+    const { paths } = await place()
     writeFileSync(join(paths.dir, 'merged.json'), damaged)
     await forgetMerged(paths, 'lab')
   },
 )
 
 test('a file that holds something else by now is left as it is', async () => {
-  const { paths, file } = place()
+  const { paths, file } = await place()
   await mergeKubeconfig(paths, { name: 'lab', file })
   for (const other of ['clusters: 7', 'clusters: [null]\ncontexts: {}', '7', '[]']) {
     writeFileSync(file, other)
