@@ -1,5 +1,6 @@
 /** `skiff logs`: what the components wrote. Reads the files themselves, so it works when nothing runs. */
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, watch } from 'node:fs'
+import { aborted } from '../../components/component-base/aborted.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { olderLog } from '../supervisor/log-rotation.ts'
@@ -113,7 +114,7 @@ export const logs = defineCommand({
     const watcher = watch(folder, () => {
       for (const follow of followers) follow()
     })
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    await aborted(signal)
     watcher.close()
     return exitCodes.ok
   },

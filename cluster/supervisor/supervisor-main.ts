@@ -1,5 +1,6 @@
 /** Supervisor process: one per cluster, detached from whoever started it. Its state directory is its working directory. */
 import { join } from 'node:path'
+import { aborted } from '../../components/component-base/aborted.ts'
 import { runComponent, StartError } from '../../components/component-base/component.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import type { FlagValues } from '../../components/component-base/flags.ts'
@@ -42,12 +43,6 @@ function ownerGone(): Promise<void> {
 }
 
 const never = new Promise<never>(() => {})
-
-function stopped(signal: AbortSignal): Promise<unknown> {
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', resolve, { once: true })
-  })
-}
 
 /** Leaves nothing of a cluster whose components have ended, as `skiff down` does. */
 async function removeAll(paths: StatePaths, name: string, clock: Clock): Promise<void> {
@@ -114,7 +109,7 @@ await runComponent({
     const life = lifetimeOver(lifetime, { clock, signal: looking.signal })
     const end = await Promise.race([
       asked.promise.then(() => 'asked' as const),
-      stopped(signal).then(() => 'stopped' as const),
+      aborted(signal).then(() => 'stopped' as const),
       over(options['end-with-owner'] ? ownerGone() : never).then(() => 'its owner is gone'),
       over(life).then(() => life),
       over(folder.gone(looking.signal)).then(() => 'homeless' as const),
