@@ -100,7 +100,7 @@ export interface TokenExplanation {
   readonly authenticators: readonly Trial[]
 }
 
-/** Who refused a write that authorization had allowed. */
+/** The admission plugin that rejected an authorized write. */
 export interface AdmissionRefusal {
   /** Upstream's plugin name, as in --enable-admission-plugins. */
   readonly plugin: string

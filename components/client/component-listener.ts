@@ -34,7 +34,7 @@ function soundClientCa(pem: string, path: string): string {
 /** Undefined when no certificate or no port is given. Rejects with StartError. */
 export async function openComponentListener(options: {
   readonly flags: ListenerFlags
-  /** Who is asked about callers. */
+  /** Reviews the callers' credentials and access. */
   readonly client: Client
   /** What keeps the process from being ready; undefined when nothing does. */
   readonly notReady: () => string | undefined

@@ -44,7 +44,7 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
 
 export interface EventCorrelator {
   correlate(facts: EventFacts, nowMs: number): Correlation
-  /** Tells under which name an event now exists. */
+  /** Remembers the name under which an event now exists. */
   remember(key: string, identity: EventIdentity): void
 }
 

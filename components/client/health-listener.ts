@@ -1,4 +1,4 @@
-/** The handler of a component's own listener: health for anybody, metrics for those whom the API server allows. */
+/** The handler of a component's own listener: health for every caller, metrics for callers that the API server allows. */
 import type { Answer, HttpRequest } from '../component-base/http.ts'
 import { metricsContentType } from '../component-base/metrics.ts'
 import type { Log } from '../component-base/log.ts'
@@ -10,7 +10,7 @@ function plain(status: number, text: string, type = 'text/plain; charset=utf-8')
   return { status, headers: { 'content-type': type }, body: Buffer.from(text) }
 }
 
-/** What to answer a caller who is unknown or may not; undefined for one who may. */
+/** The answer to an unknown or forbidden caller; undefined for an allowed one. */
 async function refusalOf(
   auth: DelegatedAuth,
   request: HttpRequest,

@@ -1,4 +1,4 @@
-/** What a server serves, by aggregated discovery: two requests, whatever the number of groups. */
+/** The resources of a server, by aggregated discovery: two requests for any number of groups. */
 import { apiGroup } from '../api/dialect.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Resource, Verb } from '../machinery/objects/resource.ts'
@@ -39,7 +39,7 @@ interface DiscoveryList {
   }[]
 }
 
-/** A resource that is not built in, as far as discovery tells. */
+/** A resource that is not built in, as far as discovery describes it. */
 function customResource(group: string, version: string, found: DiscoveredResource): Resource {
   const { resource: plural, responseKind, singularResource, verbs } = found
   const apiVersion = group === '' ? version : `${group}/${version}`
@@ -70,7 +70,7 @@ function customResource(group: string, version: string, found: DiscoveredResourc
   }
 }
 
-/** Asks the server anew. Rejects when it cannot be asked at all; single groups that fail are told in the result. */
+/** Discovers anew. Rejects if the server cannot be reached; the result lists single groups that failed. */
 export type Discover = (signal?: AbortSignal) => Promise<ServerResources>
 
 /** A resource that did not change is the same constant in every answer. */

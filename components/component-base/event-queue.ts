@@ -10,7 +10,7 @@ export class QueueOverflowError extends Error {
 export interface EventQueue<T> {
   /** Adds an item; false when the queue has ended or this item overflowed it. Never blocks, never throws. */
   push(item: T): boolean
-  /** Ends the queue: what is queued is still delivered, then iteration returns, or throws `error` if given. */
+  /** Ends the queue: it still delivers the queued items, then iteration returns, or throws `error` if given. */
   end(error?: unknown): void
   /** All items that wait now, oldest first, once there is at least one; empty when the queue ended without an error. */
   take(): Promise<readonly T[]>

@@ -29,7 +29,7 @@ export interface Flag<T extends FlagType = FlagType, V = FlagTypes[T]> {
   readonly isWhole?: boolean
   /** The least value of a number or duration. */
   readonly least?: number
-  /** Still works; whoever gives it is told this after "has been deprecated, ". */
+  /** The flag still works; the warning about it ends with this text, after "has been deprecated, ". */
   readonly deprecated?: string
 }
 
@@ -264,7 +264,7 @@ function readArguments<D extends FlagDeclarations>(args: readonly string[], decl
 
 /**
  * Reads a command line (without the program's name). A flag given there wins over the `config` file named by `--config`
- * (when that flag is declared), which wins over the default. `warn` is told of each deprecated flag that was given, once.
+ * (when that flag is declared), which wins over the default. It calls `warn` once for each deprecated flag that was given.
  * Throws FlagError.
  */
 export function parseFlags<D extends FlagDeclarations>(

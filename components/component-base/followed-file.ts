@@ -5,7 +5,7 @@ import { basename, dirname } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Log } from './log.ts'
 
-/** The files are read this often even when no event tells of a change: a change is in use within this time (AUTHZ-036). */
+/** The files are read this often even without an event: a change is in use within this time (AUTHZ-036). */
 const lookEveryMs = 60_000
 /** Editors write in several steps, and a certificate comes before its key: events that come together are one change. */
 const settleMs = 50
@@ -14,7 +14,7 @@ interface Following<Content> {
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
-  /** Told of every attempt: for metrics. */
+  /** Called after every attempt: for metrics. */
   readonly onReload?: (outcome: 'success' | 'failure') => void
   readonly take: (content: Content) => void | Promise<void>
 }
@@ -41,7 +41,7 @@ export interface FollowedFile extends Followed<string> {
 const read = (paths: readonly string[]): Promise<string[]> =>
   Promise.all(paths.map((path) => readFile(path, 'utf8')))
 
-/** Calls `wake` when something happens to one of the files, as far as the system tells. */
+/** Calls `wake` when one of the files changes, as far as the system reports it. */
 function watchFiles(paths: readonly string[], wake: () => void): () => void {
   const folders = new Set(paths.map((path) => dirname(path)))
   const names = new Set(paths.map((path) => basename(path)))

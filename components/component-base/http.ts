@@ -84,7 +84,7 @@ export class BodyTooLargeError extends Error {
   }
 }
 
-/** The client has gone, sends too slowly, or the server shuts down: nobody reads an answer. */
+/** The client has gone, sends too slowly, or the server shuts down: no answer would be read. */
 export class RequestAbortedError extends Error {
   constructor(why: string) {
     super(why)

@@ -1,4 +1,4 @@
-/** The HTTP/1.1 connections of a listener: each request goes to the handler, and upgrades to whoever takes them over. */
+/** The HTTP/1.1 connections of a listener: each request goes to the handler, and each upgrade to its own handler. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'

@@ -130,7 +130,7 @@ function sinkOf(stream: ServerHttp2Stream, request: HttpRequest): ResponseSink {
   }
 }
 
-/** Tells a client that still sends that the rest of its body is not wanted: else the stream would stay open (RFC 9113, 8.1). */
+/** Makes a client that still sends stop sending its body: else the stream would stay open (RFC 9113, 8.1). */
 function endUnread(stream: ServerHttp2Stream): void {
   if (!stream.endAfterHeaders && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR)
 }

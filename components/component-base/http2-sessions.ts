@@ -13,7 +13,7 @@ export interface Http2Sessions {
   serve(socket: TLSSocket, connection: Connection): void
   /** Closes the connections that sent no preface or no request for too long. */
   sweep(): void
-  /** Tells all clients, and those that still come, to go away. */
+  /** Sends GOAWAY to all clients, and to those that still connect. */
   drain(): void
   /** Cuts off the connections that are left. */
   cutOff(): void

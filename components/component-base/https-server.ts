@@ -1,6 +1,6 @@
 /**
  * The TLS listener of every serving process: HTTP/2 and, chosen by ALPN, HTTP/1.1, both handed to one handler. Client
- * certificates are asked for and passed on unverified; whoever authenticates must verify them.
+ * certificates are requested and passed on unverified; the authenticator must verify them.
  */
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'

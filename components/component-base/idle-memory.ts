@@ -33,7 +33,7 @@ const ownUse: MemoryUse = {
 export interface IdleMemoryOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Bytes outside the engine's heap that are in use and may be let go without anything else happening, such as history. */
+  /** Bytes outside the engine's heap that are in use and may be freed at any time, such as history. */
   readonly keptBytes?: () => number
   /** Gives back what the caller keeps in other places. */
   readonly release?: () => Promise<void>

@@ -21,7 +21,7 @@ export interface ControllerManagerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly queues: WorkQueues
-  /** Told when this process begins and ceases to lead. */
+  /** Called when this process starts and stops leading. */
   readonly onLeading?: (isLeading: boolean) => void
 }
 

@@ -17,7 +17,7 @@ interface Write {
 export interface OwnWrites {
   /** The object was created or updated, and this is the server's answer. */
   wrote(owner: string, object: KubeObject): void
-  /** The object was told to go: pending until it is gone or shows that it is going. */
+  /** The object was deleted: pending until the cache drops it or shows its deletion timestamp. */
   deleted(owner: string, object: KubeObject): void
   /** Milliseconds after which to stop waiting; undefined when the cache has caught up. */
   pendingMs(owner: string): number | undefined

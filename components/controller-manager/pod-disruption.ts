@@ -11,7 +11,7 @@ export interface Disruption {
   readonly clock: Clock
   /** `undefined` sets no condition. */
   readonly why: { readonly reason: string; readonly message: string } | undefined
-  /** Also marks a pod failed that has not ended: nobody is left who would say so. */
+  /** Also marks a running pod failed: no node agent is left to report its end. */
   readonly markFailed?: boolean
   /** Default: the pod's own grace period. */
   readonly gracePeriodSeconds?: number

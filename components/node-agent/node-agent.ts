@@ -154,7 +154,7 @@ export async function runNodeAgent(
   parts.start(server.server.run(parts.signal))
   parts.start(joinNodes(agent, writeStatus))
   parts.start(watchdog(agent))
-  // Simulated nodes have no devices of their own to tell apart.
+  // Simulated nodes have no devices of their own.
   if (!settings.isCrowd) parts.start(devices.run(parts.signal))
   await parts.ended()
 }

@@ -13,9 +13,9 @@ export interface CompactorOptions {
   readonly store: Store
   readonly clock: Clock
   readonly log?: Log
-  /** How long every revision stays readable, at least; 5 minutes unless told. */
+  /** How long every revision stays readable, at least; default 5 minutes. */
   readonly historyMs?: number
-  /** The revision up to which history is of no use to anybody, however young; asked every second. */
+  /** The revision up to which no reader needs history, however young; called every second. */
   readonly cutRevision?: () => number
 }
 

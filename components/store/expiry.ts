@@ -22,7 +22,7 @@ interface Deadline {
   readonly expiresAtMs: number
 }
 
-/** Deadlines are in memory alone: whoever tracks keys tracks them again after a restart. */
+/** Deadlines are in memory alone: the owner of the keys tracks them again after a restart. */
 export class Expiry {
   readonly #store: Store
   readonly #clock: Clock

@@ -1,4 +1,4 @@
-/** Who holds a lock on a file, where the kernel tells (Linux's /proc/locks). */
+/** Which process holds a lock on a file, where the kernel reports it (Linux's /proc/locks). */
 import { readFileSync, statSync } from 'node:fs'
 
 /**

@@ -153,7 +153,7 @@ export class RevisionIndex {
     this.#inOrder = SortedMap.ofSorted(compareTexts, keys, inOrder)
   }
 
-  /** Drops history before `revision` and returns the revisions whose bytes nobody can ask for any more. */
+  /** Drops history before `revision` and returns the revisions whose bytes are no longer readable. */
   compact(revision: number): readonly number[] {
     if (revision > this.#committed) throw futureRevision(revision, this.#committed)
     if (revision <= this.#compacted) return []

@@ -26,7 +26,7 @@ const pageSize = 16_384
 const checkpointPages = 256
 /** An answer with values stops growing here. */
 const readBytes = 1_000_000
-/** While a store opens, nobody waits behind a longer one. */
+/** While a store opens, no caller waits behind a longer answer. */
 const loadBytes = 4_000_000
 const loadRows = 8192
 /** What one check reads back. */
@@ -387,7 +387,7 @@ function availableBytes(path: string): number {
     const { bavail, bsize } = statfsSync(dirname(path))
     return bavail * bsize
   } catch {
-    // Whoever writes will see.
+    // The next write reports the fault.
     return Infinity
   }
 }

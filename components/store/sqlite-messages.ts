@@ -4,7 +4,7 @@
  */
 import type { StoreErrorCode } from './store.ts'
 
-/** Values in order; a length of -1 means that there is none. */
+/** Values in order; a length of -1 means no value. */
 export interface PackedValues {
   readonly lengths: Int32Array
   readonly bytes: ArrayBuffer

@@ -187,7 +187,7 @@ class SqliteStore implements Store {
       await this.#compactTo(revision)
     })()
     this.#compacting = compacting.catch(() => {
-      // Its own caller is told; the next compaction takes up what is left.
+      // The caller gets the error; the next compaction removes the rest.
     })
     return compacting
   }
@@ -221,7 +221,7 @@ class SqliteStore implements Store {
     if (this.#closing !== undefined) throw new StoreError('closed', 'the store has been closed')
   }
 
-  /** The compare is lost to `newest`. If that is still pending, nobody may see it before it is durable. */
+  /** The compare is lost to `newest`. If that is still pending, no reader may see it before it is durable. */
   async #lose(newest: Version | undefined, request: Txn): Promise<TxnResult> {
     const version = existing(newest)
     if (newest === undefined || this.#index.isCommitted(newest))

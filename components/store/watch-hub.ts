@@ -32,7 +32,7 @@ export class WatchHub {
     this.#eventsOf = options.eventsOf
   }
 
-  /** Whether anybody would see a commit made now. */
+  /** Whether any watch would see a commit made now. */
   get hasLiveWatchers(): boolean {
     return this.#live.size > 0
   }

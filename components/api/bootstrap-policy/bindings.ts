@@ -1,4 +1,4 @@
-/** Who the default roles are bound to, and the default roles inside the system namespaces (release 1.32). */
+/** The subjects of the default roles, and the default roles inside the system namespaces (release 1.32). */
 
 /** `user:<name>`, `group:<name>` or `account:<name>` (of the system namespace). */
 export type SubjectText = `${'user' | 'group' | 'account'}:${string}`

@@ -22,7 +22,7 @@ const parameterKindColumn = column(
 
 function parametersOf(binding: KubeObject): string {
   const reference = binding['spec']?.paramRef
-  // Whether the parameter has a namespace cannot be told from here.
+  // The scope of the parameter's kind is unknown here.
   if (reference?.name) return `${reference.namespace || '*'}/${reference.name}`
   return reference?.selector === undefined ? '<unset>' : printLabelSelector(reference.selector)
 }

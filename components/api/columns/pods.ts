@@ -73,7 +73,7 @@ export const podPrinter: TablePrinter = {
   },
 }
 
-/** The pod as its row tells it: ready containers, the status word, restarts. */
+/** The pod as its row shows it: ready containers, the status word, restarts. */
 function summarise(pod: KubeObject): Summary {
   const spec = pod['spec'] ?? {}
   const podStatus = pod['status'] ?? {}

@@ -83,7 +83,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Nobody aims at zero: upstream writes it for a target that was not there. What was measured may well be zero. */
+/** A target of zero stands for an absent one, as upstream writes it; a measured zero is a value. */
 function amountOf(value: unknown, prefix: 'target' | 'current'): string | undefined {
   const text = textOf(value)
   return text === '0' && prefix === 'target' ? undefined : text
@@ -109,7 +109,7 @@ function targetOf(amounts: MetricValueStatus): MetricTarget {
   return { type: 'Value', ...amounts }
 }
 
-/** The version 2 form of a metric from an annotation. Anything that is none becomes a metric without a source. */
+/** The version 2 form of a metric from an annotation. An invalid one becomes a metric without a source. */
 export function nestedMetric(metric: unknown, prefix: 'target' | 'current'): Fields {
   const fields = typeof metric === 'object' && metric !== null ? (metric as Fields) : {}
   const type = textOf(fields['type']) ?? ''

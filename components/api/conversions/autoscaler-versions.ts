@@ -37,7 +37,7 @@ function cpuUtilization(metric: MetricSpec | MetricStatus): number | undefined {
   return amounts?.averageUtilization
 }
 
-/** An annotation that somebody spoiled is undefined, as upstream drops it. */
+/** An invalid annotation is undefined, as upstream drops it. */
 function parseAnnotation(text: string | undefined): unknown {
   if (text === undefined) return undefined
   try {

@@ -2,7 +2,7 @@
 import { apiKey, type Dialect } from '../dialect.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 
-/** Marks a share of 0 that was meant, where the beta version could not tell it from one that was not given. */
+/** Marks an explicit share of 0, which the beta version cannot distinguish from an absent one. */
 export function keepZeroKey(dialect: Dialect): string {
   return apiKey(dialect, 'flowcontrol', 'v1beta3-preserve-zero-concurrency-shares')
 }

@@ -1,4 +1,4 @@
-/** Levels of stability, and how the name of a version tells its own. */
+/** Levels of stability, and how a version's name gives its level. */
 
 export type Stability = 'ALPHA' | 'BETA' | 'GA'
 

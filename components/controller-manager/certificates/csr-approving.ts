@@ -99,7 +99,7 @@ export const csrApproving: ControllerEntry = {
             return undefined
           }
           if (approvals.length === 0) return undefined
-          // Rights may be given later, and nothing tells of that: ask again, ever more slowly.
+          // Permissions may be granted later, and no event reports that: retry, ever more slowly.
           const ageMs = clock.now() - Date.parse(csr.metadata.creationTimestamp ?? '')
           return { requeueAfterMs: Math.min(300_000, Math.max(1000, ageMs / 2)) }
         },

@@ -1,4 +1,4 @@
-/** CSR cleaner: removes certificate signing requests nobody needs any more (upstream: certificates/cleaner). */
+/** CSR cleaner: removes old certificate signing requests (upstream: certificates/cleaner). */
 import { X509Certificate } from 'node:crypto'
 import type { CertificateSigningRequest } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
@@ -9,10 +9,10 @@ import { csrCondition } from './csr-conditions.ts'
 const hourMs = 3_600_000
 /** Answered requests stay this long after the answer. */
 const answeredMs = hourMs
-/** Requests nobody answered stay this long. */
+/** Pending requests stay this long. */
 const pendingMs = 24 * hourMs
 
-/** When the certificate ends; undefined when there is none or it cannot be read. */
+/** When the certificate expires; undefined without a readable certificate. */
 function certificateEnd(csr: CertificateSigningRequest): number | undefined {
   const { certificate } = csr.status ?? {}
   if (!certificate) return undefined

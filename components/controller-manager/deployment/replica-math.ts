@@ -27,7 +27,7 @@ export function isRolling(deployment: Deployment): boolean {
   return deployment.spec?.strategy?.type !== 'Recreate'
 }
 
-/** An amount that may be a percentage of `total`; absent is none. */
+/** An amount that may be a percentage of `total`; absent is 0. */
 export function share(
   value: number | string | undefined,
   total: number,

@@ -34,7 +34,7 @@ export interface RolloutTools {
   readonly recorder: EventRecorder
   readonly clock: Clock
   readonly keys: RevisionKeys
-  /** The label that tells one ReplicaSet's pods from another's. */
+  /** The label that distinguishes one ReplicaSet's pods from another's. */
   readonly hashKey: string
   readonly ownWrites: OwnWrites
 }
@@ -88,7 +88,7 @@ export class Rollout {
     })
   }
 
-  /** Makes the ReplicaSet of the current template if there is none. Throws when the name is taken by another: try again. */
+  /** Creates the ReplicaSet of the current template unless it exists. Throws if another has its name: retry. */
   async ensureNewest(): Promise<void> {
     if (this.newest !== undefined) {
       await this.syncRevision()

@@ -22,7 +22,7 @@ export interface Expectation {
   readonly desiredHealthy: number
 }
 
-/** Pods without a controller count for nothing here: nobody would replace them. */
+/** Pods without a controller do not count: no controller would replace them. */
 function wantedByControllers(pods: readonly Pod[], findScale: FindScale): number {
   const scales = new Map<string, number>()
   const seen = new Set<string>()

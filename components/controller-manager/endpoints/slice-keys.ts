@@ -8,7 +8,7 @@ export interface SliceKeys {
   readonly headless: string
   /** On Endpoints that are not to be mirrored. */
   readonly skipMirror: string
-  /** Who a slice is managed by. */
+  /** The names of the managers of slices. */
   readonly managers: { readonly slices: string; readonly mirroring: string }
 }
 

@@ -1,4 +1,4 @@
-/** Mirrors Endpoints that somebody else writes, of Services without a selector, into EndpointSlices (upstream: endpointslicemirroring). */
+/** Mirrors Endpoints that clients write for Services without a selector into EndpointSlices (upstream: endpointslicemirroring). */
 import type {
   DiscoveryEndpointPort,
   Endpoint,

@@ -68,7 +68,7 @@ function place(drafts: readonly Draft[], left: Endpoint[], max: number): Endpoin
 export interface SlicePlanOptions {
   /** Most endpoints in one slice. */
   readonly max: number
-  /** Keeps one empty slice, so that no endpoints can be told from not looked at yet. */
+  /** Keeps one empty slice, which shows that a Service without endpoints was processed. */
   readonly keepsOne: boolean
 }
 

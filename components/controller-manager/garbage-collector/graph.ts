@@ -70,7 +70,7 @@ export class OwnerGraph {
     return this.#vertices.size
   }
 
-  /** The whole state of one resource: what is not in it is gone. */
+  /** The whole state of one resource: an object that is not in it was deleted. */
   replace(resource: Resource, objects: readonly KubeObject[]): void {
     const present = new Set(objects.map(({ metadata }) => metadata.uid))
     for (const object of objects) this.observe(resource, object)
@@ -215,7 +215,7 @@ export class OwnerGraph {
   #text(text: string): string {
     const known = this.#texts.get(text)
     if (known !== undefined) return known
-    // Namespaces come and go; what is shared now is worth more than what once was.
+    // Namespaces come and go: a full table starts anew, with the texts in use now.
     if (this.#texts.size >= 10_000) this.#texts.clear()
     this.#texts.set(text, text)
     return text

@@ -23,7 +23,7 @@ function counted(counts: ReadonlyMap<string, number>, text: (name: string, n: nu
     .join(', ')
 }
 
-/** The trouble of each type, undefined for none, with what is said when there is none. */
+/** The failure of each type, if there is one, with the reason and message of a condition without failure. */
 function findings(
   report: DeletionReport,
 ): [type: string, trouble: Facts | undefined, fine: Facts][] {

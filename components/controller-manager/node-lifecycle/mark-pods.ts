@@ -1,4 +1,4 @@
-/** Pods of a node that is not heard of are not ready, whatever they last said (upstream: MarkPodsNotReady). */
+/** Marks the pods of a silent node not ready (upstream: MarkPodsNotReady). */
 import type { Pod } from '../../api/generated/types.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
@@ -11,7 +11,7 @@ import { isReady, readyCondition, withPodCondition } from '../pod-state.ts'
 const atOnce = 20
 
 export interface PodMarker {
-  /** Throws the first failure once all were tried; a pod that is gone or changed meanwhile is none. */
+  /** Throws the first failure once all were tried; a pod that is gone or changed meanwhile is not a failure. */
   markNotReady(pods: readonly Pod[]): Promise<void>
 }
 

@@ -8,7 +8,7 @@ export interface TaintPacer {
   setRate(zone: string, perSecond: number, nowMs: number): void
   /** The nodes whose turn has come; they wait no longer. */
   take(nowMs: number): string[]
-  /** Until the next turn; undefined when nobody waits, or none will be let through. */
+  /** Milliseconds until the next turn; undefined when no node waits, or the rate of its zone is 0. */
   nextInMs(nowMs: number): number | undefined
 }
 

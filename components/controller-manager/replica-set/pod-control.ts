@@ -1,4 +1,4 @@
-/** Making and deleting the pods of a workload, with the events that tell of it (upstream: controller_utils.go RealPodControl). */
+/** Creates and deletes the pods of a workload, and records events about it (upstream: controller_utils.go RealPodControl). */
 import type { Pod, PodTemplateSpec } from '../../api/generated/types.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
@@ -43,7 +43,7 @@ export function isNamespaceTerminating(error: unknown): boolean {
 export interface PodControl {
   /** Creates one pod; throws what the server says. */
   create(owner: KubeObject, template: PodTemplateSpec | undefined): Promise<Pod>
-  /** Tells one pod to go. A pod that is gone already is no error. */
+  /** Deletes one pod. A pod that is gone already is no error. */
   delete(owner: KubeObject, pod: Pod): Promise<void>
 }
 

@@ -41,7 +41,7 @@ export interface Versions extends Version {
   owned(fields: FieldSet): FieldSet
 }
 
-/** Who asks. */
+/** The field manager of the request. */
 export type Asker = Omit<Owner, 'fields'>
 
 const unowned = setOf(

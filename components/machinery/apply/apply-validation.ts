@@ -78,7 +78,7 @@ function checkFields(schema: StructSchema, value: Record<string, unknown>, place
   }
 }
 
-/** Why an item cannot be told apart from others; undefined if it can. */
+/** Why an item has no identity among the others; undefined if it has one. */
 function elementFault(
   schema: ListSchema,
   keys: ReturnType<typeof elementKeysOf>,

@@ -49,7 +49,7 @@ interface FieldWriters {
 interface Step {
   /** In order. */
   readonly fields: readonly FieldWriter[]
-  /** The step after one more field; the same one after a field that nobody owns. */
+  /** The step after one more field; the same one after a field without an owner. */
   readonly next: Map<string, Step>
   parts: readonly Part[] | undefined
 }
@@ -60,10 +60,10 @@ interface Part {
   readonly field: FieldWriter | undefined
 }
 
-/** Whoever sends more sets of fields than any client does has the rest put together anew each time. */
+/** Sets of fields beyond this number, which no usual client sends, are computed anew each time. */
 const mostSteps = 2000
 
-/** Metadata that nobody owns, since only the server sets it or it names the object. */
+/** Metadata without an owner: only the server sets it, or it names the object. */
 export const unownedMetadata: ReadonlySet<string> = new Set([
   'name',
   'namespace',

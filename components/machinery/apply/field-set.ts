@@ -274,7 +274,7 @@ export class FieldSetBuilder {
     return builtNode(this.#root)
   }
 
-  /** Adds the path of the first `length` elements; none is the object itself, which nobody owns. */
+  /** Adds the path of the first `length` elements; the empty path is the object itself, which has no owner. */
   insert(path: readonly string[], length: number): void {
     if (length === 0) return
     let node = this.#root

@@ -5,13 +5,13 @@
 import { emptySet, readFieldSet, unionOfAll, type FieldSet } from './field-set.ts'
 import type { ManagedFieldsEntry } from '../objects/object.ts'
 
-/** Who owns which fields, as of one version of the kind. */
+/** The owner of each field, as of one version of the kind. */
 export interface Owner {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
   readonly apiVersion: string
   readonly subresource: string
-  /** When its fields last changed; absent where nobody told. */
+  /** When its fields last changed; absent where the client gave no time. */
   readonly time: string | undefined
   readonly fields: FieldSet
 }

@@ -129,7 +129,7 @@ function detailsOf(resource: Named, name: string): StatusDetails {
 
 const retryAfterSeconds = 1
 
-/** The server takes no more at the moment; the client is told when to come back. */
+/** The server is overloaded; Retry-After says when to retry. */
 export function tooManyRequests(): StatusError {
   return new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
     details: { retryAfterSeconds },

@@ -85,7 +85,7 @@ class Cursor {
   }
 }
 
-/** Calls back with each field of a message; what is not read is skipped. */
+/** Calls back with each field of a message; a field that the callback does not read is skipped. */
 function eachField(
   bytes: Buffer,
   visit: (number: number, type: number, cursor: Cursor) => boolean,

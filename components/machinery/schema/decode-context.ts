@@ -12,7 +12,7 @@ export interface DecodeContext {
   saved: string | undefined
   /** The first of all in the words of the converter, where it has its own. */
   unconverted: string | undefined
-  /** Paths of unknown fields; undefined when nobody asks. */
+  /** Paths of unknown fields; undefined when the caller needs none. */
   readonly unknown: Set<string> | undefined
   /** Parts of the value may become parts of the result. */
   readonly mayReuse: boolean

@@ -8,7 +8,7 @@ function two(large: number, largeUnit: string, small: number, smallUnit: string)
   return small === 0 ? `${large}${largeUnit}` : `${large}${largeUnit}${small}${smallUnit}`
 }
 
-/** Two units where the second still tells something: `119s`, `2m5s`, `3h`, `47h`, `2d3h`, `3y10d`. `<invalid>` from -2 s down. */
+/** Two units where the second still matters: `119s`, `2m5s`, `3h`, `47h`, `2d3h`, `3y10d`. `<invalid>` from -2 s down. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / second)
   if (seconds < -1) return '<invalid>'

@@ -30,7 +30,7 @@ export function setOwn(target: Record<string, unknown>, key: string, value: unkn
     })
 }
 
-/** The value with every lone surrogate replaced, as Go reads it: such text has no UTF-8 form. Only what is wrong is copied. */
+/** The value with every lone surrogate replaced, as Go reads it: such text has no UTF-8 form. It copies only the objects and lists that hold one. */
 export function wellFormedJson(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'object' || value === null) return value

@@ -27,7 +27,7 @@ function fail(cursor: Cursor, where: string): never {
   )
 }
 
-/** Where a space would not do either, the end of the text is told as one. */
+/** Inside a token, where a space is a fault too, the end of the text is reported as a space. */
 function failInside(cursor: Cursor, where: string): never {
   const character = cursor.text[cursor.at] ?? ' '
   throw new Fault(`invalid character ${shown(character)} ${where}`)

@@ -121,7 +121,7 @@ function scaleOf(suffix: string): { format: QuantityFormat; base: 2 | 10; expone
   const binary = binarySuffixes.indexOf(suffix)
   if (binary > 0) return { format: 'BinarySI', base: 2, exponent: binary * 10 }
   if (!/^[eE][-+]?[0-9]+$/.test(suffix)) throw new QuantityError(quantityErrors.suffix)
-  // Beyond these everything is zero or the cap, whatever the digits of an acceptable body.
+  // Beyond these every quantity is zero or the cap, for any digits that fit in a body.
   const exponent = Math.max(-1_000_000, Math.min(1_000_000, Number(suffix.slice(1))))
   return { format: 'DecimalExponent', base: 10, exponent }
 }

@@ -1,6 +1,6 @@
 /** Times on the wire: RFC 3339 to the second (`Time`) or the microsecond (`MicroTime`), with Go's error texts. */
 
-/** The canonical UTC text, or why it is none; null for the zero time, which is written as null. */
+/** The canonical UTC text, or why the input is invalid; null for the zero time, which is written as null. */
 export type TimeText = { readonly text: string | null } | { readonly error: string }
 
 const layouts = {

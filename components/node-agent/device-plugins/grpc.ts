@@ -20,10 +20,10 @@ const unimplementedCode = 12
 const mostBytes = 4 * 1024 * 1024
 const contentType = 'application/grpc+proto'
 
-/** Takes a message and gives the answer; a GrpcError is told to the caller. */
+/** Takes a message and gives the answer; the caller receives a GrpcError. */
 export type GrpcMethod = (message: Buffer) => Buffer | Promise<Buffer>
 
-/** The text of a percent-encoded one; what is no such encoding stands as it is. */
+/** Decodes a percent-encoded text; any other text stays as it is. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -48,7 +48,7 @@ export interface JoinedNode extends IssuedCertificate {
 const discoveryTimeoutMs = 4000
 /** What may pass by itself is no failure before this time: a whole cluster may be starting. */
 const transientPatienceMs = 3000
-/** A request that nobody has approved after this time is worth telling. */
+/** After this time a request without approval is reported. */
 const approvalPatienceMs = 3000
 
 /** The name of upstream's signer for client certificates of nodes, in the dialect. */

@@ -97,7 +97,7 @@ export interface RequestOptions {
   readonly wish: CertificateWish
   readonly clock: Clock
   readonly log: Log
-  /** Told when the request exists and waits, and for what. */
+  /** Called when the request exists and waits, with what it waits for. */
   readonly onProgress?: (state: RequestState, name: string) => void
 }
 

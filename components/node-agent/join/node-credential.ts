@@ -19,12 +19,12 @@ export function splitCredential(pem: string): IssuedCertificate | undefined {
     // Each reader takes the blocks it needs from the whole text.
     if (!new X509Certificate(pem).checkPrivateKey(createPrivateKey(pem))) return undefined
   } catch {
-    return undefined // what is between the lines is no certificate or no key
+    return undefined // the PEM block is not a certificate or not a key
   }
   return { cert: pem, key: pem }
 }
 
-/** Reads the file; undefined when there is none or it is not usable. */
+/** Reads the file; undefined for a missing or unusable one. */
 export async function readNodeCredential(
   folder: string,
   file: string,

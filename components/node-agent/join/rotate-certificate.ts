@@ -6,7 +6,7 @@ import type { IssuedCertificate } from './certificate-request.ts'
 import { renewalTime } from './node-credential.ts'
 
 export interface RotationOptions {
-  /** The pair in use; undefined when there is none yet: one is then asked for at once. */
+  /** The pair in use; undefined before the first, which is then requested at once. */
   readonly current: IssuedCertificate | undefined
   /** Asks for the next pair, with a new key. */
   readonly request: (signal: AbortSignal) => Promise<IssuedCertificate>

@@ -1,4 +1,4 @@
-/** EventLimit: lets through so many events a second (a token bucket); what is too much is not recorded. */
+/** EventLimit: a token bucket for events; events beyond it are not recorded. */
 import type { Clock } from '../../component-base/clock.ts'
 
 /** True for each event that may be sent. `perSecond` 0 lets all through. */

@@ -45,7 +45,7 @@ function firstLine(path: string): string {
   }
 }
 
-/** What is known without asking anybody. */
+/** The facts that are known without running a command. */
 export function basicHostInfo(): HostInfo {
   const kernel = release()
   const machineId = firstLine('/etc/machine-id')

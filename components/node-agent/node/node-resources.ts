@@ -56,7 +56,7 @@ export function withAdvertised<Lists extends ReturnType<typeof nodeResources>>(
   return { ...lists, dropped }
 }
 
-/** The same with the devices that plugins told of; only those that work can be allocated. */
+/** The same with the devices that plugins listed; only healthy ones can be allocated. */
 export function withDevices<Lists extends ReturnType<typeof nodeResources>>(
   { capacity, allocatable }: Lists,
   devices: ReadonlyMap<string, { readonly capacity: number; readonly healthy: number }>,

@@ -1,4 +1,4 @@
-/** Annotation events: tells of annotations of a pod or node that do nothing, once each for as long as they are there. */
+/** Annotation events: records each annotation of a pod or node that has no effect, once for as long as it is there. */
 import type { AnnotationFault } from '../../api/simulation.ts'
 
 interface AnnotationEvent {
@@ -7,7 +7,7 @@ interface AnnotationEvent {
   readonly message: string
 }
 
-/** Takes what is wrong now; records what is new of it. */
+/** Takes the current faults; records the new ones. */
 export function createAnnotationEvents(
   record: (event: AnnotationEvent) => void,
 ): (faults: readonly AnnotationFault[]) => void {

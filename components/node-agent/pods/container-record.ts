@@ -31,9 +31,9 @@ export interface ContainerRecord {
   /** How it ended the time before. */
   last: ContainerExited | undefined
   restarts: number
-  /** The startup probe has passed, or there is none. */
+  /** The startup probe has passed, or the container has none. */
   isStarted: boolean
-  /** The readiness probe passes, or there is none. */
+  /** The readiness probe passes, or the container has none. */
   isReady: boolean
   /** A start or stop is under way. */
   isBusy: boolean

@@ -50,7 +50,7 @@ export class PodContainers {
   readonly #options: PodContainersOptions
   readonly #log: Log
   readonly #probing = new Map<ContainerRecord, AbortController>()
-  /** Containers that were told to end and have until then to do so. */
+  /** Containers that are stopping, and when their grace ends. */
   readonly #stops = new Map<
     ContainerRecord,
     { untilMs: number; hurry(ms: number): Promise<void> }
@@ -181,7 +181,7 @@ export class PodContainers {
     return seconds * 1000
   }
 
-  /** The pod is to end sooner than was said when its containers were told to: those that still take their time lose it. */
+  /** The pod's grace was shortened: stopping containers get the shorter one. */
   hurry(): void {
     if (this.#options.pod().metadata.deletionTimestamp === undefined) return
     const nowMs = this.#options.clock.now()

@@ -1,4 +1,4 @@
-/** PodPlan: what to do next for one pod, as a pure function of what is wanted and what is. */
+/** PodPlan: what to do next for one pod, as a pure function of its spec and its containers. */
 import type { Pod } from '../../api/generated/types.ts'
 import type { ContainerRecord } from './container-record.ts'
 import { isChanged, wantsRestart } from './container-record.ts'

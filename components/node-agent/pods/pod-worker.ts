@@ -77,7 +77,7 @@ export class PodWorker {
   #podIp: string | undefined
   #failure: { reason: string; message: string } | undefined
   #published: PodStatus | undefined
-  /** Somebody else changed what was reported: it has to be said again. */
+  /** Another writer changed the reported status: it must be reported again. */
   #isOverruled = false
   #hasVanished = false
   #isStopped = false
@@ -164,7 +164,7 @@ export class PodWorker {
     this.#queueSync()
   }
 
-  /** The pod's object has gone: whatever still runs is killed, nobody is told. */
+  /** The pod's object was deleted: kills the running containers and reports nothing. */
   vanish(): void {
     this.#hasVanished = true
     this.#queueSync()

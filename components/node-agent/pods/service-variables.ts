@@ -10,7 +10,7 @@ import { createInformer } from '../../client/informer.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 
-/** The services that a pod of the namespace may be told of; resolves once they have been read. */
+/** The services for the environment of a pod of the namespace; resolves once they have been read. */
 export type ServicesFor = (
   namespace: string,
 ) => Promise<{ readonly own: readonly Service[]; readonly apiServer: Service | undefined }>

@@ -10,7 +10,7 @@ const namespaces = [
   ['net.', 'net'],
 ] as const
 
-/** The namespace of the kernel that keeps a sysctl from other pods; undefined when there is none. */
+/** The namespace of the kernel that keeps a sysctl from other pods; undefined for a sysctl without one. */
 function namespaceOf(name: string): 'ipc' | 'net' | undefined {
   return namespaces.find(([known]) =>
     known === 'kernel.sem' ? name === known : name.startsWith(known),

@@ -1,4 +1,4 @@
-/** Termination message: what a container's log tells of its end (upstream: kuberuntime_container.go, getTerminationMessage). */
+/** Termination message: the end of a container's log (upstream: kuberuntime_container.go, getTerminationMessage). */
 import type { LogLine } from '../runtime/container-runtime.ts'
 
 const [mostLines, mostBytes] = [80, 2048]

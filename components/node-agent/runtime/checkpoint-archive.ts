@@ -18,7 +18,7 @@ export function checkpointPath(
   return join(rootDir, 'checkpoints', name)
 }
 
-/** Makes the folder of the archives, for its owner alone: they hold whatever the containers had in memory. */
+/** Makes the folder of the archives, for its owner alone: they hold the containers' memory. */
 export async function prepareCheckpointFolder(location: string): Promise<void> {
   const folder = dirname(location)
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -1,4 +1,4 @@
-/** ContainerRuntime: what a node agent needs of whatever runs containers (upstream: CRI). */
+/** ContainerRuntime: the interface between a node agent and a runtime of containers (upstream: CRI). */
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Container, Pod, SeccompProfile } from '../../api/generated/types.ts'
 
@@ -98,11 +98,11 @@ export interface CommandStreams {
   /** Undefined on a terminal, where everything goes to stdout. */
   readonly stderr: Writable | undefined
   readonly isTerminal: boolean
-  /** Aborts when nobody is interested any more. */
+  /** Aborts when the reader is gone. */
   readonly signal: AbortSignal
 }
 
-/** What a runtime asks and tells whoever hands it a pod. */
+/** The calls of a runtime to the owner of a pod. */
 export interface PodHost {
   /** Called whenever a container ends, by itself or stopped. */
   readonly onExit: (container: RuntimeContainer) => void

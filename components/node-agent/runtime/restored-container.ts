@@ -22,7 +22,7 @@ function exitedFrom(
   }
 }
 
-/** The container as its pod's status last told of it; undefined for one that never ran. */
+/** The container as in its pod's last status; undefined for one that never ran. */
 export function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
   const id = bareId(status.containerID)
   const { running, terminated } = status.state ?? {}

@@ -16,7 +16,7 @@ export interface Written {
   readonly isPartial?: true
 }
 
-/** How a container's life goes if nobody interferes. */
+/** How a container's life goes without intervention. */
 export interface Course {
   /** In the order in which they are written; undefined: as containers write that nothing is known of. */
   readonly output: readonly Written[] | undefined
@@ -24,10 +24,10 @@ export interface Course {
   readonly exitCode: number
 }
 
-/** Nobody can say what the command would do. */
+/** The command's outcome cannot be predicted. */
 class Unforeseen extends Error {}
 
-/** Longer commands are taken for ones that nobody can foresee. */
+/** The outcome of longer commands counts as unknown. */
 const mostCharacters = 16_384
 
 /**
@@ -46,7 +46,7 @@ interface Foreseen {
   readonly words: readonly string[]
   readonly pod: Pod
   readonly variables: () => Promise<Readonly<Record<string, string>>>
-  /** Somebody may type. */
+  /** Its input is open. */
   readonly hasInput?: boolean
 }
 

@@ -66,7 +66,7 @@ export async function execSimulated(
           onInterrupt: () => interrupt.abort(new Error('interrupted')),
         })
       : stdin
-  // Whoever waits for input waits no longer than the command may run.
+  // A command that waits for input waits no longer than it may run.
   signal.addEventListener('abort', () => input?.destroy(), { once: true })
   const err = async (text: string): Promise<void> =>
     await write(isTerminal ? stdout : streams.stderr, shown(text))

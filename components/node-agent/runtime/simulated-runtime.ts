@@ -66,7 +66,7 @@ function imageIdOf(image: string): string {
 
 const longestWaitMs = 60 * 60 * 1000
 
-/** Whoever waits for the container's next line looks again. */
+/** Wakes the readers that wait for the container's next line. */
 function wake({ watchers }: Simulated): void {
   for (const watcher of watchers) watcher.abort(new Error('something happened'))
 }
@@ -253,13 +253,13 @@ export class SimulatedRuntime implements ContainerRuntime {
     const shell = spec && known.course === undefined ? shellOf(spec) : undefined
     if (shell !== undefined && streams.stdin !== undefined) {
       const exitCode = await this.#execute(known, pod, shell, streams)
-      // Whose input ends with its first client ends with it; any other goes on until it is told to end.
+      // A container with stdinOnce ends with its first client; any other runs until it is stopped.
       if (!streams.signal.aborted) this.#exit(known, { exitCode })
       else if (spec?.stdinOnce === true) this.#exit(known, { exitCode: 0 })
       return
     }
     const { stdin, stdout, isTerminal, signal } = streams
-    stdin?.resume() // nobody in there reads
+    stdin?.resume() // the container reads no input
     const end = isTerminal ? '\r\n' : '\n'
     for await (const lines of this.followLogs(id, signal)) {
       if (stdout === undefined || stdout.destroyed) continue
@@ -362,7 +362,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       try {
         await clock.sleep(Math.max(1, dueMs), AbortSignal.any([signal, waking.signal]))
       } catch {
-        // Woken, or nobody reads any more: both are seen above.
+        // Woken, or the reader is gone: the loop checks both.
       } finally {
         known.watchers.delete(waking)
       }

@@ -1,6 +1,6 @@
 /** Variable references: `$(NAME)` in commands and values of the environment (upstream: third_party/forked/golang/expansion). */
 
-/** `$(NAME)` is what the variable holds, or stays as it is when there is none; `$$` is a dollar. */
+/** Expands `$(NAME)` to the variable's value; an unknown name stays as it is, and `$$` is a dollar. */
 export function withReferences(
   text: string,
   valueOf: (name: string) => string | undefined,

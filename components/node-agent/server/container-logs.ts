@@ -12,7 +12,7 @@ interface LogOptions {
   readonly limitBytes: number | undefined
 }
 
-/** A whole number of the query; NaN for what is none. */
+/** A whole number of the query; NaN for any other text. */
 function numberOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined

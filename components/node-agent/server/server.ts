@@ -92,7 +92,7 @@ export function routeOf(
   return node && { node, path: `/${parts.join('/')}`, parts, query: searchParams }
 }
 
-/** The answer to a caller who may not do this; undefined for one who may. */
+/** The answer to a forbidden caller; undefined for an allowed one. */
 export async function refusal(
   request: HttpRequest,
   { node, path }: Route,

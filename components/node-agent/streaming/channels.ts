@@ -106,7 +106,7 @@ export function webSocketChannels(
     stderr,
     signal: gone.signal,
     finish: async (status) => {
-      // Nobody reads it any more; what still comes must not hold up the end.
+      // The reader is gone; output that still comes must not delay the end.
       stdin?.destroy()
       await Promise.all([ended(stdout), ended(stderr)])
       const text = statusText(status, protocol)
@@ -158,7 +158,7 @@ export async function spdyChannels(
   } finally {
     cancel()
   }
-  // A simulated terminal has no size; what is said of it is read and dropped.
+  // A simulated terminal has no size: resize messages are read and dropped.
   streams.get('resize')?.resume()
   const [stdout, stderr] = [streams.get('stdout'), streams.get('stderr')]
   return {

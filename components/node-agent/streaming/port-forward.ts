@@ -119,7 +119,7 @@ export async function forwardOverChannels(
       },
     })
     client.on('error', () => {
-      // Told by the join.
+      // The join reports it.
     })
     const complain = (text: string): void => void send(2 * index + 1, Buffer.from(text))
     joined.push(join(port, { client, connect, complain }))

@@ -53,7 +53,7 @@ export class SpdyStream extends Duplex {
     this.headers = headers
     this.#id = id
     this.#send = send
-    // Whoever uses it hears of its end by 'close'.
+    // 'close' reports the end to the stream's user.
     this.on('error', () => {})
     this.once('close', () => this.#isRead.resolve())
   }

@@ -166,7 +166,7 @@ function switchingHead(request: HttpRequest, { isSpdy }: Handshake, protocol: st
   return ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', ...lines, '', ''].join('\r\n')
 }
 
-/** Takes over connections; who may not have one gets an ordinary answer. */
+/** Takes over connections; a rejected caller gets an ordinary answer. */
 export function createStreamServer(options: {
   readonly nodes: () => readonly ServedNode[]
   readonly clock: Clock

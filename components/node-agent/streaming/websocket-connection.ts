@@ -120,7 +120,7 @@ export function serveWebSocket(
         await onFrame(next)
       }
     } catch {
-      close(1002) // broken by the peer, who is told so if it still listens
+      close(1002) // the peer broke the protocol
     } finally {
       socket.destroy()
     }

@@ -62,7 +62,7 @@ export const interPodAffinity: FilterPlugin = {
         }
       }
     }
-    // The first of a group that wants to be together has nobody to join yet.
+    // The first pod of a group with affinity to itself has no pod to join yet.
     const isFirst = wanted.size === 0 && together.every((term) => matchesPod(term, pod.pod, view))
     return (node) => {
       for (const term of together) {
