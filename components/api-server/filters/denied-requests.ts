@@ -1,4 +1,4 @@
-/** DeniedRequests: the last requests that were answered 401 or 403, or that admission refused, for people who ask why. Nothing in it is secret. */
+/** DeniedRequests: the last requests that were answered 401 or 403, or that admission rejected, for `skiff why`. It holds no secrets. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { AdmissionRefusal, DeniedRequest, Trial } from '../../api/explanations.ts'
 import { timestamp } from '../../component-base/clock.ts'
@@ -7,23 +7,23 @@ import type { AuthorizationAttributes, RequestContext } from '../request/request
 import { isComponentUser } from './component-users.ts'
 
 const mostKept = 100
-/** What clients choose may be long; more of it says nothing new. */
+/** Longer texts of clients are cut. */
 const longestText = 500
 
-/** As it is kept, with what was not allowed: with impersonation that may be acting as somebody. */
+/** `attributes` is what was denied. With impersonation that may be the right to impersonate. */
 interface KeptRequest extends DeniedRequest {
   readonly attributes?: AuthorizationAttributes
 }
 
 export interface DeniedRequests {
-  /** Somebody unknown. */
+  /** A request that was answered 401. */
   unauthenticated(
     context: RequestContext,
     why: { readonly reason: string; readonly tried: readonly Trial[] },
   ): void
-  /** Somebody who may not. */
+  /** A request, or the impersonation in it, that was answered 403. */
   forbidden(context: RequestContext, attributes: AuthorizationAttributes, reason: string): void
-  /** What a plugin of admission did not let pass. */
+  /** A request that an admission plugin rejected. */
   refused(
     context: RequestContext,
     by: AdmissionRefusal,
@@ -36,15 +36,35 @@ export interface DeniedRequests {
 const shortened = (text: string): string =>
   text.length <= longestText ? text : `${text.slice(0, longestText)}...`
 
+/** Logs that a component of the cluster was denied a request. A user who impersonates a component does not count. */
+function logComponent(
+  { http }: RequestContext,
+  denial: { readonly attributes: AuthorizationAttributes; readonly why: string },
+  { log, dialect }: { readonly log: Log; readonly dialect: Dialect },
+): void {
+  const { attributes, why } = denial
+  const { user, verb, group, resource, subresource, namespace, name } = attributes
+  if (!isComponentUser(user.name, dialect) || http.headers['impersonate-user'] !== undefined) return
+  log.warn('a component of the cluster was refused a request', {
+    user: user.name,
+    userAgent: http.headers['user-agent'],
+    verb,
+    group,
+    resource: subresource === '' ? resource : `${resource}/${subresource}`,
+    namespace,
+    name,
+    why,
+  })
+}
+
 /**
- * Requests that are alike in all but time count as one, so that a client that repeats itself does not push out others. What a
- * component of the cluster is refused is logged, once.
+ * Requests that differ only in their time count as one, so that a client that repeats a request does not push out others. The
+ * first denial of a request of a component of the cluster is logged.
  */
 export function createDeniedRequests(options: {
   readonly log: Log
   readonly dialect: Dialect
 }): DeniedRequests {
-  const { log, dialect } = options
   const kept = new Map<string, KeptRequest>()
 
   /** Whether it is the first of its kind. */
@@ -67,34 +87,13 @@ export function createDeniedRequests(options: {
     if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
     return count === 1
   }
-  /** A user who impersonates a component does not count. */
-  function logComponent(
-    { http }: RequestContext,
-    attributes: AuthorizationAttributes,
-    why: string,
-  ): void {
-    const { user, verb, group, resource, subresource, namespace, name } = attributes
-    if (!isComponentUser(user.name, dialect) || http.headers['impersonate-user'] !== undefined)
-      return
-    log.warn('a component of the cluster was refused a request', {
-      user: user.name,
-      userAgent: http.headers['user-agent'],
-      verb,
-      group,
-      resource: subresource === '' ? resource : `${resource}/${subresource}`,
-      namespace,
-      name,
-      why,
-    })
-  }
-
   return {
     unauthenticated: (context, { reason, tried }) =>
       void note(context, { status: 401, reason, authenticators: tried }),
     forbidden: (context, attributes, reason) => {
       const kept = { ...attributes, path: shortened(attributes.path) }
       if (note(context, { status: 403, reason, attributes: kept }))
-        logComponent(context, kept, shortened(reason))
+        logComponent(context, { attributes: kept, why: shortened(reason) }, options)
     },
     refused: (context, by, { code, message }) =>
       void note(context, {
