@@ -1,6 +1,6 @@
 /** Background: what runs beside requests: it follows files, expires and compacts, and keeps the server's own objects. */
 import { Compactor } from '../../store/compactor.ts'
-import { ensureAuthenticationInfo } from '../controllers/bootstrap-objects.ts'
+import { ensureAuthenticationInfo } from '../controllers/authentication-info.ts'
 import { forgetting } from '../controllers/forgetting.ts'
 import { keepReadable } from '../controllers/keep-readable.ts'
 import { startKeepers } from '../controllers/keepers.ts'

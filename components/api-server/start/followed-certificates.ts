@@ -7,7 +7,7 @@ import type { HttpsServerOptions } from '../../component-base/https-server.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { TrustedAuthorities } from '../authn/certificate-chain.ts'
 import { readBundle } from '../x509/bundle.ts'
-import type { AuthenticationInfo } from '../controllers/bootstrap-objects.ts'
+import type { AuthenticationInfo } from '../controllers/authentication-info.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
 
 interface Authorities {
