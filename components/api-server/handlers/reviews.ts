@@ -1,4 +1,4 @@
-/** Reviews: virtual objects that are answered and never stored (spec: "Review endpoints"). */
+/** Reviews: virtual objects that are answered and never stored. */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import type {
@@ -19,7 +19,7 @@ import { attributesOfReview, reviewFaults } from './review-attributes.ts'
 
 export interface ReviewOptions {
   readonly authorizer: Authorizer
-  /** What knows a bearer token; `audiences` empty means the server's own. */
+  /** Authenticates a bearer token. Empty `audiences` mean the server's own. */
   readonly authenticateToken: (
     token: string,
     audiences: readonly string[],
@@ -28,7 +28,7 @@ export interface ReviewOptions {
   readonly dialect: Dialect
 }
 
-/** Each takes a review as decoded, and returns it with its status. They throw StatusErrors for bad ones. */
+/** Each takes a decoded review and returns it with its status. They throw a StatusError for an invalid review. */
 export interface Reviews {
   subjectAccess(review: KubeObject): Promise<KubeObject>
   localSubjectAccess(review: KubeObject, namespace: string): Promise<KubeObject>
@@ -38,7 +38,7 @@ export interface Reviews {
   token(review: KubeObject): Promise<KubeObject>
 }
 
-/** How reviews show a user; what is empty is left out. */
+/** A user as reviews show one, without empty fields. */
 function userStatus(user: UserInfo): Record<string, unknown> {
   const { name, uid, groups, extra } = user
   return {
@@ -53,12 +53,12 @@ function withStatus(review: KubeObject, status: unknown): KubeObject {
   return { ...review, metadata: { ...review.metadata, creationTimestamp: null }, status }
 }
 
-/** The groups are `group` in v1beta1. */
+/** v1beta1 calls the groups `group`. */
 type SubjectSpec = SubjectAccessReviewSpec & { readonly group?: string[] }
 
 const groupsOf = (spec: SubjectSpec): string[] => spec.groups ?? spec.group ?? []
 
-/** Whom a review asks about. */
+/** The user that a review asks about. */
 export function subjectOf(spec: SubjectSpec): UserInfo {
   return {
     name: spec.user ?? '',
@@ -68,7 +68,7 @@ export function subjectOf(spec: SubjectSpec): UserInfo {
   }
 }
 
-/** What is wrong with a review that names its subject. */
+/** The faults of a review that names its subject. */
 export function subjectFaults(spec: SubjectSpec): FieldError[] {
   const detail = 'at least one of user or group must be specified'
   return [
@@ -79,7 +79,7 @@ export function subjectFaults(spec: SubjectSpec): FieldError[] {
   ]
 }
 
-/** Throws a 422 that names the faults, if there are any. */
+/** Throws a 422 that lists the faults, if there are any. */
 export function refuseFaults(faults: readonly FieldError[], dialect: Dialect): void {
   if (faults.length === 0) return
   // Upstream's error names the group but no kind.
@@ -87,86 +87,94 @@ export function refuseFaults(faults: readonly FieldError[], dialect: Dialect): v
   throw invalid({ group, kind: '' }, '', faults)
 }
 
-export function createReviews(options: ReviewOptions): Reviews {
-  const { authorizer, authenticateToken, apiAudiences, dialect } = options
-  const refuse = (faults: readonly FieldError[]): void => refuseFaults(faults, dialect)
-
-  async function judge(spec: ReviewedAccess, user: UserInfo): Promise<SubjectAccessReviewStatus> {
-    const { attributes, errors } = attributesOfReview(spec, user)
-    const decision = await authorizer.authorize(attributes)
-    const evaluationError = [decision.evaluationError ?? '', ...errors]
-      .filter((text) => text !== '')
-      .join('; ')
-    return {
-      allowed: decision.decision === 'allow',
-      ...(decision.decision === 'deny' ? { denied: true } : {}),
-      ...(decision.reason === '' ? {} : { reason: decision.reason }),
-      ...(evaluationError === '' ? {} : { evaluationError }),
-    }
+async function judge(
+  spec: ReviewedAccess,
+  user: UserInfo,
+  authorizer: Authorizer,
+): Promise<SubjectAccessReviewStatus> {
+  const { attributes, errors } = attributesOfReview(spec, user)
+  const decision = await authorizer.authorize(attributes)
+  const evaluationError = [decision.evaluationError ?? '', ...errors]
+    .filter((text) => text !== '')
+    .join('; ')
+  return {
+    allowed: decision.decision === 'allow',
+    ...(decision.decision === 'deny' ? { denied: true } : {}),
+    ...(decision.reason === '' ? {} : { reason: decision.reason }),
+    ...(evaluationError === '' ? {} : { evaluationError }),
   }
+}
 
+function localSubjectFaults(spec: SubjectSpec, namespace: string): FieldError[] {
+  const faults = subjectFaults(spec)
+  const asked = spec.resourceAttributes?.namespace ?? ''
+  if (spec.resourceAttributes && asked !== namespace) {
+    const bad = { value: asked, detail: 'must match metadata.namespace' }
+    faults.push(invalidValue('spec.resourceAttributes.namespace', bad))
+  }
+  if (spec.nonResourceAttributes) {
+    const bad = { value: null, detail: 'disallowed on this kind of request' }
+    faults.push(invalidValue('spec.nonResourceAttributes', bad))
+  }
+  return faults
+}
+
+function rulesStatus(authorizer: Authorizer, user: UserInfo, namespace: string): unknown {
+  const found = authorizer.rulesFor?.(user, namespace)
+  const errors = found?.errors ?? []
+  return {
+    resourceRules: found?.resourceRules ?? [],
+    nonResourceRules: found?.nonResourceRules ?? [],
+    incomplete: found?.incomplete ?? true,
+    ...(errors.length === 0 ? {} : { evaluationError: joinedErrors(errors) }),
+  }
+}
+
+async function tokenStatus(
+  spec: TokenReviewSpec,
+  { authenticateToken, apiAudiences }: ReviewOptions,
+): Promise<unknown> {
+  if (!spec.token) throw badRequest('token is required for TokenReview in authentication')
+  const result = await authenticateToken(spec.token, spec.audiences ?? [])
+  if (result.kind !== 'user') {
+    return { user: {}, error: result.kind === 'failed' ? result.why : 'invalid bearer token' }
+  }
+  const { user } = result
+  const groups = [...new Set([...user.groups, authenticatedGroup])]
+  return {
+    authenticated: true,
+    user: userStatus({ ...user, groups }),
+    audiences: result.audiences ?? apiAudiences,
+  }
+}
+
+export function createReviews(options: ReviewOptions): Reviews {
+  const { authorizer, dialect } = options
   return {
     async subjectAccess(review) {
       const spec = (review['spec'] ?? {}) as SubjectSpec
-      refuse(subjectFaults(spec))
-      return withStatus(review, await judge(spec, subjectOf(spec)))
+      refuseFaults(subjectFaults(spec), dialect)
+      return withStatus(review, await judge(spec, subjectOf(spec), authorizer))
     },
-
     async localSubjectAccess(review, namespace) {
       const spec = (review['spec'] ?? {}) as SubjectSpec
-      const asked = spec.resourceAttributes?.namespace ?? ''
-      const faults = subjectFaults(spec)
-      if (spec.resourceAttributes && asked !== namespace) {
-        const bad = { value: asked, detail: 'must match metadata.namespace' }
-        faults.push(invalidValue('spec.resourceAttributes.namespace', bad))
-      }
-      if (spec.nonResourceAttributes) {
-        const bad = { value: null, detail: 'disallowed on this kind of request' }
-        faults.push(invalidValue('spec.nonResourceAttributes', bad))
-      }
-      refuse(faults)
-      return withStatus(review, await judge(spec, subjectOf(spec)))
+      refuseFaults(localSubjectFaults(spec, namespace), dialect)
+      return withStatus(review, await judge(spec, subjectOf(spec), authorizer))
     },
-
     async selfSubjectAccess(review, user) {
       const spec = (review['spec'] ?? {}) as ReviewedAccess
-      refuse(reviewFaults(spec))
-      return withStatus(review, await judge(spec, user))
+      refuseFaults(reviewFaults(spec), dialect)
+      return withStatus(review, await judge(spec, user, authorizer))
     },
-
     selfSubjectRules(review, user) {
       const namespace = String(review['spec']?.namespace ?? '')
       if (namespace === '') throw badRequest('no namespace on request')
-      const found = authorizer.rulesFor?.(user, namespace)
-      const errors = found?.errors ?? []
-      const status = {
-        resourceRules: found?.resourceRules ?? [],
-        nonResourceRules: found?.nonResourceRules ?? [],
-        incomplete: found?.incomplete ?? true,
-        ...(errors.length === 0 ? {} : { evaluationError: joinedErrors(errors) }),
-      }
-      return withStatus({ ...review, spec: {} }, status)
+      return withStatus({ ...review, spec: {} }, rulesStatus(authorizer, user, namespace))
     },
-
-    selfSubject(review, user) {
-      return withStatus(review, { userInfo: userStatus(user) })
-    },
-
+    selfSubject: (review, user) => withStatus(review, { userInfo: userStatus(user) }),
     async token(review) {
       const spec = (review['spec'] ?? {}) as TokenReviewSpec
-      if (!spec.token) throw badRequest('token is required for TokenReview in authentication')
-      const result = await authenticateToken(spec.token, spec.audiences ?? [])
-      if (result.kind !== 'user') {
-        const error = result.kind === 'failed' ? result.why : 'invalid bearer token'
-        return withStatus(review, { user: {}, error })
-      }
-      const { user } = result
-      const groups = [...new Set([...user.groups, authenticatedGroup])]
-      return withStatus(review, {
-        authenticated: true,
-        user: userStatus({ ...user, groups }),
-        audiences: result.audiences ?? apiAudiences,
-      })
+      return withStatus(review, await tokenStatus(spec, options))
     },
   }
 }

@@ -1,6 +1,7 @@
 /** routes: the explicit tables of sub-resources and virtual types that are more than reads and writes of their object. */
 import type { Authentication } from '../authn/authentication.ts'
-import { bindPod, createBinding, evictPod } from '../handlers/pod-actions.ts'
+import { bindPod, createBinding } from '../handlers/pod-binding.ts'
+import { evictPod } from '../handlers/pod-eviction.ts'
 import { createPodLog } from '../handlers/pod-log.ts'
 import { createProxyHandlers } from '../handlers/proxy.ts'
 import { createReviewHandlers } from '../handlers/review-handlers.ts'
