@@ -1,5 +1,6 @@
 /** State: the store, the watch cache over it, and what expires in it. */
 import { Expiry } from '../../store/expiry.ts'
+import { measuredStore } from '../../store/measured-store.ts'
 import type { Store } from '../../store/store.ts'
 import { eventsResource, expireEvents } from '../controllers/expire-events.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
@@ -9,7 +10,6 @@ import { encryptionOf } from './flag-files.ts'
 import { openStorage } from './open-storage.ts'
 import { declareCacheMetrics } from './server-metrics.ts'
 import type { Settings } from './settings.ts'
-import { measuredStore } from './storage-metrics.ts'
 
 export interface State {
   readonly store: Store

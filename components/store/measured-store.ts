@@ -1,7 +1,7 @@
-/** Metrics of the store, under the names that dashboards know from etcd (upstream: apiserver pkg/storage/etcd3/metrics). */
-import type { Clock } from '../../component-base/clock.ts'
-import type { Metrics } from '../../component-base/metrics.ts'
-import type { Store } from '../../store/store.ts'
+/** measured-store: counts and times a store's requests, with the metrics of etcd's clients (upstream: apiserver pkg/storage/etcd3/metrics). */
+import type { Clock } from '../component-base/clock.ts'
+import type { Metrics } from '../component-base/metrics.ts'
+import type { Store } from './store.ts'
 
 /** Upper bounds in seconds, upstream's. */
 const buckets = [
@@ -17,7 +17,7 @@ function typeOf(key: string): string {
   return name < 0 ? key : key.slice(0, name)
 }
 
-/** The same store, its requests counted and timed. */
+/** The same store. Watches and compactions are not counted. */
 export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
   const durations = metrics.histogram({
     name: 'etcd_request_duration_seconds',
