@@ -8,7 +8,6 @@ import {
   octetString,
   oid,
   readAll,
-  readBits,
   readOid,
   readOne,
   sequence,
@@ -20,6 +19,7 @@ import type { DerElement } from './der.ts'
 import type { KeyPair } from './keys.ts'
 import { publicKeyInfo, signatureAlgorithm, signBytes, verifyBytes } from './keys.ts'
 import { decodePem, encodePem } from './pem.ts'
+import { readSigningRequest } from './signing-request.ts'
 import type { Subject, SubjectAlternativeNames } from './subject.ts'
 import {
   decodeAlternativeNames,
@@ -93,27 +93,21 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
   if (block?.label !== 'CERTIFICATE REQUEST' && block?.label !== 'NEW CERTIFICATE REQUEST') {
     throw new Error('PEM block type must be CERTIFICATE REQUEST')
   }
-  const [info, algorithm, signature, ...more] = readAll(readOne(block.der, tag.sequence).content)
-  if (more.length > 0) throw new Error('the certificate request has parts that do not belong to it')
-  const [version, name, keyInfo, attributes] = readAll(expect(info, tag.sequence).content)
-  expect(version, tag.integer)
-  const publicKey = createPublicKey({
-    key: expect(keyInfo, tag.sequence).raw,
-    format: 'der',
-    type: 'spki',
-  })
+  const request = readSigningRequest(readOne(block.der, tag.sequence).content)
+  if (request.hasMore) throw new Error('the certificate request has parts that do not belong to it')
+  const publicKey = createPublicKey({ key: request.keyInfo.raw, format: 'der', type: 'spki' })
   const signed = verifyBytes({
-    algorithm: readOid(readAll(expect(algorithm, tag.sequence).content)[0]),
+    algorithm: request.algorithm,
     key: publicKey,
-    bytes: expect(info, tag.sequence).raw,
-    signature: readBits(signature),
+    bytes: request.info.raw,
+    signature: request.signature,
   })
   if (!signed) throw new Error('the signature of the certificate request does not hold')
   return {
-    subject: decodeSubject(expect(name, tag.sequence)),
+    subject: decodeSubject(request.name),
     publicKey,
     keyType: publicKey.asymmetricKeyType ?? '',
-    ...requestedNames(attributes),
+    ...requestedNames(request.attributes),
   }
 }
 

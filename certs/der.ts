@@ -122,7 +122,8 @@ export class DerError extends Error {
   }
 }
 
-function readElement(bytes: Buffer, at: number): DerElement {
+/** Reads the element at this place; further ones may follow. */
+export function readElement(bytes: Buffer, at: number): DerElement {
   const tagByte = bytes[at]
   const first = bytes[at + 1]
   if (tagByte === undefined || first === undefined) throw new DerError('truncated element')

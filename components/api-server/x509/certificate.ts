@@ -1,6 +1,7 @@
 /** Certificate (RFC 5280): the fields that chains are verified by, read from DER as Go's x509.ParseCertificate reads them. */
 import { type KeyObject, X509Certificate } from 'node:crypto'
-import { elementAt, elementsOf, tags, type Element } from './der.ts'
+import { tag as tags, type DerElement } from '../../../certs/der.ts'
+import { elementAt, elementsOf } from './der.ts'
 import {
   readNameConstraints,
   readSubjectNames,
@@ -43,8 +44,8 @@ interface Extension {
   readonly value: Buffer
 }
 
-function readExtension({ tag, content }: Element): Extension {
-  const parts = tag === tags.sequence ? elementsOf(content, [tags.objectIdentifier]) : undefined
+function readExtension({ tag, content }: DerElement): Extension {
+  const parts = tag === tags.sequence ? elementsOf(content, [tags.oid]) : undefined
   const [id, second, third] = parts ?? []
   const critical = second?.tag === tags.boolean ? second : undefined
   const value = critical === undefined ? second : third
@@ -73,7 +74,7 @@ const policyConstraints = '551d24'
 
 const known: readonly string[] = [...Object.values(ids), ...withoutEffect]
 
-function sequenceIn(value: Buffer): readonly Element[] {
+function sequenceIn(value: Buffer): readonly DerElement[] {
   const [sequence] = elementsOf(value, [tags.sequence]) ?? []
   const elements = sequence && elementsOf(sequence.content)
   if (elements === undefined) throw malformed()
@@ -108,7 +109,7 @@ function readMaySign(value: Buffer | undefined): boolean {
 const keyIdTag = 0x80
 
 function readExtensions(
-  elements: readonly Element[],
+  elements: readonly DerElement[],
 ): Pick<
   Certificate,
   | 'basics'

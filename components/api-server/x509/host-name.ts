@@ -1,25 +1,14 @@
 /** Whether a certificate stands for a host (Go: x509 VerifyHostname): by its subject alternative names alone. */
 import { isIP } from 'node:net'
+import { parseIpAddress } from '../../machinery/validation/ip-address.ts'
 import type { Certificate } from './certificate.ts'
 
-/** The address as 4 or 16 bytes; undefined for what is no address. */
+/** The address as 4 or 16 bytes, 4 for an IPv4-mapped one; undefined for anything else, as for leading zeros. */
 function bytesOf(host: string): Buffer | undefined {
-  const family = isIP(host)
-  if (family === 0 || host.includes('%')) return undefined
-  if (family === 4) return Buffer.from(host.split('.').map(Number))
-  const [head = '', tail] = host
-    .replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, ...four) => {
-      const [a, b, c, d] = four.slice(0, 4).map(Number) as [number, number, number, number]
-      return `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
-    })
-    .split('::')
-  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
-  const [front, back] = [groups(head), groups(tail ?? '')]
-  const zeros = Array.from({ length: 8 - front.length - back.length }, () => '0')
-  const all = tail === undefined ? front : [...front, ...zeros, ...back]
-  const bytes = Buffer.alloc(16)
-  for (const [i, group] of all.entries()) bytes.writeUInt16BE(parseInt(group, 16), 2 * i)
-  return bytes
+  const address = isIP(host) === 0 ? undefined : parseIpAddress(host)
+  if (address === undefined) return undefined
+  const digits = address.family === 'IPv4' ? 8 : 32
+  return Buffer.from(address.value.toString(16).padStart(digits, '0'), 'hex')
 }
 
 const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
@@ -57,7 +46,7 @@ export function hostFault({ names, x509 }: Certificate, host: string): string | 
   const { dns = [], ips = [] } = names ?? {}
   const ip = bytesOf(host.replace(/^\[(.*)\]$/, '$1'))
   if (ip !== undefined) {
-    if (ips.some((one) => shortened(one).equals(shortened(ip)))) return undefined
+    if (ips.some((one) => shortened(one).equals(ip))) return undefined
   } else {
     const isName = isHostName(host, false)
     const isMatch = dns.some((pattern) =>

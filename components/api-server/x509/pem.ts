@@ -1,7 +1,9 @@
-/** PEM texts in objects: which blocks they hold, and what is wrong with certificates and signing requests in them. */
+/** PEM texts in objects: their blocks, and faults of the certificates and signing requests in them, worded as Go words them. */
 import { createPublicKey, constants, verify, X509Certificate } from 'node:crypto'
 import { goQuote } from '../../machinery/values/go-syntax.ts'
-import { elementAt, elementsOf, tags } from './der.ts'
+import { tag } from '../../../certs/der.ts'
+import { readSigningRequest, type SigningRequest } from '../../../certs/signing-request.ts'
+import { elementAt, unlessMalformed } from './der.ts'
 
 export interface PemBlock {
   readonly type: string
@@ -13,10 +15,10 @@ const beginMark = '-----BEGIN '
 const endMark = '-----END '
 const dashes = '-----'
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
-/** Malformed blocks that are passed over: each costs a look at what follows. */
+/** How many malformed blocks are skipped, since each makes the reader scan what follows. */
 const mostMalformed = 100
 
-/** The well-formed blocks in order; text around them and malformed ones are passed over, as Go's decoder does. */
+/** The well-formed blocks in order. Text around them and malformed blocks are skipped, as Go's decoder does. */
 export function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = []
   let malformed = 0
@@ -70,7 +72,7 @@ function readBlock(text: string, begin: number): { block?: PemBlock; next: numbe
   return { block, next: nextLine(text, after) }
 }
 
-/** Why the text of `status.certificate` is refused; undefined when it is fine. */
+/** Why the text of `status.certificate` is invalid; undefined when it is valid. */
 export function certificatesFault(pem: string): string | undefined {
   const blocks = pemBlocks(pem)
   for (const { type, hasHeaders, der } of blocks) {
@@ -93,7 +95,7 @@ export function parseCertificate(der: Buffer): X509Certificate | undefined {
   }
 }
 
-/** Why the text of a signing request is refused: no request, malformed, or not signed by its own key. */
+/** Why the text of a signing request is invalid: no request, malformed, or not signed by its own key; undefined when valid. */
 export function signingRequestFault(pem: string): string | undefined {
   const block = pemBlocks(pem)[0]
   if (block === undefined || block.type !== 'CERTIFICATE REQUEST') {
@@ -103,72 +105,52 @@ export function signingRequestFault(pem: string): string | undefined {
   return typeof request === 'string' ? request : signatureFault(request)
 }
 
-interface SigningRequest {
-  readonly signed: Buffer
-  readonly publicKeyInfo: Buffer
-  /** DER of the object identifier's content, in hexadecimal. */
-  readonly algorithm: string
-  readonly signature: Buffer
-}
-
 const mismatch = "asn1: structure error: tags don't match"
 
-/** The parts of a PKCS #10 request (RFC 2986) that its signature is checked with; a text says what is wrong. */
+/** The parts of a request, or Go's text for what is wrong. */
 function readRequest(der: Buffer): SigningRequest | string {
   const whole = elementAt(der, 0)
   if (whole === undefined) return 'asn1: syntax error: data truncated'
   if (whole.raw.length !== der.length) return 'asn1: syntax error: trailing data'
-  const parts =
-    whole.tag === tags.sequence
-      ? elementsOf(whole.content, [tags.sequence, tags.sequence, tags.bitString])
-      : undefined
-  const [info, algorithm, signature] = parts ?? []
-  if (info === undefined || algorithm === undefined || signature === undefined) return mismatch
-  const publicKeyInfo = elementsOf(info.content, [tags.integer, tags.sequence, tags.sequence])?.[2]
-  const identifier = elementsOf(algorithm.content, [tags.objectIdentifier])?.[0]
-  if (publicKeyInfo === undefined || identifier === undefined) return mismatch
-  return {
-    signed: info.raw,
-    publicKeyInfo: publicKeyInfo.raw,
-    algorithm: identifier.content.toString('hex'),
-    signature: signature.content.subarray(1),
-  }
+  if (whole.tag !== tag.sequence) return mismatch
+  return unlessMalformed(() => readSigningRequest(whole.content)) ?? mismatch
 }
 
-/** Signature algorithms by their identifiers: the hash ('' is the key's own) and what Go says of a bad signature. */
-const algorithms: Readonly<Record<string, { hash: string; bad: string }>> = Object.fromEntries([
-  ...['sha1:05', 'sha256:0b', 'sha384:0c', 'sha512:0d'].map((entry) => {
-    const [hash = '', last = ''] = entry.split(':')
-    return [`2a864886f70d0101${last}`, { hash, bad: 'crypto/rsa: verification error' }]
-  }),
-  ['2a8648ce3d0401', { hash: 'sha1', bad: 'x509: ECDSA verification failure' }],
-  ...['sha256:02', 'sha384:03', 'sha512:04'].map((entry) => {
-    const [hash = '', last = ''] = entry.split(':')
-    return [`2a8648ce3d0403${last}`, { hash, bad: 'x509: ECDSA verification failure' }]
-  }),
-  ['2b6570', { hash: '', bad: 'x509: Ed25519 verification failure' }],
-])
-const rsaPss = '2a864886f70d01010a'
+/** Signature algorithms: the hash (null is the key's own), and what Go says of a bad signature. */
+const algorithms: Readonly<Record<string, { hash: string | null; bad: string }>> =
+  Object.fromEntries([
+    ...['sha1:5', 'sha256:11', 'sha384:12', 'sha512:13'].map((entry) => {
+      const [hash = '', last = ''] = entry.split(':')
+      return [`1.2.840.113549.1.1.${last}`, { hash, bad: 'crypto/rsa: verification error' }]
+    }),
+    ['1.2.840.10045.4.1', { hash: 'sha1', bad: 'x509: ECDSA verification failure' }],
+    ...['sha256:2', 'sha384:3', 'sha512:4'].map((entry) => {
+      const [hash = '', last = ''] = entry.split(':')
+      return [`1.2.840.10045.4.3.${last}`, { hash, bad: 'x509: ECDSA verification failure' }]
+    }),
+    ['1.3.101.112', { hash: null, bad: 'x509: Ed25519 verification failure' }],
+  ])
+const rsaPss = '1.2.840.113549.1.1.10'
 
 function signatureFault(request: SigningRequest): string | undefined {
-  const { signed, publicKeyInfo, algorithm, signature } = request
+  const { info, keyInfo, algorithm, signature } = request
   const known = algorithms[algorithm]
   if (known === undefined && algorithm !== rsaPss) {
     return 'x509: cannot verify signature: algorithm unimplemented'
   }
   const bad = known?.bad ?? 'crypto/rsa: verification error'
   try {
-    const key = createPublicKey({ key: publicKeyInfo, format: 'der', type: 'spki' })
+    const key = createPublicKey({ key: keyInfo.raw, format: 'der', type: 'spki' })
     if (known !== undefined) {
-      return verify(known.hash === '' ? null : known.hash, signed, key, signature) ? undefined : bad
+      return verify(known.hash, info.raw, key, signature) ? undefined : bad
     }
     const padding = constants.RSA_PKCS1_PSS_PADDING
     const holds = ['sha256', 'sha384', 'sha512'].some((hash) =>
-      verify(hash, signed, { key, padding }, signature),
+      verify(hash, info.raw, { key, padding }, signature),
     )
     return holds ? undefined : bad
   } catch {
-    // A key that OpenSSL does not take, or one of another kind than the algorithm's.
+    // OpenSSL does not know the key, or the key is of another kind than the algorithm's.
     return 'x509: cannot verify signature: algorithm unimplemented'
   }
 }

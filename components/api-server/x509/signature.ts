@@ -1,6 +1,7 @@
 /** Signatures of certificates: whether one key signed another's certificate, with the algorithms that Go's x509 takes. */
 import { keyOf, type Certificate } from './certificate.ts'
-import { elementsOf, tags } from './der.ts'
+import { tag as tags } from '../../../certs/der.ts'
+import { elementsOf } from './der.ts'
 
 /** Identifiers in hexadecimal: SHA-256, SHA-384 and SHA-512 with each kind of key. SHA-1, MD5 and DSA are insecure. */
 const algorithms: Readonly<Record<string, 'rsa' | 'ec' | 'ed25519'>> = {
@@ -29,8 +30,7 @@ export function rsaBits(certificate: Certificate): number {
 
 function algorithmOf({ signatureAlgorithm }: Certificate): 'rsa' | 'ec' | 'ed25519' | undefined {
   const [sequence] = elementsOf(signatureAlgorithm, [tags.sequence]) ?? []
-  const [identifier, parameters] =
-    (sequence && elementsOf(sequence.content, [tags.objectIdentifier])) ?? []
+  const [identifier, parameters] = (sequence && elementsOf(sequence.content, [tags.oid])) ?? []
   const id = identifier?.content.toString('hex') ?? ''
   if (id === rsaPss) {
     const text = parameters?.content.toString('hex') ?? ''

@@ -1,5 +1,6 @@
 /** Names in certificates (RFC 5280, GeneralNames): who a certificate stands for, and what an authority may issue for. */
-import { elementsOf, tags, type Element } from './der.ts'
+import { tag as tags, type DerElement } from '../../../certs/der.ts'
+import { elementsOf } from './der.ts'
 
 export interface SubjectNames {
   /** The extension's value, to compare certificates by. */
@@ -26,17 +27,17 @@ const malformed = (what: string): Error => new Error(`x509: ${what}`)
 
 const kinds = { email: 0x81, dns: 0x82, uri: 0x86, ip: 0x87 } as const
 
-function ia5({ content }: Element, what: string): string {
+function ia5({ content }: DerElement, what: string): string {
   if (content.some((byte) => byte > 0x7f)) throw malformed(`${what} is malformed`)
   return content.toString('latin1')
 }
 
 /** The names of the known kinds, and whether there are others. Throws for one that is malformed. */
 function namesOf(
-  elements: readonly Element[],
+  elements: readonly DerElement[],
   ipLengths: readonly number[],
 ): NameSet & { readonly hasOthers: boolean } {
-  const of = (tag: number): Element[] => elements.filter((element) => element.tag === tag)
+  const of = (tag: number): DerElement[] => elements.filter((element) => element.tag === tag)
   const ips = of(kinds.ip).map(({ content }) => content)
   if (ips.some(({ length }) => !ipLengths.includes(length))) {
     throw malformed('cannot parse IP address')
@@ -59,7 +60,7 @@ export function readSubjectNames(raw: Buffer): SubjectNames {
   return { raw, ...namesOf(elements, [4, 16]) }
 }
 
-function readSubtrees(element: Element | undefined): ReturnType<typeof namesOf> | undefined {
+function readSubtrees(element: DerElement | undefined): ReturnType<typeof namesOf> | undefined {
   if (element === undefined) return undefined
   const bases = elementsOf(element.content)?.map(({ tag, content }) =>
     // Minimum and maximum would follow; RFC 5280 has neither.
