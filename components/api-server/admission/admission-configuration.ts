@@ -1,4 +1,4 @@
-/** AdmissionConfiguration: what each admission plugin is told, in the file itself or in another one (upstream: apiserver/pkg/admission/config.go). */
+/** AdmissionConfiguration: the configuration of each admission plugin, inline or in a file of its own (upstream: apiserver/pkg/admission/config.go). */
 import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
@@ -22,13 +22,13 @@ interface RawConfiguration {
   }[]
 }
 
-/** What one plugin is told. */
+/** The configuration of one plugin. */
 export interface PluginConfiguration {
   /** The plugin's name. */
   readonly plugin: string
   /** A document of the plugin's own kind, as text. */
   readonly source: string
-  /** Where it is, for messages: `plugins[0].configuration`, or the path of a file of its own. */
+  /** Its place, for messages: `plugins[0].configuration`, or the path of a file of its own. */
   readonly place: string
 }
 

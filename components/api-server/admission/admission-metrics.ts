@@ -7,7 +7,7 @@ import type { AdmissionChain } from './chain.ts'
 /** Upper bounds in seconds, upstream's. */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5]
 
-/** The same chain, each of its two phases timed as a whole. */
+/** The same chain, with both phases timed. */
 export function measuredAdmission<Chain extends AdmissionChain>(
   chain: Chain,
   metrics: Metrics,

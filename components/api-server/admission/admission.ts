@@ -1,4 +1,4 @@
-/** Admission: plugins that may change and then may refuse a write, after authorization and before it is stored. */
+/** Admission: plugins that mutate and then validate a write, after authorization and before it is stored. */
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { RequestContext, UserInfo } from '../request/request.ts'
@@ -13,7 +13,7 @@ export interface AdmissionRequest {
   readonly name: string
   /** The object as it would be stored; a draft that `mutate` may change. Absent on DELETE. */
   readonly object: KubeObject | undefined
-  /** What is stored now; on UPDATE and DELETE. Frozen. */
+  /** The stored object, on UPDATE and DELETE. Frozen. */
   readonly old: KubeObject | undefined
   readonly user: UserInfo
   readonly dryRun: boolean
@@ -21,25 +21,25 @@ export interface AdmissionRequest {
   readonly warnings: string[]
   /** The request that this is a part of: its options, and where audit annotations go. Absent for the server's own writes. */
   readonly context?: Pick<RequestContext, 'info' | 'annotations'> | undefined
-  /** What a DELETE asks for. */
+  /** The options of a DELETE. */
   readonly deletion?: Pick<DeleteRequest, 'gracePeriodSeconds' | 'preconditions' | 'propagation'>
-  /** A create by generateName: the name was made up here. */
+  /** Whether the server generated the name from generateName. */
   readonly isNameGenerated?: boolean
-  /** Fills in the defaults of a draft that takes the place of `object`; present when that is the whole object. */
+  /** Sets the defaults of a draft that replaces `object`; present if that is the whole object. */
   readonly applyDefaults?: (draft: KubeObject) => void
-  /** How webhooks went about it; kept by the plugin that asks them. */
+  /** The state of mutating webhooks; only their plugin uses it. */
   rounds?: Rounds
 }
 
-/** What webhooks did to the object; when they changed it, all plugins that change it run once more. */
+/** The calls of mutating webhooks. If they change the object, all mutating plugins run once more. */
 export interface Rounds {
-  /** 0, and 1 when all run again. */
+  /** 0, or 1 when all run again. */
   round: number
   isAnotherAsked: boolean
   isRewritten: boolean
-  /** Those that were asked and want to be asked again when something changes. */
+  /** Called webhooks that must be called again after a later change. */
   readonly asked: Set<string>
-  /** Those of them that are due. */
+  /** The ones to call in the second round. */
   readonly again: Set<string>
   /** The object after the first round. */
   last: KubeObject | undefined
@@ -48,8 +48,8 @@ export interface Rounds {
 export interface AdmissionPlugin {
   /** Upstream's plugin name, as in --enable-admission-plugins. */
   readonly name: string
-  /** Changes the draft. Throws a StatusError to refuse. */
+  /** Changes the draft. Throws a StatusError to reject. */
   mutate?(request: AdmissionRequest): void | Promise<void>
-  /** Only looks. Throws a StatusError to refuse. */
+  /** Validates. Throws a StatusError to reject. */
   validate?(request: AdmissionRequest): void | Promise<void>
 }

@@ -17,8 +17,8 @@ const ORGANIZATION = Buffer.from('060355040a', 'hex')
 const UTF16_TAG = 0x1e
 
 /**
- * Whether the request's DER names the organization. It looks for the attribute itself, whatever surrounds it: type,
- * string tag, length, text. Every strict encoding of that organization holds these very bytes.
+ * Whether the request's DER names the organization. It searches for the bytes of the attribute: type, string tag,
+ * length, text. Every strict encoding of that organization contains these bytes.
  */
 function namesOrganization(der: Buffer, organization: string): boolean {
   const plain = Buffer.from(organization, 'latin1')
@@ -32,7 +32,7 @@ function namesOrganization(der: Buffer, organization: string): boolean {
   return false
 }
 
-/** `spec.request` is base64 of PEM, of whose blocks the first counts, as in validation. */
+/** The first PEM block of `spec.request`, which validation checks, too. */
 function requestDer(csr: CertificateSigningRequest): Buffer {
   const pem = Buffer.from(csr.spec.request, 'base64').toString('latin1')
   return pemBlocks(pem)[0]?.der ?? Buffer.alloc(0)

@@ -26,11 +26,11 @@ import { mutatingWebhooks } from './webhook/mutating-webhooks.ts'
 import type { WebhookEgress } from '../egress/review-sender.ts'
 import { validatingWebhooks } from './webhook/validating-webhooks.ts'
 
-/** First all plugins that change the draft, later all that only look. */
+/** First all mutating plugins, later all validating ones. */
 export interface AdmissionChain {
-  /** Lets every plugin change the draft. Throws a StatusError to refuse. Synchronous unless a plugin is not. */
+  /** Calls every mutating plugin. Throws a StatusError to reject. Synchronous unless a plugin is not. */
   mutate(request: AdmissionRequest): void | Promise<void>
-  /** Lets every plugin look at the final object. Throws a StatusError to refuse. */
+  /** Calls every validating plugin with the final object. Throws a StatusError to reject. */
   validate(request: AdmissionRequest): void | Promise<void>
 }
 
@@ -49,7 +49,7 @@ function inOrder(steps: readonly Step[]): Step {
   }
 }
 
-/** Runs all plugins once more when a webhook changed what those before it saw (upstream: reinvocation). */
+/** Runs all plugins once more when a webhook changed the object after them (upstream: reinvocation). */
 function twiceWhenAsked(all: Step): Step {
   return (request) =>
     all(request)?.then(() => {
@@ -60,7 +60,7 @@ function twiceWhenAsked(all: Step): Step {
     })
 }
 
-/** What the step throws bears the plugin's name. */
+/** Adds the plugin's name to the errors of the step. */
 function named(plugin: string, step: Step): Step {
   const refuse = (error: unknown): never => {
     throw refusedBy(error, { plugin })
@@ -96,20 +96,20 @@ export interface AdmissionDependencies {
   readonly resources: Resources
   /** The versions that are served. */
   readonly served: readonly Resource[]
-  /** The kinds that definitions add to them just now. */
+  /** The kinds that CustomResourceDefinitions add now. */
   readonly customKinds: () => readonly Resource[]
-  /** How webhooks are reached: those that are Services, and those at a URL. */
+  /** How to dial webhooks: those of Services and those of URLs. */
   readonly egress: WebhookEgress
   readonly log: Log
   readonly webhookMetrics: AdmissionWebhookMetrics
-  /** Unset: all is permitted where labels say nothing, and nobody is exempt. */
+  /** Default: namespaces without labels are privileged, and there are no exemptions. */
   readonly podSecurityRules?: PodSecurityRules | undefined
 }
 
 /** Off unless enabled; all others are on unless disabled, as upstream. */
 const offByDefault: ReadonlySet<string> = new Set(['NodeRestriction'])
 
-/** Every plugin there is, in the order they run. */
+/** Every plugin, in the order in which they run. */
 function allPlugins(dependencies: AdmissionDependencies): AdmissionPlugin[] {
   const { reader, dialect, clock, authorizer } = dependencies
   const certificates = certificateRequestAdmission(authorizer, dialect)

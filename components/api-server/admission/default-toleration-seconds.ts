@@ -1,4 +1,4 @@
-/** DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they say otherwise. */
+/** DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they have tolerations for it. */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Pod, Toleration } from '../../api/generated/types.ts'

@@ -1,4 +1,4 @@
-/** LimitRanger: a namespace's LimitRanges give containers their default resources and bound what may be asked for. */
+/** LimitRanger: a namespace's LimitRanges set default resources of containers and limit requests. */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type {
@@ -20,7 +20,7 @@ import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
 import { podAmounts, type Amounts } from './pod-resources.ts'
 
-/** What something asks for, and what it is called in messages. */
+/** The requests and limits of an object, and its name in messages. */
 interface Asked {
   readonly type: string
   readonly requests: Amounts
@@ -111,14 +111,14 @@ function claimFaults({ spec }: PersistentVolumeClaim, item: LimitRangeItem): str
   ])
 }
 
-/** Fills in what is not stated; gives the names of what was. */
+/** Sets missing resources. Returns their names. */
 function fill(target: Record<string, string>, defaults: Amounts | undefined): string[] {
   const missing = Object.entries(defaults ?? {}).filter(([name]) => !Object.hasOwn(target, name))
   for (const [name, amount] of missing) setOwn(target, name, amount)
   return missing.map(([name]) => name).toSorted()
 }
 
-/** Gives the containers their defaults; the texts say what was set. */
+/** Sets the containers' defaults. Returns a text for each. */
 function setDefaults(
   containers: readonly Container[],
   what: string,
@@ -140,16 +140,16 @@ function setDefaults(
 
 export function limitRanger(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
   const { pods, persistentVolumeClaims, limitRanges } = resourcesOf(dialect)
-  // Every Pod asks for them, and they hardly ever change.
+  // Every Pod needs them, and they rarely change.
   let byNamespace: Map<string, LimitRange[]> | undefined
   reader.onChange(limitRanges, () => (byNamespace = undefined))
   const annotation = labelKey(dialect, '', 'limit-ranger')
 
-  /** What bounds the request: none for what LimitRanges are not about. */
+  /** The LimitRanges of the request; empty for kinds that they do not limit. */
   function itemsFor(request: AdmissionRequest): readonly (readonly LimitRangeItem[])[] {
     const { operation, resource, subresource, object, namespace } = request
     if (subresource !== '' || object === undefined) return []
-    // Resources of Pods do not change by an update.
+    // Updates cannot change the resources of Pods.
     const isPod = resource === pods && operation === 'CREATE'
     const isClaim =
       resource === persistentVolumeClaims && (operation === 'CREATE' || operation === 'UPDATE')

@@ -1,4 +1,4 @@
-/** NamespaceLifecycle: nothing is made in a namespace that is missing or terminating, and the system's namespaces stay. */
+/** NamespaceLifecycle: rejects creates in a missing or terminating namespace, and deletes of the system's namespaces. */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
@@ -30,7 +30,7 @@ export function namespaceLifecycle(reader: ObjectReader, dialect: Dialect): Admi
       const { operation, resource, namespace } = request
       if (operation === 'DELETE') return
       if (!resource.namespaced || namespace === '') return
-      // Reviews store nothing, so they may ask about a namespace that does not exist.
+      // Reviews store nothing, so their namespace need not exist.
       if (resource.virtual && resource.group === authorizationGroup) return
       const found = reader.get(namespaces, '', namespace)
       if (found === undefined) throw notFound(namespaces, namespace)

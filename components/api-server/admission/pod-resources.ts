@@ -1,4 +1,4 @@
-/** What a Pod asks for as a whole (upstream: component-helpers resource PodRequests, PodLimits). */
+/** The requests and limits of a whole Pod (upstream: component-helpers resource PodRequests, PodLimits). */
 import type { Container, PodSpec } from '../../api/generated/types.ts'
 import { getOwn, setOwn } from '../../machinery/values/json-copy.ts'
 import { addQuantities, compareQuantities } from '../../machinery/values/quantity.ts'
@@ -24,8 +24,8 @@ function most(a: Amounts, b: Amounts): Amounts {
 }
 
 /**
- * Containers at once, with the sidecars that run beside them; each step of initialization needs no more than the highest
- * of them. The overhead counts where there is something to add to.
+ * The sum of containers and sidecars, or the highest init container with the sidecars started before it, whichever is more.
+ * The overhead is added; to limits only of resources that have one.
  */
 export function podAmounts(spec: PodSpec, kind: 'requests' | 'limits'): Amounts {
   const of = ({ resources }: Container): Amounts => resources?.[kind] ?? {}

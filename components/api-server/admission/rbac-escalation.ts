@@ -1,4 +1,4 @@
-/** Escalation prevention as the last check of a write: part of the server, not a plugin that can be switched off. */
+/** Escalation prevention as the last check of a write. No flag disables it. */
 import type { CheckEscalation } from '../authz/escalation.ts'
 import type { AdmissionPlugin } from './admission.ts'
 

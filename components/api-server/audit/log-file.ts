@@ -10,11 +10,11 @@ import type { Log } from '../../component-base/log.ts'
 
 export interface AuditLogFileOptions {
   readonly path: string
-  /** The file is set aside before it grows beyond that. */
+  /** The largest size of the file; it is set aside before. */
   readonly maxBytes: number
   /** How many files set aside are kept; 0 is all. */
   readonly maxBackups: number
-  /** How long they are kept; 0 is for ever. */
+  /** How long they are kept; 0 is forever. */
   readonly maxAgeMs: number
   readonly compress: boolean
   readonly clock: Clock

@@ -7,7 +7,7 @@ import type { RequestContext } from '../request/request.ts'
 
 const unzip = promisify(gunzip)
 
-/** A compressed body that is longer than this is not shown: it may be another server's, and inflate to any size. */
+/** A longer compressed body is not recorded: it may be another server's and inflate to any size. */
 const maxOutputLength = 32 * 1024 * 1024
 
 type Fields = Record<string, unknown>
@@ -38,7 +38,7 @@ function withoutManagedFields(value: unknown): unknown {
   return value
 }
 
-/** Undefined for what is no object of any encoding that the server knows. */
+/** Undefined unless the bytes are an object in an encoding that the server supports. */
 export async function loggedObject(
   bytes: Buffer,
   context: RequestContext,

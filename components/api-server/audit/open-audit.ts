@@ -1,4 +1,4 @@
-/** Audit from its flags: policy, form and place of the records. */
+/** Audit by its flags: policy, format and outputs of the records. */
 import { dialectNamed, dialects, type Dialect } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
@@ -15,7 +15,7 @@ import type { AuditMode, AuditSink } from './sink.ts'
 
 const megabyte = 1024 * 1024
 const dayMs = 24 * 60 * 60 * 1000
-/** As upstream's log writer takes it when no size is given. */
+/** The default of upstream's log writer. */
 const defaultMegabytes = 100
 
 function standardOutput(): AuditOutput {
@@ -87,7 +87,7 @@ async function openWebhook(
   return createAuditSink({ output, mode: modeOf(options['audit-webhook-mode']), log })
 }
 
-/** Undefined when no record is asked for. Rejects with a StartError whose message tells the operator which flag or file is wrong. */
+/** Undefined without an output. Rejects with a StartError whose message tells the operator which flag or file is wrong. */
 export async function openAudit(options: ApiServerOptions, base: Base): Promise<Audit | undefined> {
   const { 'audit-policy-file': policyFile } = options
   const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes

@@ -1,4 +1,4 @@
-/** The file of --audit-policy-file: read and checked; an error names every wrong place (upstream: apis/audit/validation). */
+/** The file of --audit-policy-file: read and validated; an error names every invalid field (upstream: apis/audit/validation). */
 import { readFileSync } from 'node:fs'
 import type { Dialect } from '../../api/dialect.ts'
 import { StartError } from '../../component-base/component.ts'
@@ -129,7 +129,7 @@ function ruleOf(value: unknown, at: FieldPath): AuditRule {
   }
 }
 
-/** Throws an Error of one line that names every wrong place of the text. */
+/** Throws an Error of one line that names every invalid field. */
 export function parseAuditPolicy(text: string, dialect: Dialect): AuditPolicy {
   const root = FieldPath.root()
   const known = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'omitManagedFields']
@@ -151,7 +151,7 @@ export function parseAuditPolicy(text: string, dialect: Dialect): AuditPolicy {
   throw new Error(places.join('; '))
 }
 
-/** Throws a StartError of one line that names the file, and what is wrong in it. */
+/** Throws a StartError of one line that names the file and its errors. */
 export function readAuditPolicy(path: string, dialect: Dialect): AuditPolicy {
   try {
     return parseAuditPolicy(readFileSync(path, 'utf8'), dialect)

@@ -1,4 +1,4 @@
-/** Audit policy: how much of which requests is recorded; the first rule that fits decides (upstream: audit/policy/checker.go). */
+/** Audit policy: the audit level of each request; the first matching rule decides (upstream: audit/policy/checker.go). */
 import type { AuditDecision, AuditLevel, AuditStage } from '../request/audit-record.ts'
 import type { RequestInfo, UserInfo } from '../request/request.ts'
 
@@ -10,7 +10,7 @@ export interface AuditResources {
   readonly resourceNames: readonly string[]
 }
 
-/** An empty list asks for nothing. */
+/** An empty list matches every request. */
 export interface AuditRule {
   readonly level: AuditLevel
   readonly users: readonly string[]
@@ -20,7 +20,7 @@ export interface AuditRule {
   readonly namespaces: readonly string[]
   readonly nonResourceURLs: readonly string[]
   readonly omitStages: readonly AuditStage[]
-  /** Undefined: as the policy says. */
+  /** Undefined: by the policy. */
   readonly omitManagedFields: boolean | undefined
 }
 
@@ -30,7 +30,7 @@ export interface AuditPolicy {
   readonly omitManagedFields: boolean
 }
 
-/** Without a file: every request by its metadata, once it is answered. Nothing of a body is ever in it. */
+/** The policy without a file: level Metadata at ResponseComplete, never a body. */
 export const defaultAuditPolicy: AuditPolicy = {
   omitStages: ['RequestReceived'],
   omitManagedFields: false,
@@ -86,7 +86,7 @@ function fits(rule: AuditRule, user: UserInfo, info: RequestInfo): boolean {
   return !info.isResourceRequest && nonResourceURLs.some((one) => pathFits(one, info.path))
 }
 
-/** The policy as a function; what no rule fits is not recorded. */
+/** The policy as a function. A request that no rule matches is not recorded. */
 export function createAuditPolicy(
   policy: AuditPolicy,
 ): (user: UserInfo, info: RequestInfo) => AuditDecision {

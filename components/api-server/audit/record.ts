@@ -1,10 +1,10 @@
-/** AuditRecord: what is kept of one request while it is served, and the Event of each of its stages. */
+/** AuditRecord: the audit state of one request, and the Event of each of its stages. */
 import { apiKey, type Dialect } from '../../api/dialect.ts'
 import { microTimestamp } from '../../component-base/clock.ts'
 import type { RequestContext, UserInfo } from '../request/request.ts'
 import type { AuditRecord, AuditStage } from '../request/audit-record.ts'
 
-/** What is known of the answer, as the Event's responseStatus has it. */
+/** The Event's responseStatus. */
 export interface ResponseStatus {
   readonly code: number
   readonly status?: string
@@ -17,7 +17,7 @@ function userOf({ name, uid, groups, extra }: UserInfo): unknown {
   return { username: name, uid, groups, extra }
 }
 
-/** Who may have sent it: proxies in order, then the peer (upstream: utilnet.SourceIPs). */
+/** The source addresses: proxies in order, then the peer (upstream: utilnet.SourceIPs). */
 function sourceIPs({ http }: RequestContext): string[] {
   const header = http.headers['x-forwarded-for']
   if (header === undefined) return [http.remoteAddress]

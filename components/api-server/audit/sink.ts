@@ -1,4 +1,4 @@
-/** AuditSink: where records go. Whatever comes while the last write is under way goes out with the next. */
+/** AuditSink: writes records. Records that arrive during a write go out together with the next one. */
 import type { Log } from '../../component-base/log.ts'
 import type { AuditOutput } from './log-file.ts'
 
@@ -7,7 +7,7 @@ export type AuditMode = (typeof auditModes)[number]
 
 export interface AuditSink {
   /**
-   * Takes a record. `batch`: at once; else it resolves when the record is written. Rejects when that fails in mode
+   * Takes a record. In mode `batch` it resolves at once, else when the record is written. Rejects when that fails in mode
    * `blocking-strict`; in the others a loss is logged.
    */
   write(line: string): Promise<void> | undefined
@@ -15,10 +15,10 @@ export interface AuditSink {
   close(): Promise<void>
 }
 
-/** Records that wait, in mode `batch` (upstream's buffer). */
+/** The most pending records in mode `batch` (upstream's buffer). */
 const mostQueued = 10_000
 
-/** Several places for the same records. */
+/** Several sinks for the same records. */
 export function joinedSinks(sinks: readonly AuditSink[]): AuditSink {
   const [only, ...others] = sinks
   if (only !== undefined && others.length === 0) return only
@@ -54,7 +54,7 @@ export function createAuditSink(options: {
       await output.write(lines)
       isFailing = false
     } catch (error) {
-      // Once per trouble: a full disk would fill the log as well.
+      // Logged once per outage: a full disk would fill the log as well.
       if (!isFailing) log.error('audit records are lost', { error: String(error) })
       isFailing = true
       if (mode === 'blocking-strict') throw error
@@ -67,7 +67,7 @@ export function createAuditSink(options: {
     const flushing = before.catch(() => {}).then(flush)
     next = flushing
     under = flushing
-    flushing.catch(() => {}) // whoever waits for it gets the error
+    flushing.catch(() => {}) // the callers that await it get the error
     return flushing
   }
   return {

@@ -9,7 +9,7 @@ const mostAttempts = 5
 const timeoutMs = 30_000
 const maxAnswerBytes = 1024 * 1024
 
-/** Statuses after which another attempt may succeed. */
+/** Statuses after which a retry may succeed. */
 function isPassing(status: number): boolean {
   return status === 429 || status >= 500
 }
@@ -17,11 +17,11 @@ function isPassing(status: number): boolean {
 export function openAuditWebhook(
   connection: WebhookConnection,
   options: {
-    /** Of the lists and what is in them: `audit.k8s.io/v1`. */
+    /** The version of the lists and their events: `audit.k8s.io/v1`. */
     apiVersion: string
     /** The most records of one list. */
     batchSize: number
-    /** How long after the first failure it is tried again. */
+    /** The wait before the first retry. */
     initialBackoffMs: number
     clock: Clock
   },
@@ -56,7 +56,7 @@ export function openAuditWebhook(
       } catch (error) {
         const isFinal = (error as { isFinal?: boolean }).isFinal === true
         if (isFinal || attempt >= mostAttempts || ending.signal.aborted) throw error
-        await clock.sleep(waits.next(), ending.signal).catch(() => {}) // the last attempt, then
+        await clock.sleep(waits.next(), ending.signal).catch(() => {}) // when the server stops, try once more at once
       }
     }
   }

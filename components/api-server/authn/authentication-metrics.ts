@@ -6,7 +6,7 @@ import type { AuthenticateRequest, AuthenticationOutcome } from './union.ts'
 /** Upper bounds in seconds, upstream's: from a millisecond, twice as long each. */
 const buckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
 
-/** User names are without number; these are told apart. */
+/** The user names that get a label value of their own, since the number of users is unbounded. */
 const knownUsers = new Set(['admin', 'client', 'kube_proxy', 'kubelet', 'system:serviceaccount'])
 
 function userLabel(name: string): string {

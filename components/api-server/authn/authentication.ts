@@ -73,7 +73,7 @@ interface AuthenticationParts {
   readonly log: Log
   readonly metrics: Metrics
   readonly certificates: ClientAuthorities
-  /** The way to the token webhook; issuers are called directly. */
+  /** How to dial the token webhook; connections to issuers are direct. */
   readonly dial: Dial | undefined
 }
 
@@ -86,7 +86,7 @@ function parsed<T>(name: string, path: string, parse: (text: string) => T): T {
   }
 }
 
-/** Anonymous access as the flags have it: on, unless everything is allowed anyway (AUTHN-028). */
+/** Anonymous access by the flags; on by default, unless the mode AlwaysAllow is used (AUTHN-028). */
 function anonymousByFlags(options: ApiServerOptions): AnonymousAccess {
   const isOpen =
     options['authorization-config'] === undefined &&
@@ -100,7 +100,7 @@ interface ConfigurationFile {
   readonly parse: (content: string) => AuthenticationConfiguration
 }
 
-/** Whose service account tokens are accepted; the first signs. */
+/** The accepted issuers of service account tokens; the first one signs. */
 function issuersOf(options: ApiServerOptions, dialect: Dialect): readonly string[] {
   const given = options['service-account-issuer']
   if (given.length > 0) return given
@@ -288,7 +288,7 @@ async function tokenAuthenticators(
   return tokens
 }
 
-/** What of the configuration changes at run time: issuers, and who may be anonymous. */
+/** The parts of the configuration that a reload replaces: issuers and anonymous access. */
 function reloadableAccess(options: ApiServerOptions, issuers: Issuers | undefined) {
   let anonymous = anonymousByFlags(options)
   return {

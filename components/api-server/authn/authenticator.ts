@@ -1,4 +1,4 @@
-/** Authenticator: one way to find out who asks. Any that succeeds decides (spec: "Authentication"). */
+/** Authenticator: one way to authenticate a request. The first that succeeds wins (spec: "Authentication"). */
 import type { Trial } from '../../api/explanations.ts'
 import type { HttpRequest, UserInfo } from '../request/request.ts'
 
@@ -6,10 +6,10 @@ export type AuthenticationResult =
   | { readonly kind: 'user'; readonly user: UserInfo; readonly audiences?: readonly string[] }
   /** The request carries no credential of this authenticator's kind; `why` is for explanations. */
   | { readonly kind: 'none'; readonly why?: string }
-  /** It carries one and it is bad: 401 unless another authenticator accepts. `why` goes to the log only, never a secret. */
+  /** An invalid credential: 401 unless another authenticator accepts. `why` goes to the log only and contains no secret. */
   | { readonly kind: 'failed'; readonly why: string; readonly tried?: readonly Trial[] }
 
-/** Results of the authenticators in their order, as far as they were asked. */
+/** Results of the authenticators that were asked, in order. */
 export function trialsOf(
   authenticators: readonly { readonly name: string }[],
   results: readonly AuthenticationResult[],
@@ -27,7 +27,7 @@ export interface Authenticator {
   authenticate(request: HttpRequest): AuthenticationResult | Promise<AuthenticationResult>
 }
 
-/** Checks a bearer token alone: what TokenReview asks, and what the bearer authenticators share. */
+/** Authenticates a bearer token, of a request or of a TokenReview. */
 export interface TokenAuthenticator {
   readonly name: string
   /** `audiences` empty: the API server's own. */

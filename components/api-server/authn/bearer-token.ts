@@ -1,4 +1,4 @@
-/** Bearer tokens: taken from the request and handed to each token authenticator until one knows it. */
+/** Bearer tokens: passes a request's token to each token authenticator until one accepts it. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { HttpRequest } from '../request/request.ts'
 import {
@@ -14,12 +14,12 @@ function only(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header
 }
 
-/** Begins the name of a WebSocket protocol that is a token in truth. */
+/** The prefix of a WebSocket protocol name that carries a token. */
 export function bearerProtocolPrefix(dialect: Dialect): string {
   return `base64url.bearer.authorization.${dialect.apiDomain}.`
 }
 
-/** The protocols that a request offers, but for the caller's token among them: nobody else is to have that. */
+/** The protocols that a request offers, without the caller's token, which must not be forwarded. */
 export function protocolsWithoutToken(
   request: Pick<HttpRequest, 'values'>,
   dialect: Dialect,
@@ -48,7 +48,7 @@ export function bearerToken(request: HttpRequest, dialect: Dialect): string | un
   return tokenFromProtocols(request, bearerProtocolPrefix(dialect))
 }
 
-/** Nobody accepted: every reason, and who gave it. */
+/** The failure of all authenticators, with every reason. */
 function refusedBy(
   authenticators: readonly TokenAuthenticator[],
   passed: readonly AuthenticationResult[],
@@ -59,8 +59,8 @@ function refusedBy(
 }
 
 /**
- * Asks in order: the first that says `user` decides. `failed` carries every reason. Empty `audiences` means the API
- * server's own. `passed` receives what those that did not decide said. Synchronous unless an authenticator is not.
+ * Asks in order: the first `user` wins. `failed` has every reason. Empty `audiences` means the API server's own. `passed`
+ * receives the results of the others. Synchronous unless an authenticator is not.
  */
 export function authenticateToken(
   authenticators: readonly TokenAuthenticator[],
@@ -89,8 +89,8 @@ const otherAudience: AuthenticationResult = {
 }
 
 /**
- * Tokens that name no audiences of this server's are good for all of its own, and for nobody else's: a review that asks
- * for others must not learn that such a token is meant for them.
+ * Tokens without audiences are valid for the server's own audiences only: a review for other audiences must not accept
+ * them.
  */
 export function forOwnAudiences(
   authenticator: TokenAuthenticator,
@@ -110,7 +110,7 @@ export function forOwnAudiences(
   }
 }
 
-/** A token that nobody knows is a failure, never anonymous. */
+/** A token that no authenticator accepts is a failure, never anonymous. */
 export function bearerTokenAuthenticator(
   authenticators: readonly TokenAuthenticator[],
   dialect: Dialect,

@@ -14,14 +14,14 @@ const defaultGroup = 'system:bootstrappers'
 
 const otherForm: AuthenticationResult = { kind: 'none', why: 'not of the form <id>.<secret>' }
 
-/** Same length and same bytes, without telling by its time where they differ. */
+/** Compares in a time that does not depend on where the texts differ. */
 function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** A malformed time counts as past. */
+/** An invalid time counts as expired. */
 function hasExpired(expiration: string, nowMs: number): boolean {
   if (expiration === '') return false
   const atMs = rfc3339.test(expiration) ? Date.parse(expiration) : Number.NaN
@@ -36,7 +36,7 @@ function groupsOf(extraGroups: string): string[] | undefined {
   return [...new Set([defaultGroup, ...extra])].toSorted()
 }
 
-/** Knows the tokens `<id>.<secret>` of the Secrets `bootstrap-token-<id>` in the system namespace. */
+/** Authenticates the tokens `<id>.<secret>` of the Secrets `bootstrap-token-<id>` in the system namespace. */
 export function bootstrapTokenAuthenticator(options: {
   reader: ObjectReader
   clock: Clock

@@ -6,25 +6,25 @@ import { readCertificate, type Certificate } from '../x509/certificate.ts'
 import { mostRsaBits, rsaBits } from '../x509/signature.ts'
 import { clientAuth, verifyChain } from '../x509/verify-chain.ts'
 
-/** A refusal is looked at again after this time: the certificate may not have been valid yet. */
+/** How long a failed verification is cached: the certificate may become valid. */
 const refusalHoldsMs = 1_000
 /** Certificates a client may send besides its own. */
 const mostIntermediates = 8
 
-/** Certificates that are trusted as they are. */
+/** Trusted certificates. */
 export type TrustedAuthorities = readonly Certificate[]
 
 type ChainResult =
   | {
       readonly ok: true
       readonly leaf: X509Certificate
-      /** While this window lasts the verdict stands: every certificate of the path is valid in it. */
+      /** How long the result is valid: as long as every certificate of the chain. */
       readonly notBeforeMs: number
       readonly notAfterMs: number
     }
   | { readonly ok: false; readonly why: string }
 
-/** Finds a path to a trusted authority in which every certificate is valid now and may be used for client authentication. */
+/** Finds a chain to a trusted authority whose certificates are valid now and allow client authentication. */
 function verifyClientChain(
   peer: PeerCertificate,
   roots: TrustedAuthorities,
@@ -38,7 +38,7 @@ function verifyClientChain(
   } catch (error) {
     return { ok: false, why: (error as Error).message }
   }
-  // To check what a huge key signed takes milliseconds.
+  // Verifying a signature of a huge key takes milliseconds.
   if ([leaf, ...intermediates].some((one) => rsaBits(one) > mostRsaBits)) {
     return { ok: false, why: `x509: RSA key larger than ${mostRsaBits} bits` }
   }
@@ -52,12 +52,12 @@ function verifyClientChain(
   }
 }
 
-/** Verifies a connection's certificate; the same result as long as it holds. */
+/** Verifies a connection's certificate; returns the same result while it is valid. */
 type ChainVerifier = (peer: PeerCertificate) => ChainResult
 
 /**
- * Keeps what it found per connection. `authorities` is asked every time, so that a reloaded file takes effect; it must return the
- * same array while nothing changed.
+ * Caches results per connection. It calls `authorities` every time, so that a reloaded file takes effect; the function must
+ * return the same array while nothing changed.
  */
 export function createChainVerifier(options: {
   readonly authorities: () => TrustedAuthorities

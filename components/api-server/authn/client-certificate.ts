@@ -18,7 +18,7 @@ function values(field: string | string[] | undefined): string[] {
   return field === undefined ? [] : Array.isArray(field) ? field : [field]
 }
 
-/** Undefined when the certificate names nobody. */
+/** Undefined when the certificate has no common name. */
 function userOf(leaf: X509Certificate, dialect: Dialect): UserInfo | undefined {
   // The text form of the subject joins its parts with newlines; this one keeps each value whole.
   const subject = leaf.toLegacyObject().subject as unknown as Record<string, string | string[]>
@@ -34,7 +34,7 @@ function userOf(leaf: X509Certificate, dialect: Dialect): UserInfo | undefined {
   }
 }
 
-/** Authenticates by the connection's certificate. `authorities` as createChainVerifier wants it. */
+/** Authenticates by the connection's certificate. `authorities` as for createChainVerifier. */
 export function clientCertificateAuthenticator(options: {
   authorities: () => TrustedAuthorities
   clock: Clock

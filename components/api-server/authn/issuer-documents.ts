@@ -1,4 +1,4 @@
-/** issuer-documents: what a service account issuer publishes, for whoever verifies its tokens elsewhere. */
+/** issuer-documents: what a service account issuer publishes, for others that verify its tokens. */
 import type { ServiceAccountIssuer } from './service-account-issuer.ts'
 
 /** The document at `/.well-known/openid-configuration` or `/openid/v1/jwks`; undefined without an issuer. */

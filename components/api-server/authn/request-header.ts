@@ -6,7 +6,7 @@ import type { AuthenticationResult, Authenticator } from './authenticator.ts'
 import { createChainVerifier, type TrustedAuthorities } from './certificate-chain.ts'
 
 export interface RequestHeaderOptions {
-  /** As createChainVerifier wants it. */
+  /** As for createChainVerifier. */
   readonly authorities: () => TrustedAuthorities
   /** Common names a proxy may have; empty: any that the authority signed. */
   readonly allowedNames: readonly string[]
@@ -38,7 +38,7 @@ const noProxy: AuthenticationResult = {
   why: 'no user header, or no client certificate',
 }
 
-/** Without the headers it has nothing to say; a certificate that is not a proxy's is a failure unless it is good for something else. */
+/** Ignores requests without the headers. A certificate that is not a proxy's fails unless another authenticator accepts it. */
 export function requestHeaderAuthenticator(options: RequestHeaderOptions): Authenticator {
   const { allowedNames } = options
   const usernameHeaders = lowerCase(options.usernameHeaders)

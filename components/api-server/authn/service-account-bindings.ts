@@ -1,4 +1,4 @@
-/** Service account bindings: why a verified token does not hold any more, by the objects that it names (upstream: serviceaccount/claims.go, legacy.go). */
+/** Service account bindings: whether the objects that a verified token names still exist (upstream: serviceaccount/claims.go, legacy.go). */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'

@@ -1,7 +1,7 @@
-/** What service account tokens say: the claims of bound tokens and of the older tokens kept in Secrets. */
+/** The claims of service account tokens: of bound tokens, and of the older tokens in Secrets. */
 import type { Dialect } from '../../api/dialect.ts'
 
-/** An object a token names; both must match for the token to hold. */
+/** An object that a token names; the token is valid only if both match. */
 export interface ClaimedObject {
   readonly name: string
   readonly uid: string
@@ -12,7 +12,7 @@ export interface ServiceAccountClaims {
   readonly namespace: string
   readonly serviceAccount: ClaimedObject
   readonly audiences: readonly string[]
-  /** Of a bound token; a legacy one has none. */
+  /** Undefined for a legacy token. */
   readonly expiresAtMs: number | undefined
   readonly notBeforeMs: number | undefined
   readonly pod: ClaimedObject | undefined
@@ -26,7 +26,7 @@ export function legacyIssuer(dialect: Dialect): string {
   return `${dialect.name}/serviceaccount`
 }
 
-/** The claim that holds what is particular to service accounts. */
+/** The claim with the fields of service accounts. */
 export function privateClaim(dialect: Dialect): string {
   return dialect.labelDomain
 }
@@ -48,12 +48,12 @@ function audiencesOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
 }
 
-/** Tokens whose issuer is remembered, and the longest of them: a few megabytes at most. */
+/** How many issuers of tokens are cached, and the longest token: a few megabytes at most. */
 const mostRemembered = 1024
 const longestRemembered = 4096
 const remembered = new Map<string, string | undefined>()
 
-/** The `iss` of a token that has not been verified yet; undefined for what is no JWT. Remembers the tokens that come over and over. */
+/** The `iss` of a token that has not been verified yet; undefined when it is not a JWT. Cached, since clients send the same token again. */
 export function unverifiedIssuer(token: string): string | undefined {
   const known = remembered.get(token)
   if (known !== undefined || remembered.has(token)) return known
@@ -76,7 +76,7 @@ function readIssuer(token: string): string | undefined {
       ? text((claims as Record<string, unknown>)['iss'])
       : undefined
   } catch {
-    // Not JSON, so no token of ours.
+    // Not JSON, so not a service account token.
     return undefined
   }
 }

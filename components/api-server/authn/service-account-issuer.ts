@@ -1,4 +1,4 @@
-/** Issues bound service account tokens: what a POST to `serviceaccounts/<name>/token` does. */
+/** Issues bound service account tokens for TokenRequests (`serviceaccounts/<name>/token`). */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
@@ -46,7 +46,7 @@ export interface IssuerOptions {
 export interface ServiceAccountIssuer {
   /**
    * Answers a TokenRequest for the account: the request with its status filled. Throws a StatusError: 422 for a bad
-   * duration, 404 for a missing account or bound object, 400 and 409 for a bound object that does not fit.
+   * duration, 404 for a missing account or bound object, 400 and 409 for an object that it cannot be bound to.
    */
   createToken(at: {
     namespace: string

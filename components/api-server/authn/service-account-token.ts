@@ -1,4 +1,4 @@
-/** Service account tokens: who a signed token acts for, as long as everything it names still exists. */
+/** Service account tokens: authenticates signed tokens as long as the objects that they name exist. */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'

@@ -26,16 +26,16 @@ export function parseCsv(source: string): string[][] {
   return records
 }
 
-/** Tokens are compared by their digests, so that the time says nothing of them. */
+/** Tokens are compared by their digests, so that the time reveals nothing about them. */
 const digest = (token: string): string => hash('sha256', token, 'base64')
 
 export interface StaticTokens {
   readonly users: ReadonlyMap<string, UserInfo>
-  /** Of what length there are tokens at all: no secret, and most tokens of other kinds have another. */
+  /** The lengths of the tokens, which are not secret: most tokens of other kinds have another length. */
   readonly lengths: ReadonlySet<number>
 }
 
-/** The users by token. Throws an Error that names the line's fault, never its content. */
+/** The users by token. Throws an Error that describes the line's error, never its content. */
 export function parseStaticTokens(source: string): StaticTokens {
   const users = new Map<string, UserInfo>()
   const lengths = new Set<number>()

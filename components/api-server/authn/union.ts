@@ -1,4 +1,4 @@
-/** All ways to authenticate together: any that succeeds decides; a bad credential is never anonymous. */
+/** All authenticators as one: the first that succeeds wins; an invalid credential never falls back to anonymous. */
 import type { Trial } from '../../api/explanations.ts'
 import type { HttpRequest, UserInfo } from '../request/request.ts'
 import type { AnonymousAccess } from './anonymous.ts'
@@ -13,7 +13,7 @@ export type AuthenticationOutcome =
   /** Answer 401. `why` goes to the log only. */
   | { readonly kind: 'unauthorized'; readonly why: string; readonly tried: readonly Trial[] }
 
-/** Finds out who sends a request. Synchronous unless an authenticator is not. */
+/** Authenticates a request. Synchronous unless an authenticator is not. */
 export type AuthenticateRequest = (
   request: HttpRequest,
 ) => AuthenticationOutcome | Promise<AuthenticationOutcome>

@@ -27,7 +27,7 @@ const schema = document('Policy', {
   }),
 })
 
-/** Reads a policy file; blank lines and lines that start with # count for nothing. Throws an Error that names the line. */
+/** Reads a policy file; blank lines and lines that start with # are ignored. Throws an Error that names the line. */
 export function parsePolicies(source: string, dialect: Dialect): readonly Policy[] {
   const policies: Policy[] = []
   for (const [at, raw] of source.split('\n').entries()) {
@@ -49,7 +49,7 @@ export function parsePolicies(source: string, dialect: Dialect): readonly Policy
   return policies
 }
 
-/** Where both are given, user and group must match; where none is, nobody does. */
+/** User and group must match if given; a policy without both matches no user. */
 function matchesSubject({ user = '', group = '' }: Policy, who: UserInfo): boolean {
   if (user === '' && group === '') return false
   const isUser = user === '' || user === '*' || user === who.name

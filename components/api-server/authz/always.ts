@@ -13,7 +13,7 @@ export const alwaysAllow: Authorizer = {
   rulesFor: () => everything,
 }
 
-/** Denies nothing that an earlier mode allowed: it has no opinion, which ends in a denial. */
+/** Has no opinion, so that a request is denied unless another mode allows it. */
 export const alwaysDeny: Authorizer = {
   name: 'AlwaysDeny',
   authorize: () => ({ decision: 'no-opinion', reason: 'Everything is forbidden.' }),

@@ -50,7 +50,7 @@ export function measuredAuthorizer(
   }
 }
 
-/** One module of the chain, with its decisions counted under its name (DISC-009); having no opinion is none. */
+/** One module of the chain, with its decisions counted under its name (DISC-009); no opinion is not counted. */
 export function countDecisions(metrics: Metrics): (module: Authorizer, type: string) => Authorizer {
   const decisions = metrics.counter({
     name: 'apiserver_authorization_decisions_total',

@@ -1,4 +1,4 @@
-/** `--authorization-mode`: the names of modes, and those that decide by what this server holds. */
+/** `--authorization-mode`: the modes, and the authorizers of those that need no file. */
 import { nodeRules } from '../../api/bootstrap-policy/policy-objects.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
@@ -20,7 +20,7 @@ export const authorizationModes = [
 
 export type AuthorizationMode = (typeof authorizationModes)[number]
 
-/** Reads `Node,RBAC`. Throws an Error that names what is wrong and what is known. */
+/** Reads `Node,RBAC`. Throws an Error that names the wrong mode and lists the known ones. */
 export function parseAuthorizationModes(text: string): AuthorizationMode[] {
   const names = text.split(',').map((name) => name.trim())
   const modes = names.map((name) => {
@@ -43,9 +43,9 @@ export function parseAuthorizationModes(text: string): AuthorizationMode[] {
 export type LocalMode = Exclude<AuthorizationMode, 'ABAC' | 'Webhook'>
 
 export interface LocalModules {
-  /** The module of a mode; the same state behind it every time. */
+  /** The module of a mode; modules of one mode share their state. */
   of(mode: LocalMode): Authorizer
-  /** Kept whatever the modes, since writing roles and bindings is checked against it. */
+  /** Built for every mode, since escalation checks need it. */
   readonly rbacIndex: RbacIndex
   stop(): void
 }

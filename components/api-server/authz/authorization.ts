@@ -41,9 +41,9 @@ export interface Authorization {
   readonly authorizer: Authorizer
   /** The modules in order, for explanations. */
   readonly modules: () => readonly AuthorizationModule[]
-  /** Kept whatever the modes, since writing roles and bindings is checked against it. */
+  /** Built for every mode, since escalation checks need it. */
   readonly rbacIndex: RbacIndex
-  /** Whether roles and bindings decide anything. */
+  /** Whether RBAC is one of the modes. */
   readonly usesRbac: boolean
   /** Why the newest configuration file is not in use; undefined without a file. */
   readonly configFault: (() => string | undefined) | undefined
@@ -58,7 +58,7 @@ interface AuthorizationParts {
   readonly log: Log
   readonly gates: FeatureGates
   readonly metrics: Metrics
-  /** The way to webhooks. */
+  /** How to dial webhooks. */
   readonly dial: Dial | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Authorizer: one module's opinion on a request. Modules are asked in order; the first opinion is final; none is a denial. */
+/** Authorizer: one module's opinion on a request. The first allow or deny wins; without an opinion the request gets 403. */
 import type { OpinionDetail } from '../../api/explanations.ts'
 import type { AuthorizationAttributes } from '../request/request.ts'
 
@@ -6,7 +6,7 @@ export interface Decision {
   readonly decision: 'allow' | 'deny' | 'no-opinion'
   /** Shown in the 403 message, in reviews and in the audit record. Never a secret. */
   readonly reason: string
-  /** Set when the module could not evaluate all it should have (reviews show it). */
+  /** Set when the evaluation failed in part; reviews show it. */
   readonly evaluationError?: string
 }
 
@@ -27,11 +27,11 @@ export interface UserRules {
   readonly nonResourceRules: readonly NonResourceRule[]
   /** The module cannot list them. */
   readonly incomplete: boolean
-  /** Why there may be more, or fewer than somebody meant; default none. */
+  /** Why the list may be wrong; default none. */
   readonly errors?: readonly string[]
 }
 
-/** An opinion with what it rests on, for people who ask why. Nothing in it is secret. */
+/** An opinion with its reasons, for `skiff why`. It contains no secret. */
 export interface ExplainedDecision {
   readonly decision: Decision
   readonly detail: OpinionDetail
@@ -39,11 +39,11 @@ export interface ExplainedDecision {
 
 export interface Authorizer {
   readonly name: string
-  /** Synchronous where it can be: this runs on every request. */
+  /** Synchronous where possible, since it runs on every request. */
   authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>
-  /** The same opinion, explained; without it the opinion says all there is. Not measured: nobody waits for it. */
+  /** The same opinion with its reasons; absent if the opinion has all of them. It may be slow: only `skiff why` calls it. */
   explain?(attributes: AuthorizationAttributes): ExplainedDecision | Promise<ExplainedDecision>
-  /** Nobody new asks it any more: lets go of what it holds open, once those who did ask are answered. */
+  /** No call follows: releases connections once the calls under way have ended. */
   close?(): void
   /** For SelfSubjectRulesReview: the rules that hold for the user in the namespace. */
   rulesFor?(user: AuthorizationAttributes['user'], namespace: string): UserRules

@@ -1,4 +1,4 @@
-/** What an opinion of the Node authorizer rests on: the common rule, or the way over a pod from the node to the object. */
+/** Details of the Node authorizer's opinion: the common rule, or the path from the node over a pod to the object. */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import type { OpinionDetail } from '../../api/explanations.ts'
@@ -7,7 +7,7 @@ import type { NodeGraph } from './node-graph.ts'
 import { nodeNameOf } from './node-identity.ts'
 import { compileRules, requestKey, type CompiledRules } from './rule-matching.ts'
 
-/** More of other nodes would tell nothing new. */
+/** How many paths of other nodes an explanation shows. */
 const mostOthers = 5
 
 type Kind = Parameters<NodeGraph['waysTo']>[0]
@@ -28,7 +28,7 @@ function kindOf({ group, resource }: AuthorizationAttributes, dialect: Dialect):
   return Object.hasOwn(kinds, resource) ? kinds[resource] : undefined
 }
 
-/** Looks at every pod where objects are tied to nodes by them. */
+/** Reads every pod for objects that pods relate to nodes. */
 export function nodeDetail(
   attributes: AuthorizationAttributes,
   known: { isAllowed: boolean; graph: NodeGraph; rules: CompiledRules; dialect: Dialect },

@@ -18,7 +18,7 @@ import {
 export type ReferencedKind =
   'configmap' | 'persistentvolumeclaim' | 'pod' | 'resourceclaim' | 'secret' | 'serviceaccount'
 
-/** Changed pods that may wait to be looked at until somebody asks. */
+/** How many changed pods may be pending before they are read without a query. */
 const MAX_STALE = 256
 
 interface KnownPod {
@@ -40,7 +40,7 @@ export class NodeGraph {
   #staleVolumes = new Set<string>()
   readonly #stops: (() => void)[]
 
-  /** Follows pods and volumes until `stop`; what is there already is read when somebody first asks. */
+  /** Follows pods and volumes until `stop`; the first query reads the stored ones. */
   constructor(reader: ObjectReader, dialect: Dialect) {
     this.#reader = reader
     this.#resources = resourcesOf(dialect)
@@ -83,7 +83,7 @@ export class NodeGraph {
     return this.#nodes.get(reference)?.has(nodeName) === true
   }
 
-  /** Every way from a node to the object, for explanations: looks at every pod. */
+  /** Every path from a node to the object, for explanations: reads every pod. */
   waysTo(kind: ReferencedKind | 'persistentvolume', key: string): NodeWay[] {
     this.#refresh()
     if (kind === 'persistentvolume') {
@@ -112,7 +112,7 @@ export class NodeGraph {
     })
   }
 
-  /** Only changed pods are looked at, and only once somebody asks: most changes of a pod leave its references alone. */
+  /** A query reads the pods that changed before it, once each: most changes of a pod keep its references. */
   #refresh(): void {
     const { pods, persistentVolumes } = this.#resources
     if (!this.#isRead) {
@@ -157,7 +157,7 @@ export class NodeGraph {
 
   #referencesOf(key: string, pod: Pod): string[] {
     const self = `pod:${key}`
-    // A node makes its mirror pods itself, so they must not open anything to it.
+    // A node creates its mirror pods itself, so they must not give it access to other objects.
     if (pod.spec === undefined || this.#mirrorAnnotation in (pod.metadata.annotations ?? {})) {
       return [self]
     }

@@ -32,11 +32,11 @@ interface Grant {
   readonly slot: RoleSlot
   readonly binding: BindingName
   readonly subject: Subject
-  /** Made when it first allows something. */
+  /** Built when it first allows a request. */
   decision: Decision | undefined
 }
 
-/** What one user or group has: everywhere, and in single namespaces. */
+/** The grants of one user or group: cluster-wide, and by namespace. */
 interface Grants {
   cluster: Grant[]
   readonly byNamespace: Map<string, Grant[]>
@@ -81,7 +81,7 @@ export class RbacIndex {
   readonly #group: string
   readonly #stops: (() => void)[]
 
-  /** Reads what is there and follows every change until `stop`. */
+  /** Reads the stored objects and follows every change until `stop`. */
   constructor(reader: ObjectReader, dialect: Dialect) {
     const { roles, clusterRoles, roleBindings, clusterRoleBindings } = resourcesOf(dialect)
     this.#group = apiGroup(dialect, 'rbac.authorization')
@@ -146,7 +146,7 @@ export class RbacIndex {
     return [...roles].flatMap(({ rules }) => rules)
   }
 
-  /** Every grant that allows the request, the cluster-wide ones first, as `decide` looks at them. */
+  /** Every grant that allows the request, in the order of `decide`: cluster-wide ones first. */
   allowing(user: UserInfo, namespace: string, key: RequestKey): AllowingGrant[] {
     const inNamespace = (of: string): { namespace?: string } => (of === '' ? {} : { namespace: of })
     return this.#grantsOf(user, namespace).flatMap(({ slot, binding, subject }) => {
@@ -182,7 +182,7 @@ export class RbacIndex {
     ]
   }
 
-  /** The bound roles that do not exist, each once: they may be why nothing allows a request. */
+  /** The bound roles that do not exist, each once: a missing role may explain a denial. */
   missingRoles(user: UserInfo, namespace: string): string[] {
     const missing = new Set<string>()
     for (const { slot } of this.#grantsOf(user, namespace)) {
@@ -261,7 +261,7 @@ export class RbacIndex {
     return slot
   }
 
-  /** Where a subject's grants are kept; undefined for one that can match nobody. */
+  /** The grants of a subject; undefined for a subject that matches no user. */
   #holderOf(
     subject: Subject,
     bindingNamespace: string,

@@ -1,4 +1,4 @@
-/** RBAC: allows what a role bound to the user or one of the groups allows; has no opinion on the rest. */
+/** RBAC: allows a request if a role bound to the user or a group allows it; otherwise it has no opinion. */
 import type { PolicyRule } from '../../api/generated/types.ts'
 import type { Authorizer, NonResourceRule, ResourceRule } from './authorizer.ts'
 import type { RbacIndex } from './rbac-index.ts'
@@ -13,7 +13,7 @@ function resourceRule(rule: PolicyRule): ResourceRule {
   }
 }
 
-/** The index is shared with whatever else asks for rules (escalation checks). */
+/** Escalation checks share the index. */
 export function rbacAuthorizer(index: RbacIndex): Authorizer {
   return {
     name: 'RBAC',

@@ -1,7 +1,7 @@
 /** Whether one set of rules grants everything another does (upstream: component-helpers auth/rbac/validation policy_comparator). */
 import type { PolicyRule } from '../../api/generated/types.ts'
 
-/** Single grants that are looked at one by one; real roles hold some hundreds. */
+/** The most single grants that are compared one by one; real roles hold some hundreds. */
 const mostGrants = 20_000
 
 /** How many single grants a rule holds. */

@@ -1,17 +1,17 @@
-/** RBAC rules made ready for matching: which requests one role allows (upstream: plugin/pkg/auth/authorizer/rbac RuleAllows). */
+/** Compiled RBAC rules: which requests one role allows (upstream: plugin/pkg/auth/authorizer/rbac RuleAllows). */
 import type { PolicyRule } from '../../api/generated/types.ts'
 import type { AuthorizationAttributes } from '../request/request.ts'
 
 const ALL = '*'
 
-/** What a request is matched by; made once and matched against many roles. */
+/** A request as rules match it; built once and matched against many roles. */
 export interface RequestKey {
   readonly isResourceRequest: boolean
   readonly verb: string
   readonly group: string
   /** `pods` or `pods/log`. */
   readonly resource: string
-  /** A star in place of the resource, for a request with a sub-resource; else ''. */
+  /** The sub-resource of any resource, as rules write it with a star; '' without a sub-resource. */
   readonly anySubresource: string
   readonly name: string
   readonly path: string

@@ -1,4 +1,4 @@
-/** Several authorizers as one: asked in order, the first opinion is final; `system:masters` passes before all of them. */
+/** Several authorizers as one: the first allow or deny wins. Members of `system:masters` bypass all of them. */
 import type { AuthorizationAttributes } from '../request/request.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
 
@@ -6,7 +6,7 @@ export const privilegedGroup = 'system:masters'
 
 const privileged: Decision = { decision: 'allow', reason: '' }
 
-/** No module had an opinion: their reasons, a line each. */
+/** The decision when no module has an opinion: their reasons, one per line. */
 function undecided(passed: readonly Decision[]): Decision {
   const reasons = passed.map(({ reason }) => reason).filter((reason) => reason !== '')
   const errors = passed.flatMap(({ evaluationError }) => evaluationError ?? [])

@@ -1,4 +1,4 @@
-/** Schemas of configuration files, written by hand: they are no kinds that the API serves. Go's types and names, as messages show them. */
+/** Schemas of configuration files, written by hand, since the API does not serve these kinds. Types and names are Go's, as messages show them. */
 import type {
   FieldSchema,
   ScalarKind,
@@ -12,7 +12,7 @@ const scalarOf = (kind: ScalarKind): Schema => ({ kind, goType: goTypes[kind] ??
 
 export const text = scalarOf('string')
 export const flag = scalarOf('bool')
-/** Upstream's durations are texts like `30s`; a number is refused with its message when the text is read. */
+/** Upstream's durations are texts like `30s`; reading a number fails with upstream's message. */
 export const durationText = scalarOf('string')
 
 export function list(items: Schema): Schema {
@@ -20,7 +20,7 @@ export function list(items: Schema): Schema {
   return { kind: 'list', goType, items, wrapped: false, listType: 'atomic', mapKeys: [] }
 }
 
-/** A struct. Its fields are pointers, so that what was sent stays; an empty list is no list. */
+/** A struct whose fields are pointers: sent zero values stay. An empty list counts as absent. */
 export function struct(goName: string, fields: Readonly<Record<string, Schema>>): StructSchema {
   const own = Object.entries(fields).map(([name, schema]): FieldSchema => ({
     name,

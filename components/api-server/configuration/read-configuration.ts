@@ -56,13 +56,13 @@ function parsed(source: string): unknown {
   }
 }
 
-/** Undefined for text that is no JSON object: YAML may begin with a brace, too. */
+/** Undefined for text that is not a JSON object: YAML may start with a brace, too. */
 function parsedJson(source: string): unknown {
   if (!source.trimStart().startsWith('{')) return undefined
   try {
     return JSON.parse(source) as unknown
   } catch {
-    // Then it is YAML, or YAML's parser says what is wrong with it.
+    // The YAML parser reads it, or reports the error.
     return undefined
   }
 }

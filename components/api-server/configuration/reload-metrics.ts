@@ -1,9 +1,9 @@
-/** What dashboards read of configurations that are reloaded (upstream: server/options/{authentication,authorization}config/metrics). */
+/** Metrics of reloaded configurations (upstream: server/options/{authentication,authorization}config/metrics). */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 
-/** What is in use now, so that servers of one cluster can be compared (AUTHZ-037). */
+/** The hash of the configuration in use, to compare the servers of a cluster (AUTHZ-037). */
 export function showConfigurationHash(
   metrics: Metrics,
   options: { subsystem: 'authentication' | 'authorization'; serverId: string },
@@ -22,7 +22,7 @@ export function showConfigurationHash(
 
 const digest = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 
-/** Counts one reload and notes its time. `serverId` tells servers of one cluster apart; only its digest is shown. */
+/** Counts one reload and notes its time. `serverId` distinguishes the servers of a cluster; the metric shows its digest. */
 export function createReloadMetrics(
   metrics: Metrics,
   options: { subsystem: 'authentication' | 'authorization'; serverId: string; clock: Clock },

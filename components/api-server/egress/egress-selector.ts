@@ -1,7 +1,6 @@
 /**
- * EgressSelector: by which way connections to nodes and to webhooks leave this server (upstream:
- * apiserver/pkg/server/egressselector): directly, or through a proxy that speaks HTTP CONNECT. Issuers of tokens are always
- * called directly.
+ * EgressSelector: connects to nodes and webhooks directly or through a proxy that speaks HTTP CONNECT (upstream:
+ * apiserver/pkg/server/egressselector). Connections to token issuers are always direct.
  */
 import { readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:http'
@@ -16,13 +15,13 @@ import { readableCertificates } from '../x509/bundle.ts'
 import { connectVerified } from './verified-connection.ts'
 import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.ts'
 
-/** Opens a connection to a host, or rejects with why the proxy did not. */
+/** Opens a connection to a host. Rejects with the proxy's error. */
 export type Dial = (host: string, port: number) => Promise<Duplex>
 
 /** `cluster`: nodes, Pods and Services; `controlplane`: webhooks of authentication, authorization and audit. */
 export type EgressName = 'cluster' | 'controlplane'
 
-/** The way of each name; undefined is the direct one. */
+/** How to dial each destination; undefined is directly. */
 export type EgressSelector = Readonly<Record<EgressName, Dial | undefined>>
 
 export const directEgress: EgressSelector = { cluster: undefined, controlplane: undefined }
@@ -132,7 +131,7 @@ function dialOf({ proxyProtocol = '', transport }: RawConnection, at: string): D
   return (host, to) => tunnel({ ...proxy, ...tls, secure }, host, to)
 }
 
-/** Asks the proxy for a connection; what it refuses is an error. */
+/** Asks the proxy for a connection. Rejects unless it answers 200. */
 async function tunnel(
   { secure, ...proxy }: RequestOptions & { readonly secure: boolean },
   host: string,
@@ -163,7 +162,7 @@ async function tunnel(
 }
 
 /**
- * An agent for https requests whose connections go this way. With authorities in `ca`, and unless `rejectUnauthorized` is false, servers
+ * An agent for https requests that connects by `dial`. With authorities in `ca`, and unless `rejectUnauthorized` is false, servers
  * are verified by Go's rules.
  */
 export function agentThrough(dial: Dial | undefined, options: AgentOptions): Agent {

@@ -1,10 +1,10 @@
-/** ExpiringCache: answers that are good for a time, those used lately last to go; bounded in number. */
+/** ExpiringCache: values that expire, bounded in number; it evicts the least recently used. */
 import type { Clock } from '../../component-base/clock.ts'
 
 interface Entry<V> {
   readonly value: V
   readonly untilMs: number
-  /** How many entries there had been when it took its place in the order. */
+  /** How many entries had been added when it took its place in the order. */
   placedAt: number
 }
 
@@ -26,12 +26,12 @@ export class ExpiringCache<V> {
       this.#entries.delete(key)
       return undefined
     }
-    // Among the newest it is far from being next to go: to move it would cost more than to find it.
+    // One of the newest entries is far from eviction: moving it would cost more than finding it.
     if (this.#placed - entry.placedAt > this.#most / 8) this.#place(key, entry)
     return entry.value
   }
 
-  /** Keeps nothing for no time. */
+  /** With a time of 0, caches nothing. */
   set(key: string, value: V, ttlMs: number): void {
     if (ttlMs <= 0) return
     this.#entries.delete(key)

@@ -1,4 +1,4 @@
-/** network-fault: why a connection failed, in Go's words: people and clients match on them. */
+/** network-fault: connection errors in Go's words, which people and clients match on. */
 import { CertificateError } from './verified-connection.ts'
 
 const unknownAuthority = 'x509: certificate signed by unknown authority'
@@ -20,7 +20,7 @@ interface NetworkError {
   readonly errors?: readonly NetworkError[]
 }
 
-/** Undefined for what has no words of its own. */
+/** Undefined for other errors. */
 export function networkFault(error: unknown): string | undefined {
   if (error instanceof CertificateError) return error.message
   const given = (error ?? {}) as NetworkError

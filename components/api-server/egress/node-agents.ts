@@ -1,4 +1,4 @@
-/** node-agents: where the agents of nodes listen, and how this server shows itself to them. */
+/** node-agents: addresses of node agents, and this server's credentials for them. */
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import type { RequestOptions } from 'node:https'
@@ -8,12 +8,12 @@ import { notFound, StatusError } from '../../machinery/objects/status-error.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { agentThrough, type Dial } from './egress-selector.ts'
 
-/** How the server shows itself to node agents. */
+/** This server's credentials for node agents. */
 export interface NodeAgentCredentials {
   readonly cert: Buffer | undefined
   readonly key: Buffer | undefined
   readonly ca: Buffer | undefined
-  /** The way to nodes; undefined: direct. */
+  /** How to dial nodes; undefined: directly. */
   readonly dial?: Dial | undefined
 }
 
@@ -62,14 +62,14 @@ export function connectionTo(
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
     ...(ca === undefined ? {} : { ca }),
-    // Node agents serve with a certificate of their own unless an authority for them was given.
+    // Without an authority for them, node agents serve with self-signed certificates.
     rejectUnauthorized: ca !== undefined && !isTrusting,
   }
   if (dial === undefined && !options.rejectUnauthorized) return options
   return { agent: agentThrough(dial, { ...options, keepAlive: false }) }
 }
 
-/** A GET in this server's own name: nothing of the client's request goes along. Rejects with the connection's error. */
+/** A GET in this server's own name, without the headers of the client's request. Rejects with the connection's error. */
 export async function getFromAgent(
   target: NodeAddress & { readonly path: string },
   credentials: NodeAgentCredentials,

@@ -1,6 +1,6 @@
 /**
- * PodConnection: a connection to a port of a pod, made by the agent of its node as for a port-forward. The agent connects to what it
- * runs itself, so that no address in an object leads this server anywhere else.
+ * PodConnection: a connection to a port of a pod, made by the agent of its node as for a port-forward. The agent connects
+ * only to its own pods, so that no address in an object makes this server connect elsewhere.
  */
 import type { IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
@@ -13,7 +13,7 @@ export interface PodPort {
   readonly port: number
 }
 
-/** A pair of channels for the one port: its bytes, and why there are none (upstream: portforward/websocket.go). */
+/** A pair of channels for the one port: its bytes, and its error (upstream: portforward/websocket.go). */
 const protocol = 'v4.channel.k8s.io'
 const channels = { data: 0, error: 1 } as const
 /** Less than the agent takes in one message. */
@@ -41,7 +41,7 @@ async function opened(ws: WebSocket): Promise<void> {
   })
 }
 
-/** The bytes of the data channel; an error that the agent tells of destroys it. */
+/** The bytes of the data channel; an error on the error channel destroys the stream. */
 function streamOf(ws: WebSocket): Duplex {
   const dataHead = Buffer.of(channels.data)
   const stream = new Duplex({
@@ -53,7 +53,7 @@ function streamOf(ws: WebSocket): Duplex {
         ws.send(message, isLast ? done : undefined)
       }
     },
-    // A channel has no half that could stay open.
+    // Channels cannot be half-closed.
     final: (done) => {
       ws.close()
       done()
@@ -67,7 +67,7 @@ function streamOf(ws: WebSocket): Duplex {
   ws.on('message', (message: Buffer) => {
     const channel = message[0]
     if (!named.has(channel)) {
-      // The first message of each says the port.
+      // The first message of each channel is the port.
       named.add(channel)
       return
     }
@@ -80,7 +80,7 @@ function streamOf(ws: WebSocket): Duplex {
   return stream
 }
 
-/** Rejects, or destroys the stream, with why there is no connection. `signal` ends the attempt. */
+/** Rejects, or later destroys the stream, with the error of the connection. `signal` cancels the attempt. */
 export async function connectToPod(
   agent: NodeAddress,
   to: PodPort,

@@ -1,4 +1,4 @@
-/** Where a Service is reached that a webhook or an APIService names (upstream: apiserver util/proxy ResolveEndpoint, ResolveCluster). */
+/** Addresses of the Services that webhooks and APIServices name (upstream: apiserver util/proxy ResolveEndpoint, ResolveCluster). */
 import type { Endpoints, Service, ServicePort } from '../../api/generated/types.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
@@ -9,7 +9,7 @@ export interface ServicePlace {
   readonly port: number
 }
 
-/** One of the Service's ready endpoints, or the name that an ExternalName Service stands for. Throws an Error that says why there is none. */
+/** One of the Service's ready endpoints, or the name of an ExternalName Service. Throws an Error when the Service has none. */
 export function serviceAddress(
   { namespace, name, port }: ServicePlace,
   at: { reader: ObjectReader; services: Resource; endpoints: Resource; random: () => number },
@@ -39,7 +39,7 @@ function servicePort({ metadata, spec }: Service, port: number): ServicePort {
   throw new Error(`no service port ${port} found for service "${metadata.name}"`)
 }
 
-/** The Service's own address, for networks that carry those. Throws an Error that says why there is none. */
+/** The Service's cluster IP, for networks that route it. Throws an Error when the Service has none. */
 export function clusterAddress(
   { namespace, name, port }: ServicePlace,
   at: { reader: ObjectReader; services: Resource },

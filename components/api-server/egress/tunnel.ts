@@ -1,19 +1,19 @@
-/** Tunnel: a connection that goes on as another protocol, between a client and the extension API server that agreed to it. */
+/** Tunnel: an upgraded connection between a client and an extension API server. */
 import type { Duplex } from 'node:stream'
 import { refuseUpgrade } from '../../component-base/http1-exchange.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Answer, HttpRequest } from '../request/request.ts'
 
-/** An answer with status 101: whoever sends it hands over the client's connection. */
+/** An answer with status 101: its sender hands over the client's connection. */
 export interface TunnelAnswer extends Answer {
-  /** `head` is what the client has sent already. */
+  /** `head` holds the bytes that the client has sent already. */
   readonly tunnel: (client: Duplex, head: Buffer) => void
 }
 
-/** A refusal is as long as this at most. */
+/** The longest rejection, in bytes. */
 const mostRefusalBytes = 64 * 1024
 
-/** Whether a request asks for its connection to go on as another protocol. HTTP/2 has no such header. */
+/** Whether a request asks to upgrade its connection. HTTP/2 has no such header. */
 export function asksForUpgrade({ headers }: Pick<HttpRequest, 'headers'>): boolean {
   return headers['upgrade'] !== undefined && /\bupgrade\b/i.test(String(headers['connection']))
 }
@@ -36,7 +36,7 @@ export function join(
     [client.socket, server.socket],
     [server.socket, client.socket],
   ] as const) {
-    // One piece at a time, so that what came in a TLS record of its own leaves in one (see websocket-connection.ts).
+    // One chunk at a time, so that each TLS record is forwarded as one (see websocket-connection.ts).
     from.on('data', (chunk: Buffer) => {
       from.pause()
       to.write(chunk, () => from.resume())
@@ -44,10 +44,10 @@ export function join(
     from.once('end', () => to.end())
     from.resume()
     from.once('error', () => {
-      // Told by 'close'.
+      // 'close' follows and handles it.
     })
     from.once('close', () => {
-      // What is still on its way to the other side arrives, unless this one was cut off; what that one says now is for nobody.
+      // Pending bytes reach the other side unless this one was cut off; nothing reads the other side's answer any more.
       if (from.readableEnded) to.end()
       else to.destroy()
       to.resume()
@@ -72,7 +72,7 @@ async function bytesOf({ body }: Answer, signal: AbortSignal): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Answers a request for another protocol; anything but a tunnel is a plain answer, and the end of the connection. */
+/** Answers an upgrade request. Any answer but a tunnel is sent as a plain one and closes the connection. */
 export async function serveTunnel(
   http: HttpRequest,
   { socket, head }: { readonly socket: Duplex; readonly head: Buffer },

@@ -1,6 +1,6 @@
 /**
- * VerifiedConnection: a TLS connection to a server whose certificate is verified by Go's rules, as all of upstream verifies it: OpenSSL
- * takes no part in that. The connection is handed out when it has been verified, so that nothing is sent before.
+ * VerifiedConnection: a TLS connection to a server whose certificate is verified by Go's rules, as upstream does, not by
+ * OpenSSL's. Callers get the connection after verification, so that nothing is sent before.
  */
 import type { Duplex } from 'node:stream'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
@@ -11,10 +11,10 @@ import { hostFault } from '../x509/host-name.ts'
 import { mostRsaBits, rsaBits } from '../x509/signature.ts'
 import { serverAuth, verifyChain } from '../x509/verify-chain.ts'
 
-/** The server's certificate is not to be trusted; the message says why in Go's words. */
+/** The server's certificate is invalid; the message is in Go's words. */
 export class CertificateError extends Error {}
 
-/** A server that does not finish its part of the handshake is given up (upstream: TLSHandshakeTimeout). */
+/** The time limit of the TLS handshake (upstream: TLSHandshakeTimeout). */
 const handshakeTimeoutMs = 10_000
 
 function faultOf(
@@ -39,12 +39,12 @@ function faultOf(
   }
 }
 
-/** Rejects with a CertificateError, or with why there is no connection. */
+/** Rejects with a CertificateError, or with the connection's error. */
 export async function connectVerified(
   options: ConnectionOptions & { readonly host: string; readonly socket?: Duplex },
   roots: readonly Certificate[],
 ): Promise<TLSSocket> {
-  // A session from before would bring no certificates.
+  // A resumed session has no certificates to verify.
   const socket = connect({ ...options, rejectUnauthorized: false, session: undefined })
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const onClose = (): void => reject(new Error('EOF'))

@@ -1,6 +1,6 @@
 /**
  * webhook-client: posts reviews to a remote service that a client configuration file names (spec: "Token webhook contract",
- * "Webhook authorization contract"). Retries what may pass; what the remote must get right is checked here.
+ * "Webhook authorization contract"). It retries temporary failures and validates answers.
  */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -17,7 +17,7 @@ const retry = { initialMs: 500, maxMs: 60_000, factor: 1.5, jitter: 0.2 }
 const mostAttempts = 5
 const maxAnswerBytes = 1024 * 1024
 
-/** How a remote service is reached and who this server is to it. */
+/** The address of a remote service, and the credentials of this server. */
 export interface WebhookConnection {
   readonly url: string
   readonly ca?: string
@@ -28,17 +28,17 @@ export interface WebhookConnection {
   readonly insecure?: boolean
 }
 
-/** A call that gave no usable answer; the message names the remote and the cause, never what was sent. */
+/** A call without a usable answer. The message names the remote and the cause and never contains the request. */
 export class WebhookError extends Error {}
 
 export interface WebhookClient {
-  /** Posts a review and gives the remote's `status`. Rejects with WebhookError. */
+  /** Posts a review and returns the `status` of the answer. Rejects with WebhookError. */
   review(review: {
     readonly apiVersion: string
     readonly kind: string
     readonly spec: unknown
   }): Promise<Readonly<Record<string, unknown>>>
-  /** It is not needed any more: connections are closed as soon as the calls under way have ended. */
+  /** No review follows: closes connections as soon as the calls under way have ended. */
   close(): void
 }
 
@@ -98,7 +98,7 @@ function checkedUrl(server: unknown): string {
   return server
 }
 
-/** Reads a client configuration file. Rejects with an Error that names the file and what is wrong. */
+/** Reads a client configuration file. Rejects with an Error that names the file and its error. */
 export async function webhookConnectionOf(path: string): Promise<WebhookConnection> {
   try {
     return connectionOf(await parseKubeconfig(readFileSync(path, 'utf8')), dirname(path))
@@ -107,7 +107,7 @@ export async function webhookConnectionOf(path: string): Promise<WebhookConnecti
   }
 }
 
-/** What a pod of a cluster of that dialect knows of its cluster's API server. */
+/** The connection that a pod of the dialect has to its cluster's API server. */
 export function inClusterConnection(pod: {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly dialect: Dialect
@@ -129,7 +129,7 @@ export function inClusterConnection(pod: {
   }
 }
 
-/** Statuses that say nothing of the review itself, so that another attempt may succeed (upstream: DefaultShouldRetry). */
+/** Statuses after which a retry may succeed (upstream: DefaultShouldRetry). */
 function isPassing(status: number): boolean {
   return status === 429 || status === 500 || status >= 502
 }
@@ -157,7 +157,7 @@ export function createWebhookClient(
         failure = new Error(`POST ${new URL(url).origin}: answered ${answer.status}`)
       } catch (error) {
         failure = error
-        // What took the whole time would take it again, and the client waits for all of it.
+        // A retry after a timeout would time out again while the client waits.
         if (/no answer within/.test((error as Error).message)) throw error
       }
       if (at >= mostAttempts) throw failure
@@ -182,7 +182,7 @@ export function createWebhookClient(
   }
 }
 
-/** The remote answers in the form it was asked in (WEBHOOK-007, WEBHOOK-048). */
+/** The answer must have the kind and version of the review (WEBHOOK-007, WEBHOOK-048). */
 function statusOf(
   body: Buffer,
   asked: { readonly apiVersion: string; readonly kind: string },

@@ -4,7 +4,7 @@ import type { Transformer } from './transformer.ts'
 
 const blockBytes = 16
 
-/** `secret` has 16, 24 or 32 bytes. Kept for stores that were written so; the others find changed bytes, this one may not. */
+/** `secret` has 16, 24 or 32 bytes. For stores that use it already; unlike the others it may not detect changed bytes. */
 export function aesCbc(secret: Buffer): Transformer {
   const cipherName = `aes-${secret.length * 8}-cbc`
   return {
@@ -25,7 +25,7 @@ export function aesCbc(secret: Buffer): Transformer {
         const body = decipher.update(stored.subarray(blockBytes))
         return { ok: true, bytes: Buffer.concat([body, decipher.final()]), isStale: false }
       } catch {
-        // The padding alone is checked: mostly another key.
+        // Usually another key. Only the padding is checked.
         return { ok: false, why: 'invalid padding on input' }
       }
     },

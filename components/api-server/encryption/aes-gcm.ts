@@ -31,7 +31,7 @@ export function aesGcm(secret: Buffer): Transformer {
         const body = decipher.update(stored.subarray(nonceBytes, stored.length - tagBytes))
         return { ok: true, bytes: Buffer.concat([body, decipher.final()]), isStale: false }
       } catch {
-        // The one thing that can fail: another key, another storage key, or changed bytes.
+        // Authentication fails for another key, another storage key or changed bytes.
         return { ok: false, why: 'cipher: message authentication failed' }
       }
     },

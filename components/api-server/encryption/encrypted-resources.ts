@@ -23,7 +23,7 @@ export function groupResourceName({ group, resource }: GroupResource): string {
   return group === '' && resource !== '*' ? resource : `${resource}.${group}`
 }
 
-/** Types of which a store holds something and the API shows nothing. */
+/** Types that the store holds and the API does not serve. */
 const withoutApi = new Set([
   'apiserveripinfo',
   'serviceipallocations',
@@ -50,7 +50,7 @@ function faultOf(name: string, dialect: Dialect): string | undefined {
   return undefined
 }
 
-/** The names of one list hide each other: which of the providers counts would depend on their order. */
+/** Names of one list must not overlap: their order would choose the provider. */
 function overlaps(a: GroupResource, b: GroupResource): boolean {
   if (a.group === '*' && a.resource === '*') return true
   return a.group === b.group && (a.resource === '*' || b.resource === '*')

@@ -19,7 +19,7 @@ export type ProviderConfig =
   | { readonly kind: 'identity' }
   | { readonly kind: EncryptionKind; readonly keys: readonly EncryptionKey[] }
 
-/** One element of `resources`: names as in the file (`secrets`, `*.apps`), and who writes and reads them. */
+/** One element of `resources`: names as in the file (`secrets`, `*.apps`), and their providers in order. */
 export interface EncryptionRule {
   readonly resources: readonly string[]
   readonly providers: readonly ProviderConfig[]
@@ -38,7 +38,7 @@ function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined
 }
 
-/** Collects what is wrong while the file is walked; the paths name the place. */
+/** Collects errors with their field paths. */
 class Reader {
   readonly errors: FieldError[] = []
 
@@ -113,7 +113,7 @@ function providerOf(reader: Reader, value: unknown, path: string): ProviderConfi
   const given = Object.keys(fields).filter((name) => fields[name] !== null)
   const known = ['kms', ...encryptionKinds, 'identity'].filter((name) => given.includes(name))
   const refuse = (detail: string): ProviderConfig => {
-    // The names alone: what is below them holds secrets.
+    // Only the names: the values below them hold secrets.
     const shown = new GoText(`{${given.join(' ')}}`)
     reader.errors.push(invalidValue(path, { value: shown, detail }))
     return { kind: 'identity' }
@@ -158,7 +158,7 @@ function ruleOf(
   return { resources: names, providers }
 }
 
-/** Parses and checks the text of the file; throws an Error whose message is fit for the operator and names each place. */
+/** Parses and checks the text of the file; throws an Error whose message names the field of each error. */
 export function parseEncryptionConfig(
   text: string,
   at: { path: string; dialect: Dialect },

@@ -1,4 +1,4 @@
-/** encryption-file: the file of --encryption-provider-config, read at start and, when asked for, whenever it changes. */
+/** encryption-file: the file of --encryption-provider-config, read at start and, with automatic reload, when it changes. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Dialect } from '../../api/dialect.ts'
@@ -9,7 +9,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import { parseEncryptionConfig, type EncryptionRule } from './encryption-config.ts'
 
-/** How often the file is looked at (upstream's interval). */
+/** How often the file is read (upstream's interval). */
 const lookEveryMs = 60_000
 
 interface Loaded {
@@ -38,7 +38,7 @@ export function countReloads(metrics: Metrics): Family<Counter> {
 
 export interface EncryptionFile {
   readonly encryption: Encryption
-  /** Looks at the file every minute until `signal` aborts. `onReload` is called when other rules hold. */
+  /** Reads the file every minute until `signal` aborts. Calls `onReload` when the rules change. */
   follow(options: {
     clock: Clock
     log: Log
@@ -48,7 +48,7 @@ export interface EncryptionFile {
   }): Promise<void>
 }
 
-/** Reads the file; rejects with an Error fit for the operator. */
+/** Reads the file. Rejects with an Error whose message tells the operator what to fix. */
 export async function openEncryptionFile(options: {
   path: string
   dialect: Dialect

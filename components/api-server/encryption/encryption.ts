@@ -1,6 +1,6 @@
 /**
- * Encryption at rest: rules of the configuration -> one transformer per stored resource. The value that is handed out stays the
- * same while `reload` exchanges what is behind it.
+ * Encryption at rest: rules of the configuration -> one transformer per stored resource. Callers keep
+ * one value; `reload` replaces the rules behind it.
  */
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -18,7 +18,7 @@ import {
 
 type CipherOf = (secret: Buffer) => Transformer
 
-/** Providers by kind; the one that needs a package is loaded when a rule asks for it. */
+/** Providers by kind; secretbox, which needs a package, is loaded when a rule names it. */
 async function ciphersFor(
   rules: readonly EncryptionRule[],
 ): Promise<Readonly<Record<EncryptionKind, CipherOf>>> {
@@ -87,11 +87,11 @@ async function transformersOf(
 
 /** The transformers of a server, exchangeable while it runs. */
 export interface Encryption extends StorageTransformers {
-  /** From now on writes and reads go by these rules. Rejects when they cannot be used; then the old ones stay. */
+  /** Replaces the rules for writes and reads. Rejects when they are unusable and keeps the old ones. */
   reload(rules: readonly EncryptionRule[]): Promise<void>
 }
 
-/** Transformers for checked rules. `resources` are all that are stored, to know a storage prefix's group. */
+/** Transformers for checked rules. `resources` are all stored ones, to find the group of a storage prefix. */
 export async function createEncryption(
   rules: readonly EncryptionRule[],
   options: { dialect: Dialect; resources: readonly Resource[] },

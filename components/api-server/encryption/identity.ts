@@ -1,4 +1,4 @@
-/** identity: stored as it is. What is encrypted is no plain object, so that a provider behind gets to read it. */
+/** identity: stores bytes unencrypted. It rejects encrypted bytes, so that the next provider tries to decrypt them. */
 import { isEncrypted, readsPlainOnly, type Provider } from './transformer.ts'
 
 export const identity: Provider = {

@@ -6,7 +6,7 @@ import type { Transformer } from './transformer.ts'
 const nonceBytes = 24
 const tagBytes = 16
 
-/** `secret` has 32 bytes. The storage key is not part of the box: its form has no place for it. */
+/** `secret` has 32 bytes. The storage key is not authenticated: the format has no field for it. */
 export function secretbox(secret: Buffer): Transformer {
   return {
     toStorage: (bytes) => {
@@ -22,7 +22,7 @@ export function secretbox(secret: Buffer): Transformer {
         const bytes = Buffer.from(box.decrypt(stored.subarray(nonceBytes)))
         return { ok: true, bytes, isStale: false }
       } catch {
-        // The one thing that can fail: another key or changed bytes.
+        // Authentication fails for another key or changed bytes.
         return { ok: false, why: 'cannot open the secretbox' }
       }
     },

@@ -1,32 +1,32 @@
-/** Transformer: what an object's bytes become in the store, and back (upstream: storage/value). Nothing else sees stored bytes. */
+/** Transformer: encrypts an object's bytes for the store and decrypts them (upstream: storage/value). Only transformers see stored bytes. */
 
-/** Stored bytes read back. `isStale`: they are readable, but would be written in another way today. */
+/** Stored bytes, decrypted. `isStale`: a write today would use another provider or key. */
 export type FromStorage =
   | { readonly ok: true; readonly bytes: Buffer; readonly isStale: boolean }
   | { readonly ok: false; readonly why: string }
 
 export interface Transformer {
-  /** `key` is the object's key in the store: what is stored under one key cannot be read under another. */
+  /** `key` is the object's key in the store: bytes stored under one key cannot be read under another. */
   toStorage(bytes: Buffer, key: string): Buffer
-  /** Never throws for what is stored; `why` is upstream's text and holds nothing of the data. */
+  /** Never throws for stored bytes; `why` is upstream's text and contains none of the data. */
   fromStorage(stored: Buffer, key: string): FromStorage
 }
 
-/** A transformer for what is stored with `prefix`, which it never sees. An empty prefix stands for plain bytes. */
+/** A transformer for bytes stored with `prefix`, which is stripped before. An empty prefix means plain bytes. */
 export interface Provider extends Transformer {
   readonly prefix: string
 }
 
-/** What a server's transformers are for; undefined: stored as it is. */
+/** The transformer of each stored resource; undefined: stored unencrypted. */
 export interface StorageTransformers {
   /** `storagePrefix` as in Resource: `core/secrets`. */
   of(storagePrefix: string): Transformer | undefined
 }
 
-/** `k8s:enc:aesgcm:v1:` and its like: no object begins so. */
+/** `k8s:enc:aesgcm:v1:` and the like; no object starts with it. */
 const encrypted = /^[a-z0-9]+:enc:/
 
-/** What reading encrypted bytes as plain ones is answered with. */
+/** The error for encrypted bytes that are read as plain ones. */
 export const readsPlainOnly = 'identity transformer tried to read encrypted data'
 
 /** Whether some provider wrote these bytes. */
@@ -35,8 +35,8 @@ export function isEncrypted(stored: Buffer): boolean {
 }
 
 /**
- * The first provider writes; whichever knows the prefix reads, and what another than the first can read is stale. Two may
- * share a prefix (a key that is being rotated), so one that fails is not the last word.
+ * The first provider encrypts; every provider with the prefix decrypts, and bytes of another than the first are stale. Two
+ * may share a prefix during key rotation, so a failed one does not end the search.
  */
 export function firstWrites(providers: readonly Provider[], noneMatches: string): Transformer {
   const [first] = providers
@@ -55,7 +55,7 @@ export function firstWrites(providers: readonly Provider[], noneMatches: string)
         if (!stored.subarray(0, prefix.length).equals(prefix)) continue
         const result = provider.fromStorage(stored.subarray(prefix.length), key)
         if (result.ok) return at === 0 ? result : { ...result, isStale: true }
-        // Plain bytes have no prefix: that they are none is no fault of the providers behind.
+        // Plain bytes have no prefix: when these are not plain, the next providers may still decrypt them.
         if (prefix.length > 0) faults.push(result.why)
       }
       if (faults.length === 0) return { ok: false, why: noneMatches }

@@ -64,7 +64,7 @@ export function matcherOf(schema: FlowSchema): Matches {
   return (asked) => rules.some((rule) => ruleMatches(rule, asked))
 }
 
-/** Schemas in the order in which they are asked: the first that matches has the request. */
+/** Schemas in matching order: the first that matches classifies the request. */
 export function inPrecedence(schemas: readonly FlowSchema[]): FlowSchema[] {
   return schemas.toSorted((a, b) => {
     const byNumber = (a.spec?.matchingPrecedence ?? 0) - (b.spec?.matchingPrecedence ?? 0)
@@ -73,7 +73,7 @@ export function inPrecedence(schemas: readonly FlowSchema[]): FlowSchema[] {
   })
 }
 
-/** What tells the schema's flows apart, of one request. */
+/** The request's flow distinguisher. */
 export function distinguisherOf(schema: FlowSchema, { user, info }: Asked): string {
   switch (schema.spec?.distinguisherMethod?.type) {
     case 'ByUser':

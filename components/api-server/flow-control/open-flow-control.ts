@@ -1,4 +1,4 @@
-/** open-flow-control: priority and fairness as the server's flags say, measured. */
+/** open-flow-control: priority and fairness by the server's flags, with metrics. */
 import type { Metrics } from '../../component-base/metrics.ts'
 import { declareFlowMetrics } from './flow-metrics.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
@@ -6,7 +6,7 @@ import { createFlowControl, type FlowControl, type FlowControlOptions } from './
 
 type Parts = Omit<FlowControlOptions, 'seats' | 'longestWaitMs'> & { readonly metrics: Metrics }
 
-/** Undefined when it is off. */
+/** Undefined when disabled. */
 export function openFlowControl(
   options: ApiServerOptions,
   { metrics, ...parts }: Parts,
@@ -15,7 +15,7 @@ export function openFlowControl(
   const control = createFlowControl({
     ...parts,
     seats: options['max-requests-inflight'] + options['max-mutating-requests-inflight'],
-    // As upstream: who waits longer has too little time left.
+    // As upstream: a request that waits longer has too little time left.
     longestWaitMs: options['request-timeout'] / 4,
   })
   declareFlowMetrics(metrics, control)

@@ -1,10 +1,10 @@
 /**
- * priority-level: the seats of one priority level and the queues of those who wait for one. Each flow waits in the shortest of
- * a few queues that its hash picks, and queues take turns: a flow that asks much delays itself (upstream: fairqueuing).
+ * priority-level: the seats of one priority level and its queues. Each request waits in the shortest of a few queues that
+ * its flow's hash picks, and queues take turns, so that a busy flow delays only itself (upstream: fairqueuing).
  */
 import type { PriorityLevelConfiguration } from '../../api/generated/types.ts'
 
-/** Why a request gets no seat; the label of the metric of refusals. */
+/** Why a request is rejected; a label of the metric of rejected requests. */
 export type Refusal = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled'
 
 interface Waiter {
@@ -16,7 +16,7 @@ export class PriorityLevel {
   readonly name: string
   uid = ''
   isExempt = false
-  /** Seats by its share, how many of them it may lend, and how many it may borrow. */
+  /** The level's seats by its share, how many of them it may lend, and how many it may borrow. */
   nominal = 0
   lendable = 0
   borrowable = 0
@@ -43,7 +43,7 @@ export class PriorityLevel {
     return this.#queues.filter(({ length }) => length > 0).length
   }
 
-  /** `seats` is what its share comes to. Who waits goes on waiting, in the queues that there are now. */
+  /** `seats` are those of its share. Waiting requests move to the new queues. */
   configure({ metadata, spec }: PriorityLevelConfiguration, seats: number): void {
     const { type, limited, exempt } = spec ?? {}
     this.uid = metadata.uid ?? ''
@@ -69,7 +69,7 @@ export class PriorityLevel {
     this.dispatched += 1
   }
 
-  /** The way out of the queue that the flow waits in, or why it cannot wait. `seated` is called once, later. */
+  /** Queues a request. Returns a function that removes it, or why it cannot wait. `seated` is called once, later. */
   wait(hash: readonly number[], seated: Waiter['seated']): ((why: Refusal) => void) | Refusal {
     const waiter = { hash, seated }
     const why = this.#queues.length === 0 ? 'concurrency-limit' : 'queue-full'
@@ -88,7 +88,7 @@ export class PriorityLevel {
     }
   }
 
-  /** Gives a seat to whose turn it is; somebody must wait. */
+  /** Gives a seat to the next request. At least one must be waiting. */
   seatNext(): void {
     for (let step = 0; step < this.#queues.length; step += 1) {
       this.#turn = (this.#turn + 1) % this.#queues.length
@@ -124,7 +124,7 @@ function handOf(hash: readonly number[], deck: number, handSize: number): number
   const hand: number[] = []
   for (let card = 0; card < Math.min(handSize, deck); card += 1) {
     let index = (hash[card % hash.length] ?? 0) % (deck - card)
-    // The cards that are out already are skipped, lowest first.
+    // Skips cards that have been dealt, lowest first.
     for (const taken of hand.toSorted((a, b) => a - b)) if (index >= taken) index += 1
     hand.push(index)
   }

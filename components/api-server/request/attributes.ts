@@ -10,7 +10,7 @@ import type { AuthorizationAttributes, RequestContext } from './request.ts'
 
 const selecting = new Set(['list', 'watch', 'deletecollection'])
 
-/** A selector that does not parse counts as none: the handler refuses it, and an authorizer must not widen for it. */
+/** Authorizers do not see an invalid selector: the handler rejects it, and it must not widen access. */
 function parsed<T>(parse: () => readonly T[]): readonly T[] {
   try {
     return parse()
@@ -40,14 +40,14 @@ export function attributesOf(context: RequestContext): AuthorizationAttributes {
   const labels = info.query.get('labelSelector') ?? ''
   if (fields === '' && labels === '') return attributes
   const byField = fields === '' ? [] : parsed(() => parseFieldSelector(fields))
-  // Rules that name resources hold for lists and watches of that one object too, not for deletecollection (upstream: requestinfo.go).
+  // Rules with resource names also cover lists and watches of that one object, but not deletecollection (upstream: requestinfo.go).
   const isRead = info.verb !== 'deletecollection'
   const selected = isRead ? exactFieldMatch(byField, 'metadata.name') : undefined
   const name = info.name || (selected ?? '')
   return { ...attributes, name, ...selectorsOf(fields, labels) }
 }
 
-/** Selectors as authorizers see them; '' is none. */
+/** Selectors as authorizers see them; '' means no selector. */
 export function selectorsOf(
   fields: string,
   labels: string,

@@ -20,13 +20,13 @@ export interface AuditDecision {
 }
 
 export interface AuditRecord {
-  /** Undefined until the policy was asked. */
+  /** Undefined until the policy has been evaluated. */
   decision: AuditDecision | undefined
-  /** Who sent the request: the one who impersonates, if anybody does. */
+  /** The authenticated user, also when it impersonates another one. */
   sender: UserInfo | undefined
   /** The body as it was read, at level Request and above. */
   sent: Buffer | undefined
-  /** An error that the chain did not expect. */
+  /** An unexpected error, which answers 500. */
   panic: unknown
 }
 

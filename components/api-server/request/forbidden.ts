@@ -15,7 +15,7 @@ function whatIsForbidden(attributes: AuthorizationAttributes): string {
   return `${user} cannot ${attributes.verb} resource ${target} in API group ${goQuote(attributes.group)} ${scope}`
 }
 
-/** `reason` is what the authorizers said; '' when they said nothing. */
+/** `reason` is that of the authorizers, or ''. */
 export function forbiddenError(attributes: AuthorizationAttributes, reason: string): StatusError {
   const what = whatIsForbidden(attributes)
   const why = reason === '' ? what : `${what}: ${reason}`

@@ -1,4 +1,4 @@
-/** NodeFault: an error that a node's agent causes, not this server; so it is not logged as a bug. */
+/** NodeFault: an error that a node's agent causes, so that it is not logged as a bug of this server. */
 import { StatusError } from '../../machinery/objects/status-error.ts'
 
 export class NodeFault extends StatusError {}

@@ -1,9 +1,9 @@
-/** Who refused a request in admission: kept beside the error, for people who ask why. */
+/** The plugin, webhook or policy that rejected a request in admission, noted beside the error for `skiff why`. */
 import type { AdmissionRefusal } from '../../api/explanations.ts'
 
 const refusals = new WeakMap<object, Partial<AdmissionRefusal>>()
 
-/** Notes on the error who refused; what was noted before, closer to the decision, stays. */
+/** Adds to the note of an error; earlier fields, which are closer to the decision, stay. */
 export function refusedBy<E>(error: E, by: Partial<AdmissionRefusal>): E {
   if (typeof error === 'object' && error !== null) {
     refusals.set(error, { ...by, ...refusals.get(error) })
@@ -11,7 +11,7 @@ export function refusedBy<E>(error: E, by: Partial<AdmissionRefusal>): E {
   return error
 }
 
-/** Undefined when it was not admission that refused. */
+/** Undefined when admission did not reject the request. */
 export function refusalOf(error: unknown): AdmissionRefusal | undefined {
   const noted = typeof error === 'object' && error !== null ? refusals.get(error) : undefined
   return noted?.plugin === undefined ? undefined : { ...noted, plugin: noted.plugin }

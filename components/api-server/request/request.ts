@@ -1,4 +1,4 @@
-/** The values a request carries through the chain: who asks, for what, and what is answered. */
+/** The values that a request carries through the chain: its user, its target and the answer. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { Answer, HttpRequest } from '../../component-base/http.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
@@ -29,7 +29,7 @@ export interface SelectorRequirement {
   readonly values: readonly string[]
 }
 
-/** What an authorizer decides on (spec: "Authorization"). */
+/** The attributes by which authorizers decide (spec: "Authorization"). */
 export interface AuthorizationAttributes {
   readonly user: UserInfo
   readonly verb: string
@@ -66,7 +66,7 @@ export interface RequestInfo {
   readonly rest: readonly string[]
 }
 
-/** What the filters fill in, in chain order; handlers read it. */
+/** Filters fill it in, in chain order; handlers read it. */
 export interface RequestContext {
   readonly http: HttpRequest
   readonly dialect: Dialect
@@ -79,19 +79,19 @@ export interface RequestContext {
   /** CBOR in and out, when its feature gate is on. */
   readonly cbor?: Cbor | undefined
   readonly yaml: Pick<YamlBodies, 'read' | 'write'>
-  /** Set when the body is large: what is done with it takes several turns of the event loop. */
+  /** Set when the body is large: processing it takes several turns of the event loop. */
   isLarge?: boolean
-  /** Set for watches: aborted when the caller's credential or right to it has gone. */
+  /** Set for watches: aborts when the caller's credential or permission becomes invalid. */
   lost?: AbortSignal
-  /** What the answer's headers say besides, be it a refusal or not. */
+  /** Extra headers of the response, successful or not. */
   answerHeaders?: Readonly<Record<string, string>>
   /** Texts for `Warning` response headers, in order. */
   warnings: string[]
-  /** Annotations for the audit record: `part/name` gets the dialect's domain, what begins with a slash is a whole name. */
+  /** Annotations for the audit record: `part/name` gets the dialect's domain; a name with a leading slash is complete. */
   annotations: Record<string, string>
-  /** What a body says of its object, for the audit record; undefined when none is kept. */
+  /** How the body names its object, for the audit record; undefined without an audit record. */
   named?: NamedObject
-  /** What is kept for the audit records; undefined when none are. */
+  /** The audit record; undefined without one. */
   audit?: AuditRecord
 }
 
@@ -103,7 +103,7 @@ export interface NamedObject {
   resourceVersion?: string
 }
 
-/** Keeps how the sent object names itself, before anything is filled in. */
+/** Keeps how the sent object names itself, before defaults are set. */
 export function noteNamed(context: RequestContext, { metadata }: KubeObject): void {
   if (context.named === undefined) return
   const { name, namespace, uid, resourceVersion } = metadata
@@ -116,5 +116,5 @@ export function noteNamed(context: RequestContext, { metadata }: KubeObject): vo
 /** The next step of the chain. */
 export type Next = (context: RequestContext) => Promise<Answer>
 
-/** One step every request takes. */
+/** One step that every request takes. */
 export type Filter = (context: RequestContext, next: Next) => Promise<Answer>

@@ -1,11 +1,11 @@
-/** write: what the generic verbs are asked for and answer. */
+/** write: parameters and results of the generic verbs. */
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { RequestContext, UserInfo } from './request.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 
 /**
- * What every write says. `resource` is the request's; objects are in its storage form from here on, those of custom kinds in the
+ * Parameters of every write. `resource` is the request's. Objects have its storage form; those of custom kinds have the
  * request's version until they are stored.
  */
 export interface WriteTarget {
@@ -13,13 +13,13 @@ export interface WriteTarget {
   readonly namespace: string
   readonly user: UserInfo
   readonly dryRun: boolean
-  /** Who owns the fields that this changes; absent when the owners are on the object already, as after an apply. */
+  /** The field manager of the changes; absent when the object has its managed fields already, as after an apply. */
   readonly manager?: string
   /** Texts for `Warning` headers, appended to. */
   readonly warnings: string[]
   /** The client's request, for admission webhooks and the audit record; absent for the server's own writes. */
   readonly context?: Pick<RequestContext, 'info' | 'annotations' | 'isLarge'>
-  /** Admission has seen what this is a part of (an eviction, a binding) and is not asked again. */
+  /** Skips admission, which has run for the request that this is part of (an eviction, a binding). */
   readonly isAdmitted?: true
 }
 
@@ -36,7 +36,7 @@ export interface UpdateRequest extends WriteTarget {
   readonly subresource: string
   /** Makes the new state of the stored one, as a draft. Called again after a lost race, with the newer state. */
   change(old: KubeObject, entry: Entry): KubeObject | Promise<KubeObject>
-  /** What to create when there is nothing to update; absent: 404. */
+  /** Makes the object to create when it does not exist; absent: 404. */
   readonly createInstead?: () => Promise<KubeObject>
 }
 
@@ -52,7 +52,7 @@ export interface DeleteRequest extends WriteTarget {
   readonly propagation: 'Orphan' | 'Background' | 'Foreground' | undefined
 }
 
-/** The outcome of a write. `entry` is the state it made; for a dry run one that was never stored. */
+/** The outcome of a write. `entry` is the new state; that of a dry run is not stored. */
 export interface Written {
   readonly entry: Entry
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'terminating' | 'removed'

@@ -21,7 +21,7 @@ export function readableCertificates(pem: string): readonly Certificate[] {
     try {
       return [readCertificate(text)]
     } catch {
-      // Nothing is trusted for it.
+      // A malformed certificate is not added to the pool.
       return []
     }
   })

@@ -24,15 +24,15 @@ export interface Certificate {
   readonly signatureAlgorithm: Buffer
   /** Undefined without the extension. */
   readonly basics: { readonly isAuthority: boolean; readonly pathLength: number } | undefined
-  /** Whether the key usage, if there is any, has the signing of certificates. */
+  /** Whether the key usage allows signing certificates; true without a key usage. */
   readonly maySign: boolean
-  /** Hexadecimal identifiers; none allows every use. */
+  /** Hexadecimal identifiers of extended key usages; an empty list allows every use. */
   readonly uses: readonly string[]
   readonly names: SubjectNames | undefined
   readonly constraints: NameConstraints | undefined
   readonly subjectKeyId: Buffer | undefined
   readonly authorityKeyId: Buffer | undefined
-  /** An extension that has to be understood, and is not. */
+  /** Whether a critical extension is not supported. */
   readonly hasUnhandled: boolean
 }
 
@@ -67,9 +67,9 @@ const ids = {
   uses: '551d25',
 } as const
 
-/** Revocation lists, and policies, which count only where an authority requires them. */
+/** Revocation lists and policies. Policies matter only with policy constraints. */
 const withoutEffect = ['551d1f', '551d20', '551d21', '551d36']
-/** Requires policies; they are not evaluated here, so it is refused, critical or not. */
+/** Requires policies, which this server does not evaluate: rejected, critical or not. */
 const policyConstraints = '551d24'
 
 const known: readonly string[] = [...Object.values(ids), ...withoutEffect]
@@ -102,7 +102,7 @@ function readMaySign(value: Buffer | undefined): boolean {
   const [bits] = elementsOf(value, [tags.bitString]) ?? []
   if (bits === undefined) throw malformed()
   const flags = bits.content.subarray(1)
-  // None at all counts as no key usage.
+  // Go treats empty flags as an absent key usage.
   return flags.every((byte) => byte === 0) || ((flags[0] ?? 0) & certificateSigning) !== 0
 }
 
@@ -122,7 +122,7 @@ function readExtensions(
   | 'hasUnhandled'
 > {
   const extensions = new Map(elements.map(readExtension).map((one) => [one.id, one]))
-  if (extensions.size !== elements.length) throw malformed() // one comes twice
+  if (extensions.size !== elements.length) throw malformed() // a duplicate extension
   const valueOf = (id: string): Buffer | undefined => extensions.get(id)?.value
   const read = <T>(id: string, reader: (value: Buffer) => T): T | undefined => {
     const value = valueOf(id)
@@ -194,7 +194,7 @@ export function keyOf({ x509 }: Certificate): KeyObject | undefined {
   try {
     return x509.publicKey
   } catch {
-    // Of a kind or curve that is not known: it has signed nothing that can be checked.
+    // An unknown kind or curve: no signature of this key can be checked.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Whether a certificate stands for a host (Go: x509 VerifyHostname): by its subject alternative names alone. */
+/** Whether a certificate is valid for a host, by its subject alternative names (Go: x509 VerifyHostname). */
 import { isIP } from 'node:net'
 import { parseIpAddress } from '../../machinery/validation/ip-address.ts'
 import type { Certificate } from './certificate.ts'
@@ -13,7 +13,7 @@ function bytesOf(host: string): Buffer | undefined {
 
 const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
 
-/** An IPv4 address in IPv6 form is the IPv4 address. */
+/** An IPv4-mapped IPv6 address as the IPv4 address. */
 const shortened = (ip: Buffer): Buffer =>
   ip.length === 16 && ip.subarray(0, 12).equals(mappedPrefix) ? ip.subarray(12) : ip
 
@@ -41,7 +41,7 @@ function matches(pattern: string, name: string): boolean {
   return wanted.every((label, i) => (i === 0 && label === '*') || label === given[i])
 }
 
-/** Why the certificate does not stand for the host, in Go's words; undefined when it does. */
+/** Why the certificate is not valid for the host, in Go's words; undefined when it is. */
 export function hostFault({ names, x509 }: Certificate, host: string): string | undefined {
   const { dns = [], ips = [] } = names ?? {}
   const ip = bytesOf(host.replace(/^\[(.*)\]$/, '$1'))

@@ -7,7 +7,7 @@ function isDomain(name: string): boolean {
   return name === '' || /^[!-\-/-~]+(\.[!-\-/-~]+)*$/.test(name)
 }
 
-/** A constraint holds for the domain and what is below it; one that begins with a dot only for what is below. */
+/** A constraint covers the domain and its subdomains; with a leading dot only the subdomains. */
 function isWithin(name: string, constraint: string): boolean {
   const [host, suffix] = [name.toLowerCase(), constraint.toLowerCase()]
   if (suffix === '') return true
@@ -15,7 +15,7 @@ function isWithin(name: string, constraint: string): boolean {
   return host === suffix || host.endsWith(`.${suffix}`)
 }
 
-/** A wildcard stands for every name in its place, so for the excluded one too. */
+/** A wildcard covers every name in its place, including an excluded one. */
 function coversByWildcard(name: string, constraint: string): boolean {
   const dot = constraint.indexOf('.')
   return (
@@ -33,7 +33,7 @@ function isInRange(ip: Buffer, range: Buffer): boolean {
   })
 }
 
-/** Undefined for a mailbox that is not `local@domain`; quoted ones are not read. */
+/** Undefined for a mailbox that is not `local@domain`, and for quoted ones. */
 function domainOf(mailbox: string): string | undefined {
   return /^[^"\\\s@]+@([^@\s]+)$/.exec(mailbox)?.[1]
 }

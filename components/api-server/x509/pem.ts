@@ -107,7 +107,7 @@ export function signingRequestFault(pem: string): string | undefined {
 
 const mismatch = "asn1: structure error: tags don't match"
 
-/** The parts of a request, or Go's text for what is wrong. */
+/** The parts of a request, or Go's error text. */
 function readRequest(der: Buffer): SigningRequest | string {
   const whole = elementAt(der, 0)
   if (whole === undefined) return 'asn1: syntax error: data truncated'
@@ -116,7 +116,7 @@ function readRequest(der: Buffer): SigningRequest | string {
   return unlessMalformed(() => readSigningRequest(whole.content)) ?? mismatch
 }
 
-/** Signature algorithms: the hash (null is the key's own), and what Go says of a bad signature. */
+/** Signature algorithms: the hash (null is the key's own), and Go's error for an invalid signature. */
 const algorithms: Readonly<Record<string, { hash: string | null; bad: string }>> =
   Object.fromEntries([
     ...['sha1:5', 'sha256:11', 'sha384:12', 'sha512:13'].map((entry) => {

@@ -19,7 +19,7 @@ const rsaPss = '2a864886f70d01010a'
 const pssHashes = ['608648016503040201', '608648016503040202', '608648016503040203']
 const sha1 = '2b0e03021a'
 const curves = ['secp224r1', 'prime256v1', 'secp384r1', 'secp521r1']
-/** Shorter RSA keys are refused by Go's crypto/rsa, longer ones by its crypto/tls. */
+/** Go's crypto/rsa rejects shorter RSA keys, its crypto/tls longer ones. */
 const leastRsaBits = 1024
 export const mostRsaBits = 8192
 

@@ -1,4 +1,4 @@
-/** Names in certificates (RFC 5280, GeneralNames): who a certificate stands for, and what an authority may issue for. */
+/** Names in certificates (RFC 5280, GeneralNames): the names of a subject, and the names that constrain an authority. */
 import { tag as tags, type DerElement } from '../../../certs/der.ts'
 import { elementsOf } from './der.ts'
 
@@ -19,7 +19,7 @@ export interface NameConstraints {
   /** Undefined: everything. A kind without names is not limited. */
   readonly permitted: NameSet | undefined
   readonly excluded: NameSet | undefined
-  /** Constrains kinds of names that are not known here. */
+  /** Whether it constrains kinds of names that this server does not support. */
   readonly hasOthers: boolean
 }
 

@@ -11,12 +11,12 @@ export const serverAuth = '2b06010505070301'
 export const clientAuth = '2b06010505070302'
 const anyUse = '551d2500'
 
-/** Candidates that are looked at for one chain: certificates that issue each other make countless paths (Go: 100). */
+/** Most candidates for one chain, since certificates that issue each other make countless paths (Go: 100). */
 const mostCandidates = 100
 
 export interface ChainQuestion {
   readonly roots: readonly Certificate[]
-  /** What the peer sent besides its own. */
+  /** Certificates that the peer sent besides its own. */
   readonly intermediates: readonly Certificate[]
   readonly use: string
   readonly nowMs: number
@@ -69,7 +69,7 @@ function isIn(chain: readonly Certificate[], { subject, keyInfo, names }: Certif
   )
 }
 
-/** Whether the issuer's key may sign certificates; one of version 1 does not say. */
+/** Whether the issuer's key may sign certificates; version 1 has no field for it. */
 function maySign({ version, basics, maySign: allows }: Certificate): boolean {
   return allows && (basics?.isAuthority ?? version < 3)
 }

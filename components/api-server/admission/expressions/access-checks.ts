@@ -1,6 +1,6 @@
 /**
- * AccessChecks: the checks that the expressions over one request make of `authorizer`, each asked once. Expressions cannot wait:
- * where an authorizer has to (a webhook), they are evaluated again when the answer is there.
+ * AccessChecks: the checks that the expressions over one request make with `authorizer`, each made once. Expressions are
+ * synchronous: if an authorizer is not (a webhook), they are evaluated again with its answer.
  */
 import type { Authorizer, Decision } from '../../authz/authorizer.ts'
 import type { AccessAnswer, AccessCheck } from '../../cel/cel-authorizer.ts'
@@ -76,7 +76,7 @@ export class AccessChecks {
     return authorizerValues(requestResource)
   }
 
-  /** Answers, or throws where the answer is not there yet. */
+  /** Answers, or throws when the answer is pending. */
   readonly answer = (check: AccessCheck): AccessAnswer => {
     const key = JSON.stringify(check)
     const known = this.#answers.get(key)
@@ -100,7 +100,7 @@ export class AccessChecks {
     return answer
   }
 
-  /** What `run` gives, or throws, once all that it asks is answered; it may run several times. */
+  /** The result or error of `run` when all its checks have been answered. It may run several times. */
   settled<T>(run: () => T): T | Promise<T> {
     try {
       const result = run()

@@ -175,7 +175,7 @@ function windowsHostProcess({ spec }: CheckedPod): Violation | undefined {
   }
 }
 
-/** In the order of their names, in which violations are told. */
+/** In the order of their names, which is that of violations in messages. */
 export const baselineChecks: readonly Check[] = [
   { id: 'appArmorProfile', from: 0, run: appArmor },
   { id: 'capabilities_baseline', from: 0, run: capabilities },

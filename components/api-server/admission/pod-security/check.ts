@@ -1,7 +1,7 @@
-/** Check: one rule about Pods, and the words in which violations are told. */
+/** Check: one rule about Pods, and the texts of its violations. */
 import type { Container, ObjectMeta, PodSpec } from '../../../api/generated/types.ts'
 
-/** What is looked at: a Pod's, or a template's, metadata and spec. */
+/** Metadata and spec of a Pod or a template. */
 export interface CheckedPod {
   readonly metadata: Pick<ObjectMeta, 'annotations'>
   readonly spec: PodSpec
@@ -11,13 +11,13 @@ export interface CheckedPod {
 
 export interface Violation {
   readonly reason: string
-  /** '' when the reason says it all. */
+  /** '' when the reason is enough. */
   readonly detail: string
 }
 
 export interface Check {
   readonly id: string
-  /** The first minor release that has it. */
+  /** The first minor release with the check. */
   readonly from: number
   /** A check of the lower level that this one includes. */
   readonly overrides?: string
@@ -49,7 +49,7 @@ export function containerNames(containers: readonly Pick<Container, 'name'>[]): 
   return `${plural('container', names.length)} ${quoted(names)}`
 }
 
-/** Who sets something: the Pod, containers, or both: `pod and container "a"`. */
+/** The subject of a violation: the Pod, containers, or both: `pod and container "a"`. */
 export function setters(isPod: boolean, containers: readonly Container[]): string[] {
   return [...(isPod ? ['pod'] : []), ...(containers.length > 0 ? [containerNames(containers)] : [])]
 }

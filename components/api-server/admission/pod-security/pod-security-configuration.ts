@@ -1,4 +1,4 @@
-/** PodSecurityConfiguration: what holds where labels say nothing, and who is exempt (upstream: pod-security-admission/admission/api). */
+/** PodSecurityConfiguration: defaults of namespaces without labels, and exemptions (upstream: pod-security-admission/admission/api). */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { objectName, type NameForm } from '../../../machinery/validation/names.ts'

@@ -1,4 +1,4 @@
-/** Pod security policies as namespace labels state them (upstream: pod-security-admission/api). */
+/** Pod security policies of namespace labels (upstream: pod-security-admission/api). */
 import { labelKey, type Dialect } from '../../../api/dialect.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
@@ -40,7 +40,7 @@ export function compareLevels(a: Level, b: Level): number {
   return levels.indexOf(a) - levels.indexOf(b)
 }
 
-/** What holds where a namespace's labels say nothing, and what the standards are not for. */
+/** Defaults of namespaces without labels, and exemptions. */
 export interface PodSecurityRules {
   readonly defaults: Policy
   readonly usernames: ReadonlySet<string>
@@ -48,7 +48,7 @@ export interface PodSecurityRules {
   readonly runtimeClasses: ReadonlySet<string>
 }
 
-/** Everything is permitted, and nobody is exempt from that. */
+/** Privileged, without exemptions. */
 export const usualRules: PodSecurityRules = {
   defaults: permissivePolicy,
   usernames: new Set(),
@@ -56,7 +56,7 @@ export const usualRules: PodSecurityRules = {
   runtimeClasses: new Set(),
 }
 
-/** What a policy asks for, without what it permits: `enforce=baseline:latest, warn=restricted:v1.24`. */
+/** A policy without its privileged levels: `enforce=baseline:latest, warn=restricted:v1.24`. */
 export function shortPolicyText(policy: Policy): string {
   return (['enforce', 'audit', 'warn'] as const)
     .filter((mode) => policy[mode].level !== 'privileged')
@@ -86,8 +86,8 @@ export function policyLabels(dialect: Dialect): PolicyLabels {
 }
 
 /**
- * The policy that a namespace's labels state, and what is wrong with them: an enforced level that is none is the most
- * restricted, others that are none are permissive.
+ * The policy of a namespace's labels, and their errors. An invalid enforce level counts as restricted, other invalid levels
+ * as privileged.
  */
 export function policyOf(
   labels: Readonly<Record<string, string>> | undefined,
@@ -122,7 +122,7 @@ export function policyOf(
   }
   const [enforce, audit] = [read('enforce'), read('audit')]
   let warn = read('warn')
-  // Whoever may not do something soon is told before: what is enforced on Pods warns about their controllers.
+  // Without a warn level, the enforce level warns, so that controllers of rejected Pods get warnings, too.
   if (!given.warn && given.enforceIsValid && compareLevels(enforce.level, warn.level) > 0) {
     warn = { level: enforce.level, minor: given.warnVersion ? warn.minor : enforce.minor }
   }

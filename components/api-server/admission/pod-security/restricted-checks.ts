@@ -12,7 +12,7 @@ import {
   type Violation,
 } from './check.ts'
 
-/** From this release on, rules that mean nothing on Windows are not asked of its Pods. */
+/** From this release on, Windows Pods are exempt from rules that do not apply to Windows. */
 const isFreedByWindows = ({ spec }: CheckedPod, minor: number): boolean =>
   minor >= 25 && spec.os?.name === 'windows'
 
@@ -135,7 +135,7 @@ function seccomp(pod: CheckedPod, minor: number): Violation | undefined {
   }
 }
 
-/** In the order of their names; they follow those of the baseline that none of them includes. */
+/** In the order of their names. They follow the baseline checks that none of them includes. */
 export const restrictedChecks: readonly Check[] = [
   { id: 'allowPrivilegeEscalation', from: 8, run: allowPrivilegeEscalation },
   {

@@ -7,8 +7,8 @@ import { apiVersionOf, type Resource } from '../../../machinery/objects/resource
 import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 
 /**
- * The objects that the policy is evaluated with, one after the other: null alone where there are none to be had; none when
- * the binding lets requests pass without. Rejects with an Error that says what is missing.
+ * The objects with which the policy is evaluated, one after the other: only null for a policy without parameters, an empty
+ * list if the binding allows missing ones. Rejects with an Error that names the missing parameter.
  */
 export async function policyParams(
   of: { paramKind: ParamKind | undefined; paramRef: ParamRef | undefined; namespace: string },

@@ -1,4 +1,4 @@
-/** AdmissionReview: what webhooks are asked, and what of their answers is taken (upstream: plugin/webhook/request). */
+/** AdmissionReview: builds the reviews for webhooks and reads their answers (upstream: plugin/webhook/request). */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
 import type { AdmissionRequest } from '../admission.ts'
@@ -108,7 +108,7 @@ function textList(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }
 
-/** What a webhook answered. Throws an Error for an answer that is none. v1beta1 webhooks need not repeat uid and version. */
+/** A webhook's verdict. Throws an Error for an invalid answer. v1beta1 webhooks need not repeat uid and version. */
 export function verdictOf(
   value: unknown,
   asked: { uid: string; apiVersion: string; isMutating: boolean },

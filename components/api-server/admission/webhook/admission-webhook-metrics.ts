@@ -3,7 +3,7 @@ import type { Metrics } from '../../../component-base/metrics.ts'
 
 /** Upper bounds in seconds, upstream's. */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25]
-/** Codes above are counted as this one. */
+/** Larger codes are counted as this one. */
 const highestCode = 600
 
 export interface WebhookOutcome {
@@ -12,17 +12,17 @@ export interface WebhookOutcome {
   readonly operation: string
   readonly seconds: number
   readonly isRejected: boolean
-  /** Why it was rejected, when it was. */
+  /** The cause of a rejection. */
   readonly errorType: 'no_error' | 'calling_webhook_error' | 'apiserver_internal_error'
-  /** 200 for what was allowed, else the HTTP status of the refusal or of the failed call; 0 for none. */
+  /** 200 if allowed, else the HTTP status of the rejection or of the failed call; 0 without one. */
   readonly code: number
 }
 
 export interface AdmissionWebhookMetrics {
   called(outcome: WebhookOutcome): void
-  /** A failed call was let pass. */
+  /** The failure policy ignored a failed call. */
   failedOpen(name: string, type: WebhookOutcome['type']): void
-  /** Match conditions kept a webhook from being called. */
+  /** Match conditions excluded a webhook. */
   excluded(name: string, type: WebhookOutcome['type'], operation: string): void
 }
 

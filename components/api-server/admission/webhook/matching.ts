@@ -1,4 +1,4 @@
-/** Which webhooks a request is for: selectors, rules, equivalent versions (upstream: plugin/webhook/generic, predicates). */
+/** Which webhooks match a request: selectors, rules, equivalent versions (upstream: plugin/webhook/generic, predicates). */
 import type { NamedRuleWithOperations } from '../../../api/generated/types.ts'
 import { objectKindOf } from '../../../api/object-kind.ts'
 import { matchesLabels } from '../../../machinery/selectors/label-selector.ts'
@@ -55,7 +55,7 @@ function isForRequest(
 export interface RuleMatchOptions {
   readonly rules: readonly NamedRuleWithOperations[]
   readonly matchesEquivalent: boolean
-  /** What is served: the versions among which equivalents are looked for. */
+  /** Every served resource, to find equivalent versions. */
   readonly served: readonly Resource[]
 }
 
@@ -78,7 +78,7 @@ export function matchRules(
   return undefined
 }
 
-/** Labels of the request's namespace; those that a namespace itself is about to have. Throws NotFound. */
+/** Labels of the request's namespace; for a Namespace its new labels. Throws NotFound. */
 function namespaceLabels(
   request: AdmissionRequest,
   at: { reader: ObjectReader; namespaces: Resource },
@@ -103,7 +103,7 @@ function areLabelsSelected(webhook: Pick<Webhook, 'objectSelector'>, request: Ad
   )
 }
 
-/** The version the request has for this webhook; undefined when it is not for it. Throws NotFound for its namespace. */
+/** The version in which the request matches; undefined if it does not. Throws NotFound for its namespace. */
 export function matchWebhook(
   webhook: Pick<Webhook, 'rules' | 'matchesEquivalent' | 'namespaceSelector' | 'objectSelector'>,
   request: AdmissionRequest,

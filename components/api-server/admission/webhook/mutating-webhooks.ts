@@ -63,7 +63,7 @@ function patchedObject(
   }
 }
 
-/** Makes `draft` equal to `object`; the registry holds on to the draft. */
+/** Makes `draft` equal to `object`, since the registry keeps the draft. */
 function replaceWith(draft: KubeObject, object: KubeObject): void {
   for (const name of Object.keys(draft)) delete draft[name]
   Object.assign(draft, object)

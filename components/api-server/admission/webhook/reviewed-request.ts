@@ -1,4 +1,4 @@
-/** ReviewedRequest: a write as webhooks see it: which kind and version it is of, and its objects in that version. */
+/** ReviewedRequest: a write as webhooks see it: its kind and version, and its objects in that version. */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { objectKindOf, versionOf } from '../../../api/object-kind.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
@@ -12,7 +12,7 @@ export interface GroupVersionKind {
   readonly kind: string
 }
 
-/** The kind that the resource's, or its sub-resource's, bodies have. */
+/** The kind of the resource's or sub-resource's bodies. */
 export function kindOf(resource: Resource, subresource: string): GroupVersionKind {
   const { group, version, kind } = resource
   const part = resource.subresources.find(({ name }) => name === subresource)
@@ -20,7 +20,7 @@ export function kindOf(resource: Resource, subresource: string): GroupVersionKin
   return { group: part.group ?? group, version: part.version ?? version, kind: part.kind }
 }
 
-/** True where the request's object has the form of the resource itself, which may have several versions. */
+/** Whether the request's object is of the resource's own kind, which may have several versions. */
 export function isWhole(request: AdmissionRequest): boolean {
   return kindOf(request.resource, request.subresource).kind === request.resource.kind
 }
@@ -44,21 +44,21 @@ export async function inVersionOf(
   return await kind.convert(object, kind.workingVersion, versionOf(resource))
 }
 
-/** A new object as mutating plugins know it upstream: without what the server gives it afterwards. */
+/** A new object as upstream shows it to mutating plugins: without the fields that the server sets afterwards. */
 export function withoutServerFields(object: KubeObject, isNameGenerated: boolean): KubeObject {
   const { uid: _, creationTimestamp: __, generation: ___, ...metadata } = object.metadata
   if (isNameGenerated) delete metadata.name
   return { ...object, metadata: { ...metadata, creationTimestamp: null } }
 }
 
-/** Namespaces count as being in themselves. */
+/** The request's namespace; a Namespace counts as inside itself. */
 export function namespaceOf({ resource, namespace, name }: AdmissionRequest): string {
   return resource.group === '' && resource.plural === 'namespaces' ? name : namespace
 }
 
 const optionsKinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' }
 
-/** The options of the operation that is performed, whatever verb asked for it. */
+/** The options of the operation, which may be of another verb than the request's. */
 export function optionsOf(request: AdmissionRequest, dialect: Dialect): unknown {
   const { operation, context, deletion } = request
   if (operation === 'CONNECT') return null

@@ -1,4 +1,4 @@
-/** Webhook: one entry of a webhook configuration, made ready to be matched and called. */
+/** Webhook: one entry of a webhook configuration, compiled for matching and calls. */
 import type {
   MatchCondition,
   MutatingWebhook,
@@ -12,7 +12,7 @@ import {
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 
 export interface Webhook {
-  /** Told apart by configuration, name and, for those that share it, a number. */
+  /** Unique: configuration, name and, among webhooks of the same name, a number. */
   readonly id: string
   readonly name: string
   readonly configuration: string
@@ -22,10 +22,10 @@ export interface Webhook {
   readonly namespaceSelector: LabelSelector
   readonly objectSelector: LabelSelector
   readonly matchConditions: readonly MatchCondition[]
-  /** What it does besides answering is left undone in a dry run. */
+  /** Whether a dry run has no side effects. */
   readonly isFitForDryRun: boolean
   readonly timeoutMs: number
-  /** The version of the reviews it is sent: the first of its list that the server speaks. */
+  /** The version of its reviews: the first of its list that the server supports. */
   readonly reviewVersion: 'v1' | 'v1beta1' | undefined
   readonly isReinvocable: boolean
   readonly url: string | undefined

@@ -1,6 +1,6 @@
 /**
- * AuthenticationConfiguration: who may issue tokens, what their claims must hold and whom they name (upstream:
- * apiserver/pkg/apis/apiserver, and its validation). Expressions come out compiled.
+ * AuthenticationConfiguration: token issuers, their claim validation and mapping, and anonymous access (upstream:
+ * apiserver/pkg/apis/apiserver, and its validation). Expressions are compiled.
  */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { invalidWithoutValue, tooMany } from '../../../machinery/validation/field-errors.ts'
@@ -10,7 +10,7 @@ import { document, flag, list, struct, text } from '../../configuration/config-s
 import { JwtAuthenticatorReader } from './jwt-authenticator-reader.ts'
 import { readConfiguration, refuseFieldErrors } from '../../configuration/read-configuration.ts'
 
-/** Of upstream's: no more issuers than this. */
+/** The most issuers, as upstream. */
 const mostIssuers = 64
 
 const claimOrExpression = struct('ClaimOrExpression', { claim: text, expression: text })
@@ -92,7 +92,7 @@ interface RawConfiguration {
   }
 }
 
-/** Where a value comes from: a claim with a text before it, or an expression over `claims`. */
+/** The source of a value: a claim with a prefix, or an expression over `claims`. */
 export type ClaimSource =
   { readonly claim: string; readonly prefix: string } | { readonly program: CelProgram }
 
@@ -100,7 +100,7 @@ export type ClaimRule =
   | { readonly claim: string; readonly requiredValue: string }
   | { readonly program: CelProgram; readonly message: string }
 
-/** One issuer of tokens and what to make of them. */
+/** One issuer, and the mapping of its tokens. */
 export interface JwtAuthenticatorConfig {
   readonly issuerUrl: string
   readonly discoveryUrl: string | undefined
@@ -117,11 +117,11 @@ export interface JwtAuthenticatorConfig {
 
 export interface AuthenticationConfiguration {
   readonly jwt: readonly JwtAuthenticatorConfig[]
-  /** Undefined: as the flags say. */
+  /** Undefined: by the flags. */
   readonly anonymous: { readonly enabled: boolean; readonly paths?: readonly string[] } | undefined
 }
 
-/** Reads and checks the file's text. Throws ConfigurationError. `disallowedIssuers` sign tokens by themselves. */
+/** Reads and checks the file's text. Throws ConfigurationError. `disallowedIssuers` are this server's own. */
 export function parseAuthenticationConfiguration(
   source: string,
   options: { dialect: Dialect; disallowedIssuers: readonly string[] },

@@ -1,7 +1,7 @@
-/** What is wrong with a bundle of certificates that servers outside of the cluster are checked against. */
+/** Validates a bundle of certificate authorities that verifies external servers. */
 import { readBundle } from '../../x509/bundle.ts'
 
-/** What is wrong with a bundle of authorities; each must be one (OIDC-025). */
+/** The error of a bundle; each certificate must be an authority (OIDC-025). */
 export function authorityFault(pem: string): string | undefined {
   try {
     const other = readBundle(pem).find(({ x509 }) => !x509.ca)?.x509

@@ -1,4 +1,4 @@
-/** Reads one issuer of an AuthenticationConfiguration: what is wrong with it, at which place, and its expressions compiled. */
+/** Reads one issuer of an AuthenticationConfiguration: validates its fields and compiles its expressions. */
 import {
   duplicateValue,
   invalidValue,
@@ -32,7 +32,7 @@ const userVariables: Readonly<Record<string, CelType>> = {
 }
 const textOrTexts = [string, listOf(string), listOf(dyn)]
 
-/** What is wrong with a URL of an issuer; undefined when nothing is. */
+/** The error of an issuer's URL; undefined for a valid one. */
 function urlFault(value: string): string | undefined {
   if (!URL.canParse(value)) return 'URL is not valid'
   const url = new URL(value)
@@ -56,10 +56,10 @@ function isDomainPrefixedPath(key: string): boolean {
   )
 }
 
-/** Own names of the product, in both dialects: nobody else may set keys below them. */
+/** The product's own domains, in both dialects; mappings must not set keys below them. */
 const reservedDomains = ['k8s.io', 'kubernetes.io', 'svc.io']
 
-/** One reading; faults go to the list that is handed in. */
+/** One reading; adds errors to the given list. */
 export class JwtAuthenticatorReader {
   readonly #raw: RawAuthenticator
   readonly #path: string
@@ -83,7 +83,7 @@ export class JwtAuthenticatorReader {
     this.#disallowed = to.disallowedIssuers
   }
 
-  /** Undefined when it cannot be used; then there are errors. */
+  /** Undefined after errors. */
   read(): JwtAuthenticatorConfig | undefined {
     const before = this.#errors.length
     this.#checkIssuer()
@@ -316,7 +316,7 @@ export class JwtAuthenticatorReader {
     return rules
   }
 
-  /** An address that nobody verified must not name a user (OIDC-047). */
+  /** An unverified address must not become a user name (OIDC-047). */
   #checkEmail(username: ClaimSource, others: readonly CelProgram[]): void {
     if (!('program' in username) || !username.program.usesField('claims', 'email')) return
     const isChecked = [username.program, ...others].some((one) =>

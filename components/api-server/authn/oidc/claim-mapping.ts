@@ -1,4 +1,4 @@
-/** From the claims of a verified token to a user: rules, mappings and rules over the user (spec: "Authentication configuration file"). */
+/** Maps the claims of a verified token to a user: claim rules, mappings, user rules (spec: "Authentication configuration file"). */
 import { CelEvaluationError, type CelProgram } from '../../cel/cel.ts'
 import type {
   ClaimSource,
@@ -8,7 +8,7 @@ import type { UserInfo } from '../../request/request.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** Claims that name nobody; the message goes to the log and names claims, never values. */
+/** Claims without a valid user. The message goes to the log and names claims, never values. */
 export class ClaimError extends Error {}
 
 function evaluated(program: CelProgram, variables: Record<string, unknown>, what: string): unknown {
@@ -50,7 +50,7 @@ function userNameOf(source: ClaimSource, claims: Claims): string {
   return full
 }
 
-/** An address the issuer says is not verified names nobody; an issuer that does not say is trusted. */
+/** Rejects an address that `email_verified` marks as unverified; without the claim the address is trusted. */
 function checkEmail(claims: Claims): void {
   const isVerified = claims['email_verified']
   if (isVerified === undefined) return
@@ -96,7 +96,7 @@ function checkClaims(config: JwtAuthenticatorConfig, claims: Claims): void {
   }
 }
 
-/** The user that claims name; throws ClaimError. */
+/** The user of the claims. Throws ClaimError. */
 export function userOfClaims(config: JwtAuthenticatorConfig, claims: Claims): UserInfo {
   checkClaims(config, claims)
   const name = userNameOf(config.username, claims)

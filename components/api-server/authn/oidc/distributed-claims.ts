@@ -1,6 +1,6 @@
 /**
- * Distributed claims: groups that an issuer does not put into the token but says where to fetch (OpenID Connect Core 5.6.2;
- * upstream: token/oidc claimResolver). Only a mapping that names its claim gets them; expressions do not.
+ * Distributed claims: groups that are not in the token, which names an endpoint to fetch them from (OpenID Connect Core 5.6.2;
+ * upstream: token/oidc claimResolver). Only mappings by claim get them; expressions do not.
  */
 import type { Clock } from '../../../component-base/clock.ts'
 import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
@@ -12,14 +12,14 @@ import type { VerifyToken } from './verified-token.ts'
 
 const timeoutMs = 30_000
 const maxBytes = 1024 * 1024
-/** How long a request waits for the keys of an issuer that is new. */
+/** How long a request waits for the keys of a new issuer. */
 const firstKeysMs = 2_000
 
-/** The keys of another issuer, looked for from the first time that it is asked for; undefined when there are too many. */
+/** The keys of another issuer, discovered from the first call on; undefined when there are too many issuers. */
 export type KeysOfIssuer = (issuerUrl: string) => IssuerKeys | undefined
 
 export interface DistributedClaims {
-  /** The claims with those that are kept elsewhere, or what is wrong. The message never shows an access token. */
+  /** The claims with the distributed ones, or an error. Its message never contains an access token. */
   resolve(claims: Claims): Promise<Claims | string>
 }
 
@@ -32,7 +32,7 @@ interface Source {
   readonly accessToken: string
 }
 
-/** Where the claim is kept; undefined: nowhere; a text: what is wrong. */
+/** The endpoint of the claim; undefined if it is not distributed; a text is an error. */
 function sourceOf(claims: Claims, claim: string): Source | undefined | string {
   const { _claim_names: names, _claim_sources: sources } = claims
   if (Object.hasOwn(claims, claim) || names === undefined) return undefined
@@ -53,7 +53,7 @@ function sourceOf(claims: Claims, claim: string): Source | undefined | string {
   if (typeof endpoint !== 'string' || typeof accessToken !== 'string') {
     return 'could not parse claim sources'
   }
-  // Maybe an aggregated claim, which is in the token.
+  // It may be an aggregated claim, which the token contains.
   if (endpoint === '') return undefined
   if (!URL.canParse(endpoint) || !endpoint.startsWith('https://')) {
     return 'the endpoint of a claim source is no https URL'
@@ -82,7 +82,7 @@ export function createDistributedClaims(options: {
     return body.toString().trim()
   }
 
-  /** Until keys have been found, but not for long: the next request finds them. */
+  /** Waits a moment for the keys. A later request finds them. */
   async function firstKeys(keys: IssuerKeys): Promise<void> {
     const enough = Promise.withResolvers<void>()
     const cancel = clock.after(firstKeysMs, () => enough.resolve())

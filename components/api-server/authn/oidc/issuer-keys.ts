@@ -1,4 +1,4 @@
-/** IssuerKeys: the keys that an issuer signs with, found by discovery and fetched again when a token names another. */
+/** IssuerKeys: an issuer's signing keys, found by discovery and refetched when a token names an unknown one. */
 import { aborted } from '../../../component-base/aborted.ts'
 import type { Clock } from '../../../component-base/clock.ts'
 import type { Log } from '../../../component-base/log.ts'
@@ -6,7 +6,7 @@ import { deepEqual } from '../../../machinery/objects/object.ts'
 import type { JWK } from 'jose'
 import { createHttpsCaller, type HttpsCaller } from '../../egress/https-call.ts'
 
-/** Upstream's waits: between attempts to discover, and for one answer. */
+/** Upstream's times: between attempts to discover, and the limit of one request. */
 const discoverEveryMs = 10_000
 const timeoutMs = 30_000
 /** Tokens that name unknown keys cause at most one request in this time. */

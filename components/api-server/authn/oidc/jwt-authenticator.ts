@@ -1,4 +1,4 @@
-/** jwt-authenticator: identity tokens of one outside issuer (OpenID Connect; upstream: plugin/pkg/authenticator/token/oidc). */
+/** jwt-authenticator: identity tokens of one issuer (OpenID Connect; upstream: plugin/pkg/authenticator/token/oidc). */
 import type { Clock } from '../../../component-base/clock.ts'
 import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
 import type { UserInfo } from '../../request/request.ts'
@@ -9,7 +9,7 @@ import { createDistributedClaims, type KeysOfIssuer } from './distributed-claims
 import type { IssuerKeys } from './issuer-keys.ts'
 import { createTokenVerifier } from './verified-token.ts'
 
-/** What a configuration file's issuers may sign with (upstream: AllValidSigningAlgorithms). */
+/** Signing algorithms of the configuration file's issuers (upstream: AllValidSigningAlgorithms). */
 export const signingAlgorithms = [
   'ES256',
   'ES384',
@@ -25,7 +25,7 @@ export const signingAlgorithms = [
 /** Longer than any token that fits a header. */
 const maxTokenLength = 16_384
 const maxKnown = 4096
-/** A known token is looked at anew after this time at the latest, as upstream's cache of tokens does. */
+/** The longest time that a token's user is cached, as in upstream's token cache. */
 const knownForMs = 10_000
 
 interface KnownToken {
@@ -44,9 +44,9 @@ export function jwtAuthenticator(options: {
   readonly config: JwtAuthenticatorConfig
   readonly keys: IssuerKeys
   readonly algorithms: readonly string[]
-  /** The key of `extra` that says which token it was, for the audit log (upstream: user.CredentialIDKey). */
+  /** The key of `extra` with the token's identifier, for the audit log (upstream: user.CredentialIDKey). */
   readonly credentialIdKey: string
-  /** The keys of the issuers that vouch for claims kept elsewhere. */
+  /** The keys of the issuers of distributed claims. */
   readonly keysOfOthers: KeysOfIssuer
   readonly clock: Clock
 }): TokenAuthenticator {

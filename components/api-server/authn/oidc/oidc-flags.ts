@@ -44,7 +44,7 @@ function authorityOf(options: ApiServerOptions): string | undefined {
   return pem
 }
 
-/** Undefined when no flag is given; throws StartError when they do not go together. */
+/** Undefined when no flag is given; throws StartError when they cannot be combined. */
 export function oidcFromFlags(options: ApiServerOptions): OidcFromFlags | undefined {
   if (!hasOidcFlags(options)) return undefined
   const issuerUrl = options['oidc-issuer-url'] ?? ''

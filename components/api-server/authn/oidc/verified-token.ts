@@ -1,4 +1,4 @@
-/** verified-token: the claims of a token whose signature, issuer, audience and time hold. */
+/** verified-token: the claims of a token with valid signature, issuer, audience and times. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import type { Clock } from '../../../component-base/clock.ts'
@@ -7,7 +7,7 @@ import { measureJson } from '../../../machinery/values/json-measure.ts'
 import type { Claims } from './claim-mapping.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 
-/** How early a token may come before its `nbf`. */
+/** How long before its `nbf` a token is accepted. */
 const leewayMs = 300_000
 export interface TokenSource {
   readonly issuerUrl: string
@@ -16,10 +16,10 @@ export interface TokenSource {
   readonly keys: IssuerKeys
 }
 
-/** The claims, or what is wrong with the token. */
+/** The claims, or the token's error. */
 export type VerifyToken = (token: string, from: TokenSource) => Promise<Claims | string>
 
-/** Keys that were imported once are kept as long as the issuer's document is. */
+/** Imported keys, cached as long as the issuer's key set. */
 export function createTokenVerifier(options: {
   readonly algorithms: readonly string[]
   readonly clock: Clock
@@ -32,7 +32,7 @@ export function createTokenVerifier(options: {
     return imported.get(jwk)
   }
 
-  /** Undefined when none of the keys made the signature. */
+  /** Undefined when none of the keys verifies the signature. */
   async function claimsBy(
     keys: readonly JWK[],
     token: string,
@@ -68,7 +68,7 @@ export function createTokenVerifier(options: {
     if (found === undefined) return 'oidc: authenticator not initialized'
     const claims = await claimsBy(found, token, keyId)
     if (claims !== undefined) return claims
-    // An issuer may have a new key under the old name, or name none.
+    // An issuer may reuse the identifier for a new key, or set none.
     const others = await keys.findOthers(found)
     const renewed = others === found ? undefined : await claimsBy(others, token, keyId)
     return renewed ?? 'oidc: verify token: failed to verify signature'
@@ -86,12 +86,12 @@ function importKey(jwk: JWK): KeyObject | undefined {
     const key = createPublicKey({ key: { ...jwk } as never, format: 'jwk' })
     return key.asymmetricKeyType === 'rsa' || key.asymmetricKeyType === 'ec' ? key : undefined
   } catch {
-    // A key of a kind that signs nothing here.
+    // A key of an unsupported kind.
     return undefined
   }
 }
 
-/** The payload's claims, or what is wrong with it. */
+/** The payload's claims, or its error. */
 function claimsOf(payload: Buffer): Claims | string {
   const fault = 'oidc: failed to unmarshal claims'
   const measure = measureJson(payload)
@@ -99,7 +99,7 @@ function claimsOf(payload: Buffer): Claims | string {
   try {
     const claims: unknown = JSON.parse(payload.toString())
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) return fault
-    // Which of two values counts would be a guess.
+    // A duplicate key is ambiguous.
     if (hasDuplicateFields(measure.fields, claims)) return 'oidc: a claim is given twice'
     return claims as Claims
   } catch {
@@ -114,7 +114,7 @@ function audiencesOf(claims: Claims): string[] | undefined {
   return undefined
 }
 
-/** What every token must hold, whatever the mappings (OIDC-059..061). */
+/** Checks of every token, whatever the mappings (OIDC-059..061). */
 function standardFault(
   from: Pick<TokenSource, 'issuerUrl' | 'audiences'>,
   claims: Claims,
