@@ -3,7 +3,8 @@ import { remembered } from '../../machinery/values/remembered.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { configMapStrategy } from '../kinds/core/config-map.ts'
 import { cronJobStrategy } from '../kinds/batch/cron-job.ts'
-import { deploymentStrategy, replicaSetStrategy } from '../kinds/apps/deployment.ts'
+import { deploymentStrategy } from '../kinds/apps/deployment.ts'
+import { replicaSetStrategy } from '../kinds/apps/replica-set.ts'
 import { jobStrategy } from '../kinds/batch/job.ts'
 import { namespaceStrategy } from '../kinds/core/namespace.ts'
 import { nodeStrategy } from '../kinds/core/node.ts'
@@ -14,42 +15,32 @@ import { persistentVolumeStrategy } from '../kinds/core/persistent-volume.ts'
 import { persistentVolumeClaimStrategy } from '../kinds/core/persistent-volume-claim.ts'
 import { resourceQuotaStrategy } from '../kinds/core/resource-quota.ts'
 import { podStrategy } from '../kinds/core/pod/pod-strategy.ts'
-import {
-  podTemplateStrategy,
-  replicationControllerStrategy,
-} from '../kinds/core/replication-controller.ts'
+import { podTemplateStrategy } from '../kinds/core/pod-template.ts'
+import { replicationControllerStrategy } from '../kinds/core/replication-controller.ts'
 import { secretStrategy } from '../kinds/core/secret.ts'
 import { serviceAccountStrategy } from '../kinds/core/service-account.ts'
 import { serviceStrategy } from '../kinds/core/service.ts'
-import {
-  controllerRevisionStrategy,
-  daemonSetStrategy,
-  statefulSetStrategy,
-} from '../kinds/apps/stateful-set.ts'
+import { controllerRevisionStrategy } from '../kinds/apps/controller-revision.ts'
+import { daemonSetStrategy } from '../kinds/apps/daemon-set.ts'
+import { statefulSetStrategy } from '../kinds/apps/stateful-set.ts'
 import { certificateSigningRequestStrategy } from '../kinds/certificates/certificate-signing-request.ts'
-import {
-  clusterRoleBindingStrategy,
-  clusterRoleStrategy,
-  roleBindingStrategy,
-  roleStrategy,
-} from '../kinds/rbac/rbac.ts'
-import { leaseCandidateStrategy, leaseStrategy } from '../kinds/coordination/lease.ts'
+import { clusterRoleBindingStrategy, roleBindingStrategy } from '../kinds/rbac/role-bindings.ts'
+import { clusterRoleStrategy, roleStrategy } from '../kinds/rbac/roles.ts'
+import { leaseCandidateStrategy } from '../kinds/coordination/lease-candidate.ts'
+import { leaseStrategy } from '../kinds/coordination/lease.ts'
 import { eventStrategy } from '../kinds/core/event.ts'
 import { podDisruptionBudgetStrategy } from '../kinds/policy/pod-disruption-budget.ts'
 import { priorityClassStrategy } from '../kinds/scheduling/priority-class.ts'
 import { ingressStrategy } from '../kinds/networking/ingress.ts'
 import { ingressClassStrategy } from '../kinds/networking/ingress-class.ts'
 import { networkPolicyStrategy } from '../kinds/networking/network-policy.ts'
-import { ipAddressStrategy, serviceCidrStrategy } from '../kinds/networking/service-cidr.ts'
-import {
-  storageClassStrategy,
-  volumeAttributesClassStrategy,
-} from '../kinds/storage/storage-class.ts'
-import {
-  csiDriverStrategy,
-  csiNodeStrategy,
-  csiStorageCapacityStrategy,
-} from '../kinds/storage/csi-driver.ts'
+import { ipAddressStrategy } from '../kinds/networking/ip-address.ts'
+import { serviceCidrStrategy } from '../kinds/networking/service-cidr.ts'
+import { storageClassStrategy } from '../kinds/storage/storage-class.ts'
+import { volumeAttributesClassStrategy } from '../kinds/storage/volume-attributes-class.ts'
+import { csiDriverStrategy } from '../kinds/storage/csi-driver.ts'
+import { csiNodeStrategy } from '../kinds/storage/csi-node.ts'
+import { csiStorageCapacityStrategy } from '../kinds/storage/csi-storage-capacity.ts'
 import { volumeAttachmentStrategy } from '../kinds/storage/volume-attachment.ts'
 import { runtimeClassStrategy } from '../kinds/node/runtime-class.ts'
 import { horizontalPodAutoscalerStrategy } from '../kinds/autoscaling/horizontal-pod-autoscaler.ts'
@@ -59,23 +50,21 @@ import {
 } from '../kinds/admissionregistration/webhook-configuration.ts'
 import {
   mutatingAdmissionPolicyBindingStrategy,
-  mutatingAdmissionPolicyStrategy,
   validatingAdmissionPolicyBindingStrategy,
-  validatingAdmissionPolicyStrategy,
-} from '../kinds/admissionregistration/admission-policy.ts'
+} from '../kinds/admissionregistration/admission-policy-binding.ts'
+import { mutatingAdmissionPolicyStrategy } from '../kinds/admissionregistration/mutating-admission-policy.ts'
+import { validatingAdmissionPolicyStrategy } from '../kinds/admissionregistration/validating-admission-policy.ts'
 import { customResourceDefinitionStrategy } from '../custom-resources/custom-resource-definition.ts'
 import { apiServiceStrategy } from '../kinds/apiregistration/api-service.ts'
-import {
-  flowSchemaStrategy,
-  priorityLevelConfigurationStrategy,
-} from '../kinds/flowcontrol/flow-control.ts'
+import { flowSchemaStrategy } from '../kinds/flowcontrol/flow-schema.ts'
+import { priorityLevelConfigurationStrategy } from '../kinds/flowcontrol/priority-level-configuration.ts'
 import { clusterTrustBundleStrategy } from '../kinds/certificates/cluster-trust-bundle.ts'
+import { deviceClassStrategy } from '../kinds/resource/device-class.ts'
 import {
-  deviceClassStrategy,
   resourceClaimStrategy,
   resourceClaimTemplateStrategy,
-  resourceSliceStrategy,
-} from '../kinds/resource/dynamic-resources.ts'
+} from '../kinds/resource/resource-claim.ts'
+import { resourceSliceStrategy } from '../kinds/resource/resource-slice.ts'
 import { customVersionOf } from '../custom-resources/custom-version.ts'
 import type { Strategy } from '../kinds/strategy.ts'
 

@@ -1,11 +1,13 @@
 /** Which requests webhooks and admission policies are for: rules, selectors, match conditions. */
 import type {
+  ValidatingAdmissionPolicy,
   MatchCondition,
   MatchResources,
   NamedRuleWithOperations,
   RuleWithOperations,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
 import { pathSegment, qualifiedName } from '../../../machinery/validation/names.ts'
@@ -105,6 +107,13 @@ export function defaultMatchResources(match: MatchResources | undefined | null):
   match.objectSelector ??= {}
   defaultRules(match.resourceRules)
   defaultRules(match.excludeResourceRules)
+}
+
+export function defaultPolicy(object: KubeObject): void {
+  const { spec } = object as ValidatingAdmissionPolicy
+  if (!spec) return
+  spec.failurePolicy ??= 'Fail'
+  defaultMatchResources(spec.matchConstraints)
 }
 
 function validateNamedRule(rule: NamedRuleWithOperations, at: FieldPath): void {

@@ -1,36 +1,38 @@
-/** Deployment and ReplicaSet (upstream: pkg/apis/apps/validation, pkg/registry/apps). */
+/** Deployment (upstream: pkg/apis/apps/validation, pkg/registry/apps/deployment). */
 import type {
-  Deployment,
-  DeploymentSpec,
   DeploymentStrategy,
-  ReplicaSet,
+  DeploymentSpec,
+  Deployment,
 } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import type { Strategy, StrategyContext } from '../strategy.ts'
+import type { StrategyContext, Strategy } from '../strategy.ts'
 import {
-  amountOf,
-  goIntOrString,
-  goJson,
-  semanticEqual,
-  validateAtMost100Percent,
-  validateImmutable,
   validateIntOrPercent,
+  goIntOrString,
+  amountOf,
+  validateAtMost100Percent,
+  goJson,
   validateNonNegativeFields,
+  semanticEqual,
 } from '../rules/field-rules.ts'
-import { dropDisabledPodFields } from '../core/pod/pod-features.ts'
-import { templateWarnings } from '../core/pod/pod-warnings.ts'
 import {
-  goLabelSelector,
-  selectorOf,
-  validateCollisionCount,
-  validateReplicaCounts,
-  validateReplicaTemplate,
   validateRequiredSelector,
+  selectorOf,
+  validateReplicaTemplate,
+  goLabelSelector,
+  validateReplicaCounts,
+  validateCollisionCount,
 } from '../rules/replica-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
-import { defaultDeployment, defaultReplicaSet } from '../rules/workload-defaults.ts'
+import { defaultDeployment } from '../rules/workload-defaults.ts'
+import {
+  emptySpec,
+  templateHooks,
+  dropDisabledTemplateFields,
+  selectorErrors,
+} from './workload-template.ts'
 
 const strategyTypes = ['Recreate', 'RollingUpdate']
 
@@ -90,48 +92,6 @@ function validateDeployment(object: KubeObject, context: StrategyContext): Field
   return root.errors
 }
 
-const emptySpec = { selector: undefined, template: undefined } as unknown as DeploymentSpec
-
-/** The selector is fixed at creation. */
-export function selectorErrors(object: KubeObject, old: KubeObject): FieldError[] {
-  const root = FieldPath.root()
-  const now = (object as Deployment).spec?.selector
-  const before = (old as Deployment).spec?.selector
-  validateImmutable(
-    { now, before, shown: goLabelSelector(now) },
-    root.child('spec').child('selector'),
-  )
-  return root.errors
-}
-
-function dropDisabledTemplateFields(object: KubeObject, old?: KubeObject): void {
-  const spec = (object as Deployment).spec?.template?.spec
-  if (spec) dropDisabledPodFields(spec, (old as Deployment | undefined)?.spec?.template?.spec)
-}
-
-function changedTemplateWarnings(
-  object: KubeObject,
-  old: KubeObject | undefined,
-  { dialect }: StrategyContext,
-): string[] {
-  if (old !== undefined && old.metadata.generation === object.metadata.generation) return []
-  return templateWarnings(object, (object as Deployment).spec?.template, dialect, [
-    'spec',
-    'template',
-  ])
-}
-
-/** What Deployments and the other controllers with a template at `spec.template` do alike. */
-export const templateHooks = {
-  prepareForCreate(object: KubeObject) {
-    object['status'] = {}
-    dropDisabledTemplateFields(object)
-  },
-  prepareForUpdate: dropDisabledTemplateFields,
-  warnings: changedTemplateWarnings,
-  hasGeneration: true,
-} satisfies Strategy
-
 export const deploymentStrategy: Strategy = {
   ...templateHooks,
   applyDefaults: defaultDeployment,
@@ -160,50 +120,6 @@ export const deploymentStrategy: Strategy = {
         const { status } = object as Deployment
         validateReplicaCounts(status ?? {}, at)
         validateCollisionCount(status, (old as Deployment).status, at)
-        return at.errors
-      },
-    },
-  },
-}
-
-function validateReplicaSet(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
-  const at = root.child('spec')
-  const spec = (object as ReplicaSet).spec ?? emptySpec
-  validateNonNegativeFields(spec, ['replicas', 'minReadySeconds'], at)
-  validateRequiredSelector(spec.selector, at.child('selector'), 'deployment')
-  const selector = selectorOf(spec.selector)
-  if (selector === undefined) {
-    at.child('selector').invalid(goLabelSelector(spec.selector), 'invalid label selector')
-  } else {
-    const { template } = spec
-    validateReplicaTemplate(
-      { template, selector, kind: 'ReplicaSet' },
-      at.child('template'),
-      context,
-    )
-  }
-  return root.errors
-}
-
-export const replicaSetStrategy: Strategy = {
-  ...templateHooks,
-  applyDefaults: defaultReplicaSet,
-  prepareForCreate(object) {
-    templateHooks.prepareForCreate(object)
-    object['status'] = { replicas: 0 }
-  },
-  validate: validateReplicaSet,
-  validateUpdate: (object, old, context) => [
-    ...validateReplicaSet(object, context),
-    ...selectorErrors(object, old),
-  ],
-  subresources: {
-    status: {
-      prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root().child('status')
-        validateReplicaCounts((object as ReplicaSet).status ?? {}, at)
         return at.errors
       },
     },

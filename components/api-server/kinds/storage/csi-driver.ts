@@ -1,43 +1,18 @@
-/** CSIDriver, CSINode and CSIStorageCapacity (upstream: pkg/apis/storage). */
-import type {
-  CSIDriver,
-  CSIDriverSpec,
-  CSINode,
-  CSINodeDriver,
-  CSIStorageCapacity,
-  StorageTokenRequest,
-} from '../../../api/generated/types.ts'
+/** CSIDriver (upstream: pkg/apis/storage/validation, pkg/registry/storage/csidriver). */
+import type { StorageTokenRequest, CSIDriverSpec, CSIDriver } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
-import { qualifiedName, subdomain } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy } from '../strategy.ts'
-import {
-  goJson,
-  mustNotBeNegative,
-  semanticEqual,
-  validateImmutable,
-  validateNonNegative,
-  validateOneOf,
-  validateSubdomain,
-} from '../rules/field-rules.ts'
-import { isNegativeQuantity, shownQuantity } from '../rules/quantities.ts'
-import { goLabelSelector } from '../rules/replica-rules.ts'
+import { validateOneOf, semanticEqual, validateImmutable } from '../rules/field-rules.ts'
 
 const groupPolicies = ['File', 'None', 'ReadWriteOnceWithFSType']
-const lifecycleModes = ['Persistent', 'Ephemeral']
-const shortestTokenSeconds = 600
-const longestTokenSeconds = 2 ** 32
-const maxDriverNameBytes = 63
-const maxNodeIdBytes = 256
 
-/** The name of a driver where other objects mention it: short, and a subdomain but for its case. */
-export function validateDriverName(name: string | undefined, at: FieldPath): void {
-  if (!name) at.required()
-  if (Buffer.byteLength(name ?? '') > maxDriverNameBytes) at.tooLong(maxDriverNameBytes)
-  at.invalidEach(name ?? '', subdomain((name ?? '').toLowerCase()))
-}
+const lifecycleModes = ['Persistent', 'Ephemeral']
+
+const shortestTokenSeconds = 600
+
+const longestTokenSeconds = 2 ** 32
 
 function validateTokenRequests(requests: readonly StorageTokenRequest[], at: FieldPath): void {
   const seen = new Set<string>()
@@ -107,77 +82,5 @@ export const csiDriverStrategy: Strategy = {
       at.child('volumeLifecycleModes'),
     )
     return [...validateDriver(object), ...at.errors]
-  },
-}
-
-function validateNodeDriver(driver: CSINodeDriver, at: FieldPath): void {
-  const { name, nodeID, allocatable, topologyKeys } = driver
-  validateDriverName(name, at.child('name'))
-  const nodeIdAt = at.child('nodeID')
-  if (!nodeID) nodeIdAt.required()
-  else if (Buffer.byteLength(nodeID) > maxNodeIdBytes) {
-    nodeIdAt.invalid(nodeID, `must be ${maxNodeIdBytes} characters or less`)
-  }
-  validateNonNegative(allocatable?.count, at.child('allocatable').child('count'))
-  const keys = topologyKeys ?? []
-  for (const [i, key] of keys.entries()) {
-    if (key === '') at.required()
-    if (keys.indexOf(key) < i) at.duplicate(key)
-    at.invalidEach(key, qualifiedName(key))
-  }
-}
-
-function validateNode(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec').child('drivers')
-  const drivers = (object as CSINode).spec?.drivers ?? []
-  for (const [i, driver] of drivers.entries()) {
-    validateNodeDriver(driver, at.index(i))
-    const isRepeated = drivers.findIndex(({ name }) => name === driver.name) < i
-    if (isRepeated) at.index(i).child('name').duplicate(driver.name)
-  }
-  return at.errors
-}
-
-export const csiNodeStrategy: Strategy = {
-  allowUnconditionalUpdate: false,
-  validate: validateNode,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec').child('drivers')
-    const drivers = (object as CSINode).spec?.drivers ?? []
-    for (const before of (old as CSINode).spec?.drivers ?? []) {
-      const now = drivers.find(({ name }) => name === before.name)
-      if (now !== undefined) validateImmutable({ now, before, shown: goJson(now) }, at)
-    }
-    return [...validateNode(object), ...at.errors]
-  },
-}
-
-function validateCapacity(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
-  const { nodeTopology, storageClassName, capacity } = object as CSIStorageCapacity
-  validateLabelSelector(nodeTopology, root.child('nodeTopology'))
-  validateSubdomain(storageClassName ?? '', root.child('storageClassName'))
-  if (capacity !== undefined && isNegativeQuantity(capacity)) {
-    root.child('capacity').invalid(shownQuantity(capacity), mustNotBeNegative)
-  }
-  return root.errors
-}
-
-export const csiStorageCapacityStrategy: Strategy = {
-  allowUnconditionalUpdate: false,
-  validate: validateCapacity,
-  validateUpdate(object, old) {
-    const root = FieldPath.root()
-    const [now, before] = [object as CSIStorageCapacity, old as CSIStorageCapacity]
-    const shown = goLabelSelector(now.nodeTopology)
-    validateImmutable(
-      { now: now.nodeTopology, before: before.nodeTopology, shown },
-      root.child('nodeTopology'),
-    )
-    validateImmutable(
-      { now: now.storageClassName, before: before.storageClassName },
-      root.child('storageClassName'),
-    )
-    return [...validateCapacity(object), ...root.errors]
   },
 }

@@ -1,45 +1,16 @@
-/** StorageClass and VolumeAttributesClass (upstream: pkg/apis/storage). */
-import type { StorageClass, TopologySelectorTerm } from '../../../api/generated/types.ts'
+/** StorageClass (upstream: pkg/apis/storage/validation, pkg/registry/storage/storageclass). */
+import type { TopologySelectorTerm, StorageClass } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { validateLabelName } from '../../../machinery/validation/label-validation.ts'
-import { qualifiedName } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy } from '../strategy.ts'
-import { semanticEqual, validateImmutable, validateOneOf } from '../rules/field-rules.ts'
+import { semanticEqual, validateOneOf, validateImmutable } from '../rules/field-rules.ts'
+import { validateProvisioner, validateParameters, validateFixed } from './class-rules.ts'
 
 const reclaimPolicies = ['Delete', 'Retain']
+
 const bindingModes = ['Immediate', 'WaitForFirstConsumer']
-const maxParameters = 512
-const maxParameterBytes = 256 * 1024
-
-function validateProvisioner(given: string | undefined, at: FieldPath): void {
-  if (!given) at.required()
-  else at.invalidEach(given.toLowerCase(), qualifiedName(given.toLowerCase()))
-}
-
-/** Bytes of all keys and values. */
-export function mapBytes(map: Readonly<Record<string, string>>): number {
-  return Object.entries(map).reduce(
-    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
-    0,
-  )
-}
-
-function validateParameters(
-  parameters: Readonly<Record<string, string>>,
-  at: FieldPath,
-  isRequired: boolean,
-): void {
-  const count = Object.keys(parameters).length
-  if (count > maxParameters) {
-    at.tooLong(maxParameters)
-    return
-  }
-  if (Object.hasOwn(parameters, '')) at.invalid('', 'field can not be empty.')
-  if (mapBytes(parameters) > maxParameterBytes) at.tooLong(maxParameterBytes)
-  if (isRequired && count === 0) at.required('must contain at least one key/value pair')
-}
 
 /** Each term's keys with their values; equal terms are duplicates, and so is one without any key. */
 function validateTopologies(terms: readonly TopologySelectorTerm[], at: FieldPath): void {
@@ -75,20 +46,6 @@ function validateClass(object: KubeObject): FieldError[] {
   return root.errors
 }
 
-/** Reports each of the fields that differs. */
-function validateFixed(
-  object: KubeObject,
-  old: KubeObject,
-  fields: readonly string[],
-): FieldError[] {
-  const root = FieldPath.root()
-  for (const field of fields) {
-    if (semanticEqual(object[field], old[field])) continue
-    root.child(field).forbidden(`updates to ${field} are forbidden.`)
-  }
-  return root.errors
-}
-
 export const storageClassStrategy: Strategy = {
   applyDefaults(object) {
     const storageClass = object as StorageClass
@@ -103,25 +60,4 @@ export const storageClassStrategy: Strategy = {
     const fixed = ['parameters', 'provisioner', 'reclaimPolicy']
     return [...validateClass(object), ...validateFixed(object, old, fixed), ...at.errors]
   },
-}
-
-interface AttributesClass {
-  readonly driverName?: string
-  readonly parameters?: Record<string, string>
-}
-
-function validateAttributes(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
-  const { driverName, parameters } = object as AttributesClass
-  validateProvisioner(driverName, root.child('driverName'))
-  validateParameters(parameters ?? {}, root.child('parameters'), true)
-  return root.errors
-}
-
-export const volumeAttributesClassStrategy: Strategy = {
-  validate: validateAttributes,
-  validateUpdate: (object, old) => [
-    ...validateFixed(object, old, ['driverName', 'parameters']),
-    ...validateAttributes(object),
-  ],
 }

@@ -8,10 +8,10 @@ import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy } from '../strategy.ts'
-import { validateDriverName } from './csi-driver.ts'
+import { validateDriverName } from './csi-node.ts'
 import { goJson, validateImmutable, validateSubdomain } from '../rules/field-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
-import { mapBytes } from './storage-class.ts'
+import { mapBytes } from './class-rules.ts'
 
 const maxMetadataBytes = 256 * 1024
 const maxErrorBytes = 1024

@@ -1,46 +1,33 @@
-/** ValidatingAdmissionPolicy and its binding (upstream: pkg/apis/admissionregistration). Expressions are taken as they are. */
+/** ValidatingAdmissionPolicy (upstream: pkg/apis/admissionregistration/validation). */
 import type {
-  AuditAnnotation,
   ParamKind,
-  ParamRef,
-  Validation,
-  ValidatingAdmissionPolicy,
-  ValidatingAdmissionPolicyBinding,
-  ValidatingAdmissionPolicySpec,
   Variable,
+  Validation,
+  AuditAnnotation,
+  ValidatingAdmissionPolicySpec,
+  ValidatingAdmissionPolicy,
 } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import { goList } from '../../../machinery/values/go-syntax.ts'
-import {
-  validateConditions,
-  validateLabelSelector,
-} from '../../../machinery/validation/label-validation.ts'
-import {
-  label1035,
-  pathSegment,
-  qualifiedName,
-  subdomain,
-} from '../../../machinery/validation/names.ts'
+import { validateConditions } from '../../../machinery/validation/label-validation.ts'
+import { subdomain, label1035, qualifiedName } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy } from '../strategy.ts'
 import {
-  defaultMatchResources,
   failurePolicies,
-  validateMatchConditions,
   validateMatchResources,
+  validateMatchConditions,
 } from './admission-rules.ts'
-import {
-  goJson,
-  validateOneOf,
-  validateRequiredOneOf,
-  validateSubdomain,
-} from '../rules/field-rules.ts'
+import { validateOneOf, goJson, validateRequiredOneOf } from '../rules/field-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
+import { defaultPolicy } from './admission-rules.ts'
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
+
 const maxAuditAnnotations = 20
+
 const maxValueExpressionBytes = 5 * 1024
+
 const celReserved = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
     ' ',
@@ -148,17 +135,6 @@ function validatePolicy(object: KubeObject, reportFaults: ReportFaults): FieldEr
   return at.errors
 }
 
-function defaultPolicy(object: KubeObject): void {
-  const { spec } = object as ValidatingAdmissionPolicy
-  if (!spec) return
-  spec.failurePolicy ??= 'Fail'
-  defaultMatchResources(spec.matchConstraints)
-}
-
-function defaultBinding(object: KubeObject): void {
-  defaultMatchResources((object as ValidatingAdmissionPolicyBinding).spec?.matchResources)
-}
-
 export const validatingAdmissionPolicyStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
@@ -187,69 +163,4 @@ export const validatingAdmissionPolicyStrategy: Strategy = {
       },
     },
   },
-}
-
-function validateParamRef(reference: ParamRef, at: FieldPath): void {
-  const { name, selector, parameterNotFoundAction } = reference
-  const onlyOne = 'name and selector are mutually exclusive'
-  if (name) {
-    at.child('name').invalidEach(name, pathSegment(name))
-    if (selector) at.child('name').forbidden(onlyOne)
-  }
-  if (selector) {
-    validateLabelSelector(selector, at.child('selector'))
-    if (name) at.child('selector').forbidden(onlyOne)
-  }
-  if (!name && !selector) at.required('one of name or selector must be specified')
-  const actionAt = at.child('parameterNotFoundAction')
-  validateRequiredOneOf(parameterNotFoundAction, ['Deny', 'Allow'], actionAt)
-}
-
-const validationActions = ['Audit', 'Deny', 'Warn']
-
-function validateActions(actions: readonly string[], at: FieldPath): void {
-  for (const [i, action] of actions.entries()) {
-    validateOneOf(action, validationActions, at.index(i))
-    if (actions.indexOf(action) < i) at.index(i).duplicate(action)
-  }
-  if (actions.includes('Deny') && actions.includes('Warn')) {
-    at.invalid(
-      goList(actions, 'admissionregistration.ValidationAction'),
-      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)',
-    )
-  }
-  if (actions.length === 0) at.required('at least one validation action is required')
-}
-
-function validateBinding(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
-  const { spec = {} } = object as ValidatingAdmissionPolicyBinding
-  if (!spec.policyName) at.child('policyName').required()
-  else validateSubdomain(spec.policyName, at.child('policyName'))
-  if (spec.paramRef) validateParamRef(spec.paramRef, at.child('paramRef'))
-  // Upstream misspells this path.
-  if (spec.matchResources) validateMatchResources(spec.matchResources, at.child('matchResouces'))
-  validateActions(spec.validationActions ?? [], at.child('validationActions'))
-  return at.errors
-}
-
-export const validatingAdmissionPolicyBindingStrategy: Strategy = {
-  hasGeneration: true,
-  allowUnconditionalUpdate: false,
-  applyDefaults: defaultBinding,
-  validate: validateBinding,
-  validateUpdate: validateBinding,
-}
-
-/** The mutating kinds are alpha: defaults alone. */
-export const mutatingAdmissionPolicyStrategy: Strategy = {
-  hasGeneration: true,
-  allowUnconditionalUpdate: false,
-  applyDefaults: defaultPolicy,
-}
-
-export const mutatingAdmissionPolicyBindingStrategy: Strategy = {
-  hasGeneration: true,
-  allowUnconditionalUpdate: false,
-  applyDefaults: defaultBinding,
 }

@@ -1,87 +1,13 @@
-/** Roles and their bindings (upstream: pkg/apis/rbac). */
+/** RoleBinding and ClusterRoleBinding (upstream: pkg/apis/rbac/validation). */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
-import type {
-  ClusterRole,
-  PolicyRule,
-  Role,
-  RoleBinding,
-  RoleRef,
-  Subject,
-} from '../../../api/generated/types.ts'
+import type { RoleBinding, Subject, RoleRef } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import { goList, goStruct } from '../../../machinery/values/go-syntax.ts'
-import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
+import { goStruct } from '../../../machinery/values/go-syntax.ts'
 import { pathSegment } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import type { Strategy, StrategyContext } from '../strategy.ts'
+import type { StrategyContext, Strategy } from '../strategy.ts'
 import { validateSubdomain } from '../rules/field-rules.ts'
-
-function hasAny(list: readonly string[] | undefined | null): boolean {
-  return (list?.length ?? 0) > 0
-}
-
-function validateRule(rule: PolicyRule, at: FieldPath, isNamespaced: boolean): void {
-  const { verbs, apiGroups, resources, resourceNames, nonResourceURLs: urls } = rule
-  if (!hasAny(verbs)) at.child('verbs').required('verbs must contain at least one value')
-  if (hasAny(urls)) {
-    const urlsAt = at.child('nonResourceURLs')
-    if (isNamespaced) {
-      urlsAt.invalid(goList(urls), 'namespaced rules cannot apply to non-resource URLs')
-    }
-    if (hasAny(apiGroups) || hasAny(resources) || hasAny(resourceNames)) {
-      urlsAt.invalid(
-        goList(urls),
-        'rules cannot apply to both regular resources and non-resource URLs',
-      )
-    }
-    return
-  }
-  if (!hasAny(apiGroups)) {
-    at.child('apiGroups').required('resource rules must supply at least one api group')
-  }
-  if (!hasAny(resources)) {
-    at.child('resources').required('resource rules must supply at least one resource')
-  }
-}
-
-function validateRules(
-  rules: readonly PolicyRule[] | undefined,
-  isNamespaced: boolean,
-): FieldError[] {
-  const at = FieldPath.root('rules')
-  for (const [i, rule] of (rules ?? []).entries()) validateRule(rule, at.index(i), isNamespaced)
-  return at.errors
-}
-
-function validateRole(object: KubeObject): FieldError[] {
-  return validateRules((object as Role).rules, true)
-}
-
-function validateClusterRole(object: KubeObject): FieldError[] {
-  const { rules, aggregationRule } = object as ClusterRole
-  const at = FieldPath.root('aggregationRule').child('clusterRoleSelectors')
-  if (aggregationRule) {
-    const selectors = aggregationRule.clusterRoleSelectors ?? []
-    if (selectors.length === 0) {
-      at.required('at least one clusterRoleSelector required if aggregationRule is non-nil')
-    }
-    for (const [i, selector] of selectors.entries()) validateLabelSelector(selector, at.index(i))
-  }
-  return [...validateRules(rules, false), ...at.errors]
-}
-
-export const roleStrategy: Strategy = {
-  nameForm: 'path',
-  validate: validateRole,
-  validateUpdate: validateRole,
-}
-
-export const clusterRoleStrategy: Strategy = {
-  nameForm: 'path',
-  validate: validateClusterRole,
-  validateUpdate: validateClusterRole,
-}
 
 const rbac = (dialect: Dialect) => apiGroup(dialect, 'rbac.authorization')
 
@@ -156,4 +82,5 @@ function bindingStrategy(isNamespaced: boolean, roleKinds: readonly string[]): S
 }
 
 export const roleBindingStrategy = bindingStrategy(true, ['Role', 'ClusterRole'])
+
 export const clusterRoleBindingStrategy = bindingStrategy(false, ['ClusterRole'])

@@ -1,0 +1,61 @@
+/** ReplicaSet (upstream: pkg/apis/apps/validation, pkg/registry/apps/replicaset). */
+import type { ReplicaSet } from '../../../api/generated/types.ts'
+import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { StrategyContext, Strategy } from '../strategy.ts'
+import { validateNonNegativeFields } from '../rules/field-rules.ts'
+import {
+  validateRequiredSelector,
+  selectorOf,
+  validateReplicaTemplate,
+  goLabelSelector,
+  validateReplicaCounts,
+} from '../rules/replica-rules.ts'
+import { restoreAllButStatus } from '../rules/status-update.ts'
+import { defaultReplicaSet } from '../rules/workload-defaults.ts'
+import { emptySpec, templateHooks, selectorErrors } from './workload-template.ts'
+
+function validateReplicaSet(object: KubeObject, context: StrategyContext): FieldError[] {
+  const root = FieldPath.root()
+  const at = root.child('spec')
+  const spec = (object as ReplicaSet).spec ?? emptySpec
+  validateNonNegativeFields(spec, ['replicas', 'minReadySeconds'], at)
+  validateRequiredSelector(spec.selector, at.child('selector'), 'deployment')
+  const selector = selectorOf(spec.selector)
+  if (selector === undefined) {
+    at.child('selector').invalid(goLabelSelector(spec.selector), 'invalid label selector')
+  } else {
+    const { template } = spec
+    validateReplicaTemplate(
+      { template, selector, kind: 'ReplicaSet' },
+      at.child('template'),
+      context,
+    )
+  }
+  return root.errors
+}
+
+export const replicaSetStrategy: Strategy = {
+  ...templateHooks,
+  applyDefaults: defaultReplicaSet,
+  prepareForCreate(object) {
+    templateHooks.prepareForCreate(object)
+    object['status'] = { replicas: 0 }
+  },
+  validate: validateReplicaSet,
+  validateUpdate: (object, old, context) => [
+    ...validateReplicaSet(object, context),
+    ...selectorErrors(object, old),
+  ],
+  subresources: {
+    status: {
+      prepareForUpdate: restoreAllButStatus,
+      validateUpdate(object) {
+        const at = FieldPath.root().child('status')
+        validateReplicaCounts((object as ReplicaSet).status ?? {}, at)
+        return at.errors
+      },
+    },
+  },
+}

@@ -1,0 +1,35 @@
+/** PodTemplate (upstream: pkg/apis/core/validation, pkg/registry/core/podtemplate). */
+import type { PodTemplate } from '../../../api/generated/types.ts'
+import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { StrategyContext, Strategy } from '../strategy.ts'
+import { defaultPodTemplate } from './pod/pod-defaults.ts'
+import { dropDisabledPodFields } from './pod/pod-features.ts'
+import { validatePodTemplate } from './pod/pod-template-validation.ts'
+import { templateWarnings } from './pod/pod-warnings.ts'
+
+function validateTemplate(object: KubeObject, context: StrategyContext): FieldError[] {
+  const root = FieldPath.root()
+  validatePodTemplate((object as PodTemplate).template, root.child('template'), context)
+  return root.errors
+}
+
+export const podTemplateStrategy: Strategy = {
+  hasGeneration: true,
+  applyDefaults(object) {
+    defaultPodTemplate(((object as PodTemplate).template ??= {}))
+  },
+  prepareForCreate(object) {
+    const { spec } = (object as PodTemplate).template ?? {}
+    if (spec) dropDisabledPodFields(spec)
+  },
+  prepareForUpdate(object, old) {
+    const { spec } = (object as PodTemplate).template ?? {}
+    if (spec) dropDisabledPodFields(spec, (old as PodTemplate).template?.spec)
+  },
+  validate: validateTemplate,
+  validateUpdate: (object, _old, context) => validateTemplate(object, context),
+  warnings: (object, _old, { dialect }) =>
+    templateWarnings(object, (object as PodTemplate).template, dialect, ['template']),
+}

@@ -1,0 +1,53 @@
+/** IPAddress (upstream: pkg/apis/networking/validation, pkg/registry/networking/ipaddress). */
+import type { KubeObject } from '../../../machinery/objects/object.ts'
+import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import { goQuote } from '../../../machinery/values/go-syntax.ts'
+import { parseIpAddress, formatIpAddress } from '../../../machinery/validation/ip-address.ts'
+import { subdomain, pathSegment } from '../../../machinery/validation/names.ts'
+import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { Strategy } from '../strategy.ts'
+import { validateImmutable } from '../rules/field-rules.ts'
+import { validateRequiredSegment } from '../rules/object-references.ts'
+
+interface ParentReference {
+  readonly group?: string
+  readonly resource?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+function parentOf(object: KubeObject): ParentReference | undefined {
+  return (object['spec'] as { parentRef?: ParentReference } | undefined)?.parentRef ?? undefined
+}
+
+function validateAddress(object: KubeObject): FieldError[] {
+  const root = FieldPath.root()
+  const { name = '' } = object.metadata
+  const nameAt = root.child('metadata').child('name')
+  const address = parseIpAddress(name)
+  if (address === undefined) nameAt.invalid(name, `ParseAddr(${goQuote(name)}): unable to parse IP`)
+  else if (formatIpAddress(address) !== name) {
+    nameAt.invalid(name, 'must be a canonical format IP address')
+  }
+  const at = root.child('spec').child('parentRef')
+  const parent = parentOf(object)
+  if (parent === undefined) at.required()
+  else {
+    const { group, resource, namespace } = parent
+    if (group) at.child('group').invalidEach(group, subdomain(group))
+    validateRequiredSegment(resource, at.child('resource'))
+    validateRequiredSegment(parent.name, at.child('name'))
+    if (namespace) at.child('namespace').invalidEach(namespace, pathSegment(namespace))
+  }
+  return root.errors
+}
+
+export const ipAddressStrategy: Strategy = {
+  nameForm: 'path',
+  validate: validateAddress,
+  validateUpdate(object, old) {
+    const at = FieldPath.root('spec').child('parentRef')
+    validateImmutable({ now: parentOf(object), before: parentOf(old) }, at)
+    return at.errors
+  },
+}
