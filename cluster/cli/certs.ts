@@ -90,7 +90,7 @@ function isBad(row: Row): boolean {
 
 const check = defineCommand({
   name: 'certs check',
-  summary: 'List every certificate: whose it is, who signed it, what for, how long it lasts',
+  summary: 'List every certificate: subject, signer, usage and expiry',
   description: 'Exits with 1 when one has expired or is damaged, or the key of one is.',
   flags: checkFlags,
   examples: [['skiff certs check', 'All certificates of the cluster and its nodes']],

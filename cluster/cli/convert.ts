@@ -19,7 +19,7 @@ const flags = defineFlags({
     'Version to convert to, such as apps/v1; kinds it does not have get the preferred one of their group.',
   ),
   output: flag.string('How the result is printed.', 'yaml', { choices: ['yaml', 'json'] }),
-  dialect: flag.string('Whose names the manifests use.', 'kubernetes', {
+  dialect: flag.string('Dialect of the manifests.', 'kubernetes', {
     choices: ['kubernetes', 'svc'],
   }),
 })

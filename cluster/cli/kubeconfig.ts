@@ -17,7 +17,7 @@ const flags = defineFlags({
     'The file to merge into; the first of $KUBECONFIG, else ~/.kube/config.',
     '',
   ),
-  path: flag.bool("Print where the cluster's own file lies.", false),
+  path: flag.bool("Print the path of the cluster's own kubeconfig.", false),
   ...outputFlag,
 })
 
@@ -28,7 +28,7 @@ export const kubeconfig = defineCommand({
   examples: [
     ['export KUBECONFIG=$(skiff kubeconfig --path)', 'Use this cluster in this shell'],
     ['skiff kubeconfig --merge', 'Use it everywhere, as context skiff-default'],
-    ['skiff kubeconfig > lab.yaml', "A copy to give away: it holds the administrator's key"],
+    ['skiff kubeconfig > lab.yaml', "A copy to share: it holds the administrator's key"],
   ],
   run: async ({ terminal, stateRoot, environment }, { flags: given }) => {
     const paths = statePaths(stateRoot, given.name)

@@ -12,9 +12,9 @@ import { styled } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
-  follow: flag.bool('Go on with what is written from now on, until Ctrl-C (-f).', false),
-  tail: flag.int('How many last lines of each component.', 50, { least: 0 }),
-  raw: flag.bool('Lines as they were written, nearly all of them JSON.', false),
+  follow: flag.bool('Follow the logs until Ctrl-C (-f).', false),
+  tail: flag.int('Number of last lines to show of each component.', 50, { least: 0 }),
+  raw: flag.bool('Show the lines as they were written; most are JSON.', false),
   output: flag.string('json: each line as a JSON object, with the name of its process.', 'text', {
     choices: ['text', 'json'],
   }),

@@ -18,13 +18,13 @@ const flags = defineFlags({ ...nameFlag })
 const addFlags = defineFlags({
   ...nameFlag,
   simulated: flag.int('One process that carries this many simulated nodes, NODE-0 and so on.'),
-  wait: flag.duration('How long it may take to become Ready.', 60_000, { least: 0 }),
+  wait: flag.duration('How long to wait until the node is Ready.', 60_000, { least: 0 }),
   ...outputFlag,
 })
 const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
 const removeFlags = defineFlags({
   ...nameFlag,
-  'keep-object': flag.bool('Leave its Node in the API, as after a machine that vanished.', false),
+  'keep-object': flag.bool('Keep its Node object, as if the machine had vanished.', false),
 })
 
 /** `node-N` with the first N that is free. */

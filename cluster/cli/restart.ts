@@ -54,13 +54,13 @@ export const faultCommands = [
     done: 'killed',
   }),
   faultCommand('pause', {
-    summary: 'Freeze a component (SIGSTOP): it holds its connections and does nothing',
+    summary: 'Pause a component (SIGSTOP): it keeps its connections and does nothing',
     example: 'skiff fault pause node-1',
     effect: 'The node goes Unknown, although its process is there',
     done: 'paused',
   }),
   faultCommand('resume', {
-    summary: 'Let a paused component go on (SIGCONT)',
+    summary: 'Resume a paused component (SIGCONT)',
     example: 'skiff fault resume node-1',
     effect: 'It renews its lease and the node is Ready again',
     done: 'goes on',

@@ -16,8 +16,8 @@ import { asTyped, shortDuration, table } from './terminal.ts'
 const createFlags = defineFlags({
   ...nameFlag,
   ...outputFlag,
-  ttl: flag.duration('How long it is valid; 0 for ever.', defaultTokenTtlMs),
-  description: flag.string('What it is for.', ''),
+  ttl: flag.duration('Lifetime of the token; 0 means for ever.', defaultTokenTtlMs),
+  description: flag.string('Description of the token.', ''),
   usages: flag.list('authentication, signing or both.', ['authentication', 'signing']),
   groups: flag.list('Further groups of its user; each begins with system:bootstrappers:', [
     nodeTokenGroup,
@@ -49,12 +49,12 @@ function checkGroups(groups: readonly string[]): void {
 
 const create = defineCommand({
   name: 'token create',
-  summary: 'Make a bootstrap token, with which a node can join',
+  summary: 'Create a bootstrap token for a node to join with',
   arguments: [{ name: 'TOKEN', isOptional: true }],
   flags: createFlags,
   examples: [
     ['skiff token create --ttl 1h', 'A token for one hour'],
-    ['skiff token create --print-join-command', 'What to type on another machine'],
+    ['skiff token create --print-join-command', 'Print the command for another machine'],
   ],
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async (cluster) => {
@@ -152,7 +152,7 @@ const remove = defineCommand({
   summary: 'Delete a bootstrap token',
   arguments: [{ name: 'ID' }],
   flags: deleteFlags,
-  examples: [['skiff token delete abcdef', 'Nobody can join with it any more']],
+  examples: [['skiff token delete abcdef', 'No node can join with it any more']],
   run: async (context, { flags: given, args: [text = ''] }) =>
     await withCluster(context, given.name, async ({ client }) => {
       const id = /^[a-z0-9]{6}$/.test(text) ? text : parseToken(text).id

@@ -14,19 +14,19 @@ import { asTyped, shortDuration } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
-  nodes: flag.int('How many nodes, each a process of its own; 3 for a new cluster.'),
+  nodes: flag.int('Number of nodes, each a process of its own. Default: 3 for a new cluster.'),
   'simulated-nodes': flag.int('Adds one process that carries this many simulated nodes.'),
   dialect: flag.string('Names in the API: kubernetes (the default) or svc.', '', {
     choices: ['kubernetes', 'svc'],
   }),
-  port: flag.int('Port of the API server; 6443 if that is free, else any.'),
+  port: flag.int('Port of the API server. Default: 6443, or any free port when 6443 is in use.'),
   address: flag.string('Address of this machine that everything listens on; 127.0.0.1.'),
   set: flag.list(
     'COMPONENT.FLAG=VALUE: one more flag for a component, such as controller-manager.node-monitor-grace-period=20s.',
     [],
     { isWhole: true },
   ),
-  wait: flag.duration('How long the nodes may take to become Ready.', 60_000, { least: 0 }),
+  wait: flag.duration('How long to wait until the nodes are Ready.', 60_000, { least: 0 }),
   parent: flag.int('Remove the cluster, as down does, when the process with this pid is gone.'),
   ttl: flag.duration('Remove the cluster, as down does, after this time.', undefined, {
     least: 1000,

@@ -21,14 +21,14 @@ import { accessText, deniedText, tokenText, type Shown } from './why-text.ts'
 
 const flags = defineFlags({
   as: flag.string(
-    'Who is asked about: system:serviceaccount:NAMESPACE:NAME for a service account.',
+    'User to explain; a service account is system:serviceaccount:NAMESPACE:NAME.',
     '',
   ),
   'as-group': flag.list('Groups of that user, besides system:authenticated; repeatable.', []),
   'as-uid': flag.string('UID of that user.', ''),
-  namespace: flag.string('Namespace of what is asked about (-n).', 'default'),
+  namespace: flag.string('Namespace of the resource (-n).', 'default'),
   'all-namespaces': flag.bool('Ask about all namespaces at once (-A).', false),
-  subresource: flag.string('Sub-resource that is asked about, such as log.', ''),
+  subresource: flag.string('Sub-resource, such as log.', ''),
   filename: flag.list(
     'Reviews to explain, or objects that the user wants to create; - is standard input (-f).',
     [],
@@ -38,7 +38,7 @@ const flags = defineFlags({
   last: flag.bool('Explain the last N denied requests; 1 without N.', false),
   ...nameFlag,
   output: flag.string(
-    'How it is printed; role: of what is denied only the role that would allow it.',
+    'How the result is printed; role prints only the role that would allow a denied request.',
     'text',
     {
       choices: ['text', 'json', 'role'],

@@ -13,11 +13,14 @@ export const commonFlags = defineFlags({
   config: flag.string(
     'File with flag values as a JSON object. Keep it 0600 when it holds secrets.',
   ),
-  'log-level': flag.string('Least level that is logged.', 'info', {
+  'log-level': flag.string('Lowest level that is logged.', 'info', {
     choices: ['debug', 'info', 'warn', 'error'],
   }),
   v: flag.int('Log verbosity; 4 and above logs everything.', 0),
-  'deprecation-warnings': flag.bool('Log a warning for each deprecated flag that is given.', true),
+  'deprecation-warnings': flag.bool(
+    'Log a warning for each deprecated flag on the command line.',
+    true,
+  ),
   help: flag.bool('Show this help.', false),
 })
 

@@ -6,28 +6,46 @@ import type { FlagValues } from '../component-base/flags.ts'
 const hour = 3_600_000
 
 const generalFlags = defineFlags({
-  dialect: flag.string('Whose names the cluster uses.', 'kubernetes', {
-    choices: ['kubernetes', 'svc'],
-  }),
-  kubeconfig: flag.string('File with the server to talk to and the credentials to use.'),
+  dialect: flag.string(
+    'Dialect of the cluster: the names of its API groups, labels and namespaces.',
+    'kubernetes',
+    {
+      choices: ['kubernetes', 'svc'],
+    },
+  ),
+  kubeconfig: flag.string('Kubeconfig with the API server and the credentials.'),
   master: flag.string('URL of the API server; overrides the one in --kubeconfig.'),
   'bind-address': flag.string('Address of the listener for health and metrics.', '127.0.0.1'),
-  'secure-port': flag.int('Port of the listener; 0 picks a free one, -1 opens none.', 10257),
-  'tls-cert-file': flag.string("The listener's certificate; without it there is no listener."),
-  'tls-private-key-file': flag.string("The listener's key."),
-  'client-ca-file': flag.string('Authorities of client certificates that the listener accepts.'),
+  'secure-port': flag.int('Port of the listener. 0 picks a free port, -1 opens none.', 10257),
+  'tls-cert-file': flag.string(
+    'Serving certificate, PEM. Without it the component opens no listener.',
+  ),
+  'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
+  'client-ca-file': flag.string('CAs of the client certificates that the listener accepts, PEM.'),
   controllers: flag.list(
-    "Controllers to run: '*' all that are on by default, 'name' one more, '-name' one less.",
+    "Controllers to run: '*' for all that are on by default, 'NAME' to add one, '-NAME' to leave one out.",
     ['*'],
   ),
   'use-service-account-credentials': flag.bool(
-    'Run each controller as a service account of its own.',
+    'Give each controller its own service account.',
     false,
   ),
-  'leader-elect': flag.bool('Run controllers only while holding the lease of the leader.', true),
-  'leader-elect-lease-duration': flag.duration('How long a lost lease stays taken.', 15_000),
-  'leader-elect-renew-deadline': flag.duration('A leader gives up after this long.', 10_000),
-  'leader-elect-retry-period': flag.duration('Time between tries for the lease.', 2000),
+  'leader-elect': flag.bool(
+    "Run controllers only while this process holds the leader's lease.",
+    true,
+  ),
+  'leader-elect-lease-duration': flag.duration(
+    'How long other candidates wait for a leader that no longer renews the lease.',
+    15_000,
+  ),
+  'leader-elect-renew-deadline': flag.duration(
+    'How long a leader tries to renew the lease before it gives up.',
+    10_000,
+  ),
+  'leader-elect-retry-period': flag.duration(
+    'Time between two attempts to acquire or renew the lease.',
+    2000,
+  ),
   'leader-elect-identity': flag.string(
     'Part of the identity in the lease after the host name; default a new UUID. A process that comes back under its ' +
       'old one leads again at once: give one only where something sees to it that no two run.',
@@ -37,49 +55,67 @@ const generalFlags = defineFlags({
     'Namespace of the lease; default the system namespace.',
   ),
   'show-hidden-metrics-for-version': flag.string(
-    'The previous release, to show metrics that are hidden since this one.',
+    'Also show the metrics that this release hides. The only valid value is the previous release.',
     '',
   ),
 })
 
 const credentialFlags = defineFlags({
-  'cluster-signing-cert-file': flag.string('Authority that signs certificates of all signers.'),
+  'cluster-signing-cert-file': flag.string('CA that signs the certificates of all signers, PEM.'),
   'cluster-signing-key-file': flag.string('Its key.'),
-  'cluster-signing-kubelet-serving-cert-file': flag.string('Authority of kubelet-serving alone.'),
+  'cluster-signing-kubelet-serving-cert-file': flag.string(
+    'CA of the signer kubelet-serving alone, PEM.',
+  ),
   'cluster-signing-kubelet-serving-key-file': flag.string('Its key.'),
   'cluster-signing-kubelet-client-cert-file': flag.string(
-    'Authority of kube-apiserver-client-kubelet alone.',
+    'CA of the signer kube-apiserver-client-kubelet alone, PEM.',
   ),
   'cluster-signing-kubelet-client-key-file': flag.string('Its key.'),
   'cluster-signing-kube-apiserver-client-cert-file': flag.string(
-    'Authority of kube-apiserver-client alone.',
+    'CA of the signer kube-apiserver-client alone, PEM.',
   ),
   'cluster-signing-kube-apiserver-client-key-file': flag.string('Its key.'),
-  'cluster-signing-legacy-unknown-cert-file': flag.string('Authority of legacy-unknown alone.'),
+  'cluster-signing-legacy-unknown-cert-file': flag.string(
+    'CA of the signer legacy-unknown alone, PEM.',
+  ),
   'cluster-signing-legacy-unknown-key-file': flag.string('Its key.'),
   'cluster-signing-duration': flag.duration(
     'Longest lifetime of signed certificates.',
     8760 * hour,
   ),
-  'root-ca-file': flag.string('Authority that is published to every namespace.'),
-  'service-account-private-key-file': flag.string('Key that signs tokens kept in Secrets.'),
+  'root-ca-file': flag.string('CA that the controller manager publishes in every namespace, PEM.'),
+  'service-account-private-key-file': flag.string(
+    'Key that signs the service account tokens in Secrets, PEM.',
+  ),
 })
 
 const nodeFlags = defineFlags({
-  'node-monitor-period': flag.duration('How often node health is looked at.', 5000),
+  'node-monitor-period': flag.duration(
+    'How often the controller checks the health of nodes.',
+    5000,
+  ),
   'node-monitor-grace-period': flag.duration(
-    'A node not heard of for this long is marked unhealthy.',
+    'How long a node may be silent before it is marked unhealthy.',
     50_000,
   ),
   'node-startup-grace-period': flag.duration(
-    'A new node not heard of for this long is marked unhealthy.',
+    'How long a new node may be silent before it is marked unhealthy.',
     60_000,
   ),
-  'node-eviction-rate': flag.float('Nodes evicted a second in a healthy zone.', 0.1),
-  'secondary-node-eviction-rate': flag.float('Nodes evicted a second in an unhealthy zone.', 0.01),
-  'unhealthy-zone-threshold': flag.float('Share of nodes down that makes a zone unhealthy.', 0.55),
+  'node-eviction-rate': flag.float(
+    'Nodes a second whose pods are evicted, in a healthy zone.',
+    0.1,
+  ),
+  'secondary-node-eviction-rate': flag.float(
+    'Nodes a second whose pods are evicted, in an unhealthy zone.',
+    0.01,
+  ),
+  'unhealthy-zone-threshold': flag.float(
+    'Share of unhealthy nodes that makes a zone unhealthy.',
+    0.55,
+  ),
   'large-cluster-size-threshold': flag.int(
-    'Zones with at most so many nodes evict nothing while unhealthy.',
+    'An unhealthy zone with at most this many nodes evicts nothing.',
     50,
   ),
   'allocate-node-cidrs': flag.bool('Give each node a range of pod addresses.', false),
@@ -105,17 +141,23 @@ const workloadFlags = defineFlags({
   'concurrent-horizontal-pod-autoscaler-syncs': flag.int('Autoscalers worked on at once.', 5),
   'concurrent-serviceaccount-token-syncs': flag.int('Token Secrets worked on at once.', 5),
   'garbage-collector-discovery-period': flag.duration(
-    'How often new and vanished resources are looked for.',
+    'How often the garbage collector looks for new and removed resource types.',
     30_000,
   ),
-  'namespace-sync-period': flag.duration('Upper bound between looks at a namespace.', 300_000),
-  'resource-quota-sync-period': flag.duration('Time between recounts of quotas.', 300_000),
+  'namespace-sync-period': flag.duration('Longest time between two syncs of a namespace.', 300_000),
+  'resource-quota-sync-period': flag.duration('Time between two full counts of a quota.', 300_000),
   'horizontal-pod-autoscaler-sync-period': flag.duration('Time between scaling decisions.', 15_000),
   'enable-garbage-collector': flag.bool('Run the garbage collector.', true),
-  'terminated-pod-gc-threshold': flag.int('Finished pods that may stay before they go.', 12_500),
+  'terminated-pod-gc-threshold': flag.int('Most finished pods that are kept.', 12_500),
   'max-endpoints-per-slice': flag.int('Addresses in one EndpointSlice.', 100),
-  'endpoint-updates-batch-period': flag.duration('Time over which changes are gathered.', 0),
-  'endpointslice-updates-batch-period': flag.duration('Time over which changes are gathered.', 0),
+  'endpoint-updates-batch-period': flag.duration(
+    'How long changes are batched before they are written.',
+    0,
+  ),
+  'endpointslice-updates-batch-period': flag.duration(
+    'How long changes are batched before they are written.',
+    0,
+  ),
   'legacy-service-account-token-clean-up-period': flag.duration(
     'Token Secrets unused for this long are marked, and later removed.',
     8760 * hour,

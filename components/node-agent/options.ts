@@ -4,30 +4,36 @@ import { featureGateHelp } from '../api/feature-gates.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 
 export const nodeAgentFlags = defineFlags({
-  dialect: flag.string('Whose names the cluster uses.', 'kubernetes', {
-    choices: ['kubernetes', 'svc'],
-  }),
+  dialect: flag.string(
+    'Dialect of the cluster: the names of its API groups, labels and namespaces.',
+    'kubernetes',
+    {
+      choices: ['kubernetes', 'svc'],
+    },
+  ),
 
   'node-name': flag.string('Name of the node; default --hostname-override.'),
   'hostname-override': flag.string('Name of the node; default the host name, in lower case.'),
   nodes: flag.int(
-    'How many simulated nodes this process carries, named <node-name>-0 and so on.',
+    'Number of simulated nodes in this process: NODE-NAME-0, NODE-NAME-1 and so on.',
     0,
   ),
 
   kubeconfig: flag.string(
-    'Server and credentials; written after a join. Default kubeconfig in --root-dir.',
+    'Kubeconfig of the agent, written after a join. Default: kubeconfig in --root-dir.',
   ),
-  'bootstrap-kubeconfig': flag.string('Kubeconfig with a token, to join with.'),
+  'bootstrap-kubeconfig': flag.string('Kubeconfig with the bootstrap token to join with.'),
   server: flag.string('URL of the API server to join.'),
-  'bootstrap-token': flag.string('Token to join with: id.secret. Better in the --config file.'),
+  'bootstrap-token': flag.string(
+    'Bootstrap token to join with, ID.SECRET. Prefer the --config file, which other users cannot read.',
+  ),
   'discovery-token-ca-cert-hash': flag.list(
-    "Pin of the cluster's authority: sha256:<hex of its SubjectPublicKeyInfo>. Repeatable.",
+    "Hash of the CA's public key, sha256:HEX (SubjectPublicKeyInfo). Repeatable.",
     [],
   ),
-  'rotate-certificates': flag.bool('Renew the client certificate in time.', true),
+  'rotate-certificates': flag.bool('Renew the client certificate before it expires.', true),
   'rotate-server-certificates': flag.bool(
-    'Have the serving certificate signed by the cluster (the request needs approval).',
+    'Request the serving certificate from the cluster; the request needs approval.',
     false,
   ),
 
@@ -39,7 +45,7 @@ export const nodeAgentFlags = defineFlags({
   'tls-cert-file': flag.string('Serving certificate; default a self-signed one.'),
   'tls-private-key-file': flag.string('Its key.'),
   'client-ca-file': flag.string(
-    "Authorities of client certificates that its server accepts; default the cluster's.",
+    "CAs of the client certificates that its server accepts, PEM. Default: the cluster's CA.",
   ),
 
   'node-ip': flag.string('Address reported for the node; default --address.'),
@@ -50,30 +56,36 @@ export const nodeAgentFlags = defineFlags({
     deprecated: 'give --register-with-taints instead.',
   }),
   'provider-id': flag.string('Identity of the node at its provider.'),
-  'max-pods': flag.int('How many pods the node takes.', 110),
+  'max-pods': flag.int('Most pods on the node.', 110),
   'pod-cidr': flag.string("Range of pod addresses; default the node's spec.podCIDR."),
-  capacity: flag.map('What a simulated node has, such as cpu=4,memory=8Gi; default the host.', {}),
-  'system-reserved': flag.map('Resources kept from pods for the system.', {}),
-  'kube-reserved': flag.map('Resources kept from pods for the agent.', {}),
+  capacity: flag.map(
+    "Capacity of a simulated node, such as cpu=4,memory=8Gi. Default: the host's.",
+    {},
+  ),
+  'system-reserved': flag.map('Resources reserved for the system.', {}),
+  'kube-reserved': flag.map('Resources reserved for the agent.', {}),
   'eviction-hard': flag.string(
-    'Thresholds of pressure: memory.available, nodefs.available, pid.available.',
+    'Eviction thresholds: memory.available, nodefs.available, pid.available.',
     'memory.available<100Mi',
   ),
 
   'allowed-unsafe-sysctls': flag.list(
-    'Unsafe sysctls that pods may set: names, or beginnings that end with *.',
+    'Unsafe sysctls that pods may set: names, or prefixes that end with *.',
     [],
   ),
 
-  'node-status-update-frequency': flag.duration('How often the node is looked at.', 10_000),
+  'node-status-update-frequency': flag.duration(
+    'How often the agent checks the node; it writes a status that has changed.',
+    10_000,
+  ),
   'node-lease-duration-seconds': flag.int(
-    "How long the node's lease holds; it is renewed four times in that time.",
+    "Duration of the node's lease in seconds. The agent renews it four times in that time.",
     40,
   ),
-  'event-qps': flag.int('Events a second at most; 0 means no limit.', 50),
-  'event-burst': flag.int('Events at once at most.', 100),
+  'event-qps': flag.int('Most events a second; 0 means no limit.', 50),
+  'event-burst': flag.int('Most events in a burst.', 100),
   'show-hidden-metrics-for-version': flag.string(
-    'The previous release, to show metrics that are hidden since this one.',
+    'Also show the metrics that this release hides. The only valid value is the previous release.',
     '',
   ),
   'feature-gates': flag.string(

@@ -13,56 +13,57 @@ export const apiServerFlags = defineFlags({
   ),
   'tls-cert-file': flag.string('Serving certificate, PEM.'),
   'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
-  'client-ca-file': flag.string('Authorities whose client certificates are accepted, PEM.'),
-  store: flag.string('Where state is kept: sqlite:PATH or memory:.', 'memory:'),
+  'client-ca-file': flag.string('CAs of the client certificates that the server accepts, PEM.'),
+  store: flag.string("Store of the cluster's state: sqlite:PATH or memory:.", 'memory:'),
   'quota-backend-bytes': flag.int(
-    "Most bytes of the store's file; objects are refused beyond it. 0 is 2 GiB, a negative number no limit.",
+    "Largest size of the store's file in bytes; a full store rejects writes of objects. 0 means 2 GiB, a negative number no limit.",
     0,
   ),
   'watch-history-bytes': flag.int(
-    'Most bytes of history that is kept in memory for watches and exact reads, beside its five minutes.',
+    'Most bytes of history in memory for watches and exact reads; history also ends after five minutes.',
     defaultHistoryBytes,
     { least: 0 },
   ),
-  'etcd-healthcheck-timeout': flag.duration('Time the store has to answer the check etcd.', 2000),
-  'etcd-readycheck-timeout': flag.duration(
-    'Time the store has to answer the check etcd-readiness.',
-    2000,
-  ),
+  'etcd-healthcheck-timeout': flag.duration('Timeout of the health check etcd.', 2000),
+  'etcd-readycheck-timeout': flag.duration('Timeout of the health check etcd-readiness.', 2000),
   'encryption-provider-config': flag.string(
-    'EncryptionConfiguration: what is encrypted in the store, and with which keys.',
+    'File with the EncryptionConfiguration: which resources are encrypted in the store, with which keys.',
   ),
   'encryption-provider-config-automatic-reload': flag.bool(
-    'Follow changes of that file without a restart.',
+    'Reload that file when it changes.',
     false,
   ),
-  dialect: flag.string('Names that carry the product name.', 'kubernetes', {
+  dialect: flag.string('Dialect: the names of API groups, labels and namespaces.', 'kubernetes', {
     choices: ['kubernetes', 'svc'],
   }),
   'anonymous-auth': flag.bool(
     'Requests without credentials act as system:anonymous; default: on, unless authorization is AlwaysAllow.',
   ),
   'authentication-config': flag.string(
-    'AuthenticationConfiguration: issuers of tokens, and anonymous access; followed without a restart.',
+    'File with the AuthenticationConfiguration: token issuers and anonymous access. Reloaded when it changes.',
   ),
   'egress-selector-config-file': flag.string(
-    'EgressSelectorConfiguration: proxies between this server and nodes or webhooks.',
+    'File with the EgressSelectorConfiguration: proxies between this server and nodes or webhooks.',
   ),
-  'token-auth-file': flag.string('Static tokens: CSV of token, user name, uid and groups.'),
+  'token-auth-file': flag.string(
+    'File with static tokens: CSV of token, user name, uid and groups.',
+  ),
   'oidc-issuer-url': flag.string('OpenID Connect: the issuer, https only.'),
-  'oidc-client-id': flag.string('OpenID Connect: the audience all tokens must be issued for.'),
+  'oidc-client-id': flag.string(
+    'OpenID Connect: the audience that every token must be issued for.',
+  ),
   'oidc-username-claim': flag.string('OpenID Connect: the claim with the user name.', 'sub'),
   'oidc-username-prefix': flag.string(
-    'OpenID Connect: text before user names; - for none; default: the issuer and #, unless the claim is email.',
+    'OpenID Connect: prefix of user names; - means none. Default: the issuer and #, unless the claim is email.',
   ),
   'oidc-groups-claim': flag.string('OpenID Connect: the claim with the groups.'),
-  'oidc-groups-prefix': flag.string('OpenID Connect: text before group names.'),
+  'oidc-groups-prefix': flag.string('OpenID Connect: prefix of group names.'),
   'oidc-required-claim': flag.list(
     'OpenID Connect: key=value that a token must hold; repeatable.',
     [],
   ),
   'oidc-ca-file': flag.string(
-    "OpenID Connect: authority of the issuer, PEM; default: the host's own.",
+    'OpenID Connect: CA of the issuer, PEM. Default: the CAs of the host.',
   ),
   'oidc-signing-algs': flag.list('OpenID Connect: accepted algorithms; default RS256.', []),
   'enable-bootstrap-token-auth': flag.bool('Accept bootstrap tokens.', false),
@@ -75,55 +76,65 @@ export const apiServerFlags = defineFlags({
     "Issuer of service account tokens; repeatable: the first signs, all are accepted; default: the URL of the API server's Service.",
     [],
   ),
-  'service-account-lookup': flag.bool('Refuse tokens of deleted service accounts.', true),
+  'service-account-lookup': flag.bool('Reject tokens of deleted service accounts.', true),
   'api-audiences': flag.list('Audiences the server accepts; default: the issuer.', []),
   'authorization-mode': flag.string(
     'Authorizers in order: Node, RBAC, ABAC, Webhook, AlwaysAllow, AlwaysDeny; default: AlwaysAllow.',
   ),
   'authorization-config': flag.string(
-    'AuthorizationConfiguration: the authorizers, in place of the mode; followed without a restart.',
+    'File with the AuthorizationConfiguration, instead of --authorization-mode. Reloaded when it changes.',
   ),
-  'authorization-policy-file': flag.string('Policies of the mode ABAC, one JSON object a line.'),
+  'authorization-policy-file': flag.string(
+    'File with the policies of the mode ABAC, one JSON object a line.',
+  ),
   'authorization-webhook-config-file': flag.string(
-    'Client configuration of the remote service of the mode Webhook.',
+    'Kubeconfig of the webhook of the mode Webhook.',
   ),
   'authorization-webhook-version': flag.string(
-    'Version of the SubjectAccessReviews that are sent.',
+    'Version of the SubjectAccessReviews that the server sends.',
     'v1beta1',
     { choices: ['v1', 'v1beta1'] },
   ),
   'authorization-webhook-cache-authorized-ttl': flag.duration(
-    'How long a permission of the remote service is kept.',
+    "How long the webhook's permissions are cached.",
     300_000,
   ),
   'authorization-webhook-cache-unauthorized-ttl': flag.duration(
-    'How long another answer of the remote service is kept.',
+    "How long the webhook's other answers are cached.",
     30_000,
   ),
   'authentication-token-webhook-config-file': flag.string(
-    'Client configuration of the remote service that knows bearer tokens.',
+    'Kubeconfig of the webhook that authenticates bearer tokens.',
   ),
   'authentication-token-webhook-version': flag.string(
-    'Version of the TokenReviews that are sent.',
+    'Version of the TokenReviews that the server sends.',
     'v1beta1',
     { choices: ['v1', 'v1beta1'] },
   ),
   'authentication-token-webhook-cache-ttl': flag.duration(
-    'How long an answer about a token is kept.',
+    "How long the webhook's answers are cached.",
     120_000,
   ),
-  'enable-admission-plugins': flag.list('Admission plugins beyond the default ones.', []),
-  'disable-admission-plugins': flag.list('Default admission plugins to leave out.', []),
-  'admission-control-config-file': flag.string(
-    'AdmissionConfiguration: what admission plugins are told.',
+  'enable-admission-plugins': flag.list(
+    'Admission plugins to switch on besides the default ones.',
+    [],
   ),
-  'service-cluster-ip-range': flag.string('Addresses of Services.', '10.96.0.0/16'),
-  'service-node-port-range': flag.string('Ports of NodePort Services.', '30000-32767'),
-  'kubelet-client-certificate': flag.string('Certificate shown to node agents, PEM.'),
+  'disable-admission-plugins': flag.list('Default admission plugins to switch off.', []),
+  'admission-control-config-file': flag.string(
+    'File with the AdmissionConfiguration: the configuration of admission plugins.',
+  ),
+  'service-cluster-ip-range': flag.string('IP range of Services.', '10.96.0.0/16'),
+  'service-node-port-range': flag.string('Port range of NodePort Services.', '30000-32767'),
+  'kubelet-client-certificate': flag.string('Client certificate for requests to node agents, PEM.'),
   'kubelet-client-key': flag.string('Key of that certificate, PEM.'),
-  'kubelet-certificate-authority': flag.string('Authority of node agents, PEM.'),
-  'requestheader-client-ca-file': flag.string('Authority of authenticating proxies, PEM.'),
-  'requestheader-allowed-names': flag.list('Common names such proxies may have; empty: any.', []),
+  'kubelet-certificate-authority': flag.string("CA of the node agents' serving certificates, PEM."),
+  'requestheader-client-ca-file': flag.string(
+    'CA of the client certificates of authenticating proxies, PEM.',
+  ),
+  'requestheader-allowed-names': flag.list(
+    'Common names of those certificates; empty allows any.',
+    [],
+  ),
   'requestheader-username-headers': flag.list('Headers that may hold the user name.', []),
   'requestheader-uid-headers': flag.list(
     'Headers that may hold the uid of the user; with the gate RemoteRequestHeaderUID.',
@@ -131,7 +142,9 @@ export const apiServerFlags = defineFlags({
   ),
   'requestheader-group-headers': flag.list('Headers that hold group names.', []),
   'requestheader-extra-headers-prefix': flag.list('Prefixes of headers with extra values.', []),
-  'proxy-client-cert-file': flag.string('Certificate shown to extension API servers, PEM.'),
+  'proxy-client-cert-file': flag.string(
+    'Client certificate for requests to extension API servers, PEM.',
+  ),
   'proxy-client-key-file': flag.string('Key of that certificate, PEM.'),
   'enable-aggregator-routing': flag.bool(
     "Reach extension API servers at their endpoints instead of their Services' addresses.",
@@ -141,47 +154,55 @@ export const apiServerFlags = defineFlags({
     'Answer 502 when an extension API server redirects.',
     true,
   ),
-  'runtime-config': flag.string('API versions to turn on or off: key=value,...', ''),
+  'runtime-config': flag.string('API versions to switch on or off: KEY=VALUE,...', ''),
   'feature-gates': flag.string(
     ['Features to turn on or off: name=bool,...', ...featureGateHelp()].join('\n        '),
     '',
   ),
   'show-hidden-metrics-for-version': flag.string(
-    'The previous release, to show metrics that are hidden since this one.',
+    'Also show the metrics that this release hides. The only valid value is the previous release.',
     '',
   ),
-  'audit-log-path': flag.string('File that gets a line for each request; - for standard output.'),
-  'audit-policy-file': flag.string(
-    'What is recorded of which requests: a Policy. Without it: the metadata of every request.',
+  'audit-log-path': flag.string(
+    'File of the audit log, one line a request; - means standard output.',
   ),
-  'audit-log-format': flag.string('Form of the lines.', 'json', { choices: ['json', 'legacy'] }),
+  'audit-policy-file': flag.string(
+    'File with the audit Policy. Default: record the metadata of every request.',
+  ),
+  'audit-log-format': flag.string('Format of the lines.', 'json', { choices: ['json', 'legacy'] }),
   'audit-log-mode': flag.string(
-    'Whether answers wait for their records, and requests are refused without one (strict).',
+    'batch: do not wait for records; blocking: answer after the record; blocking-strict: also reject a request that cannot be recorded.',
     'blocking',
     { choices: ['batch', 'blocking', 'blocking-strict'] },
   ),
-  'audit-log-maxsize': flag.int('Megabytes after which the file is set aside; 0 is 100.', 0),
-  'audit-log-maxbackup': flag.int('How many files set aside are kept; 0 is all.', 0),
-  'audit-log-maxage': flag.int('How many days they are kept; 0 is for ever.', 0),
+  'audit-log-maxsize': flag.int('Size in megabytes at which the file is rotated; 0 means 100.', 0),
+  'audit-log-maxbackup': flag.int('Number of rotated files to keep; 0 keeps all.', 0),
+  'audit-log-maxage': flag.int('Days to keep rotated files; 0 keeps them for ever.', 0),
   'audit-webhook-config-file': flag.string(
-    'Client configuration of a service that gets the records, as EventLists.',
+    'Kubeconfig of the webhook that gets the records, as EventLists.',
   ),
   'audit-webhook-mode': flag.string('As --audit-log-mode, for the webhook.', 'batch', {
     choices: ['batch', 'blocking', 'blocking-strict'],
   }),
-  'audit-webhook-initial-backoff': flag.duration('How soon a failed call is repeated.', 10_000),
-  'audit-webhook-batch-max-size': flag.int('The most records of one call.', 400),
-  'audit-log-compress': flag.bool('Compress files set aside with gzip.', false),
-  'request-timeout': flag.duration('Time a request that is not long-running may take.', 60_000),
-  'max-requests-inflight': flag.int('Most reading requests at once; 0 is no limit.', 400),
-  'max-mutating-requests-inflight': flag.int('Most changing requests at once; 0 is no limit.', 200),
+  'audit-webhook-initial-backoff': flag.duration('First back-off after a failed call.', 10_000),
+  'audit-webhook-batch-max-size': flag.int('Most records in one call.', 400),
+  'audit-log-compress': flag.bool('Compress rotated files with gzip.', false),
+  'request-timeout': flag.duration('Timeout of requests, except long-running ones.', 60_000),
+  'max-requests-inflight': flag.int('Most read requests in flight; 0 means no limit.', 400),
+  'max-mutating-requests-inflight': flag.int(
+    'Most mutating requests in flight; 0 means no limit.',
+    200,
+  ),
   'enable-priority-and-fairness': flag.bool(
-    'Both numbers together are shared out by FlowSchemas and PriorityLevelConfigurations, and requests may wait.',
+    'Share both limits out by FlowSchemas and PriorityLevelConfigurations, and queue requests.',
     true,
   ),
   'event-ttl': flag.duration('How long Events are kept.', 3_600_000),
-  'shutdown-delay-duration': flag.duration('Time between failing /readyz and closing.', 0),
-  'livez-grace-period': flag.duration('Time start-up may take before /livez fails.', 0),
+  'shutdown-delay-duration': flag.duration(
+    'How long the server goes on serving after /readyz fails on shutdown.',
+    0,
+  ),
+  'livez-grace-period': flag.duration('How long the start may take before /livez fails.', 0),
 })
 
 export type ApiServerOptions = FlagValues<typeof apiServerFlags>
