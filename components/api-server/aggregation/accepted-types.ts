@@ -1,4 +1,4 @@
-/** Which answers of an extension API server a client may have: never protobuf, which is for built-in kinds alone (PROTO-017). */
+/** accepted-types: the Accept header for an extension API server, without protobuf, which only built-in kinds serve. */
 import type { Dialect } from '../../api/dialect.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Aggregator: group versions that other servers serve in this one's stead (upstream: kube-aggregator). As long as there are
- * none it is an empty table: what it needs otherwise is loaded with the first.
+ * Aggregator: the group versions of extension API servers (upstream: kube-aggregator). Until there is one, it is an empty
+ * table; the rest is loaded with the first.
  */
 import type { Resources } from '../../api/resources.ts'
 import type { Dialect } from '../../api/dialect.ts'
@@ -29,15 +29,15 @@ export type Forward = (context: RequestContext, remote: RemoteApiService) => Pro
 export interface AggregatorOptions {
   readonly reader: ObjectReader
   readonly resources: Resources
-  /** What is built in and served. */
+  /** Built-in resources that are served. */
   readonly served: readonly Resource[]
   readonly dialect: Dialect
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** Whether extension API servers are told users' uids. */
+  /** Whether extension API servers get the uids of users. */
   readonly withUid: boolean
-  /** Undefined: extension API servers do not learn who asks for others. */
+  /** Undefined: extension API servers do not accept the users in the headers. */
   readonly proxyClient: (() => ProxyClient) | undefined
   readonly dial: Dial | undefined
   /** Aborts when the server begins to shut down. */
@@ -51,13 +51,13 @@ type AggregationFlags = Pick<
 
 export interface Aggregator {
   readonly table: ApiServiceTable
-  /** What discovery has to know; its values are the same as long as nothing changes. */
+  /** The input of discovery. The same values until something changes. */
   readonly discovered: Pick<DiscoveryInput, 'listed' | 'extensions'>
-  /** What is known of the group versions served elsewhere; the same value as long as nothing changes. */
+  /** The documents of the group versions served elsewhere. The same value until something changes. */
   readonly documents: ReadonlyMap<string, ExtensionDocuments>
-  /** Who answers a path that names no resource: discovery of a group version, or its OpenAPI document. */
+  /** The extension API server of a path without a resource: discovery of a group version, or its OpenAPI document. */
   remoteAt(path: string): RemoteApiService | undefined
-  /** Whether a resource's request is for another server. */
+  /** Whether an extension API server answers the request. */
   isElsewhere(this: void, info: RequestInfo): boolean
   readonly forward: Forward
   /** Follows extension API servers until `signal` aborts; `client` writes whether they answer. */
@@ -86,7 +86,7 @@ export function createAggregator(flags: AggregationFlags, options: AggregatorOpt
     return loaded
   }
 
-  /** Until there is one, nothing is loaded. */
+  /** Resolves with the first APIService that names a service, or when `signal` aborts. */
   async function firstRemote(signal: AbortSignal): Promise<void> {
     if (table.remotes.size > 0 || signal.aborted) return
     const { promise: found, resolve } = Promise.withResolvers<void>()

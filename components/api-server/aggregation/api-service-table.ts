@@ -1,4 +1,4 @@
-/** ApiServiceTable: what the APIServices say as of the newest commit: who serves a group version, and in which order groups are listed. */
+/** ApiServiceTable: the APIServices as of the newest commit: the server of each group version, and the order of groups. */
 import type { APIService } from '../../api/generated/types.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -6,28 +6,28 @@ import { compareVersions } from '../discovery/compare-versions.ts'
 import type { ListedGroup } from '../discovery/discovery.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 
-/** A group version that an extension API server serves. Another value after each change of its APIService. */
+/** A group version of an extension API server. A new value after each change of its APIService. */
 export interface RemoteApiService {
-  /** The APIService's: `v1.stats.example.com`. */
+  /** The name of the APIService, such as `v1.stats.example.com`. */
   readonly name: string
   readonly group: string
   readonly version: string
   readonly service: { readonly namespace: string; readonly name: string; readonly port: number }
-  /** Who signed the server's certificate, PEM; undefined: the host's own authorities. */
+  /** The authority of the server's certificate, PEM. Undefined: the authorities of the host. */
   readonly ca: string | undefined
   readonly insecure: boolean
-  /** Changes with everything in the APIService that is not its status. */
+  /** Changes with every field of the APIService except its status. */
   readonly source: string
-  /** What the availability controller last wrote. */
+  /** The availability in the status. */
   readonly isAvailable: boolean
 }
 
 export interface ApiServiceTable {
   /** By `group/version`; the group of the core is ''. The same map at all times. */
   readonly remotes: ReadonlyMap<string, RemoteApiService>
-  /** In the order of `/apis`, the core group among them; the same value as long as nothing changes. */
+  /** In the order of `/apis`, including the core group. The same value until something changes. */
   readonly groups: readonly ListedGroup[]
-  /** Calls back, synchronously, when a remote one is new, another value, or gone (undefined). Returns the way to stop. */
+  /** Calls back synchronously for a new, changed or deleted (undefined) remote group version. Returns the way to stop. */
   onRemote(
     handler: (groupVersion: string, remote: RemoteApiService | undefined) => void,
   ): () => void
@@ -53,7 +53,10 @@ function remoteOf({ metadata, spec, status }: APIService): RemoteApiService | un
   }
 }
 
-/** By priority of the group, then by name; in a group by priority of the version, then as versions go (upstream: apiregistration helper). */
+/**
+ * By the priority of the group, then by name; within a group by the priority of the version, then by version order (upstream:
+ * apiregistration helper).
+ */
 function inOrder(objects: readonly KubeObject[]): ListedGroup[] {
   const services = (objects as readonly APIService[]).map(({ metadata, spec }) => ({
     name: metadata.name ?? '',

@@ -2,7 +2,7 @@
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { Availability } from './availability.ts'
 
-/** Takes what was seen of an APIService; undefined: it is gone. */
+/** Call for each look at an APIService, with undefined once it is gone. */
 export function createAvailabilityMetrics(
   metrics: Metrics,
 ): (name: string, availability: Availability | undefined) => void {

@@ -1,4 +1,7 @@
-/** Whether an extension API server answers: its Service, its endpoints, its discovery (upstream: kube-aggregator pkg/controllers/status/remote). */
+/**
+ * availability: whether an extension API server is available: its Service, its endpoints, its discovery (upstream: kube-
+ * aggregator pkg/controllers/status/remote).
+ */
 import type { APIServiceCondition, Endpoints, Service } from '../../api/generated/types.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
@@ -6,7 +9,7 @@ import type { RemoteApiService } from './api-service-table.ts'
 import { authorityOf, type ExtensionConnections } from './extension-connections.ts'
 import type { ExtensionReader } from './extension-reader.ts'
 
-/** At once; one that succeeds is enough, so that a single slow endpoint does no harm. */
+/** Requests sent at once. One success is enough, so a single slow endpoint does no harm. */
 const attempts = 5
 
 export type Availability = Pick<APIServiceCondition, 'status' | 'reason' | 'message'>
@@ -21,7 +24,7 @@ export interface AvailabilityOptions {
 
 const no = (reason: string, message: string): Availability => ({ status: 'False', reason, message })
 
-/** What can be said without asking the server; undefined: nothing is wrong. */
+/** The fault that the objects show without a request; undefined when there is none. */
 function fromObjects(
   { service: { namespace, name, port } }: RemoteApiService,
   { reader, services, endpoints }: AvailabilityOptions,
@@ -48,12 +51,12 @@ function fromObjects(
   )
 }
 
-/** The path that every server of a group version has to serve. */
+/** The discovery path of a group version. Every server serves it. */
 export function discoveryPath({ group, version }: RemoteApiService): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`
 }
 
-/** The text of what is wrong; undefined when it answers. */
+/** The fault; undefined when the server answers. */
 async function askOnce(
   remote: RemoteApiService,
   { connections, extensions }: AvailabilityOptions,
@@ -79,7 +82,7 @@ async function askOnce(
   return `failing or missing response from ${url}: ${why}`
 }
 
-/** Looks and asks. Never rejects. */
+/** Checks the objects, then asks the server. Never rejects. */
 export async function availabilityOf(
   remote: RemoteApiService,
   options: AvailabilityOptions,

@@ -1,4 +1,7 @@
-/** Connections to extension API servers: TLS as each APIService says, this server's front-proxy certificate, kept open between requests. */
+/**
+ * extension-connections: kept connections to extension API servers, with TLS as each APIService says and this server's front-
+ * proxy certificate.
+ */
 import type { Agent } from 'node:https'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'

@@ -1,4 +1,7 @@
-/** What an extension API server serves, as it says itself: aggregated discovery, or the plain list of a group version (upstream: handler_discovery.go). */
+/**
+ * extension-discovery: the resources of an extension API server, from its aggregated discovery or from the list of the group
+ * version (upstream: handler_discovery.go).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import type { RemoteApiService } from './api-service-table.ts'
 import { discoveryPath } from './availability.ts'
@@ -27,7 +30,7 @@ function inAggregated(
 
 const noKind = { group: '', version: '', kind: '' }
 
-/** With the parts that readers of discovery rely on. */
+/** The resource with every field that readers of discovery require. */
 function completed(resource: Json): Json {
   const { responseKind, verbs, subresources } = resource
   return {
@@ -45,7 +48,7 @@ const isNamed =
   (one: Json): boolean =>
     typeof one[field] === 'string'
 
-/** The plain list in the other form (upstream: ConvertGroupVersionIntoToDiscovery). */
+/** Converts the list of a group version (upstream: ConvertGroupVersionIntoToDiscovery). */
 function fromPlain(document: unknown, remote: RemoteApiService): Json[] {
   const resources = isObject(document) ? listOf(document['resources']) : []
   const kindOf = ({ group, version, kind }: Json): Json => ({
@@ -83,7 +86,7 @@ function fromPlain(document: unknown, remote: RemoteApiService): Json[] {
   return [...byName.values()]
 }
 
-/** The resources of the group version. Rejects with an Error when the server does not say. */
+/** The resources of the group version. Rejects with an Error when the server does not give them. */
 export async function discoverExtension(
   remote: RemoteApiService,
   options: { extensions: ExtensionReader; dialect: Dialect; signal: AbortSignal },

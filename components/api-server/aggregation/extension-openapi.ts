@@ -1,4 +1,4 @@
-/** What an extension API server says of itself in OpenAPI: its part of version 2, and where version 3 has its group version. */
+/** extension-openapi: the OpenAPI of an extension API server: its part of version 2, and the address of its version 3. */
 import type { JsonObject } from '../openapi/definitions.ts'
 import type { ExtensionSwagger } from '../openapi/merged-v2.ts'
 import type { RemoteApiService } from './api-service-table.ts'
@@ -28,7 +28,7 @@ function referredNames(value: unknown, into = new Set<string>()): Set<string> {
   return into
 }
 
-/** The part of a whole document that is the group version's. */
+/** The paths of the group version, and the definitions that they refer to. */
 function swaggerOf(document: unknown, remote: RemoteApiService): ExtensionSwagger {
   const own = discoveryPath(remote)
   const { paths, definitions } = isObject(document) ? document : {}
@@ -58,7 +58,10 @@ export async function readSwagger(
   return { swagger: swaggerOf(JSON.parse(answer.body.toString()), remote), etag: answer.etag }
 }
 
-/** The address that the server's index of version 3 gives for the group version; undefined when it has none. Rejects when it does not answer. */
+/**
+ * The address of the group version in the server's index of version 3; undefined when it is absent. Rejects when the server
+ * does not answer.
+ */
 export async function readV3Address(
   remote: RemoteApiService,
   { extensions, signal }: Ask,

@@ -1,4 +1,7 @@
-/** ExtensionReader: what this server itself asks of extension API servers: short, bounded reads as system:kube-aggregator. */
+/**
+ * ExtensionReader: the requests of this server itself to extension API servers: short, bounded reads as system:kube-
+ * aggregator.
+ */
 import type { Clock } from '../../component-base/clock.ts'
 import type { RemoteApiService } from './api-service-table.ts'
 import { authorityOf, type ExtensionConnections, type Place } from './extension-connections.ts'
@@ -8,7 +11,7 @@ const timeoutMs = 5000
 /** OpenAPI documents are large. */
 const mostBytes = 32 * 1024 * 1024
 
-/** Has access everywhere. */
+/** May do everything, as upstream. */
 const aggregator = { name: 'system:kube-aggregator', groups: ['system:masters'] }
 
 export interface ExtensionAnswer {
@@ -19,13 +22,16 @@ export interface ExtensionAnswer {
 }
 
 export interface ExtensionReader {
-  /** Rejects with an Error when no whole answer came in time. `isTrusting` asks whatever the server's certificate says. */
+  /**
+   * Rejects with an Error when the answer is not complete in time. `isTrusting` skips the verification of the server's
+   * certificate.
+   */
   get(
     remote: RemoteApiService,
     ask: {
       readonly path: string
       readonly accept?: string
-      /** Answered 304 when it is still that. */
+      /** Answered 304 when the document still has this tag. */
       readonly etag?: string | undefined
       readonly place?: Place
       readonly isTrusting?: boolean

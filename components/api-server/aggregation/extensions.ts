@@ -1,4 +1,4 @@
-/** Everything that extension API servers need of this one; loaded when there is an APIService that names a service. */
+/** extensions: the part of the aggregator that is loaded with the first APIService that names a service. */
 import type { AggregatorOptions, Forward } from './aggregator.ts'
 import type { ApiServiceTable } from './api-service-table.ts'
 import { createAvailabilityMetrics } from './availability-metrics.ts'
@@ -14,7 +14,7 @@ export interface Extensions {
 
 export function createExtensions(
   options: AggregatorOptions & {
-    /** Endpoints instead of the Services' own addresses. */
+    /** Connects to endpoints instead of the Services' own addresses. */
     readonly routesToEndpoints: boolean
     readonly rejectsRedirects: boolean
   },

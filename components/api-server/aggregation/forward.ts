@@ -1,4 +1,7 @@
-/** forward: a request goes on to the extension API server of its group version, and the answer back as it comes (upstream: handler_proxy.go). */
+/**
+ * forward: sends a request to the extension API server of its group version, and streams the answer back unchanged (upstream:
+ * handler_proxy.go).
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Dialect } from '../../api/dialect.ts'
 import { RequestAbortedError } from '../../component-base/http.ts'
@@ -25,7 +28,7 @@ import { asksForUpgrade, join, type TunnelAnswer } from '../egress/tunnel.ts'
 export interface ForwardOptions {
   readonly connections: ExtensionConnections
   readonly dialect: Dialect
-  /** Whether users' uids are told. */
+  /** Whether extension API servers get the uids of users. */
   readonly withUid: boolean
   readonly rejectsRedirects: boolean
   /** Aborts when the server begins to shut down. */
@@ -35,7 +38,7 @@ export interface ForwardOptions {
 
 const unavailable = (): Answer => answerText(503, 'service unavailable\n')
 
-/** What was authorized must be what the other server reads: segments that decode to more, or to less, than one may not pass. */
+/** The other server must read the path that was authorized: throws 400 for segments that change when they are decoded. */
 function checkPath(path: string): void {
   const isOdd = path.split('/').some((segment) => {
     const text = segment.replaceAll(/%2e/gi, '.')
@@ -78,7 +81,7 @@ async function pass(from: IncomingMessage, sink: ResponseSink, over: AbortSignal
     }
   } catch (error) {
     if (over.aborted) return
-    // Whoever failed, it was not this server: the client sees an answer that is cut short.
+    // Not a fault of this server. The client sees a truncated answer.
     throw new RequestAbortedError((error as Error).message)
   }
 }
@@ -126,7 +129,7 @@ function tunnelTo(
   }
 }
 
-/** Asks the extension API server. Throws a StatusError for what the client did wrong; all else is an answer. */
+/** Throws a StatusError for a fault of the client. Every fault of the extension API server is an answer. */
 export async function forwardRequest(
   context: RequestContext,
   remote: RemoteApiService,

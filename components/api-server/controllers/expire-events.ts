@@ -1,6 +1,6 @@
 /**
- * expire-events: Events live for a time (--event-ttl) from their last write on. Of one from before the start that is not known;
- * it lives from when it was made, or was last seen if that was later.
+ * expire-events: an Event lives for --event-ttl after its last write. The time of writes before the start is unknown, so
+ * those Events live from their creation, or from when they were last seen.
  */
 import type { Event } from '../../api/generated/types.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -8,10 +8,10 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Expiry } from '../../store/expiry.ts'
 import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
 
-/** Where they are stored, whichever group they are asked for in. */
+/** The storage prefix of Events in either group. */
 export const eventsResource = 'core/events'
 
-/** Tracks Events, and tells expiry of those that were there before. */
+/** Tracks the Events that exist at the start. */
 export function expireEvents(options: {
   expiry: Expiry
   cache: WatchCache
@@ -28,7 +28,7 @@ export function expireEvents(options: {
   }
 }
 
-/** Clients say when they saw it, so it may be no time at all, or one that is yet to come. */
+/** Clients set these times, so they may be invalid or in the future. */
 function lastSeenMs({ metadata, lastTimestamp, series }: Event, nowMs: number): number {
   const times = [metadata.creationTimestamp, lastTimestamp, series?.lastObservedTime]
     .map((text) => Date.parse(text ?? ''))

@@ -1,4 +1,7 @@
-/** Keeps the condition Dangling of every FlowSchema true to whether its priority level exists (upstream: flowcontrol/apf_controller.go). */
+/**
+ * Keeps the condition Dangling of every FlowSchema: whether its priority level exists (upstream:
+ * flowcontrol/apf_controller.go).
+ */
 import type { FlowSchema, FlowSchemaCondition } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
 import { timestamp, type Clock } from '../../component-base/clock.ts'
@@ -19,7 +22,7 @@ function levelOf(schema: FlowSchema): string {
   return schema.spec?.priorityLevelConfiguration?.name ?? ''
 }
 
-/** The condition that should be there, or undefined when it is. */
+/** The condition to write; undefined when the status has it. */
 function missingCondition(
   schema: FlowSchema,
   now: { exists: boolean; nowMs: number },

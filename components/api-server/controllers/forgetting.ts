@@ -1,13 +1,13 @@
-/** Forgetting: what an idle server keeps for too long. */
+/** forgetting: frees the memory that an idle server no longer needs. */
 import type { Clock } from '../../component-base/clock.ts'
 import { releaseIdleMemory } from '../../component-base/idle-memory.ts'
 import type { Store } from '../../store/store.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 
-/** How often the cache forgets history past its time, in collections where nothing happens. */
+/** How often collections without changes drop expired history. */
 const forgetEveryMs = 30_000
 
-/** Lets idle collections forget what is past its time, and gives memory back after a load, until `signal` aborts. */
+/** Drops expired history of idle collections, and releases memory after a load, until `signal` aborts. */
 export async function forgetting(of: {
   cache: WatchCache
   store: Store

@@ -12,7 +12,7 @@ export interface PolicyStatusOptions {
   readonly reader: ObjectReader
   readonly client: LocalClient
   readonly resources: Resources
-  /** All kinds that are served just now. */
+  /** All kinds that are served now. */
   readonly served: () => readonly Resource[]
   readonly clock: Clock
   readonly log: Log

@@ -1,4 +1,7 @@
-/** keep-readable: looks through what is stored once after the start, follows the encryption configuration, and tells what cannot be read. */
+/**
+ * keep-readable: checks once after the start that stored objects can be read, follows the encryption configuration, and logs
+ * the objects that cannot be read.
+ */
 import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
@@ -6,12 +9,12 @@ import type { Metrics } from '../../component-base/metrics.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
 
-/** Between two slices of looking through: the requests' turn. */
+/** The pause between two slices, which leaves the event loop to requests. */
 const pauseMs = 5
-/** Keys that the log names at most. */
+/** The log names at most this many keys. */
 const mostNamed = 20
 
-/** Runs until `signal` aborts. `file` is the one to follow, if any. */
+/** Runs until `signal` aborts. `file` is the encryption configuration to follow, if any. */
 export async function keepReadable(options: {
   cache: WatchCache
   file: EncryptionFile | undefined

@@ -1,4 +1,4 @@
-/** Keepers: what the server brings about by writes of its own while it runs, beside what requests ask for. */
+/** keepers: the background work that keeps objects true by the server's own writes. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resources } from '../../api/resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -19,9 +19,9 @@ export interface KeeperOptions {
   readonly client: LocalClient
   readonly resources: Resources
   readonly dialect: Dialect
-  /** Built-in kinds that are served. */
+  /** Built-in resources that are served. */
   readonly builtIn: readonly Resource[]
-  /** All kinds that are served just now. */
+  /** All kinds that are served now. */
   readonly served: () => readonly Resource[]
   readonly converters: Converters
   readonly hooks: Pick<StartHooks, 'keep'>

@@ -1,4 +1,7 @@
-/** Reconciling default roles and bindings: what is missing is put back, what was added stays (upstream: component-helpers auth/rbac/reconciliation). */
+/**
+ * reconcile-policy: restores missing parts of default roles and bindings, and keeps additions of users (upstream: component-
+ * helpers auth/rbac/reconciliation).
+ */
 import { autoupdateAnnotation } from '../../api/bootstrap-policy/policy-objects.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { PolicyRule, Subject } from '../../api/generated/types.ts'
@@ -8,14 +11,14 @@ import { compactRules, uncoveredRules } from '../authz/rule-covers.ts'
 
 type Texts = Record<string, string>
 
-/** What exists wins; undefined when nothing is missing. */
+/** Existing values win. Undefined when nothing is missing. */
 function withMissing(existing: Texts | undefined, wanted: Texts | undefined): Texts | undefined {
   const missing = Object.keys(wanted ?? {}).some((key) => existing?.[key] === undefined)
   return missing ? { ...wanted, ...existing } : undefined
 }
 
 function missingRules(existing: KubeObject, wanted: KubeObject): PolicyRule[] {
-  // Rules of an aggregated role are the aggregation controller's.
+  // The aggregation controller owns the rules of an aggregated role.
   if (wanted['aggregationRule'] !== undefined) return []
   const held = (existing['rules'] ?? []) as PolicyRule[]
   return compactRules(uncoveredRules(held, (wanted['rules'] ?? []) as PolicyRule[]))
@@ -39,8 +42,8 @@ function missingSubjects(existing: KubeObject, wanted: KubeObject): Subject[] {
 }
 
 /**
- * The existing role or binding with what the wanted one has besides, or undefined when nothing is missing or the object
- * is annotated `autoupdate: "false"`. A binding to another role than the wanted one is left as it is.
+ * The existing role or binding with the missing parts of the wanted one. Undefined when nothing is missing, the object is
+ * annotated `autoupdate: "false"`, or the binding refers to another role.
  */
 export function reconcilePolicy(
   existing: KubeObject,

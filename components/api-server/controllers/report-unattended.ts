@@ -1,4 +1,7 @@
-/** Tells of each new object that nothing in the cluster acts on, by an Event, so that `kubectl describe` says why nothing happens. */
+/**
+ * report-unattended: records an Event about each new object that no controller acts on, so that `kubectl describe` explains
+ * why nothing happens.
+ */
 import type { Resources } from '../../api/resources.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import { createEventRecorder } from '../../client/event-recorder.ts'
@@ -29,7 +32,7 @@ function unattended(resources: Resources): Map<Resource, string> {
   )
 }
 
-/** Runs until `signal` aborts. Objects that were there before get no Event. */
+/** Runs until `signal` aborts. Objects from before the start get no Event. */
 export async function reportUnattended(
   options: UnattendedOptions,
   signal: AbortSignal,

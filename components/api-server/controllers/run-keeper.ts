@@ -1,4 +1,4 @@
-/** run-keeper: the loop of everything that keeps objects true in the background, on the client's work queue and controller. */
+/** run-keeper: runs a reconciler of the server's own objects on the client's work queue and controller. */
 import { runController, type Reconciler } from '../../client/controller.ts'
 import { createWorkQueue } from '../../client/work-queue.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -11,11 +11,11 @@ const retry = { initialMs: 1000, maxMs: 10_000 }
 export interface RunKeeperOptions {
   /** As in logs. */
   readonly name: string
-  /** Makes true what the key stands for, from the newest state. A lost race is no error: the change that won adds the key again. */
+  /** Makes the state of a key true, from the newest objects. A lost race is no error: the write that won adds the key again. */
   readonly reconcile: Reconciler
   /**
-   * Called once: adds the key of every object that may be wrong now, and from then on of every object that a change may have
-   * made wrong. Returns what ends that.
+   * Called once. Adds the key of every object that may be wrong now, and later of every object that a change may have made
+   * wrong. Returns the ways to stop.
    */
   readonly watch: (add: (key: string) => void) => readonly (() => void)[]
   /** Keys settled at once, so that their writes share flushes; default 1. */

@@ -1,4 +1,4 @@
-/** What a policy's expressions get wrong about the kinds it is for (upstream: plugin/policy/validating/typechecking.go). */
+/** type-checking: the type errors of a policy's expressions (upstream: plugin/policy/validating/typechecking.go). */
 import type { ExpressionWarning, ValidatingAdmissionPolicySpec } from '../../api/generated/types.ts'
 import { schemaOfResource } from '../../api/schemas.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
@@ -10,7 +10,7 @@ import { compileExpressions, type Compiled } from '../expressions/policy-express
 
 const mostKinds = 10
 
-/** The kinds that the rules name one by one; what a star stands for is not looked at. */
+/** The kinds that the rules name. Wildcards are not checked. */
 function kindsOf(spec: ValidatingAdmissionPolicySpec, served: readonly Resource[]): Resource[] {
   const kinds = new Set<Resource>()
   for (const rule of spec.matchConstraints?.resourceRules ?? []) {
@@ -18,7 +18,7 @@ function kindsOf(spec: ValidatingAdmissionPolicySpec, served: readonly Resource[
     if ([...apiGroups, ...apiVersions].some((one) => one.includes('*'))) continue
     const plain = resources.filter((one) => !/[*/]/.test(one))
     for (const kind of served) {
-      // Upstream takes the core group for any.
+      // Upstream treats the core group as any group.
       const isOfGroup = apiGroups.includes(kind.group) || apiGroups.includes('')
       if (!isOfGroup || !apiVersions.includes(kind.version) || !plain.includes(kind.plural))
         continue

@@ -1,4 +1,4 @@
-/** Whether a user may do something, and why: every authorizer's opinion in order, and what would have allowed it. */
+/** explain-access: whether a user may do something, each authorizer's opinion in order, and a role that would allow it. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { AccessExplanation, Opinion } from '../../api/explanations.ts'
 import type { AuthorizationModule } from '../authz/authorization.ts'
@@ -40,7 +40,7 @@ const privilegedOpinion: Opinion = {
   reason: `the group ${privilegedGroup} passes before all authorizers`,
 }
 
-/** Decides as the chain does, module by module. */
+/** Decides as the chain does, one authorizer after the other. */
 export async function explainAccess(
   attributes: AuthorizationAttributes,
   { modules, reader, dialect }: ExplainAccessParts,
@@ -63,7 +63,7 @@ export async function explainAccess(
     attributes,
     decided === undefined ? reasons.join('\n') : (decided.reason ?? ''),
   )
-  // Behind a denial nobody asks RBAC, whatever it would say.
+  // After a denial RBAC is not asked.
   const mayRbac = opinions.some(({ type, opinion }) => type === 'RBAC' && opinion === 'no-opinion')
   const wouldAllow =
     mayRbac && decided === undefined ? smallestRole(attributes, { reader, dialect }) : undefined

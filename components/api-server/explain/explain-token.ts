@@ -1,10 +1,13 @@
-/** What a bearer token says of itself, and what each authenticator says of it. Never the token, its signature or its secret. */
+/**
+ * explain-token: the content of a bearer token and each authenticator's verdict, without the token, its signature or its
+ * secret.
+ */
 import type { TokenContent, TokenExplanation } from '../../api/explanations.ts'
 import { measureJson } from '../../machinery/values/json-measure.ts'
 import type { Authentication } from '../authn/authentication.ts'
 import { authenticatedGroup } from '../authn/union.ts'
 
-/** Longer than any token that an authenticator looks at. */
+/** No authenticator accepts a longer token. */
 const longestToken = 16_384
 const deepestClaims = 50
 
@@ -17,12 +20,12 @@ function objectOf(part: string | undefined): Record<string, unknown> | undefined
       ? (value as Record<string, unknown>)
       : undefined
   } catch {
-    // Not JSON, so the token is something else.
+    // Not JSON: the token has another form.
     return undefined
   }
 }
 
-/** Where claims are kept is no secret; what they can be fetched with is. */
+/** The place of distributed claims is public. The token that fetches them is secret. */
 function withoutSecrets(claims: Record<string, unknown>): Record<string, unknown> {
   const sources = claims['_claim_sources']
   if (sources === undefined) return claims

@@ -1,6 +1,6 @@
 /**
- * `/explain/access`, `/explain/token` and `/explain/denied`: why requests are allowed or not. Non-resource paths, so only those
- * whom authorization lets see them, and an audit record never has their bodies.
+ * explain: answers `/explain/access`, `/explain/token` and `/explain/denied`. They are non-resource paths, so authorization
+ * guards them and audit records do not hold their bodies.
  */
 import type { Dialect } from '../../api/dialect.ts'
 import type { DeniedExplanations } from '../../api/explanations.ts'
@@ -21,7 +21,7 @@ import type { DeniedRequests } from '../filters/denied-requests.ts'
 import { explainAccess } from './explain-access.ts'
 import { explainToken } from './explain-token.ts'
 
-/** More than any review needs, with a token in it. */
+/** More than any review needs, including its token. */
 const maxBodyBytes = 64 * 1024
 const usualDenied = 10
 const mostDenied = 100
@@ -34,7 +34,7 @@ export interface ExplainParts {
   readonly dialect: Dialect
 }
 
-/** The spec of the review that was posted. A fault is a 400. */
+/** The spec of the posted review. Throws 400 for an invalid body. */
 async function specOf<T>(context: RequestContext, resource: Resource): Promise<T> {
   const body = await context.http.body(maxBodyBytes)
   const { kind } = resource
@@ -52,7 +52,7 @@ async function explainedAccess(context: RequestContext, parts: ExplainParts): Pr
   return await explainAccess(attributes, { modules: authorization.modules, reader, dialect })
 }
 
-/** What is wrong with the body is not told: it would be repeated in the audit record. */
+/** The error does not say what is invalid: audit records would repeat it. */
 async function tokenSpec(context: RequestContext, dialect: Dialect): Promise<TokenReviewSpec> {
   try {
     return await specOf<TokenReviewSpec>(context, resourcesOf(dialect).tokenReviews)
@@ -71,7 +71,7 @@ async function explainedToken(
   return await explainToken({ token, audiences }, authentication.explainToken)
 }
 
-/** What each was asked for is explained as of now: rights may have come since. */
+/** Explains each denied request with the rights of now. They may have been granted since. */
 async function deniedRequests(
   context: RequestContext,
   parts: ExplainParts,
@@ -112,7 +112,7 @@ const endpoints: Readonly<
   '/explain/denied': { method: 'GET', answer: deniedRequests },
 }
 
-/** Answers a path below /explain/; undefined when there is none of that name. */
+/** Answers a path below /explain/; undefined for an unknown one. */
 export async function answerExplain(
   context: RequestContext,
   parts: ExplainParts,

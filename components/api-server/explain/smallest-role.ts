@@ -1,4 +1,4 @@
-/** The smallest role, and the binding of it, that would allow a request: objects ready to be applied. */
+/** smallest-role: the smallest role that allows a request, and its binding, ready to apply. */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { PolicyRule, Subject } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
@@ -9,7 +9,7 @@ import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
 
 const longestName = 200
 
-/** The one rule that allows this and nothing else. */
+/** The rule that allows exactly this request. */
 function ruleFor(asked: AuthorizationAttributes): PolicyRule {
   const { verb, group, resource, subresource, name, path } = asked
   if (!asked.isResourceRequest) return { nonResourceURLs: [path], verbs: [verb] }
@@ -21,7 +21,7 @@ function ruleFor(asked: AuthorizationAttributes): PolicyRule {
   }
 }
 
-/** Who is to be bound: the user, a service account as one, or the first group of somebody without a name. */
+/** The subject to bind: the user or service account, or the first group of a user without a name. */
 function subjectOf({ name, groups }: UserInfo, dialect: Dialect): Subject {
   const [, namespace, account] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name) ?? []
   if (namespace !== undefined && account !== undefined) {
@@ -45,8 +45,8 @@ function readableName({ user, ...asked }: AuthorizationAttributes): string {
 }
 
 /**
- * A Role with its binding for a request in a namespace, else a ClusterRole with its. Their names are not taken. Undefined when
- * no role can allow the request.
+ * A Role and its binding for a namespaced request, else a ClusterRole and its binding, under names that are free. Undefined
+ * when no role can allow the request.
  */
 export function smallestRole(
   asked: AuthorizationAttributes,

@@ -1,4 +1,7 @@
-/** audit: the records of a request's stages, as the policy wants them. Two filters: around everything, and behind authentication. */
+/**
+ * audit: writes the records of a request as the policy asks. Two filters: one around the whole chain, one after
+ * authentication.
+ */
 import { internalError } from '../../machinery/objects/status-error.ts'
 import { loggedObject } from '../audit/logged-object.ts'
 import { eventLine, type ResponseStatus } from '../audit/record.ts'
@@ -7,7 +10,7 @@ import { newAuditRecord, type AuditRecord, type AuditStage } from '../request/au
 import type { Answer, Filter, RequestContext } from '../request/request.ts'
 import { isLongRunning } from '../request/long-running.ts'
 
-/** Of a streamed answer more is not kept for its record (upstream: --audit-log-truncate-max-event-size). */
+/** Longer streamed answers are not recorded (upstream: --audit-log-truncate-max-event-size). */
 const mostKeptBytes = 10 * 1024 * 1024
 const mostStatusBytes = 64 * 1024
 
@@ -22,7 +25,7 @@ function bodyOf(answer: Answer, bytes: Buffer, context: RequestContext): Promise
   })
 }
 
-/** The fields of a Status that was answered; of any other answer its code alone. */
+/** The fields of an answered Status; of any other answer only its code. */
 async function statusOf(answer: Answer, context: RequestContext): Promise<ResponseStatus> {
   const { status: code, body } = answer
   const mayBeStatus = code >= 400 || context.info.verb.startsWith('delete')
@@ -51,7 +54,7 @@ function wantsObjects(record: AuditRecord, context: RequestContext): boolean {
   return context.info.isResourceRequest && (level === 'Request' || level === 'RequestResponse')
 }
 
-/** Passes a stream on and keeps what went through; `kept` is undefined when that was too much. */
+/** Passes a stream on and keeps a copy. `kept` is undefined when the stream was too long. */
 function tee(body: Exclude<Answer['body'], Buffer>): {
   body: Exclude<Answer['body'], Buffer>
   kept: () => Buffer | undefined
@@ -99,20 +102,20 @@ async function emit(
   )
 }
 
-/** Around everything else: what was answered, or when a stream began and ended. */
+/** The outer filter: records the answer, or the start and the end of a stream. */
 export function auditAnswer(audit: Audit): Filter {
   return async (context, next) => {
     const record = newAuditRecord()
     context.audit = record
     context.named = {}
     const answer = await next(context)
-    // Refused before anybody knew who it was.
+    // Rejected before authentication.
     record.decision ??= audit.decide(context.user, context.info)
     const { level } = record.decision
     if (level === 'None') return answer
     const status = await statusOf(answer, context)
     const last = (more: { status: ResponseStatus; answered?: unknown }): Promise<void> =>
-      // The answer is there; whether its record can be written is no longer the client's concern.
+      // The answer is final. A record that cannot be written no longer concerns the client.
       emit(audit, context, { stage: 'ResponseComplete', ...more }).catch(() => {})
     if (record.panic !== undefined) {
       await emit(audit, context, { stage: 'Panic', status: panicStatus(record.panic) }).catch(
@@ -127,7 +130,7 @@ export function auditAnswer(audit: Audit): Filter {
       await last({ status, ...(isWanted && { answered: await bodyOf(answer, body, context) }) })
       return answer
     }
-    // Nobody asks for the body of an answer to HEAD.
+    // The body of an answer to HEAD is never read.
     if (context.http.method === 'HEAD' || !(isStream || isWanted)) {
       await last({ status })
       return answer
@@ -153,7 +156,9 @@ export function auditAnswer(audit: Audit): Filter {
   }
 }
 
-/** Behind authentication: asks the policy, tells that the request was received, and keeps its body when that is wanted. */
+/**
+ * The inner filter: asks the policy, records that the request was received, and keeps its body where the policy asks for it.
+ */
 export function auditRequest(audit: Audit): Filter {
   return async (context, next) => {
     const record = context.audit

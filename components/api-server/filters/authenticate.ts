@@ -1,4 +1,4 @@
-/** authenticate: finds out who asks, or answers 401. The credential goes no further than this. */
+/** authenticate: finds the user of a request, or answers 401. */
 import type { Log } from '../../component-base/log.ts'
 import { unauthorized } from '../../machinery/objects/status-error.ts'
 import type { AuthenticateRequest, AuthenticationOutcome } from '../authn/union.ts'

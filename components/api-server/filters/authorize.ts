@@ -1,4 +1,4 @@
-/** authorize: asks the authorizers in order; no approval is a 403 that says who may not do what. */
+/** authorize: asks the authorizers in order. Without an approval the request gets a 403 that names the user and the action. */
 import type { Authorizer } from '../authz/authorizer.ts'
 import { asStatusError } from '../codec/respond.ts'
 import { attributesOf } from '../request/attributes.ts'

@@ -1,4 +1,4 @@
-/** Users that only the cluster's own components are: what they are refused is a fault of the cluster. */
+/** component-users: the users of the cluster's own components. A denied request of such a user is a fault of the cluster. */
 import { namespacedRoles } from '../../api/bootstrap-policy/bindings.ts'
 import { controllerRoles } from '../../api/bootstrap-policy/controller-roles.ts'
 import type { Dialect } from '../../api/dialect.ts'
@@ -9,7 +9,7 @@ const accounts = new Set([
   ...namespacedRoles.map(({ name }) => name.slice(name.lastIndexOf(':') + 1)),
 ])
 
-/** Whether the user is a controller's, the controller manager's, the scheduler's or a node agent's. */
+/** Whether the user is a controller, the controller manager, the scheduler or a node agent. */
 export function isComponentUser(name: string, dialect: Dialect): boolean {
   if (managers.has(name) || name.startsWith('system:node:')) return true
   const prefix = `system:serviceaccount:${dialect.systemNamespace}:`

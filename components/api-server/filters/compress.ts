@@ -1,19 +1,19 @@
-/** compress: answers of more than 128 KB are sent as gzip to those who accept it (upstream: writers.go). Watches never are. */
+/** compress: sends answers of more than 128 KB as gzip to clients that accept it, except watches (upstream: writers.go). */
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { createGzip, gzip } from 'node:zlib'
 import type { Answer, Filter, RequestContext, ResponseSink } from '../request/request.ts'
 import { isLongRunning } from '../request/long-running.ts'
 
-/** Below this it costs more than it saves. */
+/** Compressing shorter answers costs more than it saves. */
 const leastBytes = 128 * 1024
 
-/** The fastest: upstream's choice too. */
+/** The fastest level, as upstream. */
 const fast = { level: 1 }
 
 const gzipped = promisify<Buffer, typeof fast, Buffer>(gzip)
 
-/** `gzip`, be it with a quality; not `gzip;q=0`. */
+/** `gzip`, with or without a quality, but not `gzip;q=0`. */
 const acceptsGzip = /(?:^|,)\s*gzip\s*(?:;\s*q=(?:1(?:\.0*)?|0?\.\d*[1-9]\d*)\s*)?(?:,|$)/
 
 function isCompressible({ http }: RequestContext, answer: Answer): boolean {
@@ -32,10 +32,10 @@ function encodedHeaders({ headers }: Answer): Answer['headers'] {
 
 type Streamed = Exclude<Answer['body'], Buffer>
 
-/** Collects what is written until it is known where it goes; then passes it on. */
+/** Buffers an answer until its target is known, then passes it on. */
 class Probe implements ResponseSink {
   readonly signal: AbortSignal
-  /** Resolves when there is enough to be worth compressing. */
+  /** Resolves once there is enough to compress. */
   readonly isLarge: Promise<void>
   #nowLarge: () => void
   #held: Buffer[] = []
@@ -48,7 +48,7 @@ class Probe implements ResponseSink {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.isLarge = promise
     this.#nowLarge = resolve
-    // Whoever waits for a client that never took the answer must not wait for ever.
+    // A client that leaves before it takes the answer must not leave a writer waiting.
     this.#attached.promise.catch(() => {})
     signal.addEventListener('abort', () => this.#attached.reject(signal.reason), { once: true })
   }
@@ -71,7 +71,7 @@ class Probe implements ResponseSink {
     await this.#attached.promise
   }
 
-  /** Everything so far. */
+  /** The bytes buffered so far. */
   take(): Buffer {
     const held = Buffer.concat(this.#held)
     this.#held = []
@@ -94,7 +94,7 @@ async function sendCompressed(
 ): Promise<void> {
   const compressor = createGzip(fast)
   compressor.on('error', () => {
-    // Told by whoever waits for the compressor.
+    // The promise for its end rejects with the same error.
   })
   compressor.on('data', (chunk: Buffer) => {
     if (sink.write(chunk)) return
@@ -130,7 +130,7 @@ async function compressStream(
   const done = body(probe)
   await Promise.race([done, probe.isLarge])
   if (probe.buffered <= leastBytes) return { ...answer, body: probe.take() }
-  // Told when the answer is sent.
+  // The body of the answer rejects with the same error.
   done.catch(() => {})
   return {
     ...answer,

@@ -1,9 +1,12 @@
-/** decorate: what every answer carries: the request id, warnings, and the encoding the client accepts. */
+/** decorate: adds the request id and warnings to every answer, and encodes plain JSON as the client accepts it. */
 import type { Filter } from '../request/request.ts'
 import { reformed } from '../codec/respond.ts'
 import { isLongRunning } from '../request/long-running.ts'
 
-/** Most characters of warnings in one answer, and of each once they are many (upstream: apiserver pkg/endpoints/filters/warning.go). */
+/**
+ * The most characters of warnings in one answer, and of one warning once they are too many (upstream: apiserver
+ * pkg/endpoints/filters/warning.go).
+ */
 const mostWarningText = 4096
 const mostCutText = 256
 
@@ -14,7 +17,7 @@ function warningHeader(text: string): string {
   return `299 - "${Buffer.from(clean).toString('latin1')}"`
 }
 
-/** One header value per warning, each text once, cut so that no client chokes on them. */
+/** One header value per distinct warning, within the length that clients accept. */
 function warningHeaders(warnings: readonly string[]): string[] {
   const headers: string[] = []
   let length = 0
@@ -30,7 +33,7 @@ function warningHeaders(warnings: readonly string[]): string[] {
 
 export const decorate: Filter = async (context, next) => {
   const made = await next(context)
-  // What comes through from elsewhere is passed on as it is.
+  // Answers of other servers are passed on unchanged.
   const answer = isLongRunning(context) && made.status < 400 ? made : await reformed(made, context)
   const headers: Record<string, string | string[]> = {
     ...answer.headers,

@@ -67,7 +67,7 @@ export function createDeniedRequests(options: {
 }): DeniedRequests {
   const kept = new Map<string, KeptRequest>()
 
-  /** Whether it is the first of its kind. */
+  /** True for the first request of its kind. */
   function note(
     { http, info, id, receivedAtMs }: RequestContext,
     more: Pick<KeptRequest, 'status' | 'reason' | 'authenticators' | 'attributes' | 'admission'>,

@@ -1,4 +1,4 @@
-/** impersonate: acts as the user named in Impersonate-* headers, once the caller is allowed to (spec: "Impersonation"). */
+/** impersonate: acts as the user in the Impersonate-* headers, if the caller may. */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import { prefixedHeaders } from '../../component-base/http.ts'
 import { label1123, subdomain } from '../../machinery/validation/names.ts'
@@ -22,14 +22,14 @@ const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/
 
 interface Asked {
   readonly user: string
-  /** When the user's name is that of a service account. */
+  /** Set when the user's name is that of a service account. */
   readonly account: { readonly namespace: string; readonly name: string } | undefined
   readonly uid: string
   readonly groups: readonly string[]
   readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
-/** A name that only looks like an account's is a user's. */
+/** A name that merely begins like an account's is an ordinary user. */
 function accountOf(user: string): Asked['account'] {
   const [, namespace = '', name = ''] = accountName.exec(user) ?? []
   const isAccount = label1123(namespace).length === 0 && subdomain(name).length === 0
@@ -73,7 +73,7 @@ function identityOf(asked: Asked): UserInfo {
   }
 }
 
-/** What the caller of a request must be allowed to impersonate, one check each; none when he acts as himself. */
+/** The rights that the caller needs to impersonate, one check each; empty without impersonation. */
 export function impersonationChecks(
   { http, dialect }: RequestContext,
   caller: UserInfo,

@@ -1,11 +1,11 @@
-/** max-in-flight: more short requests at once than the server was told to take are refused with 429 (upstream: maxinflight.go). */
+/** max-in-flight: rejects short requests beyond a limit with 429 (upstream: maxinflight.go). */
 import { tooManyRequests } from '../../machinery/objects/status-error.ts'
 import { privilegedGroup } from '../authz/union.ts'
 import type { Filter } from '../request/request.ts'
 import { isLongRunning } from '../request/long-running.ts'
 
 const readVerbs = new Set(['get', 'list', 'watch', 'head', 'options'])
-/** 0 means no limit. Long-running requests do not count. Whoever is to mend a flooded server is never refused. */
+/** 0 means no limit. Long-running requests do not count. Members of system:masters are never rejected. */
 export function maxInFlight(limits: { reading: number; mutating: number }): Filter {
   let reading = 0
   let mutating = 0

@@ -1,10 +1,12 @@
-/** priority-and-fairness: requests wait for a seat of their priority level, or are refused with 429 (upstream: priority-and-fairness.go). */
+/**
+ * priority-and-fairness: a request waits for a seat of its priority level, or gets 429 (upstream: priority-and-fairness.go).
+ */
 import type { FlowControl } from '../flow-control/flow-control.ts'
 import type { Filter } from '../request/request.ts'
 import { tooManyRequests } from '../../machinery/objects/status-error.ts'
 import { isLongRunning } from '../request/long-running.ts'
 
-/** What runs long takes no seat; a watch has one until it has begun. */
+/** Long-running requests take no seat. A watch holds one until its stream begins. */
 export function priorityAndFairness(control: FlowControl): Filter {
   return async (context, next) => {
     if (isLongRunning(context) && context.info.verb !== 'watch') return await next(context)

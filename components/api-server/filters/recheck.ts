@@ -1,7 +1,6 @@
 /**
- * recheck: a watch may last for an hour, but no longer than the credential it was opened with, the right to impersonate if it
- * was opened so, and the right to it. All are asked for again now and then; when one has gone, the watch ends, and its client
- * is told why when it comes back.
+ * recheck: ends a watch when its credential, its right to impersonate or its right to watch is gone. The client sees the
+ * reason when it connects again.
  */
 import type { Clock } from '../../component-base/clock.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
@@ -12,7 +11,7 @@ import { impersonationChecks } from './impersonate.ts'
 
 const everyMs = 30_000
 
-/** What is asked here is no attempt of a client's: hand in what counts nothing. */
+/** Pass an authenticator and an authorizer without metrics: these checks are no requests of a client. */
 export function recheck(
   authenticateRequest: AuthenticateRequest,
   authorizer: Authorizer,
@@ -22,7 +21,7 @@ export function recheck(
     const outcome = await authenticateRequest(context.http)
     if (outcome.kind !== 'user') return true
     const impersonation = impersonationChecks(context, outcome.user)
-    // Whoever acts as himself may be in fewer groups by now.
+    // Without impersonation, the groups may have changed.
     const user = impersonation.length === 0 ? outcome.user : context.user
     for (const attributes of [...impersonation, { ...attributesOf(context), user }]) {
       const { decision } = await authorizer.authorize(attributes)
@@ -42,7 +41,7 @@ export function recheck(
         let cancel = (): void => {}
         let hasEnded = false
         const plan = (): void => {
-          // The watch may end while the question is asked.
+          // The watch may end during the check.
           if (hasEnded) return
           cancel = clock.after(everyMs, () => {
             isLost(context).then(
@@ -50,7 +49,7 @@ export function recheck(
                 if (isOver) lost.abort()
                 else plan()
               },
-              // Whoever cannot say so now is asked again.
+              // An authenticator or authorizer that fails is asked again.
               plan,
             )
           })

@@ -1,4 +1,4 @@
-/** recover: every error leaves as a Status; what is not a known error is logged as a bug with its request id. */
+/** recover: turns every error into a Status. A bug is logged as an error with its request id. */
 import { WebhookFault } from '../request/webhook-fault.ts'
 import type { Log } from '../../component-base/log.ts'
 import { isRefusal } from '../../store/store.ts'
@@ -17,8 +17,9 @@ export function recover(log: Log): Filter {
         const { id, http } = context
         const path = http.url.split('?', 1)[0]
         const fields = { id, method: http.method, path, error }
-        // 503 and 504 mean that something else is missing or late. 500 is a bug here, unless a webhook or a node caused it, or the
-        // store, which logs its own faults. Without a reason it is a client's fault that upstream makes no Status of.
+        // A 503 or 504 means that something else is missing or late. A 500 is a bug here, except for a fault of a webhook, a
+        // node or the store, which logs its own. An error without a reason is a fault of the client that upstream answers
+        // without a Status.
         const isOthers =
           error instanceof WebhookFault ||
           error instanceof NodeFault ||

@@ -1,6 +1,6 @@
 /**
- * timeout: a request that is not long-running is answered within its time (upstream: --request-timeout). Its work goes on, so
- * a write that was answered 504 may still be committed.
+ * timeout: answers a short request within its time (upstream: --request-timeout). The work goes on, so a write that got 504
+ * may still be committed.
  */
 import type { Clock } from '../../component-base/clock.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'

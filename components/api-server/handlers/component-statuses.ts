@@ -1,4 +1,4 @@
-/** component-statuses: the legacy list of the control plane's parts; what this server can vouch for is its store. */
+/** component-statuses: the legacy list of control plane components. It has one entry: the store. */
 import { notFound } from '../../machinery/objects/status-error.ts'
 import { shownObject } from '../encoding/form.ts'
 import { answerForm } from '../codec/respond.ts'

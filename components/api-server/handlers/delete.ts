@@ -1,4 +1,4 @@
-/** delete and deletecollection: options from body or query, then the registry decides what happens. */
+/** delete: DELETE of an object or a collection, with options from the body or the query. */
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { invalidValue } from '../../machinery/validation/field-errors.ts'
 import { invalid, isStatusError } from '../../machinery/objects/status-error.ts'
@@ -19,7 +19,7 @@ import { answerList, selectedPage } from './list.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { wantedForm } from './wanted-form.ts'
 
-/** Kinds whose delete answers with the object even when it is gone at once (upstream: ReturnDeletedObject). */
+/** Kinds whose delete answers with the object even when it is removed at once (upstream: ReturnDeletedObject). */
 const returnsObject = new Set([
   'core/pods',
   'core/services',
@@ -61,7 +61,7 @@ function requestFor(
   }
 }
 
-/** DELETE with the unsafe option: audited, allowed by a verb of its own, and for what cannot be read only. */
+/** DELETE with the unsafe option: audited, authorized by a verb of its own, and only for objects that cannot be read. */
 async function deleteUnsafely(
   context: RequestContext,
   resource: Resource,
@@ -115,7 +115,7 @@ export const deleteOne: ResourceHandler = async (context, resource, parts) => {
   })
 }
 
-/** Deletes run this many at a time; each is its own commit, and they share flushes. */
+/** Deletes run this many at a time. Each is a commit of its own; they share flushes. */
 const batchSize = 64
 
 export const deleteMany: ResourceHandler = async (context, resource, parts) => {
@@ -143,7 +143,7 @@ export const deleteMany: ResourceHandler = async (context, resource, parts) => {
             requestFor(context, resource, { namespace, name, options }),
           )
         } catch (error) {
-          // Somebody else deleted it meanwhile: that is what was asked for.
+          // Another client deleted it meanwhile.
           if (!isStatusError(error, 'NotFound')) throw error
         }
       }),

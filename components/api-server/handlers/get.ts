@@ -8,10 +8,10 @@ import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import type { ResourceHandler } from './parts.ts'
 import { wantedForm } from './wanted-form.ts'
 
-/** How long a read waits for a revision this server has not seen yet. */
+/** The Retry-After of a read at a revision that this server has not seen yet. */
 const notYetSeconds = 1
 
-/** Waits until the cache may answer a read at `version`: '' the newest, '0' anything, else at least that. */
+/** Waits until the cache may answer a read at `version`: '' is the newest, '0' any, else at least that. */
 export async function freshEnough(cache: WatchCache, version: string): Promise<void> {
   if (version === '0') return
   await cache.current()
@@ -20,7 +20,7 @@ export async function freshEnough(cache: WatchCache, version: string): Promise<v
   if (wanted > cache.revision) throw tooLargeVersion(wanted, cache.revision)
 }
 
-/** 504 for a version from the future (ERR: `Too large resource version`). */
+/** 504 for a resourceVersion from the future. */
 export function tooLargeVersion(wanted: number, current: number): StatusError {
   return new StatusError(
     'Timeout',

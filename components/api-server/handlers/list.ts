@@ -13,9 +13,9 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { readyToShow } from '../registry/working-state.ts'
 import { answerForm } from '../codec/respond.ts'
 
-/** Pieces this large are sent at once: fewer TLS records, still under the stream's window. */
+/** Bytes written at once: fewer TLS records, and less than the window of a stream. */
 const chunkBytes = 256 * 1024
-/** Answers below this are sent whole, with a content length. */
+/** Shorter lists are sent in one piece, with a content length. */
 const smallCount = 64
 
 const continueTooOld =
@@ -24,7 +24,7 @@ const continueTooOld =
   'with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the ' +
   'time the first chunk was returned and now may show up in the list.'
 
-/** The state at exactly that revision; undefined when it is no longer kept. */
+/** The state at exactly that revision; undefined when the history no longer has it. */
 async function snapshotAt(
   collection: Collection,
   revision: number,
@@ -34,7 +34,7 @@ async function snapshotAt(
   return cache.retains(revision) ? collection.snapshotAt(revision) : undefined
 }
 
-/** The snapshot a list reads, by the rules for resourceVersion, match and continue. */
+/** The snapshot of a list, by the rules for resourceVersion, match and continue. */
 async function snapshotFor(
   resource: Resource,
   at: { options: ListOptions; list: string; parts: Parts },
@@ -99,7 +99,7 @@ function pageOf(
   return { entries, meta: { resourceVersion: String(snapshot.revision) } }
 }
 
-/** Copies kept items into chunks and writes them, waiting for a slow peer. A chunk that is sent is used again. */
+/** Copies cached items into chunks and writes them, waiting for a slow peer. Chunks are reused once sent. */
 async function streamCopied(
   sink: ResponseSink,
   list: CopiedList,
@@ -159,7 +159,7 @@ async function stream(sink: ResponseSink, form: Form, page: Page): Promise<void>
   if (bytes > 0) sink.write(Buffer.concat(pieces, bytes))
 }
 
-/** A whole list as an answer: small ones in one piece, large ones streamed. */
+/** Answers a short list in one piece, and streams a long one. */
 export async function answerList(form: Form, page: Page): Promise<Answer> {
   const { entries, meta } = page
   if (entries.length > smallCount) {
@@ -175,7 +175,7 @@ export async function answerList(form: Form, page: Page): Promise<Answer> {
   return answerForm(200, form, Buffer.concat(pieces))
 }
 
-/** The part of a collection that the options ask for, with all that is needed to show it. */
+/** The page that the options select, ready to show. */
 export async function selectedPage(
   { info }: RequestContext,
   resource: Resource,
@@ -189,7 +189,7 @@ export async function selectedPage(
   const tokenAt = (next: string): string =>
     parts.continueTokens.encode(list, { revision, start: next })
   const { stored } = parts.registry
-  // Selectors look at the version that is listed.
+  // Selectors match the listed version, so it is converted first.
   if (options.selection.matches !== undefined) {
     await readyToShow(resource, snapshot.entries(prefix, start))
   }

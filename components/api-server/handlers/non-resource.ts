@@ -8,11 +8,11 @@ import { answerHealth, healthPaths, type HealthCheck } from '../health/health.ts
 import type { HealthMetrics } from '../health/health-metrics.ts'
 import type { Parts } from './parts.ts'
 
-/** A document that is made when first asked for: OpenAPI is large and most runs never want it. */
+/** A document that is built at the first request: OpenAPI is large, and most runs never need it. */
 export interface LazyDocument {
   readonly contentType: string
   readonly body: Buffer
-  /** Changes when the document does; an address may name it. */
+  /** Changes with the document. A URL may contain it. */
   readonly hash: string
 }
 
@@ -24,13 +24,13 @@ export interface NonResourceParts {
   readonly version: VersionInfo
   /** The text of /metrics. */
   readonly metrics: () => string
-  /** An OpenAPI document by path and Accept header, or undefined. */
+  /** The OpenAPI document of a path for an Accept header; undefined for an unknown path. */
   readonly openApi: (path: string, accept: string) => Promise<LazyDocument | undefined>
   /** `/.well-known/openid-configuration` and `/openid/v1/jwks`. */
   readonly issuerDocument: (path: string) => unknown
 }
 
-/** Paths clients cannot guess; the index lists them beside the groups. */
+/** The paths that the index lists beside the groups. */
 const fixedPaths = [
   '/.well-known/openid-configuration',
   '/api',
@@ -43,7 +43,7 @@ const fixedPaths = [
   '/version',
 ]
 
-/** Whether the client has what bears this entity tag. */
+/** Whether If-None-Match names this entity tag. */
 function hasAlready({ http }: RequestContext, etag: string): boolean {
   const known = [http.headers['if-none-match'] ?? []].flat().join(',')
   return known.split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')))
@@ -63,7 +63,7 @@ function answerDiscovery(context: RequestContext, document: DiscoveryDocument): 
 
 const yearMs = 365 * 24 * 60 * 60 * 1000
 
-/** The document as it is, whoever asks. What an address with its hash answers never changes (upstream: kube-openapi handler3). */
+/** The document in its own encoding. The answer to a URL with its hash never changes (upstream: kube-openapi handler3). */
 function answerOpenApi(
   context: RequestContext,
   document: LazyDocument,
@@ -99,7 +99,7 @@ function answerOpenApi(
   return { status: 200, headers, body, isFormed: true }
 }
 
-/** The same for everyone, and good for an hour (upstream: routes/openidmetadata.go). */
+/** The same for every client, cacheable for an hour (upstream: routes/openidmetadata.go). */
 function answerIssuerDocument(path: string, document: unknown): FormedAnswer {
   const contentType = path.endsWith('/jwks') ? 'application/jwk-set+json' : 'application/json'
   return {
@@ -115,11 +115,11 @@ function allPaths(from: NonResourceParts): string[] {
   return [...fixedPaths, '/api/v1', ...groups, ...healthPaths(from.checks)].sort()
 }
 
-/** Only paths that the default roles name either way: what is authorized must be what is served. */
+/** The paths that the default roles allow with and without the slash, so that authorization covers both. */
 const withOptionalSlash =
   /^\/(apis?(\/.*)?|version|\.well-known\/openid-configuration|openid\/v1\/jwks)\/$/
 
-/** Answers a non-resource request; undefined is a 404. Only GET (and HEAD) is served. */
+/** Answers GET and HEAD of a non-resource path; undefined is a 404. */
 export async function answerNonResource(
   context: RequestContext,
   from: NonResourceParts,

@@ -1,4 +1,4 @@
-/** patch: JSON patch, merge patch and strategic merge patch on the newest state, retried when another writer was first. */
+/** patch: JSON patch, merge patch and strategic merge patch of the newest state, applied again after a lost race. */
 import { objectKindOf } from '../../api/object-kind.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'

@@ -1,12 +1,12 @@
 /**
- * patched-text: what a patch made of an object, as upstream's library writes it: fields are sorted in every object that the
- * patch went through, and as they were in all others.
+ * patched-text: a patched object as upstream's library prints it: sorted fields in every object that the patch went through,
+ * and the original order elsewhere.
  */
 
-/** The parts of a document that a patch went through: all of it, or these fields of it. */
+/** The parts of a document that a patch went through: the whole document, or some of its fields. */
 export type Touched = 'whole' | ReadonlyMap<string, Touched>
 
-/** Of a merge patch: the objects of the patch itself. A list takes the place of what was there. */
+/** The objects of a merge patch. A list replaces a list as a whole. */
 export function touchedByMerge(patch: unknown): Touched {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return 'whole'
   return new Map(Object.entries(patch).map(([name, value]) => [name, touchedByMerge(value)]))
@@ -14,7 +14,7 @@ export function touchedByMerge(patch: unknown): Touched {
 
 type Branch = Map<string, Branch>
 
-/** Of a JSON patch: the containers along its paths. */
+/** The containers along the paths of a JSON patch. */
 export function touchedByOperations(
   operations: readonly (Readonly<Record<string, unknown>> | null)[],
 ): Touched {
@@ -34,7 +34,7 @@ export function touchedByOperations(
   return root
 }
 
-/** As JSON, with the characters escaped that Go escapes. */
+/** JSON with Go's escapes. */
 export function patchedText(value: unknown, touched: Touched): string {
   return JSON.stringify(sorted(value, touched)).replaceAll(
     /[<>&\u2028\u2029]/g,

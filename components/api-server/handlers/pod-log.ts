@@ -28,7 +28,7 @@ export interface PodSpec {
   readonly ephemeralContainers?: readonly Named[]
 }
 
-/** An integer of the query as Go reads it; undefined when it is not given. */
+/** An integer in the query, by the rules of Go; undefined without one. */
 function integerOf(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null || text === '') return undefined
@@ -36,7 +36,7 @@ function integerOf(query: URLSearchParams, name: string): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
 }
 
-/** Upstream's ValidatePodLogOptions. */
+/** Throws 422 for invalid options (upstream: ValidatePodLogOptions). */
 function checkOptions({ info }: RequestContext): void {
   const { query, name } = info
   const root = FieldPath.root()
@@ -61,7 +61,7 @@ function checkOptions({ info }: RequestContext): void {
   if (root.errors.length > 0) throw invalid({ group: '', kind: 'PodLogOptions' }, name, root.errors)
 }
 
-/** The container that is asked for, or the only main one (upstream: validateContainer). */
+/** The container in the query, or the only main one. Throws 400 for others (upstream: validateContainer). */
 export function containerOf(context: RequestContext, spec: PodSpec): string {
   const { query, name: pod } = context.info
   const { containers = [], initContainers = [], ephemeralContainers = [] } = spec
@@ -78,7 +78,7 @@ export function containerOf(context: RequestContext, spec: PodSpec): string {
   throw badRequest(`container ${asked} is not valid for pod ${pod}`)
 }
 
-/** What the agent is asked for: the options that are known, and nothing else of the client's request. */
+/** The path for the agent, with the known options of the request only. */
 function pathOf({ info }: RequestContext, container: string): string {
   const { query, namespace, name } = info
   const words = new URLSearchParams()
@@ -93,10 +93,10 @@ function pathOf({ info }: RequestContext, container: string): string {
   return `/${path}${words.size === 0 ? '' : `?${words.toString()}`}`
 }
 
-/** The most of an agent's refusal that is passed on (upstream: maxReadLength of the response checker). */
+/** Longer texts of an agent's refusal are cut (upstream: maxReadLength of the response checker). */
 const mostRefusalBytes = 50_000
 
-/** What an agent refuses is an error of ours, with its words (upstream: GenericHttpResponseChecker). */
+/** The agent's refusal as an error of this server, with the agent's text (upstream: GenericHttpResponseChecker). */
 async function refusal(incoming: IncomingMessage): Promise<StatusError> {
   const { statusCode: code = 502 } = incoming
   const chunks: Buffer[] = []
@@ -115,10 +115,10 @@ async function refusal(incoming: IncomingMessage): Promise<StatusError> {
   return new NodeFault(reason, text, { code, details: {} })
 }
 
-/** Statuses that Go's client follows when they say where to. */
+/** Statuses that Go's client follows when they have a Location. */
 const redirects = new Set([301, 302, 303, 307, 308])
 
-/** The log as the agent sends it. Throws a StatusError for a refusal, and for a redirect, which is never followed. */
+/** The log as the agent sends it. Throws a StatusError for a refusal, and for a redirect, which the server never follows. */
 async function logOf(
   context: RequestContext,
   target: NodeAddress & { readonly path: string },
@@ -142,11 +142,11 @@ async function logOf(
   return incoming
 }
 
-/** Protocols of WebSockets that carry a log; without any it is the first (upstream: wsstream NewDefaultReaderProtocols). */
+/** The WebSocket protocols of a log. The first is the default (upstream: wsstream NewDefaultReaderProtocols). */
 const binaryProtocol = 'binary.k8s.io'
 const base64Protocol = 'base64.binary.k8s.io'
 
-/** The protocol that the client offers first of those that are known; '' when it offers none. Throws a 403 StatusError. */
+/** The first offered protocol that is supported; '' when the client offers none. Throws a 403 StatusError. */
 function protocolOf(context: RequestContext): string {
   const offered = protocolsWithoutToken(context.http, context.dialect)
   const known = [binaryProtocol, base64Protocol]
@@ -158,7 +158,7 @@ function protocolOf(context: RequestContext): string {
   )
 }
 
-/** The log as messages of a WebSocket: first an empty one, then one for each piece that comes. */
+/** The log as WebSocket messages: an empty one first, then one per chunk. */
 function messagesOf(incoming: IncomingMessage, protocol: string): Answer {
   const isBase64 = protocol === base64Protocol
   return {
@@ -192,7 +192,7 @@ export function createPodLog(credentials: NodeAgentCredentials): ResourceHandler
     const target = { ...nodeTarget(parts, spec.nodeName), path: pathOf(context, container) }
     const incoming = await logOf(context, target, credentials)
     if (protocol !== undefined) return messagesOf(incoming, protocol)
-    // The agent's headers stay here: a type that browsers run, or a cookie, would be taken for this server's.
+    // The agent's headers are not passed on: a browser would take its content type or a cookie for this server's.
     return {
       status: 200,
       headers: { 'content-type': 'text/plain' },

@@ -1,4 +1,4 @@
-/** proxy-target: which pod, port and scheme a proxied request means (upstream: ResourceLocation of pods, services and nodes). */
+/** proxy-target: the pod, port and scheme of a proxied request (upstream: ResourceLocation of pods, services and nodes). */
 import type { Endpoints, Pod, Service } from '../../api/generated/types.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { badRequest, notFound, StatusError } from '../../machinery/objects/status-error.ts'
@@ -11,14 +11,14 @@ export interface PodTarget {
   readonly scheme: 'http' | 'https'
   readonly node: string
   readonly pod: string
-  /** The pod's address: the target is named by it, and reached through its node's agent. */
+  /** The pod's address, for the Host header. The connection goes through the node's agent. */
   readonly host: string
   readonly port: number
 }
 
 const notAllowed = 'address not allowed'
 
-/** `name`, `name:port` or `scheme:name:port`, as the path segment may say. */
+/** The segment is `name`, `name:port` or `scheme:name:port`. */
 function splitTarget(segment: string): { scheme: 'http' | 'https'; name: string; port: string } {
   const parts = segment.split(':')
   if (parts.length === 1) return { scheme: 'http', name: segment, port: '' }
@@ -46,7 +46,7 @@ function targetOf(pod: Pod, at: Omit<PodTarget, 'node' | 'pod'>): PodTarget {
   return { ...at, pod: name, node: spec.nodeName }
 }
 
-/** Throws a 404 StatusError for a pod that does not exist, and a 400 for one whose address cannot be a pod's. */
+/** Throws a 404 StatusError for a missing pod, and a 400 for an address that no pod can have. */
 export function podTarget(context: RequestContext, resource: Resource, parts: Parts): PodTarget {
   const { scheme, name, port } = splitTarget(context.info.name)
   const pod = parts.cache.get(resource, context.info.namespace, name) as Pod | undefined
@@ -62,7 +62,10 @@ interface EndpointAddress {
   readonly targetRef?: { readonly namespace?: string; readonly name?: string }
 }
 
-/** Who may write Endpoints must not thereby reach any address: it has to be one of a pod that the address names. */
+/**
+ * The pod at an address of Endpoints. The right to write Endpoints must not reach arbitrary addresses, so the address has to
+ * be that of the pod it names.
+ */
 function podAt(context: RequestContext, parts: Parts, address: EndpointAddress): Pod | undefined {
   const { namespace } = context.info
   const { ip, targetRef } = address
@@ -73,7 +76,9 @@ function podAt(context: RequestContext, parts: Parts, address: EndpointAddress):
   return isOwn && isProxyable(ip) ? pod : undefined
 }
 
-/** The name of the port that a request means: a number stands for the name of that port, and nothing for the port without a name. */
+/**
+ * The name of the requested port: a number selects the port of the Service with that number, no port the one without a name.
+ */
 function servicePortName({ metadata, spec }: Service, port: string): string {
   if (!/^\d+$/.test(port)) return port
   const found = spec?.ports?.find((one) => one.port === Number(port))
@@ -84,7 +89,7 @@ function servicePortName({ metadata, spec }: Service, port: string): string {
   )
 }
 
-/** Throws a 404 StatusError for a service that does not exist, and a 503 for one that no pod stands behind. */
+/** Throws a 404 StatusError for a missing Service, and a 503 for one without a ready pod. */
 export function serviceTarget(
   context: RequestContext,
   resource: Resource,
@@ -107,7 +112,7 @@ export function serviceTarget(
   throw new StatusError('ServiceUnavailable', `no endpoints available for service "${name}"`)
 }
 
-/** The agent of the node, the only thing on a node that is proxied to. Throws a 400 StatusError for any other port. */
+/** The node's agent, the only target on a node. Throws a 400 StatusError for another port. */
 export function nodeAgentTarget(context: RequestContext, parts: Parts): NodeAddress {
   const { name, port } = splitTarget(context.info.name)
   const target = nodeTarget(parts, name)

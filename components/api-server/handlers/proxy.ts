@@ -1,4 +1,6 @@
-/** proxy: forwards a request to a node agent, a Pod or a Service and streams the answer back (RES-047; upstream: UpgradeAwareHandler). */
+/**
+ * proxy: forwards a request to a node agent, a Pod or a Service and streams the answer back (upstream: UpgradeAwareHandler).
+ */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { RequestOptions } from 'node:https'
@@ -25,7 +27,7 @@ function restOf(context: RequestContext): string {
   return `/${rest.map(encodeURIComponent).join('/')}${end}${query}`
 }
 
-/** Writes what comes, as fast as it is taken, until the client is gone. */
+/** Streams to the client until it is gone, waiting for a slow one. */
 export async function pipe(
   from: IncomingMessage,
   sink: ResponseSink,
@@ -40,7 +42,7 @@ export async function pipe(
 interface Way {
   readonly host: string
   readonly port: number
-  /** Connects; what it resolves with asks on that connection. */
+  /** Connects. Resolves with a function that sends a request on that connection. */
   open(): Promise<(options: RequestOptions) => ClientRequest>
 }
 
@@ -49,7 +51,7 @@ const unreachable = (error: Error): StatusError =>
     cause: error,
   })
 
-/** Sends the request on and answers with what comes back; an unreachable target is a 503. */
+/** Sends the request on and streams the answer. An unreachable target is a 503. */
 async function forward(context: RequestContext, { host, port, open }: Way): Promise<Answer> {
   const body = await context.http.body(maxBodyBytes)
   const { method, headers, signal } = context.http
@@ -67,7 +69,7 @@ async function forward(context: RequestContext, { host, port, open }: Way): Prom
       .on('error', (error) => reject(unreachable(error)))
       .end(body)
   })
-  // Nobody reads the body of this answer.
+  // The body of an answer to HEAD is never read.
   if (method === 'HEAD') answer.resume()
   return {
     status: answer.statusCode ?? 502,
@@ -76,7 +78,7 @@ async function forward(context: RequestContext, { host, port, open }: Way): Prom
   }
 }
 
-/** The way to a port of a pod, through the agent of its node. */
+/** The connection to a port of a pod, through its node's agent. */
 function wayToPod(
   context: RequestContext,
   parts: Parts,
@@ -93,7 +95,7 @@ function wayToPod(
         throw unreachable(error)
       },
     )
-    // Whatever certificate a pod shows, as upstream.
+    // The pod's certificate is not verified, as upstream.
     const isSecure = scheme === 'https'
     const connection = isSecure ? connectTls({ socket, rejectUnauthorized: false }) : socket
     const defaultPort = isSecure ? 443 : 80
@@ -102,7 +104,7 @@ function wayToPod(
   return { host, port, open }
 }
 
-/** Lets admission look at a connection that is about to be made (upstream: ConnectResource). */
+/** Runs admission for the connection, before it is made (upstream: ConnectResource). */
 export async function admitConnection(
   context: RequestContext,
   resource: Resource,

@@ -1,4 +1,7 @@
-/** read-patch: the body of a PATCH as a change of an object, and how what comes of it is refused (upstream: handlers/patch.go). */
+/**
+ * read-patch: the body of a PATCH as a function of the object, and the errors of invalid results (upstream:
+ * handlers/patch.go).
+ */
 import { schemaOf } from '../../api/schemas.ts'
 import { jsonKind } from '../../machinery/schema/decode-context.ts'
 import { goPrint } from '../../machinery/values/go-syntax.ts'
@@ -15,9 +18,9 @@ import { patchedText, touchedByMerge, touchedByOperations } from './patched-text
 
 /** One parsed patch document. */
 export interface Patch {
-  /** The patched value, of an object in the request's version. Inputs are not changed. */
+  /** The patched value of an object in the request's version. Changes no input. */
   apply(object: KubeObject): unknown
-  /** How the patched value is refused when it cannot be decoded. */
+  /** The errors of a patched value that cannot be decoded. */
   wording(patched: unknown): DecodeWording
 }
 
@@ -27,12 +30,12 @@ const patchTypes = [
   'application/strategic-merge-patch+json',
 ] as const
 
-/** In the words of upstream's router, which refuses it before any handler sees it. */
+/** The error of upstream's router, before any handler. */
 function unsupportedPatch(): StatusError {
   return new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} })
 }
 
-/** Custom kinds have no strategic merge; here it is the handler that refuses, and says what there is. */
+/** Custom kinds have no strategic merge patch. Here the handler rejects the type and lists the accepted ones. */
 const customPatchTypes: readonly string[] = patchTypes.slice(0, 2)
 
 function unsupportedCustomPatch(): StatusError {
@@ -91,7 +94,7 @@ function jsonPatch(document: unknown, fieldValidation: FieldValidation): Patch {
 
 type Operation = Readonly<Record<string, unknown>> | null
 
-/** Fields are only looked at when unknown ones count, which reads the patch into a type of its own. */
+/** Upstream reads the fields into a typed struct only if it reports unknown ones. */
 function operationsFault(operations: unknown, isStrict: boolean): string | undefined {
   if (!Array.isArray(operations)) {
     return mistyped(operations, isStrict ? '[]handlers.jsonPatchOp' : 'jsonpatch.Patch')
@@ -135,7 +138,7 @@ function strategicMergePatch(document: unknown, schemaName: string): Patch {
       try {
         return applyStrategicMergePatch(object, patch, schema)
       } catch (error) {
-        // Upstream answers 500 to most documents that do not fit; they are the client's fault all the same.
+        // Upstream answers most of these with 500. They are the client's fault.
         if (!isStatusError(error) || error.code < 500) throw error
         throw new StatusError('BadRequest', error.message, { cause: error })
       }

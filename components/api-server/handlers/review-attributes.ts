@@ -1,4 +1,4 @@
-/** What an access review asks about: its faults, and the authorization attributes it stands for. */
+/** review-attributes: the faults of an access review, and its authorization attributes. */
 import type {
   FieldSelectorAttributes,
   LabelSelectorAttributes,
@@ -66,7 +66,7 @@ function selectorFaults(selector: SelectorAttributes | undefined, path: string):
   })
 }
 
-/** Exactly one of the two attribute blocks, and whole selectors. */
+/** Checks that there is exactly one attribute block, and that its selectors are complete. */
 export function reviewFaults(spec: ReviewedAccess): FieldError[] {
   const { resourceAttributes: resource, nonResourceAttributes: other } = spec
   if (resource && other) {
@@ -91,7 +91,7 @@ function parsedRequirements(text: string, kind: Kind): SelectorRequirement[] {
     : reviewRequirements(parseLabelSelector(text))
 }
 
-/** Throws a StatusError for a requirement that cannot be judged. */
+/** Throws a StatusError for an invalid requirement. */
 function judgedRequirements(
   { key, operator, values }: { key: string; operator: string; values?: string[] | null },
   kind: Kind,
@@ -107,7 +107,7 @@ function judgedRequirements(
   )
 }
 
-/** What cannot be understood is left out, which can only widen what is asked; the errors say so. */
+/** Leaves out invalid requirements, which can only widen the question, and reports them in `errors`. */
 function requirementsOf(
   selector: SelectorAttributes | undefined,
   kind: Kind,
@@ -136,7 +136,7 @@ function requirementsOf(
   return found.length === 0 ? undefined : found
 }
 
-/** What to ask the authorizers; `errors` are shown as the review's evaluation error. */
+/** The attributes for the authorizers. `errors` become the review's evaluation error. */
 export function attributesOfReview(
   spec: ReviewedAccess,
   user: UserInfo,

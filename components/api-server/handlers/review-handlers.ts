@@ -1,4 +1,4 @@
-/** Review handlers: POST of each review kind, by its plural, for the router's table of virtual types. */
+/** review-handlers: POST of each review kind, by its plural, for the table of virtual types. */
 import { inTurns, nextTurn } from '../../component-base/next-turn.ts'
 import { finished } from '../../machinery/values/steps.ts'
 import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
@@ -13,7 +13,7 @@ import type { Reviews } from './reviews.ts'
 
 type Review = (review: KubeObject, context: RequestContext) => KubeObject | Promise<KubeObject>
 
-/** `isEchoed`: the answer is the review that was sent, with its metadata and whose fields they are; else a new one. */
+/** `isEchoed`: the answer is the posted review with its metadata and field ownership, else a new one. */
 function handler(review: Review, isEchoed = true): ResourceHandler {
   return async (context, resource, { dialect, registry, clock }) => {
     const options = writeOptionsOf(context.info.query, 'CreateOptions', dialect)

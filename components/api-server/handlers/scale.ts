@@ -78,13 +78,13 @@ const readScale: ResourceHandler = async (context, resource, parts) => {
   return answerScale(context, resource, { parts, object })
 }
 
-/** A write's options, and the new Scale, with its owners, that it makes of the current one. */
+/** The options of a write, and the new Scale, with its field ownership, made from the current one. */
 interface ScaleChange {
   readonly dryRun: boolean
   apply(current: KubeObject): KubeObject
 }
 
-/** A change by anything but an apply: who sent it owns what it changes. */
+/** A change other than an apply: the field manager of the request owns the fields that it changes. */
 function trackedChange(
   context: RequestContext,
   of: { resource: Resource; parts: Parts; options: WriteOptions },

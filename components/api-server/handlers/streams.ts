@@ -1,6 +1,6 @@
 /**
- * streams: pods/exec, pods/attach and pods/portforward. The request is sent on to the agent of the pod's node with its upgrade;
- * when that agrees, both connections are joined as they are, whatever is spoken on them (upstream: UpgradeAwareHandler).
+ * streams: pods/exec, pods/attach and pods/portforward. The request goes to the agent of the pod's node with its upgrade.
+ * When the agent accepts, the two connections are joined, whatever their protocol (upstream: UpgradeAwareHandler).
  */
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -20,7 +20,7 @@ import { admitConnection } from './proxy.ts'
 
 const flags = { stdin: 'input', stdout: 'output', stderr: 'error', tty: 'tty' } as const
 
-/** What the agent is asked for, and what admission sees of it. */
+/** The request to the agent, and its options for admission. */
 interface Wish {
   readonly path: string
   readonly options: Readonly<Record<string, unknown>>
@@ -57,7 +57,7 @@ function portForwardWish({ info }: RequestContext): Wish {
   }
 }
 
-/** What of the handshake the agent has to hear. */
+/** The headers of the handshake that the agent needs. */
 const handshakeHeaders = [
   'upgrade',
   'sec-websocket-key',
@@ -82,7 +82,7 @@ function headersFor(context: RequestContext, parts: Parts): Record<string, strin
   return headers
 }
 
-/** Only these of the agent's answer are the client's business; the rest is the server's own. */
+/** The only headers of the agent's answer that the client gets. */
 const passedOn = [
   'upgrade',
   'connection',
@@ -93,7 +93,7 @@ const passedOn = [
 
 const mostRefusalBytes = 50_000
 
-/** What the agent says instead, as plain text: a type that browsers run would be taken for this server's. */
+/** The agent's refusal as plain text: a browser would take another content type for this server's. */
 async function refusalOf(answer: IncomingMessage): Promise<Answer> {
   const { statusCode: status = 502 } = answer
   if (status < 400) {
@@ -114,12 +114,12 @@ async function refusalOf(answer: IncomingMessage): Promise<Answer> {
   }
 }
 
-/** How node agents are reached, and when what goes on between them and clients has to end. */
+/** The credentials for node agents, and the signal that ends streams. */
 interface StreamOptions extends NodeAgentCredentials {
   readonly stopping: AbortSignal
 }
 
-/** Asks the agent to go on as the client asks; answers 101 when it does, and with its words when not. */
+/** Answers 101 when the agent accepts the upgrade, and with the agent's text when it refuses. */
 async function connectStream(
   context: RequestContext,
   target: { host: string; port: number; path: string; headers: Record<string, string | string[]> },

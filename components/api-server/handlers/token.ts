@@ -7,7 +7,7 @@ import { answerJson } from '../codec/respond.ts'
 import { writeOptionsOf } from '../codec/write-options.ts'
 import type { ResourceHandler } from './parts.ts'
 
-/** Without a signing key the sub-resource does not exist, as upstream. */
+/** Without a signing key the sub-resource is 404, as upstream. */
 export function createTokenHandler(issuer: ServiceAccountIssuer | undefined): ResourceHandler {
   return async (context, resource, parts) => {
     if (issuer === undefined) throw noSuchResource()

@@ -1,4 +1,4 @@
-/** update: PUT of an object or of a sub-resource of its own kind; creates where the type allows it. */
+/** update: PUT of an object or of a sub-resource of its kind. Creates a missing object if the kind allows it. */
 import { objectKindOf } from '../../api/object-kind.ts'
 import { nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
@@ -24,7 +24,7 @@ export const updateObject: ResourceHandler = async (context, resource, parts) =>
   const mayCreate =
     resource.createOnUpdate && info.subresource === '' && !sent.metadata.resourceVersion
   let unused: KubeObject | undefined = sent
-  // Hooks change the draft. After a lost race the body is decoded again, whose unknown fields have been reported by then.
+  // Hooks change the draft, so after a lost race the body is decoded again. Its unknown fields have been reported by then.
   const draft = async (): Promise<KubeObject> => {
     const fresh =
       unused ?? (await decodeBytes(context, resource, { body, fieldValidation: 'Ignore' }))

@@ -1,11 +1,11 @@
-/** Metrics of watches: how many events they are sent, and how large (upstream: apiserver pkg/endpoints/metrics). */
+/** watch-metrics: the number and the size of events sent to watches (upstream: apiserver pkg/endpoints/metrics). */
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 
-/** Counts what watches are sent. */
+/** Counts the frames of events that a watch sends. */
 export type CountWatchEvents = (resource: Resource, frames: readonly Buffer[]) => void
 
-/** Upper bounds in bytes, upstream's: from 1 KiB, twice as long each. */
+/** Upper bounds in bytes, as upstream: from 1 KiB, doubling. */
 const eventSizeBuckets = Array.from({ length: 8 }, (_, index) => 1024 * 2 ** index)
 
 export function createWatchEventCount(metrics: Metrics): CountWatchEvents {

@@ -1,4 +1,4 @@
-/** watch: initial events where asked for, then every matching commit, until the client, the timeout or the server ends it. */
+/** watch: initial events if requested, then every matching commit, until the client, the timeout or the server ends it. */
 import { objectKindOf } from '../../api/object-kind.ts'
 import { apiKey } from '../../api/dialect.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -16,16 +16,16 @@ import { isWebSocketRequest } from '../request/websocket-request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { wantedForm } from './wanted-form.ts'
 
-/** A watch without timeoutSeconds ends after this or up to twice this, so that clients spread (upstream: MinRequestTimeout). */
+/** A watch without timeoutSeconds ends after one to two times this, so that clients spread (upstream: MinRequestTimeout). */
 const minTimeoutMs = 30 * 60 * 1000
-/** Upstream's order of magnitude; a bookmark says how far an idle watch has come. */
+/** About as often as upstream. A bookmark tells an idle client the current revision. */
 const bookmarkEveryMs = 60 * 1000
-/** Undelivered bytes of one watcher before it is cut off. */
+/** A watcher with more undelivered bytes ends. */
 const maxQueuedBytes = 16 * 1024 * 1024
-/** A peer that has this much unread gets no more messages until it reads. */
+/** With more unsent bytes, the server sends no more messages until the peer reads. */
 const maxBufferedBytes = 1024 * 1024
 
-/** Where the stream starts: the revision to follow from, and whether the present state is told first. */
+/** The start of the stream: its revision, and whether it begins with the current state. */
 async function startOf(
   options: ListOptions,
   parts: Parts,
@@ -81,10 +81,10 @@ function watcherOf(
   })
 }
 
-/** Joined frames that are larger are not kept for the next watcher: they are hardly the same for many. */
+/** Longer joined frames are not kept: few watchers share them. */
 const maxKeptBytes = 1024 * 1024
 
-/** What was joined last: watchers of one kind have the same frames to send in a turn. */
+/** The last joined frames. Watchers of one kind send the same frames in a turn. */
 let lastJoined: { readonly frames: readonly Buffer[]; readonly bytes: Buffer } | undefined
 
 function joined(frames: readonly Buffer[]): Buffer {
@@ -110,9 +110,9 @@ interface Delivery {
 }
 
 /**
- * Sends what the watcher has, from its own call at the end of each turn: a delivery costs one write and no promise, and what
- * comes while one is under way goes with the next, so that a server or client that falls behind has less to do, not more.
- * `onEnd` is called at the end of the watch, `onFailure` when the peer has gone or a frame cannot be made.
+ * Sends the watcher's frames, called by the watcher at the end of each turn. A delivery costs one write and no promise.
+ * Frames that arrive during a delivery are sent together with the next, so the work shrinks when a server or client falls
+ * behind. Calls `onEnd` at the end of the watch, `onFailure` when the peer is gone or a frame cannot be made.
  */
 function pumpOf(
   sink: ResponseSink,
@@ -133,14 +133,14 @@ function pumpOf(
       sink.write(joined(frames), onSent)
       return
     }
-    // A WebSocket has a message for each.
+    // Over a WebSocket each frame is a message.
     let isTaken = true
     for (const frame of frames) isTaken = sink.write(frame.subarray(form.framePrefix))
     if (isTaken || sink.buffered <= maxBufferedBytes) return
     isSending = true
     sink.drained().then(onSent, onFailure)
   }
-  /** Sends one thing that is due; false when there is none or the watch is over. */
+  /** Sends the next frames or bookmark; false when nothing is due or the watch is over. */
   const sendNext = (): boolean => {
     const frames = watcher.take()
     if (frames.length > 0) {
@@ -177,7 +177,7 @@ function pumpOf(
   }
 }
 
-/** Resolves at the end of the watch: by its timeout, the server's end, the client's, or the watcher's. */
+/** Resolves when the watch ends: by its timeout, the server, the client or the watcher. */
 async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Promise<void> {
   const { options, parts } = to
   if (sink.signal.aborted || parts.stopping.aborted) return
@@ -235,13 +235,13 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
     }
   }
   if (!collection.attach(watcher, start.revision)) {
-    // Among the events, as upstream: there are clients that list again for that alone, and not for a refusal.
+    // An event, as upstream: some clients list again only for an ERROR event, not for an error answer.
     const error = tooOldVersion(start.revision, parts.cache.revision)
     watcher.push(form.error(error.toStatus()))
     watcher.end()
   }
   const detach = (): void => collection.detach(watcher)
-  // A client that is gone by now is sent nothing, so the body below never runs.
+  // For a client that is gone already, the body below never runs.
   if (context.http.signal.aborted) detach()
   context.http.signal.addEventListener('abort', detach, { once: true })
   context.lost?.addEventListener('abort', () => watcher.end(), { once: true })

@@ -1,9 +1,9 @@
-/** health-checks: what /healthz, /livez and /readyz ask of a running server. */
+/** health-checks: the checks behind /healthz, /livez and /readyz. */
 import type { HealthCheck } from './health.ts'
 import type { StartHooks } from './start-hooks.ts'
 import type { StoreHealth } from './store-health.ts'
 
-/** What is read from files that are followed: why the newest is not in use, by the name of its check. */
+/** For each followed configuration file, by the name of its check: why the newest content is not in use. */
 export function configurationFaults(parts: {
   readonly authentication: { readonly configFault: (() => string | undefined) | undefined }
   readonly authorization: { readonly configFault: (() => string | undefined) | undefined }
@@ -23,21 +23,21 @@ export function healthChecks(state: {
   store: Pick<StoreHealth, 'live' | 'ready'>
   /** How long the checks of the store may take (--etcd-healthcheck-timeout, --etcd-readycheck-timeout). */
   storeTimeoutsMs: { live: number; ready: number }
-  /** Why the newest lines of the log are not written. */
+  /** Why the log cannot be written. */
   logFault: () => string | undefined
-  /** Whether the watch cache follows the store: all that this server knows, it knows from there. */
+  /** Whether the watch cache follows the store. Everything that this server reads comes from there. */
   isSynced: () => boolean
   isStopping: () => boolean
-  /** Start hooks may still be running (upstream: --livez-grace-period); only /livez cares. */
+  /** Whether start hooks may still be running (upstream: --livez-grace-period). Only /livez asks. */
   isInGrace: () => boolean
-  /** Configuration files that are followed, by name, and why their newest content is not in use. */
+  /** For each followed configuration file, by name: why its newest content is not in use. */
   configurations?: ReadonlyMap<string, () => string | undefined>
 }): HealthCheck[] {
   const all = ['healthz', 'livez', 'readyz'] as const
   const { hooks, store, storeTimeoutsMs } = state
   const healthy = (): undefined => undefined
   return [
-    // As upstream: that it is answered is the check.
+    // As upstream: an answer at all is the check.
     { name: 'ping', endpoints: all, check: healthy },
     { name: 'log', endpoints: all, check: state.logFault },
     { name: 'etcd', endpoints: all, check: () => store.live(storeTimeoutsMs.live) },

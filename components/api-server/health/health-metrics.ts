@@ -1,4 +1,7 @@
-/** What /metrics/slis shows: each health check's last result, and how often it had which (upstream: component-base metrics/prometheus/slis). */
+/**
+ * health-metrics: /metrics/slis, each health check's last result and the count of each result (upstream: component-base
+ * metrics/prometheus/slis).
+ */
 import { createMetrics } from '../../component-base/metrics.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import { metricsRelease } from '../discovery/version.ts'

@@ -1,4 +1,4 @@
-/** health: /healthz, /livez and /readyz, whole or one check, `verbose` and `exclude` (spec: "Health endpoints"). */
+/** health: answers /healthz, /livez and /readyz, all checks or one, with `verbose` and `exclude`. */
 import { internalError } from '../../machinery/objects/status-error.ts'
 import { unauthenticatedGroup } from '../authn/anonymous.ts'
 import type { HealthMetrics } from './health-metrics.ts'
@@ -7,11 +7,13 @@ import type { Answer, RequestInfo, UserInfo } from '../request/request.ts'
 
 export interface HealthCheck {
   readonly name: string
-  /** Which endpoints ask it. */
+  /** The endpoints that run it. */
   readonly endpoints: readonly ('healthz' | 'livez' | 'readyz')[]
-  /** Undefined when healthy, else why not: shown to nobody but the log. */
+  /** Undefined when healthy, else the reason, which only the log shows. */
   check(): string | undefined | Promise<string | undefined>
-  /** Why the newest configuration is not in use: no fault of the server, but of its operator's. Told to who is authenticated. */
+  /**
+   * Why the newest configuration is not in use: a fault of the operator, not of the server. Only authenticated users see it.
+   */
   fault?(): string | undefined
 }
 
@@ -24,14 +26,14 @@ function isEndpoint(name: string): name is Endpoint {
   return (endpoints as readonly string[]).includes(name)
 }
 
-/** The endpoint and single check a path names. */
+/** The endpoint, and the single check, in a path. */
 function targetOf(path: string): { endpoint: Endpoint; check: string } | undefined {
   const [, endpoint = '', ...rest] = path.split('/')
   if (!isEndpoint(endpoint)) return undefined
   return { endpoint, check: rest.join('/') }
 }
 
-/** Answers a health path, or undefined when the path is none. Each check that is made is told to `observe`. */
+/** Answers a health path; undefined for other paths. Calls `observe` for each check that runs. */
 export async function answerHealth(
   { info, user }: { info: Pick<RequestInfo, 'path' | 'query'>; user: UserInfo },
   checks: readonly HealthCheck[],
@@ -49,7 +51,7 @@ export async function answerHealth(
   const noteOf = ({ fault }: HealthCheck): string => {
     const why = fault?.()
     if (why === undefined) return ''
-    // It names files; who may be anybody is told what upstream tells.
+    // It names files. An anonymous user sees only what upstream shows.
     const told = user.groups.includes(unauthenticatedGroup) ? withheld : why
     return `: the last one stays in use: ${told}`
   }

@@ -1,4 +1,4 @@
-/** Server health: what the health checks of a running server look at. */
+/** server-health: the health of a running server, from its parts and flags. */
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Store } from '../../store/store.ts'
@@ -18,15 +18,15 @@ interface HealthParts extends Faults {
   readonly logFault: (() => string | undefined) | undefined
   readonly authorization: Faults['authorization'] & { readonly usesRbac: boolean }
   readonly certificates: Faults['certificates'] & { readonly proxyClient: unknown }
-  /** Aborts when the server has to stop. */
+  /** Aborts when the server is told to stop. */
   readonly stop: AbortSignal
 }
 
 export interface ServerHealth {
-  /** To be told what the start has done. */
+  /** The start reports here what it has done. */
   readonly hooks: StartHooks
   readonly checks: readonly HealthCheck[]
-  /** Looks at the store every now and then until `signal` aborts. */
+  /** Checks the store periodically until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -38,7 +38,7 @@ type HealthFlags = Pick<
   | 'livez-grace-period'
 >
 
-/** The server starts now. */
+/** Call at the start: the grace period of /livez begins. */
 export function createHealth(options: HealthFlags, parts: HealthParts): ServerHealth {
   const { clock, cache, stop } = parts
   const startedAtMs = clock.now()

@@ -1,6 +1,9 @@
-/** Start hooks: what the server begins with, by upstream's names, and whether it is done or still at work. */
+/** start-hooks: the work of a start, by the names of upstream's hooks, and its progress. */
 
-/** Upstream's, of what this server has (AddPostStartHook in pkg/controlplane, apiextensions-apiserver and kube-aggregator). */
+/**
+ * The hooks of upstream that have a counterpart here (AddPostStartHook in pkg/controlplane, apiextensions-apiserver and kube-
+ * aggregator).
+ */
 const upstream = [
   'start-apiserver-admission-initializer',
   'generic-apiserver-start-informers',
@@ -32,7 +35,7 @@ const upstream = [
 
 export type StartHook = (typeof upstream)[number]
 
-/** They are well as long as the watch cache follows the store: what they know, they know from there. */
+/** Healthy as long as the watch cache follows the store, which they read from. */
 export const followingHooks: readonly StartHook[] = [
   'generic-apiserver-start-informers',
   'priority-and-fairness-config-consumer',
@@ -44,12 +47,12 @@ export const followingHooks: readonly StartHook[] = [
   'start-kube-aggregator-informers',
 ]
 
-/** The aggregator does their work. */
+/** The aggregator does the work of these. */
 export const aggregatorHooks: readonly StartHook[] = upstream.filter((hook) =>
   hook.startsWith('apiservice-'),
 )
 
-/** The hooks of a server with these flags; all of them still to be done. */
+/** The hooks of a server with these flags. None is done yet. */
 export function expectedHooks(flags: {
   withPolicy: boolean
   withFairness: boolean
@@ -70,10 +73,10 @@ export function expectedHooks(flags: {
 }
 
 export class StartHooks {
-  /** Why a hook fails its check; undefined once it is done or at work. */
+  /** Why a hook fails its check; undefined once it is done or running. */
   readonly #faults = new Map<StartHook, string | undefined>()
 
-  /** Their checks fail from now on, until they are done. Other hooks are none of this server's. */
+  /** Their checks fail until they are done. Other hooks have no check. */
   constructor(hooks: readonly StartHook[]) {
     for (const hook of hooks) this.#faults.set(hook, 'not finished')
   }
@@ -86,13 +89,13 @@ export class StartHooks {
     for (const hook of hooks) if (this.#faults.has(hook)) this.#faults.set(hook, fault)
   }
 
-  /** Does the work of a hook; its check fails until that has succeeded. */
+  /** Runs the work of a hook. Its check fails until the work succeeds. */
   async run(hook: StartHook, work: () => Promise<unknown>): Promise<void> {
     await work()
     this.done(hook)
   }
 
-  /** Work that goes on as long as the server: the hooks' checks fail again when it ends. Answers the work. */
+  /** For work that lasts as long as the server: the checks of its hooks fail when it ends. Returns the work. */
   keep(hooks: readonly StartHook[], work: Promise<void>): Promise<void> {
     this.done(...hooks)
     const end = (): void => this.#set(hooks, 'ended')
@@ -104,7 +107,7 @@ export class StartHooks {
     return [...this.#faults.keys()]
   }
 
-  /** Undefined when all is well. */
+  /** Undefined when the hook is healthy. */
   faultOf(hook: StartHook): string | undefined {
     return this.#faults.get(hook)
   }

@@ -1,18 +1,18 @@
-/** Store health: whether what is stored can be read back, and whether objects can be written; behind the checks of etcd. */
+/** store-health: whether stored data can be read back and objects can be written, for the checks named after etcd. */
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Store, StoreError } from '../../store/store.ts'
 import { storeErrorText } from '../codec/respond.ts'
 
-/** A check that passed counts for so long, as upstream's for half its time limit. */
+/** A result is reused for this long, as upstream's for half its time limit. */
 const goodForMs = 1000
 /** The store is checked this often even when no client asks for the server's health. */
 const lookEveryMs = 5000
 
 interface Condition {
-  /** Why it cannot be read back. */
+  /** Why stored data cannot be read back. */
   readonly failure?: StoreError
-  /** Why it takes no objects. */
+  /** Why objects cannot be written. */
   readonly refusal?: StoreError | undefined
 }
 
@@ -30,7 +30,7 @@ export class StoreHealth {
     this.#log = options.log
   }
 
-  /** Why the store cannot be read back within the time; undefined when it can. */
+  /** Undefined when stored data can be read back within the time, else the reason. */
   async live(timeoutMs: number): Promise<string | undefined> {
     const condition = await this.#within(timeoutMs)
     if (condition === undefined) return 'error getting data from etcd: context deadline exceeded'
@@ -38,7 +38,7 @@ export class StoreHealth {
     return failure && `error getting data from etcd: ${storeErrorText(failure)}`
   }
 
-  /** The same, and why it takes no objects. */
+  /** The same; also gives the reason when objects cannot be written. */
   async ready(timeoutMs: number): Promise<string | undefined> {
     const why = await this.live(timeoutMs)
     if (why !== undefined) return why
@@ -46,7 +46,7 @@ export class StoreHealth {
     return refusal && storeErrorText(refusal)
   }
 
-  /** Looks by itself until `signal` aborts, so that damage is noticed and logged. */
+  /** Checks periodically until `signal` aborts, so that damage is logged even without health requests. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       for (; !signal.aborted; await this.#clock.sleep(lookEveryMs, signal)) await this.#condition()
@@ -65,7 +65,7 @@ export class StoreHealth {
     }
   }
 
-  /** What is being asked already answers for all who ask meanwhile. */
+  /** Callers share a check that is under way. */
   #condition(): Promise<Condition> {
     const age = this.#clock.now() - this.#goodAtMs
     if (age >= 0 && age < goodForMs) return Promise.resolve({})
@@ -84,7 +84,7 @@ export class StoreHealth {
     return condition
   }
 
-  /** Each change once. */
+  /** Logs each change once. */
   #report(fault: StoreError | undefined): void {
     if (fault?.code === this.#reported || fault?.code === 'closed') return
     this.#reported = fault?.code

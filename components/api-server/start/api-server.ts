@@ -40,7 +40,7 @@ export async function runApiServer(
 ): Promise<void> {
   const { clock, log, logFault, options, signal } = context
   const settings = settingsOf(context)
-  // Work of the server itself: it ends after the listener, so that requests in flight are finished first.
+  // Background work ends after the listener, so that requests in flight finish first.
   const inner = new AbortController()
   const stopping = new AbortController()
   const state = await openState(settings, inner.signal)
@@ -76,7 +76,7 @@ export async function runApiServer(
     stopping.abort()
     listenerStop.abort()
     await listening.catch((error: unknown) => log.error('listener failed', { error }))
-    // A write of the server's own ends only while the cache still follows the store.
+    // The server's own writes finish only while the cache follows the store.
     await Promise.allSettled(controllers)
     inner.abort()
     await Promise.allSettled(background)

@@ -1,4 +1,4 @@
-/** Background: what runs beside requests: it follows files, expires and compacts, and keeps the server's own objects. */
+/** background: the work beside requests: it follows files, expires and compacts, and keeps the server's own objects. */
 import { Compactor } from '../../store/compactor.ts'
 import { ensureAuthenticationInfo } from '../controllers/authentication-info.ts'
 import { forgetting } from '../controllers/forgetting.ts'
@@ -28,8 +28,8 @@ function followCertificates(
 }
 
 /**
- * Work that ends with `signal`, after the listener, so that requests in flight are finished first. A promise that rejects is
- * a reason to stop.
+ * This work ends with `signal`, after the listener, so that requests in flight finish first. When one promise rejects, stop
+ * the server.
  */
 export function startBackground(
   from: ServingParts,
@@ -54,7 +54,7 @@ export function startBackground(
   ]
 }
 
-/** Keeps objects true by the server's own writes until `signal` aborts; begins once the server listens. */
+/** Keeps objects true by the server's own writes until `signal` aborts. Call it once the server listens. */
 export function startControllers(
   { settings, state, writes }: ServingParts,
   { ownClient, health, aggregator }: Serving,

@@ -1,4 +1,4 @@
-/** The chain: the filters every request takes, in visit order, and the function that joins them. */
+/** chain: the filters of every request, in visit order, and the function that joins them. */
 import type { Audit } from '../audit/audit.ts'
 import { auditAnswer, auditRequest } from '../filters/audit.ts'
 import { authenticate } from '../filters/authenticate.ts'
@@ -20,7 +20,7 @@ import { asOwnUser } from '../registry/local-client.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
 import type { Filter, Next } from '../request/request.ts'
 
-/** Joins filters so that the first listed is visited first; `last` is the router. */
+/** The first filter is visited first; `last` is the router. */
 export function compose(filters: readonly Filter[], last: Next): Next {
   return filters.reduceRight<Next>((next, filter) => (context) => filter(context, next), last)
 }
@@ -32,11 +32,11 @@ export function filtersOf(options: {
   audit: Audit | undefined
   authenticateRequest: AuthenticateRequest
   authorizer: Authorizer
-  /** The same two, where nothing is counted. */
+  /** The same two, without metrics. */
   uncounted: { authenticateRequest: AuthenticateRequest; authorizer: Authorizer }
   denied: DeniedRequests
   measure: Filter
-  /** Without it, what is in flight is counted. */
+  /** Undefined: max-in-flight limits requests instead. */
   flowControl: FlowControl | undefined
 }): Filter[] {
   const { server, parts, audit, authenticateRequest, authorizer, denied, measure } = options
@@ -63,7 +63,7 @@ export function filtersOf(options: {
   ]
 }
 
-/** The same for the server's own requests, which nothing limits and nobody has to authenticate. */
+/** The filters of the server's own requests, which need no authentication and have no limit. */
 export function ownFiltersOf(options: {
   parts: Parts
   audit: Audit | undefined

@@ -1,4 +1,4 @@
-/** Documents: what answers requests that name no resource: discovery, OpenAPI, health, metrics, version. */
+/** documents: discovery, OpenAPI, health, metrics and the version: requests that name no resource. */
 import type { Aggregator } from '../aggregation/aggregator.ts'
 import { issuerDocuments } from '../authn/issuer-documents.ts'
 import { createCurrentDiscovery } from '../discovery/discovery.ts'
@@ -23,7 +23,7 @@ interface DocumentParts {
   readonly aggregator: Aggregator
   readonly checks: readonly HealthCheck[]
   readonly denied: DeniedRequests
-  /** `host:port` at which clients reach the server; final once it listens. */
+  /** The `host:port` that clients connect to. Final once the server listens. */
   readonly address: () => string
 }
 
@@ -57,7 +57,7 @@ function nonResourceParts(of: DocumentParts): NonResourceParts {
   }
 }
 
-/** The handler of non-resource paths; it answers undefined for unknown ones. */
+/** The handler of non-resource paths. It returns undefined for unknown paths. */
 export function createDocuments(of: DocumentParts): Routes['nonResource'] {
   const nonResource = nonResourceParts(of)
   const { security, denied, parts, settings } = of

@@ -1,4 +1,4 @@
-/** flag-files: the files that flags name, read once at start. */
+/** flag-files: reads the files that flags name, once at the start. */
 import { StartError } from '../../component-base/component.ts'
 import { readFlagFile } from '../../component-base/flag-file.ts'
 import type { Dialect } from '../../api/dialect.ts'
@@ -9,7 +9,7 @@ import type { ApiServerOptions } from '../configuration/options.ts'
 import type { EgressSelector } from '../egress/egress-selector.ts'
 import { openEncryptionFile, type EncryptionFile } from '../encryption/encryption-file.ts'
 
-/** Encryption at rest as --encryption-provider-config says; undefined without it. */
+/** The file of --encryption-provider-config; undefined without the flag. */
 export async function encryptionOf(
   options: ApiServerOptions,
   more: { dialect: Dialect; resources: readonly Resource[] },
@@ -29,7 +29,7 @@ export async function encryptionOf(
   }
 }
 
-/** What admission plugins are told, as --admission-control-config-file says. */
+/** The configuration of admission plugins in --admission-control-config-file. */
 export async function admissionRulesOf(
   options: ApiServerOptions,
   { dialect, log }: { readonly dialect: Dialect; readonly log: Log },
@@ -56,7 +56,7 @@ export async function admissionRulesOf(
   }
 }
 
-/** The ways out as --egress-selector-config-file says; all direct without it. */
+/** The egress selector in --egress-selector-config-file. Without the flag all connections are direct. */
 export async function egressOf(
   options: ApiServerOptions,
   dialect: Dialect,

@@ -1,4 +1,7 @@
-/** followed-certificates: the serving certificate and the authorities of clients and proxies, from files that are followed. */
+/**
+ * followed-certificates: the serving certificate and the authorities of clients and proxies, from files that the server
+ * follows.
+ */
 import { openCertificatePair, type CertificatePair } from '../../component-base/certificate-pair.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
@@ -12,26 +15,26 @@ import type { ApiServerOptions } from '../configuration/options.ts'
 
 interface Authorities {
   readonly pem: string
-  /** The same array while nothing changed. */
+  /** The same array until the file changes. */
   readonly trusted: TrustedAuthorities
 }
 
 type Tls = HttpsServerOptions['tls']
 
 export interface FollowedCertificates {
-  /** For the listener: its certificate, and the authorities it names to clients so that they choose a fitting one. */
+  /** For the listener: its certificate, and the authorities that it names to clients. */
   readonly tls: Tls
-  /** Who signs clients' certificates now; undefined without the flag. */
+  /** The authorities of clients' certificates now; undefined without the flag. */
   readonly clients: (() => TrustedAuthorities) | undefined
-  /** Who signs those of authenticating proxies. */
+  /** The authorities of authenticating proxies' certificates. */
   readonly proxies: (() => TrustedAuthorities) | undefined
-  /** What is shown to extension API servers, PEM; undefined without the flags. */
+  /** The front-proxy certificate, PEM; undefined without the flags. */
   readonly proxyClient: (() => CertificatePair) | undefined
-  /** What extension API servers need to know to authenticate as this one does. */
+  /** The values that extension API servers need to authenticate as this server does. */
   readonly info: AuthenticationInfo
   /** Why the newest content of a file is not in use. */
   readonly fault: string | undefined
-  /** Follows the files until `signal` aborts. What `useTls` throws keeps the last in use. */
+  /** Follows the files until `signal` aborts. When `useTls` throws, the previous content stays in use. */
   run(options: {
     readonly clock: Clock
     readonly log: Log
@@ -55,7 +58,7 @@ async function openAuthorities(
   })
 }
 
-/** Reads the files. Rejects with StartError for what the operator has to mend. */
+/** Rejects with a StartError for a missing flag or an invalid file. */
 export async function openCertificates(options: ApiServerOptions): Promise<FollowedCertificates> {
   const serving = await openCertificatePair(options, 'tls-cert-file', 'tls-private-key-file')
   if (serving === undefined) {

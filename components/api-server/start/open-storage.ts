@@ -1,4 +1,4 @@
-/** Opens the store that the flags name. */
+/** open-storage: opens the store of the flag --store. */
 import { StartError } from '../../component-base/component.ts'
 import { openStore } from '../../store/open-store.ts'
 import { StoreError, type Store } from '../../store/store.ts'
@@ -7,7 +7,7 @@ import type { ApiServerOptions } from '../configuration/options.ts'
 /** etcd's own default (server/storage/quota.go). */
 const defaultQuotaBytes = 2 * 1024 ** 3
 
-/** Rejects with StartError, whose message is one line for the user. */
+/** Rejects with a StartError of one line for the operator. */
 export async function openStorage(
   options: Pick<ApiServerOptions, 'store' | 'quota-backend-bytes'>,
 ): Promise<Store> {

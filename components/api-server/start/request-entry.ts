@@ -1,4 +1,4 @@
-/** request-entry: where a request enters the chain: what is known of it before any filter, and the answer when it cannot be read. */
+/** request-entry: starts the context of a request and sends it into the chain. An unreadable target is answered here. */
 import type { Parts } from '../handlers/parts.ts'
 import { parseRequestInfo } from '../request/request-info.ts'
 import type { Answer, HttpRequest, Next, RequestContext } from '../request/request.ts'
@@ -6,7 +6,7 @@ import { answerError, asStatusError } from '../codec/respond.ts'
 
 const noInfo = parseRequestInfo('GET', '/')
 
-/** What is handed to the listener: a request in, an answer out. Never rejects for what a client can do. */
+/** The handler for the listener. Never rejects because of a client. */
 export function entryOf(next: Next, parts: Parts): (http: HttpRequest) => Promise<Answer> {
   return async (http) => {
     const context: RequestContext = {

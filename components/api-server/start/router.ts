@@ -1,4 +1,4 @@
-/** router: a routed request -> its handler. One table of served resources, one of sub-resources; no other way in. */
+/** router: finds the handler of a request in one table of served resources and one of sub-resources. */
 import { deprecationWarning } from '../../api/lifecycle.ts'
 import type { Resource, Subresource, Verb } from '../../machinery/objects/resource.ts'
 import { methodNotAllowed, noSuchResource } from '../../machinery/objects/status-error.ts'
@@ -30,15 +30,15 @@ const verbHandlers: Readonly<Record<Verb, ResourceHandler>> = {
 const itemVerbs = new Set<string>(['get', 'update', 'patch', 'delete'])
 
 export interface Routes {
-  /** Handlers of sub-resources that are more than a part of their own object, by `plural/name`, or by `name` for all. */
+  /** Handlers of sub-resources other than plain parts of their object, by `plural/name`, or by `name` for every resource. */
   readonly subresources: Readonly<Record<string, ResourceHandler>>
   /** Handlers of virtual types, by plural. */
   readonly virtual: Readonly<Record<string, ResourceHandler>>
-  /** A kind that was defined in the cluster, by `group/version/plural`. */
+  /** The kind of a CustomResourceDefinition, by `group/version/plural`. */
   readonly custom: (path: string) => Resource | undefined
-  /** Group versions that other servers serve, by `group/version`, and the way there. */
+  /** Group versions of extension API servers, by `group/version`, and how to forward a request. */
   readonly aggregated: Pick<Aggregator, 'table' | 'remoteAt' | 'forward'>
-  /** Everything that is not a resource; answers undefined for unknown paths. */
+  /** Answers requests that name no resource; undefined for unknown paths. */
   readonly nonResource: (context: RequestContext) => Promise<Awaited<ReturnType<Next>> | undefined>
 }
 
@@ -58,7 +58,7 @@ function subresourceHandler(
     routes.subresources[`${resource.plural}/${subresource.name}`] ??
     routes.subresources[subresource.name]
   if (special !== undefined) {
-    // Of these a Scale alone has columns.
+    // Only a Scale has columns.
     if (!isLongRunning(context)) {
       checkAcceptable(context, { hasTable: subresource.name === 'scale' })
     }
@@ -71,11 +71,11 @@ function subresourceHandler(
 /** Picks the handler or throws 404 or 405 as upstream's routes would. */
 function handlerOf(context: RequestContext, resource: Resource, routes: Routes): ResourceHandler {
   const { info } = context
-  // Only what can be listed has a path that spans the namespaces.
+  // Only a resource that can be listed has a path across namespaces.
   if (resource.virtual && resource.namespaced && info.namespace === '') throw noSuchResource()
   if (info.subresource !== '') {
     const subresource = resource.subresources.find(({ name }) => name === info.subresource)
-    // Only what is proxied has a path of its own behind it.
+    // Only a proxy has a path of the client behind it.
     const isWhole = info.rest.length === 0 || info.subresource === 'proxy'
     if (subresource === undefined || !isWhole) throw noSuchResource()
     return subresourceHandler(context, resource, { subresource, routes })
@@ -96,7 +96,7 @@ function handlerOf(context: RequestContext, resource: Resource, routes: Routes):
   return verbHandlers[info.verb]
 }
 
-/** Tells client and audit log that the version is deprecated (upstream: apiserver pkg/endpoints/deprecation). */
+/** Adds the deprecation of the version to the warnings and the audit record (upstream: apiserver pkg/endpoints/deprecation). */
 function noteDeprecated({ warnings, annotations }: RequestContext, resource: Resource): void {
   const warning = deprecationWarning(resource)
   if (warning === undefined) return
@@ -106,7 +106,7 @@ function noteDeprecated({ warnings, annotations }: RequestContext, resource: Res
   if (removed !== undefined) annotations['removed-release'] = removed
 }
 
-/** The end of the chain. `served` are the resources that answer; all others are 404. */
+/** The end of the chain. Resources outside `served` get 404. */
 export function createRouter(served: readonly Resource[], routes: Routes, parts: Parts): Next {
   const byPath = new Map<string, Resource>()
   const groupVersions = new Set<string>()
@@ -138,7 +138,7 @@ export function createRouter(served: readonly Resource[], routes: Routes, parts:
     if (resource.lifecycle.deprecated !== undefined) noteDeprecated(context, resource)
     const warning = resource.custom?.deprecationWarning
     if (warning !== undefined) context.warnings.push(warning)
-    // A Namespace is its own object's place for authorization; in the store it has none.
+    // Authorization treats a Namespace as in itself. In the store it has no namespace.
     if (isNamespace) context.info = { ...info, namespace: '' }
     return await handlerOf(context, resource, routes)(context, resource, parts)
   }

@@ -1,4 +1,4 @@
-/** routes: the explicit tables of sub-resources and virtual types that are more than reads and writes of their object. */
+/** routes: the tables of sub-resources and virtual types that have handlers of their own. */
 import type { Authentication } from '../authn/authentication.ts'
 import { bindPod, createBinding } from '../handlers/pod-binding.ts'
 import { evictPod } from '../handlers/pod-eviction.ts'

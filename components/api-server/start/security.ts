@@ -1,4 +1,4 @@
-/** Security: who may connect, who they are, what they may do, and the way out to other servers. */
+/** security: certificates, authentication, authorization and egress. */
 import { createAuthentication, type Authentication } from '../authn/authentication.ts'
 import { createAuthorization, type Authorization } from '../authz/authorization.ts'
 import { createEscalationCheck, type CheckEscalation } from '../authz/escalation.ts'

@@ -1,4 +1,4 @@
-/** The API server's metrics: those of any process, those of its cache, and what it is built of and set to. */
+/** server-metrics: the metrics of the process, of the cache, of the build and of the feature gates. */
 import { featureGates, type FeatureGates } from '../../api/feature-gates.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import { createMetrics, declareProcessMetrics } from '../../component-base/metrics.ts'
@@ -6,7 +6,7 @@ import { qualifiedName, type Resource } from '../../machinery/objects/resource.t
 import { metricsRelease, type VersionInfo } from '../discovery/version.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 
-/** Metrics that need nothing of the server yet. */
+/** The metrics that need no part of the server. */
 export function createServerMetrics(options: {
   readonly showHidden: boolean
   readonly gates: FeatureGates
@@ -47,13 +47,13 @@ export function createServerMetrics(options: {
   return metrics
 }
 
-/** A kind that was defined in the cluster is stored under its own names, and its group has a dot. */
+/** A custom kind is stored under its own names, and its group has a dot. */
 function customName(prefix: string): string {
   const [group = '', plural = ''] = prefix.split('/')
   return group.includes('.') ? `${plural}.${group}` : prefix
 }
 
-/** How many objects of each resource are stored. */
+/** Counts the stored objects of each resource. */
 export function declareCacheMetrics(
   metrics: Metrics,
   cache: WatchCache,

@@ -1,4 +1,4 @@
-/** Serving: from the parts that hold state and security to a chain that answers requests, and the listener in front of it. */
+/** serving: builds the chain that answers requests, and the listener in front of it. */
 import { readFlagFile } from '../../component-base/flag-file.ts'
 import { createHttpsServer, type HttpsServer } from '../../component-base/https-server.ts'
 import { createAggregator, type Aggregator } from '../aggregation/aggregator.ts'
@@ -34,7 +34,7 @@ export interface ServingParts {
   readonly state: State
   readonly security: Security
   readonly writes: Writes
-  /** Aborts when the server has been told to stop. */
+  /** Aborts when the server is told to stop. */
   readonly stop: AbortSignal
   /** Aborts when the server begins to shut down: watches end. */
   readonly stopping: AbortSignal
@@ -46,10 +46,10 @@ export interface Serving {
   readonly health: ServerHealth
   readonly aggregator: Aggregator
   readonly audit: Audit | undefined
-  /** Writes as the server itself. */
+  /** The client of the server's own writes. */
   readonly ownClient: LocalClient
   readonly listener: HttpsServer
-  /** From now on clients are told that they reach the server at this port. */
+  /** Sets the port that discovery and other documents name. */
   useAddress(port: number): void
 }
 
@@ -187,7 +187,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
     address: () => address,
   })
   const routes = routesOf(from, { aggregator, health, nonResource })
-  // The last step that can reject: once it is open, whoever stops the server closes it.
+  // The last step that can reject. The caller closes the audit log.
   const audit = await openAudit(options, { clock, log })
   const { handler, ownClient } = chainsOf(from, { parts, audit, denied, routes })
   const listener = listenerOf(from, { handler, isElsewhere: aggregator.isElsewhere })

@@ -1,4 +1,4 @@
-/** Settings: what the flags alone decide, before anything is opened. */
+/** settings: everything that follows from the flags alone. */
 import { dialectNamed, dialects, type Dialect } from '../../api/dialect.ts'
 import { parseFeatureGates, type FeatureGates } from '../../api/feature-gates.ts'
 import { resourcesOf, type Resources } from '../../api/resources.ts'
@@ -26,7 +26,7 @@ export interface Settings {
   readonly version: VersionInfo
 }
 
-/** Turns an error in a flag's value into a StartError: the operator sees its message alone. */
+/** Turns an error in a flag's value into a StartError, which shows the operator its message only. */
 export function startValue<T>(make: () => T): T {
   try {
     return make()
@@ -35,7 +35,7 @@ export function startValue<T>(make: () => T): T {
   }
 }
 
-/** Throws a StartError or FlagError for a flag that cannot hold. */
+/** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
   const { options, clock, log } = context
   const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes

@@ -1,4 +1,4 @@
-/** State: the store, the watch cache over it, and what expires in it. */
+/** state: the store, the watch cache over it, and the expiry of Events. */
 import { Expiry } from '../../store/expiry.ts'
 import { measuredStore } from '../../store/measured-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -17,7 +17,7 @@ export interface State {
   readonly expiry: Expiry
   /** Undefined without --encryption-provider-config. */
   readonly encrypted: EncryptionFile | undefined
-  /** Ends with the watch cache; rejects when it cannot follow the store any more. */
+  /** Ends with the watch cache. Rejects when the cache can no longer follow the store. */
   readonly following: Promise<void>
 }
 
@@ -40,7 +40,7 @@ export async function openState(settings: Settings, signal: AbortSignal): Promis
   return { store, cache, expiry, encrypted, following }
 }
 
-/** Tells `expiry` of every Event that is stored. */
+/** Tracks the expiry of every stored Event. */
 export function expiringEvents({ options, clock }: Settings, { expiry }: State) {
   return (resource: { storagePrefix: string }, key: string, revision: number): void => {
     if (resource.storagePrefix !== eventsResource) return

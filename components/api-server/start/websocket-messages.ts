@@ -1,6 +1,6 @@
 /**
- * WebSocket (RFC 6455): watches and logs for clients that cannot read a stream of a plain answer, one message per event. The
- * request goes through the same chain as any; only what it answers is sent as messages.
+ * websocket-messages: watches and logs over a WebSocket (RFC 6455), one message per event. The request passes the same chain
+ * as any other; only its answer is sent as messages.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -12,13 +12,13 @@ import { bearerProtocolPrefix } from '../authn/bearer-token.ts'
 import type { ResponseSink } from '../request/request.ts'
 import type { ServeUpgrade, WebSocketOptions } from './websocket-upgrade.ts'
 
-/** Clients have nothing to say; what they do say is dropped. */
+/** The server drops the messages of clients. */
 const mostReceivedBytes = 64 * 1024
 
-/** Closed in the ordinary way. */
+/** The status code of a normal close. */
 const normalClosure = 1000
 
-/** The first protocol that is not a credential: clients that offer any expect one of them back. */
+/** The first protocol that is no credential. A client that offers protocols expects one of them. */
 function chooseProtocol(offered: ReadonlySet<string>, dialect: Dialect): string | false {
   const prefix = bearerProtocolPrefix(dialect)
   return [...offered].find((name) => !name.startsWith(prefix)) ?? false
@@ -43,7 +43,7 @@ function sinkOf(ws: WebSocket, socket: Duplex, from: { isText: boolean; signal: 
 /** Answers upgrade requests. */
 export function createWebSocketUpgrade(options: WebSocketOptions): ServeUpgrade {
   const { handle, dialect, log } = options
-  /** What the answer says; a watch takes any. */
+  /** The protocol that the answer chose. A watch accepts any. */
   const agreed = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({
     noServer: true,

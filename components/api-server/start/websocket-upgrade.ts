@@ -1,4 +1,4 @@
-/** websocket-upgrade: which requests go on as WebSockets, and their way to what serves them, loaded for the first of them. */
+/** websocket-upgrade: decides which requests may upgrade, and loads what serves them with the first one. */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Dialect } from '../../api/dialect.ts'
@@ -7,12 +7,12 @@ import { parseRequestInfo } from '../request/request-info.ts'
 import type { Answer, HttpRequest, RequestInfo } from '../request/request.ts'
 import { isWebSocketRequest } from '../request/websocket-request.ts'
 
-/** Whether another server answers a request, so that it is that server's to agree to another protocol. */
+/** Whether another server answers a request. That server then accepts or rejects the upgrade. */
 export type IsElsewhere = (info: RequestInfo) => boolean
 
 const streams = new Set(['exec', 'attach', 'portforward'])
 
-/** Whether a request asks for the streams of a pod, which go on as what its node agent agrees to. */
+/** Whether a request is for a stream of a pod. The node's agent chooses its protocol. */
 function isStreamOfPod({ group, plural, subresource }: RequestInfo): boolean {
   return group === '' && plural === 'pods' && streams.has(subresource)
 }
@@ -23,8 +23,8 @@ function isMessages({ verb, group, plural, subresource }: RequestInfo): boolean 
 }
 
 /**
- * Of what this server answers itself, watches and logs of pods go on as WebSockets, and streams of pods as their node's agent
- * agrees to; every other request is answered as if it had not asked.
+ * This server upgrades watches and logs of pods to WebSockets, and streams of pods to the protocol of their node agent. It
+ * ignores the Upgrade header of every other request.
  */
 export function mayUpgrade(isElsewhere: IsElsewhere): (incoming: IncomingMessage) => boolean {
   return ({ method = '', url = '/', headers }) => {
@@ -33,7 +33,7 @@ export function mayUpgrade(isElsewhere: IsElsewhere): (incoming: IncomingMessage
       if (isElsewhere(info) || isStreamOfPod(info)) return true
       return method === 'GET' && isMessages(info) && isWebSocketRequest({ headers })
     } catch {
-      // A broken target hears of it in an ordinary answer.
+      // The ordinary answer rejects an invalid target.
       return false
     }
   }
@@ -41,8 +41,8 @@ export function mayUpgrade(isElsewhere: IsElsewhere): (incoming: IncomingMessage
 
 export interface WebSocketOptions {
   /**
-   * The whole chain. A watch and a log are answered with status 101 and a body that writes one message at a time, and with the
-   * protocol, when it matters which.
+   * The whole chain. It answers a watch or a log with status 101, a body that writes one message at a time, and the protocol
+   * if the answer depends on it.
    */
   readonly handle: (http: HttpRequest) => Promise<Answer>
   readonly dialect: Dialect
@@ -59,7 +59,7 @@ interface Connection {
 /** Answers one request to upgrade its connection. */
 export type ServeUpgrade = (http: HttpRequest, connection: Connection) => Promise<void>
 
-/** What the listener hands such requests to. */
+/** The handler of upgrades for the listener. */
 export function webSocketUpgrade(
   options: WebSocketOptions,
 ): (http: HttpRequest, connection: Connection) => void {

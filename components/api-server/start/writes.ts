@@ -1,4 +1,4 @@
-/** Writes: the kinds that are served, admission, and the registry that every write goes through. */
+/** writes: the served kinds, admission, and the registry of every write. */
 import { measuredAdmission } from '../admission/admission-metrics.ts'
 import { createAdmission, type Admission } from '../admission/chain.ts'
 import { admissionWebhookMetrics } from '../admission/webhook/admission-webhook-metrics.ts'
@@ -49,7 +49,7 @@ async function admissionOf(
   )
 }
 
-/** Rejects with a StartError for admission flags or files that cannot hold. */
+/** Rejects with a StartError for invalid admission flags or files. */
 export async function createWrites(
   settings: Settings,
   state: State,
