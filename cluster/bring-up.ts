@@ -1,6 +1,7 @@
 /** Bringing a launched cluster up: its components start, and nodes join as soon as the API server serves. */
 import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
+import { aborted } from '../components/component-base/aborted.ts'
 import { tokenSecret } from './plan/bootstrap-token.ts'
 import { readAuthorityPem } from './state/check-pki.ts'
 import { dialectOf, serverUrl } from './plan/cluster-config.ts'
@@ -32,13 +33,10 @@ export interface BringUpOptions {
 
 const limitMarginMs = 500
 
-/** Rejects when the signal aborts, never resolves. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const fail = (): void => reject(signal.reason as Error)
-    if (signal.aborted) fail()
-    else signal.addEventListener('abort', fail, { once: true })
-  })
+/** Rejects with `signal.reason` when the signal aborts; never resolves. */
+async function rejectedBy(signal: AbortSignal): Promise<never> {
+  await aborted(signal)
+  throw signal.reason
 }
 
 /** Creates what nodes join with. */
@@ -102,12 +100,12 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
       onProgress?.({ kind: 'component', status })
       if (status.program === 'api-server' && status.state === 'ready') serving.resolve()
     })
-    await Promise.race([started, aborted(signal)])
+    await Promise.race([started, rejectedBy(signal)])
     reported.resolve()
   }
   const joinNodes = async (): Promise<void> => {
     const { client, waitMs } = options
-    await Promise.race([serving.promise, aborted(signal)])
+    await Promise.race([serving.promise, rejectedBy(signal)])
     // Later than the nodes' own limit, whose error says more about a node that is not Ready.
     const limitMs = waitMs + limitMarginMs
     cancel = client.clock.after(limitMs, () => end.abort(lateComponents(statuses, waitMs)))

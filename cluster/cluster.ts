@@ -104,7 +104,7 @@ async function checkJoinsOf(attachment: Attachment): Promise<void> {
   }
 }
 
-/** A joined agent has its own certificate; its token must not lie around. */
+/** Removes the tokens of nodes that have joined: each has its own certificate now. */
 async function dropTokens(
   nodes: readonly NodeConfig[],
   { config, paths }: Attachment,
@@ -179,31 +179,30 @@ function placeOf(options: Pick<StartClusterOptions, 'name' | 'stateRoot'>): {
   return { name, root: options.stateRoot ?? stateRoot(environment) }
 }
 
-/** Between the look for a free port and its use somebody else may have taken it. */
+/** Another process can take a port between the check that it is free and its use. */
 function isPortTaken(error: unknown): boolean {
-  if (!(error instanceof ClusterError)) return false
-  return [error.message, ...error.details].some((line) => line.includes('EADDRINUSE'))
+  return error instanceof ClusterError && error.systemCode === 'EADDRINUSE'
 }
 
-/** A cluster that was there before is kept when its start fails; if nothing else helps, its owner may give it up. */
+/** Adds a hint to the failed start of a stored cluster, whose data is kept: how to remove it. */
 function withRemoveHint(error: unknown, paths: StatePaths): unknown {
   if (!(error instanceof ClusterError) || error.kind !== 'failed' || error.hint !== undefined)
     return error
   const { message, details } = error
-  const hint = `its data is kept in ${paths.dir}; if it is of no use, ${removeHint(paths)}`
+  const hint = `its data is kept in ${paths.dir}; to give it up, ${removeHint(paths)}`
   return new ClusterError('failed', message, { hint, details, cause: error })
 }
 
 const mostTries = 3
 
-/** Starts a cluster, or one that was left again, and resolves when every node is Ready. What fails is undone. */
+/** Creates a cluster, or resumes a stored one, and resolves when every node is Ready. A failed start is undone. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const { name, root } = placeOf(options)
   const { clock = systemClock, waitMs = defaultWaitMs, onProgress, signal } = options
   for (let tries = 1; ; tries += 1) {
     const launched = await launchCluster({
       ...options,
-      // Asked for no certain port, the next try takes any that is free.
+      // Without a requested port, the next try uses any free one.
       port: options.port ?? (tries === 1 ? undefined : 0),
       name,
       stateRoot: root,
@@ -233,7 +232,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   }
 }
 
-/** Attaches to a cluster that runs already. */
+/** Attaches to a running cluster. */
 export async function openCluster(
   options: Pick<StartClusterOptions, 'name' | 'stateRoot' | 'clock'> = {},
 ): Promise<Cluster> {

@@ -81,6 +81,7 @@ export interface ControlFault {
   readonly message: string
   readonly hint?: string
   readonly details?: readonly string[]
+  readonly systemCode?: string
 }
 
 export type ControlReply =

@@ -1,10 +1,10 @@
-/** Starting a supervisor: a detached process that takes over the cluster's lock from us. */
+/** Starting a supervisor: a detached process that takes over the cluster's lock from this one. */
 import { spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { environment } from '../components/component-base/environment.ts'
 import { ClusterError } from './cluster-error.ts'
-import { readLines } from './lines.ts'
+import { readStatusLines } from './lines.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { formatDuration } from '../components/component-base/flags.ts'
 import type { Lifetime } from './state/lifetime.ts'
@@ -16,7 +16,7 @@ import type { StatePaths } from './state/state-dir.ts'
 
 export interface SupervisorProcess {
   readonly pid: number
-  /** Resolves when it listens on its socket; rejects with its last log lines when it ended instead. */
+  /** Resolves when it listens on its socket; rejects with its last log lines when it ends first. */
   readonly ready: Promise<void>
 }
 
@@ -24,7 +24,7 @@ export interface SpawnSupervisorOptions extends Lifetime {
   readonly paths: StatePaths
   readonly clusterId: string
   readonly programs: Programs
-  /** `owner`: the cluster ends, and its state directory goes, when this process does, however it ends. */
+  /** `owner`: the end of this process, however it ends, also ends the cluster and removes its state directory. */
   readonly lifetime: 'detached' | 'owner'
   /** Further flags of the supervisor. */
   readonly flags?: readonly string[]
@@ -39,7 +39,7 @@ function lifetimeFlags({ parent, ttlMs }: Lifetime): string[] {
   ]
 }
 
-/** Call it as holder of the lock. The process lives on when this one ends, unless its lifetime is that of its owner. */
+/** The caller must hold the lock. The process outlives this one, unless its lifetime is `owner`. */
 export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProcess {
   const { paths, lifetime } = options
   const { compileCache } = options.programs
@@ -72,7 +72,7 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProc
   if (lifetime === 'owner' && child.stdin !== null && 'unref' in child.stdin) {
     ;(child.stdin as unknown as { unref(): void }).unref()
   }
-  child.stdin?.on('error', () => {}) // the supervisor is gone: whoever calls it will see
+  child.stdin?.on('error', () => {}) // the supervisor has ended: the next call to it reports that
   const heir = child.pid === undefined ? undefined : identify(child.pid)
   if (heir !== undefined) handOverLock(paths, heir)
 
@@ -87,12 +87,13 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProc
     child.once('error', fail)
     const pipe = child.stdio[3] as Readable | null | undefined
     if (pipe === null || pipe === undefined) return
-    const end = readLines(pipe, () => {
+    const end = readStatusLines(pipe, (status) => {
+      if (status['ready'] !== true) return
       resolve()
       pipe.destroy()
     })
     void end.then(() => fail())
   })
-  ready.catch(() => {}) // whoever waits for it gets the error
+  ready.catch(() => {}) // a caller that waits for it gets the error
   return { pid: child.pid ?? -1, ready }
 }

@@ -1,16 +1,18 @@
-/** YAML for kubeconfigs of users and manifests. The only file of this folder that imports a YAML package. */
-import { dump, load, loadAll } from 'js-yaml'
+/** YAML of kubeconfigs and manifests. The only file of this folder that imports a YAML package. */
+import { CORE_SCHEMA, dump, loadAll } from 'js-yaml'
+import { load } from '../components/machinery/values/yaml.ts'
 
-/** One document as plain values. Throws an error whose message names line and column. */
+/** One document as JSON values; its size is bounded. Throws an error whose message names line and column. */
 export function parseYaml(text: string): unknown {
   return load(text)
 }
 
-/** All documents of a text. Throws as `parseYaml` does. */
+/** All documents of a text as JSON values. Throws as `parseYaml` does. */
 export function parseYamlDocuments(text: string): unknown[] {
-  return loadAll(text)
+  return loadAll(text, { schema: CORE_SCHEMA })
 }
 
+/** Keeps the order of fields, which a user's kubeconfig has to keep. */
 export function formatYaml(value: unknown): string {
   return dump(value, { lineWidth: -1, noRefs: true })
 }

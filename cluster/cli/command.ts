@@ -1,4 +1,7 @@
-/** Command: one thing `skiff` can do, declared as data: flags, arguments, help; and how a command line becomes a call of it. */
+/** Command: one command of `skiff`, declared as data (flags, arguments, help), and how a command line is parsed for it. */
+import { parseArgs } from 'node:util'
+import type { ParseArgsConfig } from 'node:util'
+import { aborted } from '../../components/component-base/aborted.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import {
   defineFlags,
@@ -13,11 +16,11 @@ import { ClusterError } from '../cluster-error.ts'
 import { asTyped } from './terminal.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What a command works with besides its flags. */
+/** What a command gets besides its flags. */
 export interface CommandContext {
   readonly terminal: Terminal
   readonly clock: Clock
-  /** Folder that holds all clusters' state directories. */
+  /** Directory of all clusters' state directories. */
   readonly stateRoot: string
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Aborts on the first Ctrl-C or TERM. */
@@ -27,12 +30,12 @@ export interface CommandContext {
 interface Argument {
   readonly name: string
   readonly isOptional?: boolean
-  /** Takes all that follow; only the last one may. */
+  /** Takes all remaining words; only the last argument can. */
   readonly isRepeated?: boolean
 }
 
 export interface Command<D extends FlagDeclarations = FlagDeclarations> {
-  /** All its words: `node add`. */
+  /** Its words: `node add`. */
   readonly name: string
   /** One line for the list of commands. */
   readonly summary: string
@@ -40,9 +43,9 @@ export interface Command<D extends FlagDeclarations = FlagDeclarations> {
   readonly description?: string
   readonly arguments?: readonly Argument[]
   readonly flags: D
-  /** Whole command lines, each with what it does. */
+  /** Command lines, each with its effect. */
   readonly examples: readonly (readonly [line: string, effect: string])[]
-  /** True when `run` itself undoes or ends what it does when the context's signal aborts; else it is just left. */
+  /** True when `run` ends by itself when the context's signal aborts; otherwise it is abandoned then. */
   readonly handlesInterrupt?: boolean
   /** Resolves with the exit code. */
   run(
@@ -56,7 +59,7 @@ export function defineCommand<D extends FlagDeclarations>(command: Command<D>): 
   return command as unknown as Command
 }
 
-/** One word of the command line: a command, or a group whose commands have a second word. `load` is called when it is needed. */
+/** The first word of a command line: a command, or a group of commands with a second word. `load` imports them on demand. */
 export interface CommandEntry {
   readonly name: string
   readonly summary: string
@@ -65,7 +68,7 @@ export interface CommandEntry {
 
 const helpFlag = defineFlags({
   help: flag.bool('Show this help.', false),
-  'deprecation-warnings': flag.bool('Warn of deprecated flags that are given.', true, {
+  'deprecation-warnings': flag.bool('Print a warning for each deprecated flag.', true, {
     hidden: true,
   }),
 })
@@ -75,57 +78,56 @@ export const nameFlag = defineFlags({
   name: flag.string('Name of the cluster.', 'default'),
 })
 export const outputFlag = defineFlags({
-  output: flag.string('How data is printed.', 'text', { choices: ['text', 'json'] }),
+  output: flag.string('Output format.', 'text', { choices: ['text', 'json'] }),
 })
 
-/** Short flags, and the long ones that they stand for: the first that the command has. */
+/** Short flags, each with the long flags it can stand for; a command uses the first one that it has. */
 export const shortFlags: Readonly<Record<string, readonly string[]>> = {
-  '-h': ['help'],
-  '-n': ['namespace', 'name'],
-  '-A': ['all-namespaces'],
-  '-o': ['output'],
-  '-f': ['follow', 'filename'],
+  h: ['help'],
+  n: ['namespace', 'name'],
+  A: ['all-namespaces'],
+  o: ['output'],
+  f: ['follow', 'filename'],
 }
 
-/** Separates flags from arguments; `--` ends the flags. Short flags become long ones. */
+type ParseOptions = NonNullable<ParseArgsConfig['options']>
+
+function parseOptionsOf(declarations: FlagDeclarations): ParseOptions {
+  const options: ParseOptions = {}
+  for (const [name, { type }] of Object.entries(declarations)) {
+    options[name] = { type: type === 'bool' ? 'boolean' : 'string' }
+  }
+  for (const [short, names] of Object.entries(shortFlags)) {
+    const option = options[names.find((name) => Object.hasOwn(options, name)) ?? '']
+    if (option !== undefined) option.short = short
+  }
+  return options
+}
+
+/** Separates flags, as `--name=value`, from arguments; `--` ends the flags. Throws a FlagError for an unknown short flag. */
 function splitWords(
   words: readonly string[],
   declarations: FlagDeclarations,
 ): { flagWords: string[]; args: string[] } {
   const flagWords: string[] = []
   const args: string[] = []
-  for (let index = 0; index < words.length; index += 1) {
-    const word = words[index] ?? ''
-    if (word === '--') {
-      args.push(...words.slice(index + 1))
-      break
-    }
-    if (!word.startsWith('-') || word === '-') {
-      args.push(word)
-      continue
-    }
-    // `-o json`, `-ojson` and `-o=json`, as kubectl's.
-    const attached = /^(-[a-zA-Z])=?([^=].*)$/s.exec(word)
-    if (attached !== null) {
-      const [, letter = '', value = ''] = attached
-      const long = shortFlags[letter]?.find((name) => Object.hasOwn(declarations, name))
-      if (long !== undefined && declarations[long]?.type !== 'bool') {
-        flagWords.push(`--${long}=${value}`)
-        continue
-      }
-    }
-    const names = shortFlags[word]
-    const short = names?.find((name) => Object.hasOwn(declarations, name)) ?? names?.at(-1)
-    const long = short === undefined ? word : `--${short}`
-    if (/^-[a-zA-Z]$/.test(long)) throw new FlagError(`unknown flag ${word}`)
-    flagWords.push(long)
-    const declared = declarations[long.replace(/^--?/, '')]
-    const takesNext = declared !== undefined && declared.type !== 'bool' && !long.includes('=')
-    const next = words[index + 1]
-    if (takesNext && next !== undefined) {
-      flagWords.push(next)
-      index += 1
-    }
+  const { tokens } = parseArgs({
+    args: [...words],
+    options: parseOptionsOf(declarations),
+    allowPositionals: true,
+    tokens: true,
+    // Unknown flags and missing values are for parseFlags, whose errors name the nearest flag.
+    strict: false,
+  })
+  for (const token of tokens) {
+    if (token.kind === 'positional') args.push(token.value)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value } = token
+    const isShort = !rawName.startsWith('--')
+    if (isShort && name === rawName.slice(1)) throw new FlagError(`unknown flag ${rawName}`)
+    // `-o=json` is `-o json`, as in kubectl.
+    const text = isShort ? value?.replace(/^=/, '') : value
+    flagWords.push(text === undefined ? `--${name}` : `--${name}=${text}`)
   }
   return { flagWords, args }
 }
@@ -168,7 +170,7 @@ function commandHelp(command: Command): string {
 export function groupHelp(name: string, commands: readonly Command[]): string {
   const width = Math.max(...commands.map((command) => command.name.length))
   const lines = commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}\n`)
-  return `Usage:\n  skiff ${name} COMMAND\n\nCommands:\n${lines.join('')}\nHelp on one of them: skiff ${name} COMMAND --help\n`
+  return `Usage:\n  skiff ${name} COMMAND\n\nCommands:\n${lines.join('')}\nFor help on a command: skiff ${name} COMMAND --help\n`
 }
 
 export function unknownCommand(word: string, names: readonly string[], prefix = ''): ClusterError {
@@ -181,11 +183,10 @@ export function unknownCommand(word: string, names: readonly string[], prefix = 
   })
 }
 
-/** Rejects when the signal aborts. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
+/** Rejects with `signal.reason` when the signal aborts; never resolves. */
+async function interrupted(signal: AbortSignal): Promise<never> {
+  await aborted(signal)
+  throw signal.reason
 }
 
 /** Runs a command with the words after its name. Wrong use is a ClusterError of kind `usage`. */
@@ -207,12 +208,12 @@ export async function runCommand(
       return 0
     }
     checkArguments(command, args)
-    // While the command was loaded; what waits for the signal from now on would not hear of it.
+    // The signal may have aborted while the command was loaded.
     context.signal.throwIfAborted()
     const running = command.run(context, { flags, args })
     return await (command.handlesInterrupt === true
       ? running
-      : Promise.race([running, aborted(context.signal)]))
+      : Promise.race([running, interrupted(context.signal)]))
   } catch (error) {
     if (!(error instanceof FlagError)) throw error
     throw new ClusterError('usage', `skiff ${command.name}: ${error.message}`, {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Pki } from '../../certs/pki.ts'
 import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
 import type { ApiServerNames } from '../../certs/profiles.ts'
+import { formatIpAddress, parseIpRange } from '../../components/machinery/validation/ip-address.ts'
+import { ClusterError } from '../cluster-error.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { formatKubeconfig } from '../../components/client/kubeconfig.ts'
@@ -11,10 +13,15 @@ import { adminKubeconfig, namedKubeconfig } from '../state/kubeconfig.ts'
 import type { ComponentSpec } from './plan.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
-/** The first address of a service range such as 10.96.0.0/16: the one of the API server's own Service. */
+/** The first usable address of a service range, 10.96.0.1 of 10.96.0.0/16: that of the API server's own Service. */
 function firstServiceIp(range: string): string {
-  const [base = ''] = range.split('/')
-  return base.replace(/\d+$/, (last) => String(Number(last) + 1))
+  const parsed = parseIpRange(range)
+  if (parsed === undefined) {
+    throw new ClusterError('usage', `invalid service range "${range}": it is not a CIDR`, {
+      hint: 'use a range such as 10.96.0.0/16',
+    })
+  }
+  return formatIpAddress({ family: parsed.family, value: parsed.base + 1n })
 }
 
 /** The names and addresses the API server's certificate must hold. */

@@ -3,7 +3,8 @@ import { closeSync, fstatSync, openSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { execa } from 'execa'
 import type { Clock } from '../../components/component-base/clock.ts'
-import { readLines } from '../lines.ts'
+import { readStatusLines } from '../lines.ts'
+import type { StatusLine } from '../lines.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
 
@@ -32,8 +33,11 @@ export interface ChildExit {
   readonly signal: string | undefined
 }
 
-/** A JSON line that a child writes on file descriptor 3: `{"ready":true, ...}` once it serves, and any other report. */
-export type ReadyLine = Readonly<Record<string, unknown>>
+/**
+ * A JSON line that a child writes on file descriptor 3: `{"ready":true, ...}` once it serves, `{"failed":true,"systemCode":...}`
+ * before it exits, and any other report.
+ */
+export type ReadyLine = StatusLine
 
 export interface Child {
   /** Undefined when the spawn itself failed. */
@@ -51,16 +55,19 @@ export interface Child {
 export class ChildStartError extends Error {
   readonly reason: 'spawn' | 'exit' | 'timeout'
   readonly tail: readonly string[]
+  /** The system's code that the child reported before it exited. */
+  readonly systemCode: string | undefined
 
   constructor(
     reason: 'spawn' | 'exit' | 'timeout',
     message: string,
-    more: { tail: readonly string[]; cause?: unknown },
+    more: { tail: readonly string[]; systemCode?: string | undefined; cause?: unknown },
   ) {
     super(message, more.cause === undefined ? undefined : { cause: more.cause })
     this.name = 'ChildStartError'
     this.reason = reason
     this.tail = more.tail
+    this.systemCode = more.systemCode
   }
 }
 
@@ -100,21 +107,26 @@ async function endingOf(subprocess: Subprocess): Promise<Ending> {
   return { exit: { code: exitCode, signal }, spawnError }
 }
 
-/** Resolves with the ready line, and never when the channel ends without it: the exit then tells more. */
-function readyLineOf(
-  subprocess: Subprocess,
-  onReport: ChildOptions['onReport'],
-): Promise<ReadyLine> {
-  return new Promise((resolve) => {
-    // execa types descriptors above 2 by their exact options; this one is a readable pipe, or nothing if the spawn failed.
-    const pipe = (subprocess.stdio as readonly unknown[])[3] as Readable | null | undefined
-    if (pipe === null || pipe === undefined) return
-    void readLines(pipe, (line) => {
-      const parsed = parseLine(line)
-      if (parsed?.['ready'] === true) resolve(parsed)
-      else if (parsed !== undefined) onReport?.(parsed)
-    })
-  })
+interface Channel {
+  /** Never resolves when the channel ends without the line: the exit then tells more. */
+  readonly readyLine: Promise<ReadyLine>
+  /** Resolves at the end of the channel, with the system's code if the child reported one. */
+  readonly systemCode: Promise<string | undefined>
+}
+
+function channelOf(subprocess: Subprocess, onReport: ChildOptions['onReport']): Channel {
+  const readyLine = Promise.withResolvers<ReadyLine>()
+  let systemCode: string | undefined
+  const onStatus = (status: ReadyLine): void => {
+    if (status['ready'] === true) readyLine.resolve(status)
+    else if (status['failed'] === true) systemCode = String(status['systemCode'])
+    else onReport?.(status)
+  }
+  // execa types descriptors above 2 by their exact options; this one is a readable pipe, or nothing if the spawn failed.
+  const pipe = (subprocess.stdio as readonly unknown[])[3] as Readable | null | undefined
+  const ended =
+    pipe === null || pipe === undefined ? Promise.resolve() : readStatusLines(pipe, onStatus)
+  return { readyLine: readyLine.promise, systemCode: ended.then(() => systemCode) }
 }
 
 /** Resolves once the child has had its whole ready timeout without a hindrance; rejects with `signal.reason`. */
@@ -147,9 +159,10 @@ async function readyOf(
   const { name, readyTimeoutMs = 0 } = options
   const waiting = new AbortController()
   const never = new Promise<never>(() => {})
+  const channel = channelOf(subprocess, options.onReport)
   try {
     const first = await Promise.race([
-      readyLineOf(subprocess, options.onReport).then((line) => ({ line })),
+      channel.readyLine.then((line) => ({ line })),
       ending,
       outOfTime(options, { clock, signal: waiting.signal }).catch(() => never), // the race is over
     ])
@@ -166,7 +179,8 @@ async function readyOf(
       throw new ChildStartError('spawn', message, { tail: [], cause: spawnError })
     }
     const message = `${name} ${describeExit(exit)} before it was ready`
-    throw new ChildStartError('exit', message, { tail: tail() })
+    const systemCode = await channel.systemCode
+    throw new ChildStartError('exit', message, { tail: tail(), systemCode })
   } finally {
     waiting.abort()
   }
@@ -208,14 +222,5 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
     exited,
     signal: (signal) => void subprocess.kill(signal),
     stop: () => (stopping ??= stopped(subprocess, { exited, timeoutMs, clock })),
-  }
-}
-
-function parseLine(line: string): ReadyLine | undefined {
-  try {
-    const parsed: unknown = JSON.parse(line)
-    return typeof parsed === 'object' && parsed !== null ? (parsed as ReadyLine) : undefined
-  } catch {
-    return undefined // not JSON: not a report
   }
 }

@@ -14,8 +14,14 @@ import type {
 
 function faultOf(error: unknown): ControlFault {
   if (error instanceof ClusterError) {
-    const { kind, message, hint, details } = error
-    return { kind, message, details, ...(hint === undefined ? {} : { hint }) }
+    const { kind, message, hint, details, systemCode } = error
+    return {
+      kind,
+      message,
+      details,
+      ...(hint === undefined ? {} : { hint }),
+      ...(systemCode === undefined ? {} : { systemCode }),
+    }
   }
   return { kind: 'failed', message: error instanceof Error ? error.message : String(error) }
 }

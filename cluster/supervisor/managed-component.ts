@@ -60,17 +60,17 @@ function describeFailure(
   if (!(error instanceof ChildStartError)) {
     return new ClusterError('failed', messageOf(error), { cause: error })
   }
-  const { reason, tail, message } = error
+  const { reason, tail, message, systemCode } = error
   const last = tail.at(-1) ?? ''
   const prefix = `${spec.program}: `
   if (reason !== 'exit' || !last.startsWith(prefix)) {
     const details = tail.length > 0 ? tail : ['it logged nothing; check whether the disk is full']
-    return new ClusterError('failed', message, { details, cause: error })
+    return new ClusterError('failed', message, { details, systemCode, cause: error })
   }
   const pointer = ' (see --help)'
   const why = `${spec.name} did not start: ${last.slice(prefix.length).replace(pointer, '')}`
-  const more = last.endsWith(pointer) ? { hint: `its flags: ${helpLine}` } : {}
-  return new ClusterError('failed', why, { ...more, cause: error })
+  const hint = last.endsWith(pointer) ? `see its flags: ${helpLine}` : undefined
+  return new ClusterError('failed', why, { hint, systemCode, cause: error })
 }
 
 /** What a run adds to the status; a new run begins without it. */

@@ -59,6 +59,15 @@ export class StartError extends Error {
   }
 }
 
+/** The system's code of an error or of what caused it: EADDRINUSE. */
+function systemCodeOf(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code, syscall } = at as NodeJS.ErrnoException
+    if (code !== undefined && syscall !== undefined) return code
+  }
+  return undefined
+}
+
 function helpText(component: Component<FlagDeclarations>, flags: FlagDeclarations): string {
   const examples = component.examples ?? []
   return [
@@ -104,6 +113,8 @@ export async function runComponent<D extends FlagDeclarations>(
     }
     if (!(error instanceof StartError || error instanceof FlagError)) log.error('failed', { error })
     process.stderr.write(`${component.name}: ${messageOf(error)}\n`)
+    const systemCode = systemCodeOf(error)
+    if (systemCode !== undefined) writeStatusLine({ failed: true, systemCode })
     process.exit(error instanceof FlagError ? 2 : 1)
   } finally {
     clearInterval(alive)

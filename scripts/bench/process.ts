@@ -2,6 +2,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan/plan.ts'
+import type { Readable } from 'node:stream'
+import { readStatusLines } from '../../cluster/lines.ts'
 
 export interface Served {
   readonly child: ChildProcess
@@ -24,11 +26,8 @@ export async function serve(file: string, args: readonly string[]): Promise<Serv
     errors = (errors + chunk.toString()).slice(-4000)
   })
   const port = await new Promise<number>((resolve, reject) => {
-    let text = ''
-    child.stdio[3]?.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      if (!text.includes('\n')) return
-      resolve((JSON.parse(text.slice(0, text.indexOf('\n'))) as { port: number }).port)
+    void readStatusLines(child.stdio[3] as Readable, (status) => {
+      if (status['ready'] === true) resolve(Number(status['port']))
     })
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}: ${errors}`)))
   })

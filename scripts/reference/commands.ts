@@ -24,7 +24,7 @@ export async function commandsPage(): Promise<string> {
   const groups = await Promise.all(skiffCommands.map(async (entry) => await entry.load()))
   const commands = groups.flat()
   const shorts = Object.entries(shortFlags).map(([short, long]) => [
-    code(short),
+    code(`-${short}`),
     codes(long.map((name) => `--${name}`)),
   ])
   return page(

@@ -149,6 +149,7 @@ test('a component that does not start fails the start with its last log lines; u
   const error = await failure(cluster.control.call('start', {}))
   expect(error.message).toBe('api-server exited with code 1 before it was ready')
   expect(error.details.at(-1)).toContain('EADDRINUSE')
+  expect(error.systemCode).toBe('EADDRINUSE')
   await cluster.undo()
   expect(processesMarked(cluster.config.id)).toEqual([])
   expect(existsSync(cluster.paths.dir)).toBe(false)

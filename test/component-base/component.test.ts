@@ -76,6 +76,16 @@ describe('runComponent', () => {
     expect(unused.text.err).not.toContain('deprecated')
   })
 
+  it('reports the system code of a failed start on descriptor 3', async () => {
+    const { text, ended } = start(`
+      const { readFileSync } = await import('node:fs')
+      try { readFileSync('/nonexistent/file') } catch (error) { throw new StartError('no file', error) }
+    `)
+    expect(await ended).toBe(1)
+    expect(text.ready).toBe('{"failed":true,"systemCode":"ENOENT"}\n')
+    expect(text.err).toContain('sample: no file')
+  })
+
   it('runs without descriptor 3 too', async () => {
     const { child, text, ended } = start(`ready(); ${untilStopped}`, [], false)
     await expect.poll(() => text.err).toContain('"message":"ready"')

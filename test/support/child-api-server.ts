@@ -8,6 +8,8 @@ import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan/plan
 import { dialects, type Dialect } from '../../components/api/dialect.ts'
 import { createApiClient, type ApiClient } from './api-client.ts'
 import { temporaryFolder } from './temporary-folder.ts'
+import type { Readable } from 'node:stream'
+import { readStatusLines } from '../../cluster/lines.ts'
 
 export interface ChildApiServer extends ApiClient, AsyncDisposable {
   readonly dialect: Dialect
@@ -84,11 +86,8 @@ export async function startChildApiServer(
     })
     child.stderr?.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-8000)))
     port = await new Promise<number>((resolve, reject) => {
-      let text = ''
-      child.stdio[3]?.on('data', (chunk: Buffer) => {
-        text += chunk.toString()
-        const end = text.indexOf('\n')
-        if (end >= 0) resolve((JSON.parse(text.slice(0, end)) as { port: number }).port)
+      void readStatusLines(child.stdio[3] as Readable, (status) => {
+        if (status['ready'] === true) resolve(Number(status['port']))
       })
       child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${errors}`)))
     })

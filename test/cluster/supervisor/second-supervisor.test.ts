@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { connectControl } from '../../../cluster/control-client.ts'
 import { serveControl } from '../../../cluster/supervisor/control-server.ts'
 import { launchCluster } from '../../../cluster/launch.ts'
-import { readLines } from '../../../cluster/lines.ts'
+import { readStatusLines } from '../../../cluster/lines.ts'
 import { acquireLock, lockHolder } from '../../../cluster/state/lock.ts'
 import { createStateDir, statePaths } from '../../../cluster/state/state-dir.ts'
 import type { StatePaths } from '../../../cluster/state/state-dir.ts'
@@ -33,7 +33,9 @@ function superviseByHand(paths: StatePaths): Supervisor {
   let errors = ''
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (errors += text))
   const outcome = new Promise<string>((resolve) => {
-    void readLines(child.stdio[3] as Readable, () => resolve('ready'))
+    void readStatusLines(child.stdio[3] as Readable, (status) => {
+      if (status['ready'] === true) resolve('ready')
+    })
     child.once('close', (code) => resolve(`${code}: ${errors}`))
   })
   return { process: child, outcome }
