@@ -22,7 +22,7 @@ import {
   createServerMetrics,
   declareCacheMetrics,
 } from '../../components/api-server/start/server-metrics.ts'
-import { measuredStore } from '../../components/api-server/start/storage-metrics.ts'
+import { measuredStore } from '../../components/store/measured-store.ts'
 import { parseFeatureGates } from '../../components/api/feature-gates.ts'
 import { servedRelease } from '../../components/api/lifecycle.ts'
 import { systemClock as clock } from '../../components/component-base/clock.ts'
