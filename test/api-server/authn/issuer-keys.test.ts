@@ -73,6 +73,12 @@ describe('keys of an issuer', () => {
     expect(await keys.find('none')).toBe(one)
     expect(requests()).toHaveLength(4)
     expect(keys.generation).toBe(generation + 1)
+    // What is known is not asked for, whatever the issuer has by now.
+    issuer.rotate()
+    await clock.step(1000)
+    expect(await keys.find(one?.[0]?.kid)).toBe(one)
+    expect(await keys.find(undefined)).toBe(one)
+    expect(requests()).toHaveLength(4)
     await end()
   })
 
@@ -98,7 +104,7 @@ describe('keys of an issuer', () => {
     await keys.found
     const before = await keys.find(undefined)
     for (const answer of [
-      { status: 500 },
+      { status: 500, body: '{"keys":[{"kid":"other"}]}' },
       { body: 'x' },
       { body: '{"keys":7}' },
       { body: 'null' },
@@ -125,17 +131,23 @@ describe('keys of an issuer', () => {
 
   test.each<[string, object | undefined]>([
     ['no document', undefined],
-    ['the document of another issuer', { issuer: 'https://other', jwks_uri: 'https://x' }],
+    ['the document of another issuer', { issuer: 'https://other', jwks_uri: 'own' }],
     ['no place of keys', { issuer: 'own' }],
     ['a place that is not https', { issuer: 'own', jwks_uri: 'http://x' }],
+    ['a place that is no text', { issuer: 'own', jwks_uri: 7 }],
   ])('are looked for every ten seconds where there is %s', async (name, document) => {
     const path = `/${name.replaceAll(' ', '-')}`
     const issuer = host.at(path)
     const good = issuer.document
-    issuer.document = document && {
-      ...document,
-      ...('issuer' in document && document.issuer === 'own' ? { issuer: issuer.url } : {}),
-    }
+    const own: Record<string, unknown> = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }
+    issuer.document =
+      document &&
+      Object.fromEntries(
+        Object.entries(document).map(([field, value]: [string, unknown]) => [
+          field,
+          value === 'own' ? own[field] : value,
+        ]),
+      )
     const { clock, keys, warnings, end } = start(path)
     const seen = (count: number) =>
       eventually(() => {
