@@ -10,11 +10,12 @@ export function parseCsv(source: string): string[][] {
   let record: string[] = []
   while (field.lastIndex < source.length) {
     const start = field.lastIndex
-    const [, raw = '', end = ''] = field.exec(source) ?? []
-    if (start === field.lastIndex || (raw === '' && end === '' && field.lastIndex === 0)) {
+    const found = field.exec(source)
+    if (found === null) {
       const line = source.slice(0, start).split('\n').length
       throw new Error(`line ${line}: a quote is out of place`)
     }
+    const [, raw = '', end = ''] = found
     record.push(raw.startsWith('"') ? raw.slice(1, -1).replaceAll('""', '"') : raw)
     if (end === ',') {
       if (field.lastIndex === source.length) record.push('')

@@ -32,8 +32,10 @@ describe('the token file', () => {
     expect(parseCsv('\n\r\na,\n')).toEqual([['a', '']])
     expect(parseCsv('a,')).toEqual([['a', '']])
     expect(parseCsv('')).toEqual([])
+    expect(parseCsv('a\nb')).toEqual([['a'], ['b']])
     for (const [source, line] of [
       ['a"b', 1],
+      ['a"b\nc,d', 1],
       ['a,b\n"c', 2],
       ['a\n"b"c', 2],
     ] as const) {
