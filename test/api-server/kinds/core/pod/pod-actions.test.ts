@@ -219,6 +219,24 @@ describe('an eviction', () => {
     expect(decideEviction(pod(), [other], nowMs).budget).toBeUndefined()
   })
 
+  test('asks no budget of another namespace, and none whose selector is not valid', () => {
+    const none = budget({ disruptionsAllowed: 0 })
+    const elsewhere = { ...none, metadata: { ...none.metadata, namespace: 'other' } }
+    const matchExpressions = [{ key: 'app', operator: 'Like', values: ['x'] }]
+    const odd = budget({ disruptionsAllowed: 0 }, { selector: { matchExpressions } })
+    expect(decideEviction(pod(), [elsewhere, odd], nowMs).budget).toBeUndefined()
+  })
+
+  test('of a Pod that is done, or does not run yet, asks no budget', () => {
+    const none = [budget({ disruptionsAllowed: 0 })]
+    for (const phase of ['Succeeded', 'Failed', 'Pending']) {
+      expect(decideEviction(pod({ phase }), none, nowMs).budget).toBeUndefined()
+    }
+    const going = pod(undefined, { deletionTimestamp: now })
+    expect(decideEviction(going, none, nowMs).budget).toBeUndefined()
+    expect(() => decideEviction(pod(), none, nowMs)).toThrow('Cannot evict pod')
+  })
+
   test('takes one disruption off the budget', () => {
     const decided = decideEviction(pod(), [budget({ disruptionsAllowed: 2 })], nowMs)
     expect(decided.budget?.['status']).toMatchObject({
