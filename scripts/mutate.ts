@@ -5,7 +5,7 @@
  * MUTATE_SAMPLE=20 tries one change in 20, always the same ones. Results stay in .mutation, and the next run tries only what
  * is new in the code or the tests. MUTATE_WORKERS (1) is how many run in parallel; MUTATE_AFRESH=1 forgets the results.
  */
-import { globSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { matchesGlob } from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
 import { mutatedParts, testsVariable, type MutatedPart } from './mutate/parts.ts'
@@ -33,7 +33,10 @@ function chosenFiles(chosen: readonly string[]): string[] {
 }
 
 async function mutate({ name, tests }: MutatedPart, files: readonly string[]): Promise<void> {
-  process.env[testsVariable] = tests.map((test) => `test/api-server/${test}.test.ts`).join()
+  const testFiles = tests.map((test) => `test/api-server/${test}.test.ts`)
+  const missing = testFiles.find((file) => !existsSync(file))
+  if (missing !== undefined) throw new Error(`${missing} does not exist: correct mutate/parts.ts`)
+  process.env[testsVariable] = testFiles.join()
   const results = `.mutation/${name}${oneIn === '1' ? '' : `-one-in-${oneIn}`}`
   const stryker = new Stryker({
     mutate: files.map((file) => `${root}/${file}`),
@@ -43,6 +46,7 @@ async function mutate({ name, tests }: MutatedPart, files: readonly string[]): P
     ignorers: ['noise'],
     vitest: { configFile: 'scripts/mutate/vitest.config.ts', related: false },
     coverageAnalysis: 'perTest',
+    // Types are stripped, never checked: there is nothing to switch off.
     disableTypeChecks: false,
     concurrency: Number(workers),
     // A server that a change stops from answering.
