@@ -1,8 +1,7 @@
 /** Random requests against a real process: no error of the server, and no growth of the memory it keeps once idle. */
-import { setTimeout as delay } from 'node:timers/promises'
 import { describeFinding, fuzz } from '../../test/fuzz/fuzz.ts'
 import { startChildApiServer } from '../../test/support/child-api-server.ts'
-import { MemoryGrowth, settledMs } from './memory-growth.ts'
+import { MemoryGrowth } from './memory-growth.ts'
 import type { Part } from './part.ts'
 
 const batch = 2000
@@ -27,8 +26,7 @@ export const fuzzSoak: Part = {
       if (findings.length > 0) throw new Error(findings.map(describeFinding).join('\n\n'))
       runs += batch
       if (runs % (batch * batchesPerReading) === 0) {
-        await delay(settledMs)
-        growth.read(server.residentMb())
+        await growth.readIdle(server.residentMb)
       }
     } while (Date.now() < until)
     if (server.errors !== '') throw new Error(server.errors)

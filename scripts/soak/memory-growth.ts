@@ -1,7 +1,10 @@
 /** Watches the memory of a process that should not grow: the first readings warm it up, later ones may not exceed them by much. */
+import { setTimeout as delay } from 'node:timers/promises'
 
-/** By then an idle server has collected what a load left (component-base/idle-memory.ts). */
-export const settledMs = 15_000
+/** By then an idle server has usually collected what a load left (component-base/idle-memory.ts). */
+const settledMs = 15_000
+/** By then its history is over, and so is the longest pause between two collections of a server on a busy machine. */
+const longestMs = 6 * 60_000
 
 export class MemoryGrowth {
   readonly #what: string
@@ -16,6 +19,17 @@ export class MemoryGrowth {
     this.#what = what
     this.#warmUps = options.warmUps
     this.#mostMb = options.mostMb
+  }
+
+  /** Reads an idle process, and again until what is above the bound is given back or would have been long ago. */
+  async readIdle(residentMb: () => number): Promise<void> {
+    await delay(settledMs)
+    const isWarm = this.#readings >= this.#warmUps
+    for (let passedMs = settledMs; passedMs < longestMs; passedMs += settledMs) {
+      if (!isWarm || residentMb() <= this.#highest + this.#mostMb) break
+      await delay(settledMs)
+    }
+    this.read(residentMb())
   }
 
   read(mb: number): void {

@@ -1,8 +1,7 @@
 /** Loads against a real process, over and over: its memory and its file must not grow with them. */
-import { setTimeout as delay } from 'node:timers/promises'
 import { startChildApiServer } from '../../test/support/child-api-server.ts'
 import { comeAndGo, replaceLargeObjects } from '../../test/support/memory-loads.ts'
-import { MemoryGrowth, settledMs } from './memory-growth.ts'
+import { MemoryGrowth } from './memory-growth.ts'
 import type { Part } from './part.ts'
 
 export const memorySoak: Part = {
@@ -18,8 +17,7 @@ export const memorySoak: Part = {
       runs += 1
       await replaceLargeObjects(server, 150)
       await comeAndGo(server, 5000)
-      await delay(settledMs)
-      resident.read(server.residentMb())
+      await resident.readIdle(server.residentMb)
       stored.read(server.storedMb())
     } while (Date.now() < until)
     if (server.errors !== '') throw new Error(server.errors)
