@@ -32,7 +32,7 @@ import {
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14'
 const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17'
 
-/** What a signing request asks for. The signature has been checked against `publicKey`. */
+/** The content of a signing request. The signature has been checked against `publicKey`. */
 export interface CertificateRequest extends SubjectAlternativeNames {
   readonly subject: Subject
   readonly publicKey: KeyObject

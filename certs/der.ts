@@ -114,7 +114,7 @@ export interface DerElement {
   readonly content: Buffer
 }
 
-/** What the readers throw on bytes that are not the expected DER. */
+/** The readers' error on bytes that are not the expected DER. */
 export class DerError extends Error {
   constructor(message: string) {
     super(message)

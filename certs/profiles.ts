@@ -10,7 +10,7 @@ export const LEAF_LIFETIME_MS = 365 * DAY_MS
 /** How long authorities live. */
 export const AUTHORITY_LIFETIME_MS = 10 * 365 * DAY_MS
 
-/** What a certificate says, apart from its key, its issuer and its dates. */
+/** The content of a certificate, apart from its key, its issuer and its dates. */
 export interface Profile extends Partial<SubjectAlternativeNames> {
   readonly subject: Subject
   readonly usages: readonly KeyUsage[]
@@ -111,7 +111,7 @@ export function nodeSubject(nodeName: string): Subject {
   return { commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }
 }
 
-/** What a signer issues for an approved request: its subject and names, but usages and lifetime of the signer's choice. */
+/** The certificate that a signer issues for an approved request: its subject and names, but usages and lifetime of the signer's choice. */
 export function profileOfRequest(
   request: CertificateRequest,
   granted: { usages: readonly KeyUsage[]; lifetimeMs: number },

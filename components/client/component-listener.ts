@@ -36,7 +36,7 @@ export async function openComponentListener(options: {
   readonly flags: ListenerFlags
   /** Reviews the callers' credentials and access. */
   readonly client: Client
-  /** What keeps the process from being ready; undefined when nothing does. */
+  /** Why the process is not ready; undefined when it is. */
   readonly notReady: () => string | undefined
   readonly metrics: () => string
   readonly clock: Clock

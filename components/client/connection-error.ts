@@ -14,7 +14,7 @@ export type ConnectionErrorCode =
   /** The connection broke, or the answer was cut short. */
   | 'lost'
   | 'timeout'
-  /** What came is no answer of an API server. */
+  /** The answer is not one of an API server. */
   | 'malformed'
   /** This client was closed. */
   | 'closed'

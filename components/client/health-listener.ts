@@ -27,7 +27,7 @@ async function refusalOf(
 /** Answers `/healthz`, `/livez`, `/readyz` and `/metrics`. */
 export function createHealthListener(options: {
   readonly auth: DelegatedAuth
-  /** What keeps the process from being ready; undefined when nothing does. */
+  /** Why the process is not ready; undefined when it is. */
   readonly notReady: () => string | undefined
   readonly metrics: () => string
   readonly log: Log

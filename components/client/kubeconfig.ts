@@ -242,7 +242,7 @@ async function credentialsOf(user: KubeconfigUser): Promise<Credentials> {
   }
 }
 
-/** What to hand to createClient for a context (default: the current one). Reads the files it names. */
+/** The options of createClient for a context (default: the current one). Reads the files it names. */
 export async function connectionFrom(
   config: Kubeconfig,
   options: { readonly context?: string; readonly plugin?: PluginStarter } = {},

@@ -28,13 +28,13 @@ interface Followed<Content> {
 
 /** Files that belong together, as a certificate and its key do: a change of one is a change of all. */
 export interface FollowedFiles extends Followed<readonly string[]> {
-  /** What was read at start, in the order of the paths. */
+  /** The contents at start, in the order of the paths. */
   readonly initialTexts: readonly string[]
 }
 
 export interface FollowedFile extends Followed<string> {
   readonly path: string
-  /** What was read at start. */
+  /** The content at start. */
   readonly initialText: string
 }
 
@@ -116,7 +116,7 @@ export async function openFollowedFiles(paths: readonly string[]): Promise<Follo
           await Promise.race([changed.promise, slept])
           waiting.abort()
           if (signal.aborted) return
-          // What changes from here on may come too late for this look.
+          // A change from here on may come too late for this look.
           changed = Promise.withResolvers()
           await clock.sleep(settleMs, signal).catch(() => {
             // Stopped: the loop's condition says so.

@@ -114,7 +114,7 @@ const faultStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 
-/** What a client still sends after its answer is read and dropped for this long; then it is cut off. */
+/** A client may send for this long after its answer, and the server drops it; then the connection is cut off. */
 const lingerMs = 1000
 
 /**

@@ -5,7 +5,7 @@ import { readBody } from './http-body.ts'
 import { headerText, RequestAbortedError } from './http.ts'
 import type { Answer, HttpRequest, PeerCertificate, ResponseSink } from './http.ts'
 
-/** What the requests of one connection share. */
+/** A connection, as its requests share it. */
 export interface Connection {
   readonly remoteAddress: string
   /** Read from the socket once, when first asked for. */

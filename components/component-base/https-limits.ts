@@ -1,4 +1,4 @@
-/** What a listener grants its clients: times, sizes and numbers, each with its default. */
+/** Limits of a listener for its clients: times, sizes and numbers, each with its default. */
 export interface HttpsServerLimits {
   /** A TLS handshake, an HTTP/1.1 head or an HTTP/2 preface that takes longer ends the connection; default 30 s. */
   readonly headersTimeoutMs: number

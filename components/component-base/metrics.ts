@@ -59,9 +59,9 @@ export interface Metrics {
   ): void
   /** The text exposition, version 0.0.4, in order of names. */
   text(): string
-  /** What is declared, shown or not: for checks of names and stability levels. */
+  /** All declared metrics, shown or not: for checks of names and stability levels. */
   readonly declared: readonly DeclaredMetric[]
-  /** What is shown of it in this release. */
+  /** The metrics shown in this release. */
   readonly shown: readonly MetricOptions[]
 }
 
@@ -316,7 +316,7 @@ function declareMetricsOfMetrics(metrics: Metrics): void {
   )
 }
 
-/** What every process shows of itself: start, CPU, memory, and of its metrics. */
+/** Metrics of every process: start, CPU, memory, and counts of its metrics. */
 export function declareProcessMetrics(metrics: Metrics): void {
   declareMetricsOfMetrics(metrics)
   const startedAt = Date.now() / 1000 - process.uptime()

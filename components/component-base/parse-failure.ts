@@ -1,4 +1,4 @@
-/** What a parser says of a text it refuses, without the text: configuration files hold keys and tokens. */
+/** A parser's message about an invalid text, without the text: configuration files hold keys and tokens. */
 
 /** Why, and where where that is known; nothing of the text is quoted, so do not pass the error on as a cause either. */
 export function parseFailure(error: unknown): string {

@@ -24,7 +24,7 @@ export function controllerReference(owner: KubeObject, resource: Resource): Owne
 
 export type Claim = 'keep' | 'adopt' | 'release' | 'ignore'
 
-/** What is to become of one candidate. Pure. */
+/** The decision on one candidate. Pure. */
 export function claimOf(object: KubeObject, owner: KubeObject, selector: LabelSelector): Claim {
   const controller = controllerOf(object)
   const isMatch = matchesLabels(selector, object.metadata.labels)

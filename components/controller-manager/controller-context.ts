@@ -1,4 +1,4 @@
-/** What every controller is given, and how the list of controllers describes one. */
+/** The context that every controller gets, and an entry of the list of controllers. */
 import type { Dialect } from '../api/dialect.ts'
 import type { Resources } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'

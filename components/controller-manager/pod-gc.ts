@@ -58,7 +58,7 @@ export function outOfService(
   })
 }
 
-/** What a pass works with and remembers. */
+/** The caches, clients and memory of the passes. */
 interface PodCollection {
   readonly pods: Informer<Pod>
   readonly nodes: Informer<Node>

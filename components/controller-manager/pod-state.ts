@@ -1,4 +1,4 @@
-/** What controllers ask of a pod's status (upstream: pkg/api/v1/pod, pkg/controller). Pure. */
+/** Questions that controllers ask about a pod's status (upstream: pkg/api/v1/pod, pkg/controller). Pure. */
 import type { Pod, PodCondition } from '../api/generated/types.ts'
 import { findCondition } from './conditions.ts'
 

@@ -127,7 +127,7 @@ async function forEach<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
 }
 
-/** What the parts of a running agent share. */
+/** The parts of a running agent. */
 interface Agent {
   readonly context: Context
   readonly settings: Settings

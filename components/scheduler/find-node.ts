@@ -33,7 +33,7 @@ export function enoughFeasible(nodeCount: number, percentage: number): number {
 /** The checks of one pod, in order, each with its plugin's name. */
 export type PodChecks = readonly { readonly plugin: string; readonly check: NodeCheck }[]
 
-/** What the plugins check for this pod; those with nothing to check are left out. */
+/** The plugins' checks for this pod, without plugins that have nothing to check. */
 export function checksOf(
   filters: readonly FilterPlugin[],
   pod: PodInfo,

@@ -1,7 +1,7 @@
 /** FitError: why no node took a pod, and the one sentence about it that users read (upstream: framework.FitError). */
 import type { Rejection } from './plugin.ts'
 
-/** What was learnt about the nodes of one attempt. */
+/** The findings about the nodes of one attempt. */
 export interface Diagnosis {
   readonly nodeCount: number
   /** How many nodes gave each reason; a node may give several. */

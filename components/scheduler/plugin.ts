@@ -1,4 +1,4 @@
-/** What a scheduling plugin is: pure functions of (pod, cluster, node); no plugin keeps state or does I/O. */
+/** The interface of a scheduling plugin: pure functions of (pod, cluster, node); no plugin keeps state or does I/O. */
 import type { PodInfo } from './pod-info.ts'
 import type { NodeInfo } from './snapshot.ts'
 
@@ -45,7 +45,7 @@ export interface ScorePlugin {
   readonly normalize: 'none' | 'max' | 'reverse' | 'range'
 }
 
-/** What can happen in the cluster that may make a rejected pod fit. */
+/** Changes of the cluster that may make a rejected pod fit. */
 export const clusterChanges = [
   'node-added',
   'node-removed',

@@ -5,7 +5,7 @@
 import { compareTexts, SortedMap, sortKey } from '../component-base/sorted-map.ts'
 import { StoreError, type KeyValue, type StoreEvent } from './store.ts'
 
-/** What one commit made of one key. */
+/** The effect of one commit on one key. */
 export interface Version {
   readonly key: string
   readonly revision: number
@@ -53,7 +53,7 @@ export class RevisionIndex {
     return this.#compacted
   }
 
-  /** What the key holds once everything pending has committed; undefined when it does not exist then. */
+  /** The key's value once everything pending has committed; undefined when it does not exist then. */
   head(key: string): Version | undefined {
     return existing(this.newest(key))
   }
@@ -63,7 +63,7 @@ export class RevisionIndex {
     return this.#byKey.get(key)?.newest
   }
 
-  /** What the key held at a revision. The caller checks that the revision is one the index has. */
+  /** The key's value at a revision. The caller checks that the revision is one the index has. */
   at(key: string, revision: number): Version | undefined {
     return versionAt(this.newest(key), revision)
   }

@@ -29,7 +29,7 @@ const readBytes = 1_000_000
 /** While a store opens, no caller waits behind a longer answer. */
 const loadBytes = 4_000_000
 const loadRows = 8192
-/** What one check reads back. */
+/** Bytes that one check reads back. */
 const checkBytes = 1_000_000
 /** Kept for deletions when the disk is full: what lies in the log between two checkpoints has room in the file then. */
 const reserveBytes = pageSize * checkpointPages

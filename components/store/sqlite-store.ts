@@ -303,7 +303,7 @@ class SqliteStore implements Store {
     }
     this.#hub.publish(events)
     for (const txn of batch) txn.resolve(txn.result())
-    // What was deleted takes its room until history is dropped.
+    // A deleted value takes its room until its history is dropped.
     if (this.#full !== undefined && events.length > 0) this.#dropHistory()
   }
 
@@ -369,7 +369,7 @@ class SqliteStore implements Store {
   /** A full store keeps no history: dropping it makes room without a deletion. */
   #dropHistory(): void {
     this.compact(this.#index.committed).catch(() => {
-      // What is left is dropped with the next deletion, or in time.
+      // The rest is dropped with the next deletion, or in time.
     })
   }
 

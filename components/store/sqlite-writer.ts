@@ -58,7 +58,7 @@ function answer(message: CallMessage): AnswerMessage {
   }
 }
 
-/** What an answer hands over instead of having it copied. */
+/** The buffer that an answer transfers instead of copying it. */
 function bytesOf(answer: Calls[CallMessage['name']]['answer']): ArrayBuffer | undefined {
   const packed = answer as Partial<PackedValues & StoredVersions> | undefined
   return packed?.bytes ?? packed?.values?.bytes

@@ -99,7 +99,7 @@ export type StoreErrorCode =
   | 'unavailable'
   /** The quota is used up or the disk is full: values are refused until there is room, deletions are committed if they can be. */
   | 'no-space'
-  /** What is stored is not what was written: nothing is committed any more. */
+  /** The stored data is not the data that was written: the store commits nothing any more. */
   | 'damaged'
   /** The store cannot be opened: another process holds it, it is corrupt, or its schema is newer. */
   | 'cannot-open'

@@ -46,7 +46,7 @@ export function withCsrCondition(
   return { ...csr, status: { ...csr.status, conditions } }
 }
 
-/** What the request asks for. Throws a TerminalError for one that cannot be read: it will not change. */
+/** Parses the request. Throws a TerminalError for an unreadable one: it will not change. */
 export function readRequest(csr: Csr): CertificateRequest {
   try {
     return parseCertificateRequest(Buffer.from(csr.spec.request, 'base64').toString('utf8'))

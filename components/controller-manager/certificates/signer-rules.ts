@@ -1,4 +1,4 @@
-/** What the built-in signers accept, pure (upstream: apis/certificates helpers.go; texts are upstream's, clients show them). */
+/** The rules of the built-in signers, pure (upstream: apis/certificates helpers.go; texts are upstream's, clients show them). */
 import { labelKey } from '../../api/dialect.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { CertificateRequest } from '../../../certs/csr.ts'

@@ -32,7 +32,7 @@ function selectorOf(deployment: Deployment): LabelSelector {
   }
 }
 
-/** What the reconciler works with. */
+/** The reconciler's caches, clients and tools. */
 interface DeploymentSync {
   readonly deployments: Informer<Deployment>
   readonly replicaSets: Informer<ReplicaSet>

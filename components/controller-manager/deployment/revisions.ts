@@ -53,7 +53,7 @@ function countOf(text: string | undefined): number | undefined {
   return count !== undefined && BigInt.asIntN(32, count) === count ? Number(count) : undefined
 }
 
-/** What the Deployment wanted, and could have had at most, when it last sized this set. */
+/** The Deployment's desired and maximum size when it last sized this set. */
 export function recordedSizes(
   replicaSet: ReplicaSet,
   keys: RevisionKeys,

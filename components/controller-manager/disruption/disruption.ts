@@ -39,7 +39,7 @@ function selectorOf({ spec }: PodDisruptionBudget) {
   }
 }
 
-/** What all workloads with a scale have in common. */
+/** Fields that all workloads with a scale share. */
 interface Scaled {
   metadata: ObjectMeta
   spec?: { replicas?: number }
@@ -70,7 +70,7 @@ function scaleFinder({ informers, resources }: ControllerContext): FindScale {
   return find
 }
 
-/** What the reconciler of budgets works with. */
+/** The caches, clients and tools of the budgets' reconciler. */
 interface BudgetSync {
   readonly budgets: Informer<PodDisruptionBudget>
   readonly pods: Informer<Pod>

@@ -91,7 +91,7 @@ export function sliceLabels(
   }
 }
 
-/** What the reconciler works with. */
+/** The reconciler's caches, clients and tools. */
 interface SliceSync {
   readonly services: Informer<Service>
   readonly nodes: Informer<Node>

@@ -119,7 +119,7 @@ export function truncated(
   return { subsets: cut, isCut: true }
 }
 
-/** What the reconciler works with. */
+/** The reconciler's caches, clients and tools. */
 interface EndpointsSync {
   readonly services: Informer<Service>
   readonly endpoints: Informer<Endpoints>

@@ -61,7 +61,7 @@ export function mirroredGroups(endpoints: Endpoints, addressType: AddressType): 
   return [...groups.values()]
 }
 
-/** What the reconciler works with. */
+/** The reconciler's caches, clients and tools. */
 interface MirrorSync {
   readonly services: Informer<Service>
   readonly endpoints: Informer<Endpoints>

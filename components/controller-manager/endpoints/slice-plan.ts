@@ -21,7 +21,7 @@ export function portsKey(ports: readonly DiscoveryEndpointPort[] | undefined): s
     .join()
 }
 
-/** What makes an endpoint the same one, whatever its conditions. */
+/** The identity of an endpoint, which its conditions do not change. */
 function identityOf({ addresses, hostname, targetRef }: Endpoint): string {
   const { namespace, name, uid } = targetRef ?? {}
   return [addresses.toSorted().join('+'), hostname, namespace, name, uid].join('|')

@@ -1,8 +1,8 @@
-/** What a namespace's status says of its own deletion (upstream: status_condition_utils.go). Pure. */
+/** The conditions of a namespace's deletion (upstream: status_condition_utils.go). Pure. */
 import type { NamespaceCondition } from '../../api/generated/types.ts'
 import { findCondition } from '../conditions.ts'
 
-/** What one round of deleting has found. */
+/** The findings of one round of deleting. */
 export interface DeletionReport {
   /** Why not all kinds of objects are known. */
   readonly discoveryFailure?: string

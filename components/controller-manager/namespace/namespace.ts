@@ -23,7 +23,7 @@ const settleMs = 1000
 /** Between tries while something cannot be deleted at all: 1 s, twice as long each time, up to this. */
 const longestRetryMs = 60_000
 
-/** What the reconciler works with. */
+/** The reconciler's caches, clients and tools. */
 interface NamespaceSync {
   readonly namespaces: Informer<Namespace>
   readonly namespaceClient: ResourceClient<Namespace>

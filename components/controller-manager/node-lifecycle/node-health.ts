@@ -1,4 +1,4 @@
-/** What the controller knows of a node's life signs, aged by its own clock (upstream: tryUpdateNodeHealth). Pure. */
+/** A node's heartbeats as the controller saw them, aged by its own clock (upstream: tryUpdateNodeHealth). Pure. */
 import type { Lease, Node, NodeCondition } from '../../api/generated/types.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { findCondition } from '../conditions.ts'
@@ -6,9 +6,9 @@ import { findCondition } from '../conditions.ts'
 export interface NodeHealth {
   /** When a sign of life was last seen to change. The node's own timestamps are only compared, never believed. */
   readonly seenAtMs: number
-  /** What the last sign in the status looked like; undefined while there is no Ready condition. */
+  /** The time of the last heartbeat in the status; undefined while there is no Ready condition. */
   readonly heartbeat: string | undefined
-  /** What the last renewal of the lease looked like. */
+  /** The time of the lease's last renewal, as its holder wrote it. */
   readonly renewal: string | undefined
 }
 

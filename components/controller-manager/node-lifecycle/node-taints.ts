@@ -41,7 +41,7 @@ export function hasTaint(node: Node, taint: Taint): boolean {
   return node.spec?.taints?.some(isSame(taint)) ?? false
 }
 
-/** What the node's conditions and its cordon ask for, against the NoSchedule taints of this kind that it has. */
+/** The NoSchedule taints that the node's conditions and its cordon require, against those that it has. */
 export function noScheduleSwap(node: Node, keys: NodeTaintKeys): TaintSwap {
   const effect = 'NoSchedule'
   const wanted: Taint[] = []

@@ -10,7 +10,7 @@ import { labelSelectorFrom, labelSelectorOfMap } from '../../machinery/selectors
 import type { ObjectMeta } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 
-/** What both kinds have in common. */
+/** Fields that both kinds share. */
 export interface ReplicaOwner {
   kind?: string
   apiVersion?: string

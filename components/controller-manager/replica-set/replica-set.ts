@@ -35,7 +35,7 @@ const requestsAtOnce = 50
 
 type Outcome = { readonly failure?: ReplicaFailure; readonly error?: unknown }
 
-/** What the reconciler of one kind works with. */
+/** The caches, clients and tools of one kind's reconciler. */
 interface ReplicaSync {
   readonly kind: ReplicaKind
   readonly resource: Resource

@@ -40,7 +40,7 @@ export function createTokenSigner(privateKeyPem: string): TokenSigner {
   }
 }
 
-/** What the token of a Secret says. */
+/** The claims of a Secret's token. */
 export function legacyClaims(
   at: {
     readonly namespace: string

@@ -72,7 +72,7 @@ async function load(options: ControllerManagerOptions) {
   return { signer: createTokenSigner(await read(keyFile)), ca }
 }
 
-/** What the reconciler works with. */
+/** The reconciler's caches, clients and tools. */
 interface TokenSync {
   readonly secrets: ResourceClient<Secret>
   readonly accounts: ResourceClient<ServiceAccount>

@@ -17,7 +17,7 @@ const why = {
   message: 'Taint manager: deleting due to NoExecute taint',
 }
 
-/** What the reconciler works with and remembers. */
+/** The reconciler's caches, clients and memory. */
 interface Evictions {
   readonly nodes: Informer<Node>
   readonly pods: Informer<Pod>

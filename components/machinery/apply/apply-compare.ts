@@ -18,7 +18,7 @@ interface Walk {
   readonly path: string[]
 }
 
-/** What must change to come from `before` to `after`. Parts that both share are not looked into. */
+/** The changes from `before` to `after`. Parts that both share are not compared. */
 export function* compareFields(
   shape: ApplyShape,
   before: unknown,

@@ -120,7 +120,7 @@ export function* applyConfig(
 }
 
 interface Change extends Comparison {
-  /** What was added or modified. */
+  /** The fields that were added or modified. */
   readonly stated: FieldSet
 }
 

@@ -7,7 +7,7 @@ import { elementKeysOf, isRecord } from './apply-shape.ts'
 import { goNumber, goQuote } from '../values/go-syntax.ts'
 import type { ListSchema, ScalarSchema, Schema, StructSchema } from '../schema/schema.ts'
 
-/** What is wrong with a configuration, as one message; undefined for a valid one. */
+/** The faults of a configuration, as one message; undefined for a valid one. */
 export function configFault(schema: StructSchema, config: unknown): string | undefined {
   const faults: string[] = []
   check(schema, { value: config, faults })

@@ -157,7 +157,7 @@ export function inElementOrder(elements: readonly string[]): string[] {
   return parsed.map(({ element }) => element)
 }
 
-/** What elements of one kind are compared by. */
+/** The value by which elements of one kind are compared. */
 function payloadOf(element: string): unknown {
   const body = element.slice(2)
   if (element.startsWith('f')) return body

@@ -152,7 +152,7 @@ function sortedNode(node: Draft): FieldSet {
   return sorted
 }
 
-/** What is left of `a` without the members of `b`; what lies below a member of `b` stays. `a` itself if nothing goes. */
+/** The rest of `a` without the members of `b`; what lies below a member of `b` stays. `a` itself if nothing goes. */
 export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, { isRoot: true, isDeep: false }) ?? emptySet
 }
@@ -206,7 +206,7 @@ function common(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | undefined
   return nodeOf(member, children, count)
 }
 
-/** What of the set lies at or below paths of these forms, in which `*` is any one element. */
+/** The part of the set at or below paths of these forms, in which `*` is any one element. */
 export function partOf(set: FieldSet, patterns: readonly (readonly string[])[]): FieldSet {
   const part: Draft = {}
   for (const key in set) {

@@ -19,7 +19,7 @@ export interface Owner {
 /** By identity (ownerId), in no particular order. */
 export type Owners = ReadonlyMap<string, Owner>
 
-/** What makes an owner the same one: for appliers not the version, so that they can move on to another. */
+/** The identity of an owner: for appliers not the version, so that they can move on to another. */
 export function ownerId(owner: Omit<Owner, 'time' | 'fields'>): string {
   const { manager, operation, apiVersion, subresource } = owner
   return JSON.stringify({

@@ -8,7 +8,7 @@ import { badRequest, StatusError } from '../objects/status-error.ts'
 import { maxBodyValues, TooManyValuesError, ValueBudget } from '../values/value-limit.ts'
 
 const maxOperations = 10_000
-/** What all `copy` operations together may add, in characters of JSON. */
+/** The limit on all `copy` operations together, in characters of JSON. */
 const maxCopied = 3 * 1024 * 1024
 
 /** Why an operation does not apply; clients see only the 422 that it becomes. */

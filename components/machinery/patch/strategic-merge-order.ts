@@ -15,7 +15,7 @@ export function keyValue(element: JsonObject, mergeKey: string): unknown {
   return Object.hasOwn(element, mergeKey) ? element[mergeKey] : undefined
 }
 
-/** What identifies an element: itself if it is a scalar, else its merge key. */
+/** The identity of an element: itself if it is a scalar, else its merge key. */
 export function byKey(element: unknown, mergeKey: string | undefined): unknown {
   return isObject(element) && mergeKey !== undefined ? keyValue(element, mergeKey) : element
 }

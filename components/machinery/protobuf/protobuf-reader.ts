@@ -227,7 +227,7 @@ function readEntry(bytes: Buffer, values: Schema, at: At): [string, unknown] {
   return [key, value ?? emptyOf(values)]
 }
 
-/** What a map entry without a value holds. */
+/** The value of a map entry without one. */
 function emptyOf(schema: Schema): unknown {
   if (schema.kind === 'list') return []
   if (schema.kind === 'struct' || schema.kind === 'map') return {}

@@ -1,4 +1,4 @@
-/** What upstream's converter from maps to structs says of a value of another type (apimachinery pkg/runtime/converter.go). */
+/** The error of upstream's converter from maps to structs about a value of another type (apimachinery pkg/runtime/converter.go). */
 import type { Schema } from './schema.ts'
 
 /** The kind of a JSON value's Go type. */

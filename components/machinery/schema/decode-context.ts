@@ -1,10 +1,10 @@
-/** What one decode gathers as it goes down: where it is, and what was wrong, in the words of Go's decoder. */
+/** The state of one decode: its place in the value, and the faults so far, in the words of Go's decoder. */
 import { converterFault } from './converter-fault.ts'
 import type { Schema, StructSchema } from './schema.ts'
 
 const maxUnknown = 100
 
-/** What a decode gathers; one per call. */
+/** The state of a decode; one per call. */
 export interface DecodeContext {
   /** Errors of types that decode themselves (quantities, times): upstream stops at the first. */
   hard: string | undefined

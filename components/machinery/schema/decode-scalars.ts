@@ -6,7 +6,7 @@ import { canonicalQuantity, QuantityError, quantityErrors } from '../values/quan
 import type { ScalarKind, ScalarSchema } from './schema.ts'
 import { canonicalTime } from '../values/time-text.ts'
 
-/** What Go writes for an unset scalar that is not left out. */
+/** Go's output for an unset scalar that is not left out. */
 export function zeroScalar(kind: ScalarKind): unknown {
   switch (kind) {
     case 'string':

@@ -86,7 +86,7 @@ function fillOf({ schema, pointer, omitEmpty }: FieldSchema): (() => unknown) | 
   }
 }
 
-/** What Go writes for an unset value. */
+/** Go's output for an unset value. */
 function zeroOf(schema: Schema): unknown {
   if (schema.kind === 'list' || schema.kind === 'map') return null
   if (schema.kind !== 'struct') return zeroScalar(schema.kind)

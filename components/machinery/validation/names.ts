@@ -1,4 +1,4 @@
-/** What makes a name valid. Each rule returns upstream's messages for a text, an empty list when it is fine. */
+/** Rules of valid names. Each rule returns upstream's messages for a text, an empty list when it is fine. */
 
 type Messages = readonly string[]
 export type NameRule = (text: string) => Messages

@@ -42,7 +42,7 @@ export function validateObjectMeta(metadata: ObjectMeta, rules: ObjectMetaRules)
   return at.errors
 }
 
-/** What create and update check alike. */
+/** The checks that create and update share. */
 function validateMutableMeta(
   metadata: ObjectMeta,
   at: FieldPath,

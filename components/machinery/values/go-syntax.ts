@@ -9,7 +9,7 @@ export class GoText {
   }
 }
 
-/** What an error message can show of a bad value. */
+/** A bad value as error messages show it. */
 export type GoValue = string | number | boolean | null | undefined | GoText
 
 const shortEscapes: Readonly<Record<string, string>> = {

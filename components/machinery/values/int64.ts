@@ -8,7 +8,7 @@ export function parseInt64(text: string): bigint | undefined {
   return BigInt.asIntN(64, value) === value ? value : undefined
 }
 
-/** What ParseUint says of a text that is no unsigned one; undefined when it is one. */
+/** ParseUint's error about a text that is not an unsigned number; undefined for a valid one. */
 export function uint64Fault(text: string): string | undefined {
   const why = !/^[0-9]+$/.test(text)
     ? 'invalid syntax'

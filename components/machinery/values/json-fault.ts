@@ -1,4 +1,4 @@
-/** What is wrong with JSON text, in the words of Go's encoding/json, which clients of the API know. */
+/** The fault of invalid JSON, in the words of Go's encoding/json, which clients of the API know. */
 import { goQuote } from './go-syntax.ts'
 
 const space = new Set([' ', '\t', '\n', '\r'])

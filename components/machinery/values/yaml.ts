@@ -8,7 +8,7 @@ const mostCharacters = 10_000_000
 /** Nesting that later steps can walk without exhausting the stack. */
 const deepest = 500
 
-/** What is left of the most that a document may hold. */
+/** The rest of the values and characters that a document may hold. */
 interface Budget {
   readonly values: ValueBudget
   characters: number

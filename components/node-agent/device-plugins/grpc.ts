@@ -4,7 +4,7 @@ import type { ServerHttp2Stream } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import type { Log } from '../../component-base/log.ts'
 
-/** What a call ends with when it fails (gRPC: status codes). */
+/** The error of a failed call (gRPC: status codes). */
 export class GrpcError extends Error {
   readonly code: number
   constructor(code: number, message: string) {

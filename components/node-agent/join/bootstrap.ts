@@ -46,7 +46,7 @@ export interface JoinedNode extends IssuedCertificate {
 
 /** No answer in this time counts as unreachable: the user is to know within five seconds. */
 const discoveryTimeoutMs = 4000
-/** What may pass by itself is no failure before this time: a whole cluster may be starting. */
+/** A transient fault is no failure before this time: a whole cluster may be starting. */
 const transientPatienceMs = 3000
 /** After this time a request without approval is reported. */
 const approvalPatienceMs = 3000

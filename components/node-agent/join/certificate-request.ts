@@ -13,7 +13,7 @@ export interface IssuedCertificate {
   readonly key: string
 }
 
-/** What became of a request. */
+/** The state of a request. */
 export type RequestState =
   | { readonly kind: 'issued'; readonly certificatePem: string }
   | { readonly kind: 'waiting'; readonly for: 'approval' | 'certificate' }

@@ -51,7 +51,7 @@ function isMissing(error: unknown): boolean {
   return cause?.code === 'ENOENT'
 }
 
-/** What the files say; undefined when there are none, or they are damaged, out of their time or another node's. */
+/** The identity in the files; undefined for missing, damaged or expired files and for another node's. */
 async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | undefined> {
   const { nodeName, kubeconfig, certDir, clock, log } = options
   let connection

@@ -12,7 +12,7 @@ export interface ServingNames {
   readonly ipAddresses: readonly string[]
 }
 
-/** What to ask the cluster's signer of serving certificates for. */
+/** The request to the cluster's signer of serving certificates. */
 export function servingWish(dialect: Dialect, names: ServingNames): CertificateWish {
   return {
     signerName: labelKey(dialect, '', 'kubelet-serving'),

@@ -115,7 +115,7 @@ export async function runHeartbeat(options: HeartbeatOptions, signal: AbortSigna
         break
       } catch (error) {
         signal.throwIfAborted()
-        // What is there is not what was thought: look before the next try.
+        // The remembered lease may be outdated: the next try reads it.
         known = undefined
         const delay = backoffDelay(retryBackoff, attempt)
         log.warn('renewing the lease failed', { retryMs: delay, error: String(error) })

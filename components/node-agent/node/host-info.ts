@@ -24,7 +24,7 @@ export interface HostInfo {
   readonly hasReleaseName: boolean
 }
 
-/** What is left, for pressure conditions. */
+/** Free memory, disk and processes, for pressure conditions. */
 export interface HostRoom {
   readonly memoryAvailableBytes: number
   readonly diskAvailableBytes: number

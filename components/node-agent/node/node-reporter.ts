@@ -30,7 +30,7 @@ export interface NodeReporter {
   readonly reported: Promise<void>
 }
 
-/** What the reporter knows between two looks. */
+/** The reporter's memory between two looks. */
 interface Reporting extends NodeReporterOptions {
   /** The status as last written. */
   last: NodeStatus | undefined

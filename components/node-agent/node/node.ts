@@ -50,7 +50,7 @@ import type { ServicesFor } from '../pods/service-variables.ts'
 import { annotationFaults, nodeWish } from '../../api/simulation.ts'
 import { statsSummary } from './stats-summary.ts'
 
-/** What all nodes of a process share. */
+/** Facts, limits and tools that all nodes of a process share. */
 export interface NodeEnvironment {
   readonly dialect: Dialect
   readonly runtime: ContainerRuntime
@@ -126,7 +126,7 @@ function addressesOf(nodeIp: string, nodeName: string): NodeAddress[] {
   ]
 }
 
-/** What the steps of a node's life share. */
+/** The tools and the state of one node. */
 interface NodeState {
   readonly nodeName: string
   readonly identity: NodeIdentity

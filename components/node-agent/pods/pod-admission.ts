@@ -22,7 +22,7 @@ export type AdmitPod = (pod: Pod, others: readonly Pod[]) => Rejection | undefin
 
 export interface PodAdmissionOptions {
   readonly dialect: Dialect
-  /** What the node has to give now. */
+  /** The node's allocatable resources now. */
   readonly allocatable: () => Readonly<Record<string, string>>
   readonly allowedUnsafeSysctls: readonly string[]
 }

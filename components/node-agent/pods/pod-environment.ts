@@ -30,7 +30,7 @@ export type PodEnvironment = (
 
 type Values = ReadonlyMap<string, string>
 
-/** What a field of the pod holds; undefined for a field that variables cannot be of. */
+/** The value of a field of the pod; undefined for a field that variables cannot refer to. */
 function fieldOf({ metadata, spec, status }: Pod, path: string): string | undefined {
   const [, which, key = ''] = /^metadata\.(annotations|labels)\['(.+)'\]$/.exec(path) ?? []
   if (which === 'annotations' || which === 'labels') {
@@ -110,7 +110,7 @@ export interface PodEnvironmentOptions {
   /** Reads config maps and secrets as the node. */
   readonly client: Client
   readonly servicesFor: ServicesFor
-  /** What the node has to give now. */
+  /** The node's allocatable resources now. */
   readonly allocatable: () => Readonly<Record<string, string>>
 }
 

@@ -14,7 +14,7 @@ import { hasInitFailed, isInitialized, isWorkDone } from './pod-plan.ts'
 
 export interface PodStatusInput {
   readonly pod: Pod
-  /** What was reported last, when that is newer than what the pod's object says. */
+  /** The status last reported, if it is newer than the pod's object. */
   readonly previous: PodStatus | undefined
   readonly records: readonly ContainerRecord[]
   /** Undefined until the pod has its network. */

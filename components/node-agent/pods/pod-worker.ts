@@ -54,7 +54,7 @@ export interface FoundContainer {
   /** Of its last try; undefined before the first. */
   readonly id: string | undefined
   readonly isRunning: boolean
-  /** What it waits for, as its status says. */
+  /** The reason for its waiting, as in its status. */
   readonly waitingReason: () => string | undefined
 }
 
@@ -136,7 +136,7 @@ export class PodWorker {
     return this.#rejection === null && !this.#wasOver && !this.#isOver && !this.#isStopped
   }
 
-  /** What there is of the container of that name. */
+  /** The container of that name. */
   container(name: string): FoundContainer {
     const record = this.#containers.records.find(({ spec }) => spec.name === name)
     return {

@@ -37,10 +37,10 @@ export interface RuntimeContainer {
 
 export type ProbeKind = 'startup' | 'readiness' | 'liveness'
 
-/** What one look of a probe found. */
+/** The result of one probe. */
 export interface ProbeFinding {
   readonly passes: boolean
-  /** What the probe said, for the event about a failure. */
+  /** The probe's output, for the event about a failure. */
   readonly output: string
 }
 

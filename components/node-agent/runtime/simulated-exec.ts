@@ -6,7 +6,7 @@ import type { CommandStreams } from './container-runtime.ts'
 import { runSimulated } from './simulated-shell.ts'
 import { lineInput, withCarriageReturns } from './simulated-terminal.ts'
 
-/** What a container's command finds in its environment. */
+/** The environment of a container's command. */
 export function environmentOf(
   pod: Pod,
   variables: Readonly<Record<string, string>>,
@@ -19,7 +19,7 @@ export function environmentOf(
   }
 }
 
-/** What `hostname` says in the pod. */
+/** The pod's host name. */
 export function hostnameOf(pod: Pod): string {
   return pod.spec?.hostname ?? pod.metadata.name ?? ''
 }

@@ -5,7 +5,7 @@ import type { Written } from './simulated-command.ts'
 /** Older lines are gone, as when a log was rotated. */
 const mostLines = 10_000
 
-/** What a container writes besides its start and end. */
+/** A container's output besides its start and end. */
 export interface Writing {
   /** One line at this pace. */
   readonly everyMs?: number | undefined

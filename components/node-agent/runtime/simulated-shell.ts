@@ -17,7 +17,7 @@ export interface ShellContext {
   /** Resolves when there is room for more. */
   readonly out: (text: string | Buffer) => Promise<void>
   readonly err: (text: string) => Promise<void>
-  /** What `sh -x` and `sh -v` show beside it, on standard error. */
+  /** The traces of `sh -x` and `sh -v`, on standard error. */
   readonly trace: (text: string) => Promise<void>
   /** Shows a prompt, and reads line by line. */
   readonly isTerminal: boolean
@@ -89,7 +89,7 @@ class Exit extends Error {
   }
 }
 
-/** What a shell keeps from one statement to the next. */
+/** A shell's state between statements. */
 interface ShellState {
   variables: Record<string, string>
   options: ShellOptions
@@ -100,7 +100,7 @@ interface ShellState {
 
 class UnsetFault extends Error {}
 
-/** What `$NAME` stands for. Throws an UnsetFault for a variable that is not set, under `nounset`. */
+/** The value of `$NAME`. Throws an UnsetFault for a variable that is not set, under `nounset`. */
 function valueIn(state: ShellState, name: string): string {
   const { variables, options, parameters, last } = state
   if (name === '?') return String(last)

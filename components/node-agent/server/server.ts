@@ -13,7 +13,7 @@ import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { FoundContainer } from '../pods/pod-worker.ts'
 import { accessAttributes } from './server-access.ts'
 
-/** What the server shows of one node. */
+/** One node, as the server shows it. */
 export interface ServedNode {
   readonly name: string
   readonly rootDir: string
@@ -22,7 +22,7 @@ export interface ServedNode {
   pods(): readonly Pod[]
   /** Undefined for a pod that is not on the node. */
   container(namespace: string, pod: string, container: string): FoundContainer | undefined
-  /** What is wrong with the node; undefined when it is healthy. */
+  /** The node's fault; undefined when it is healthy. */
   fault(): string | undefined
   statsSummary(): object
   configz(): object

@@ -16,7 +16,7 @@ const refusedStream = 3
 const mostControlBytes = mostHeaderBytes + 1024
 /** Streams that are open at once; more are refused. */
 const mostStreams = 1000
-/** What is read of a stream in advance; more waits on the wire. */
+/** Bytes that are read of a stream in advance; more waits on the wire. */
 const mostBufferedBytes = 1024 * 1024
 const dataBytes = 32 * 1024
 

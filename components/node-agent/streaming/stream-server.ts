@@ -36,7 +36,7 @@ export function isStreamRequest({ url = '', headers }: IncomingMessage): boolean
   return /^\/(nodes\/[^/]+\/)?(exec|attach|portForward)\//.test(url)
 }
 
-/** What is served once the connection has been taken over. */
+/** One connection that was taken over. */
 interface Session {
   /** The header that says which of the offered protocols is spoken, and which. */
   readonly protocol: string
@@ -45,7 +45,7 @@ interface Session {
 
 interface Handshake {
   readonly isSpdy: boolean
-  /** What the client offers, the best first. */
+  /** The client's protocols, the preferred first. */
   readonly offered: readonly string[]
 }
 

@@ -18,7 +18,7 @@ export interface WebSocketConnection {
   readonly closed: Promise<void>
 }
 
-/** What the answer to the handshake has to say. */
+/** The Sec-WebSocket-Accept header that answers this key (RFC 6455, 4.2.2). */
 export function acceptHeader(key: string): string {
   return createHash('sha1')
     .update(key + keySuffix)
