@@ -52,18 +52,26 @@ export function createQueueObservers(
 
 function declareFamilies(metrics: Metrics) {
   return {
-    depth: metrics.gauge({ name: 'workqueue_depth', help: 'Keys that wait.', labels }),
-    adds: metrics.counter({ name: 'workqueue_adds_total', help: 'Keys added.', labels }),
-    retries: metrics.counter({ name: 'workqueue_retries_total', help: 'Retries.', labels }),
+    depth: metrics.gauge({ name: 'workqueue_depth', help: 'Keys in the queue.', labels }),
+    adds: metrics.counter({
+      name: 'workqueue_adds_total',
+      help: 'Keys added to the queue.',
+      labels,
+    }),
+    retries: metrics.counter({
+      name: 'workqueue_retries_total',
+      help: 'Keys added again after a failure.',
+      labels,
+    }),
     waits: metrics.histogram({
       name: 'workqueue_queue_duration_seconds',
-      help: 'Time that a key waits, in seconds.',
+      help: 'Time that a key spends in the queue, in seconds.',
       labels,
       buckets,
     }),
     work: metrics.histogram({
       name: 'workqueue_work_duration_seconds',
-      help: 'Time that work on a key takes, in seconds.',
+      help: 'Time that a key takes to process, in seconds.',
       labels,
       buckets,
     }),
@@ -83,7 +91,7 @@ function declareAges(metrics: Metrics, clock: Clock, underWay: UnderWay): void {
     {
       kind: 'gauge',
       name: 'workqueue_unfinished_work_seconds',
-      help: 'Time that the work under way has taken so far, all keys together, in seconds.',
+      help: 'Sum of the time that unfinished keys have been in process, in seconds.',
       labels,
     },
     () =>
@@ -96,7 +104,7 @@ function declareAges(metrics: Metrics, clock: Clock, underWay: UnderWay): void {
     {
       kind: 'gauge',
       name: 'workqueue_longest_running_processor_seconds',
-      help: 'Time that the longest work under way has taken so far, in seconds.',
+      help: 'Time that the longest-running key has been in process, in seconds.',
       labels,
     },
     () => ages().map(({ name, seconds }) => ({ labels: [name], value: Math.max(0, ...seconds) })),

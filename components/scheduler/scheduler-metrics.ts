@@ -21,7 +21,7 @@ export function createSchedulerMetrics(
     {
       kind: 'gauge',
       name: 'scheduler_pending_pods',
-      help: 'Pods that wait, by room of the queue.',
+      help: 'Pending pods, by part of the queue.',
       stability: 'STABLE',
       labels: ['queue'],
     },
@@ -50,7 +50,7 @@ function declareAttempts(metrics: Metrics) {
   })
   const seconds = metrics.histogram({
     name: 'scheduler_scheduling_attempt_duration_seconds',
-    help: 'Time that an attempt took, decision and binding, in seconds.',
+    help: 'Duration of an attempt to schedule, with decision and binding, in seconds.',
     stability: 'STABLE',
     labels: ['profile', 'result'],
     buckets: doubling(0.001, 15),
@@ -67,7 +67,7 @@ function declareScheduled(metrics: Metrics) {
   })
   const sli = metrics.histogram({
     name: 'scheduler_pod_scheduling_sli_duration_seconds',
-    help: 'Time from the moment a pod came to wait until it was scheduled, in seconds.',
+    help: 'Time from the arrival of a pod to its binding, in seconds.',
     stability: 'BETA',
     labels: ['attempts'],
     buckets: doubling(0.01, 20),
@@ -76,7 +76,7 @@ function declareScheduled(metrics: Metrics) {
   const { stability, deprecated } = deprecatedMetrics[name]
   const older = metrics.histogram({
     name,
-    help: 'Time from the moment a pod came to wait until it was scheduled, in seconds; the one with sli replaces it.',
+    help: 'Time from the arrival of a pod to its binding, in seconds. Replaced by scheduler_pod_scheduling_sli_duration_seconds.',
     stability,
     deprecatedFrom: deprecated,
     labels: ['attempts'],

@@ -45,7 +45,7 @@ function declare(metrics: Metrics) {
     }),
     sliDurations: metrics.histogram({
       name: 'apiserver_request_sli_duration_seconds',
-      help: 'Time until a request was answered, without that spent in webhooks and queues, in seconds.',
+      help: 'Time until a request was answered, without webhooks and queues, in seconds.',
       labels: requestLabels,
       buckets: durationBuckets,
     }),
@@ -58,13 +58,13 @@ function declare(metrics: Metrics) {
     }),
     longRunning: metrics.gauge({
       name: 'apiserver_longrunning_requests',
-      help: 'Watches and streams being served.',
+      help: 'Long-running requests in flight: watches and streams.',
       stability: 'STABLE',
       labels: requestLabels,
     }),
     inFlight: metrics.gauge({
       name: 'apiserver_current_inflight_requests',
-      help: 'Requests being served, by kind, without those that run long.',
+      help: 'Requests in flight, by kind, without long-running ones.',
       stability: 'STABLE',
       labels: ['request_kind'],
     }),

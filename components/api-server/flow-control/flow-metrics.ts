@@ -23,26 +23,26 @@ export function declareFlowMetrics(metrics: Metrics, control: FlowControl): void
     )
   }
   perFlow('current_executing_requests', 'gauge', {
-    help: 'Requests being served, without those that run long.',
+    help: 'Requests in flight, without long-running ones.',
     of: ({ counts }) => counts.executing,
   })
   perFlow('current_executing_seats', 'gauge', {
-    help: 'Seats of the requests being served.',
+    help: 'Seats that the requests in flight occupy.',
     of: ({ counts }) => counts.executing,
   })
   perFlow('current_inqueue_requests', 'gauge', {
-    help: 'Requests that wait for a seat.',
+    help: 'Requests in queues.',
     of: ({ counts }) => counts.waiting,
   })
   perFlow('dispatched_requests_total', 'counter', {
-    help: 'Requests that got a seat.',
+    help: 'Requests that were dispatched.',
     of: ({ counts }) => counts.dispatched,
   })
   metrics.observed(
     {
       kind: 'counter',
       name: `${prefix}_rejected_requests_total`,
-      help: 'Requests that got none, by why.',
+      help: 'Rejected requests, by reason.',
       stability: 'BETA',
       labels: [...labels, 'reason'],
     },
@@ -57,7 +57,7 @@ export function declareFlowMetrics(metrics: Metrics, control: FlowControl): void
     {
       kind: 'gauge',
       name: `${prefix}_nominal_limit_seats`,
-      help: 'Seats of a priority level by its share.',
+      help: 'Nominal seats of a priority level.',
       stability: 'BETA',
       labels: ['priority_level'],
     },

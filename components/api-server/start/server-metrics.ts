@@ -29,7 +29,7 @@ export function createServerMetrics(options: {
   metrics
     .gauge({
       name: 'kubernetes_build_info',
-      help: 'Always 1; its labels say what was built, of what and for which platform.',
+      help: 'Always 1. The labels describe the build.',
       labels: Object.keys(build),
     })
     .with(...Object.values(build))

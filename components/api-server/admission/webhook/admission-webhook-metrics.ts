@@ -41,17 +41,17 @@ export function admissionWebhookMetrics(metrics: Metrics): AdmissionWebhookMetri
   })
   const rejections = metrics.counter({
     name: 'apiserver_admission_webhook_rejection_count',
-    help: 'Requests that admission webhooks refused, or that failed by them, by name, type, operation, error and code.',
+    help: 'Requests that admission webhooks rejected, by name, type, operation, error and code.',
     labels: ['name', 'type', 'operation', 'error_type', 'rejection_code'],
   })
   const openings = metrics.counter({
     name: 'apiserver_admission_webhook_fail_open_count',
-    help: 'Failed calls to admission webhooks that were let pass, by name and type.',
+    help: 'Failed calls to admission webhooks that did not stop the request (failurePolicy Ignore), by name and type.',
     labels: ['name', 'type'],
   })
   const exclusions = metrics.counter({
     name: 'apiserver_admission_match_condition_exclusions_total',
-    help: 'Requests that match conditions kept from admission, by name, kind, type and operation.',
+    help: 'Requests that match conditions excluded from admission, by name, kind, type and operation.',
     labels: ['name', 'kind', 'type', 'operation'],
   })
   return {
