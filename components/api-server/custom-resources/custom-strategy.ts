@@ -1,5 +1,9 @@
 /** The strategy of custom resources (upstream: apiextensions-apiserver pkg/registry/customresource/strategy.go). */
-import type { CustomResourceDefinitionVersion, JSONSchemaProps } from '../../api/generated/types.ts'
+import type {
+  CustomResourceDefinitionVersion,
+  CustomResourceSubresourceScale,
+  JSONSchemaProps,
+} from '../../api/generated/types.ts'
 import { invalidValue } from '../../machinery/validation/field-errors.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { StatusError, type FieldError } from '../../machinery/objects/status-error.ts'
@@ -16,7 +20,7 @@ import {
 } from './schema-modules.ts'
 import { embeddedFaults, listFaults, schemaFaults } from './schema-validation.ts'
 
-/** What an update through the status leaves alone: everything but the status, and of the metadata who owns what. */
+/** Restores everything but the status and the field managers. */
 function restoreAllButStatus(object: KubeObject, old: KubeObject): void {
   const { status } = object
   const { managedFields } = object.metadata
@@ -28,7 +32,7 @@ function restoreAllButStatus(object: KubeObject, old: KubeObject): void {
   else object['status'] = status
 }
 
-/** Replicas that no scale could show. */
+/** Replicas that no Scale can show. */
 function scaleFaults(object: KubeObject, paths: readonly string[]): FieldError[] {
   return paths.flatMap((path) => {
     const [value] = valuesAt(object, parseJsonPath(path) ?? [])
@@ -41,7 +45,7 @@ function scaleFaults(object: KubeObject, paths: readonly string[]): FieldError[]
   })
 }
 
-/** After these a rule could stumble over what it takes for granted. */
+/** Faults that keep rules from running: a rule could fail on what the schema promises it. */
 const blocking: ReadonlySet<string> = new Set([
   'FieldValueRequired',
   'FieldValueTooLong',
@@ -56,41 +60,51 @@ const notAllChecked = invalidValue('<nil>', {
 
 type CustomValidation = Pick<Strategy, 'validate' | 'validateUpdate' | 'subresources'>
 
+interface Validated {
+  readonly schema: JSONSchemaProps
+  readonly withRules: boolean
+  readonly hasStatus: boolean
+  readonly scale: CustomResourceSubresourceScale | undefined
+}
+
+/** The hooks that look at objects, with the modules that the schema needs. */
+function validationWith(modules: SchemaModules, of: Validated): CustomValidation {
+  const { schema, withRules, hasStatus, scale } = of
+  const replicaPaths = scale ? [scale.specReplicasPath, scale.statusReplicasPath] : []
+  let rules: SchemaRules | undefined
+  const faults = (object: KubeObject, old?: KubeObject): FieldError[] => {
+    const errors = [
+      ...schemaFaults(object, schema, { modules, old }),
+      ...scaleFaults(object, replicaPaths),
+      ...embeddedFaults(object, schema),
+      ...listFaults(object, schema),
+    ]
+    if (!withRules) return errors
+    if (errors.some(({ type }) => blocking.has(type))) return [...errors, notAllChecked]
+    rules ??= new (loaded(modules.rules).SchemaRules)(schema, { isWhole: true })
+    return [...errors, ...rules.faults(object, old)]
+  }
+  return {
+    validate: (object) => faults(object),
+    validateUpdate: faults,
+    subresources: {
+      ...(hasStatus && {
+        status: { prepareForUpdate: restoreAllButStatus, validateUpdate: faults },
+      }),
+      ...(scale && { scale: { validateUpdate: faults } }),
+    },
+  }
+}
+
 export function customStrategy(
   version: CustomResourceDefinitionVersion,
   of: { schema: JSONSchemaProps; isTerminating: () => boolean },
 ): Strategy {
   const { schema, isTerminating } = of
-  const { subresources } = version
-  const hasStatus = subresources?.status !== undefined && subresources.status !== null
-  const { scale } = subresources ?? {}
-  const replicaPaths = scale ? [scale.specReplicasPath, scale.statusReplicasPath] : []
+  const { status, scale } = version.subresources ?? {}
+  const hasStatus = status !== undefined && status !== null
   const needed = { rules: hasRules(schema), patterns: modulesNeededBy(schema).patterns }
-  const validationWith = (modules: SchemaModules): CustomValidation => {
-    let rules: SchemaRules | undefined
-    const faults = (object: KubeObject, old?: KubeObject): FieldError[] => {
-      const errors = [
-        ...schemaFaults(object, schema, { modules, old }),
-        ...scaleFaults(object, replicaPaths),
-        ...embeddedFaults(object, schema),
-        ...listFaults(object, schema),
-      ]
-      if (!needed.rules) return errors
-      if (errors.some(({ type }) => blocking.has(type))) return [...errors, notAllChecked]
-      rules ??= new (loaded(modules.rules).SchemaRules)(schema, { isWhole: true })
-      return [...errors, ...rules.faults(object, old)]
-    }
-    return {
-      validate: (object) => faults(object),
-      validateUpdate: faults,
-      subresources: {
-        ...(hasStatus && {
-          status: { prepareForUpdate: restoreAllButStatus, validateUpdate: faults },
-        }),
-        ...(scale && { scale: { validateUpdate: faults } }),
-      },
-    }
-  }
+  const validated = { schema, withRules: needed.rules, hasStatus, scale: scale ?? undefined }
   const strategy: Strategy = {
     hasGeneration: true,
     statusCounts: !hasStatus,
@@ -104,16 +118,13 @@ export function customStrategy(
       }
       if (hasStatus) delete object['status']
     },
-    ...validationWith(noModules),
+    ...validationWith(noModules, validated),
   }
   if (!needed.rules && !needed.patterns) return strategy
-  let whole: Promise<Strategy> | undefined
-  return {
-    ...strategy,
-    load: () =>
-      (whole ??= loadModules(needed).then((modules) => ({
-        ...strategy,
-        ...validationWith(modules),
-      }))),
+  const load = async (): Promise<Strategy> => {
+    const modules = await loadModules(needed)
+    return { ...strategy, ...validationWith(modules, validated) }
   }
+  let whole: Promise<Strategy> | undefined
+  return { ...strategy, load: () => (whole ??= load()) }
 }

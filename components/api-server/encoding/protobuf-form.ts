@@ -56,12 +56,60 @@ function frameOf(type: string, body: Buffer): Buffer {
   return Buffer.concat([length, head, body])
 }
 
+/** Messages of single objects in one view, kept for the next reader. */
+interface Messages {
+  readonly ofList: ReturnType<typeof protobufWrapper>
+  messageOf(shown: Shown, keeps: boolean): Buffer
+}
+
+/** What the messages of a list take together, and those that it holds on to. */
+async function measured(
+  items: readonly Shown[],
+  messages: Messages,
+): Promise<{ length: number; held: readonly Buffer[] }> {
+  const keeps = items.length <= longestKept
+  const held: Buffer[] = []
+  let heldBytes = 0
+  let length = 0
+  for (const [index, shown] of items.entries()) {
+    const message = messages.messageOf(shown, keeps)
+    length += fieldLength(itemsNumber, message.length)
+    if (heldBytes < mostHeldBytes) {
+      held.push(message)
+      heldBytes += message.length
+    }
+    if (index % itemsAtOnce === itemsAtOnce - 1) await setImmediate()
+  }
+  return { length, held }
+}
+
+async function* listOf(
+  meta: ListMeta,
+  items: readonly Shown[],
+  messages: Messages,
+): AsyncIterable<Buffer> {
+  const { ofList, messageOf } = messages
+  const metadata = writeProtobuf(schemaOf('meta/v1.ListMeta'), listMetaOf(meta))
+  const { length, held } = await measured(items, messages)
+  const head = ofList.head(fieldLength(metadataNumber, metadata.length) + length)
+  let pieces = [head, protobufHead(metadataNumber, metadata.length), metadata]
+  let bytes = 0
+  for (const [index, shown] of items.entries()) {
+    const message = held[index] ?? messageOf(shown, false)
+    pieces.push(protobufHead(itemsNumber, message.length), message)
+    bytes += message.length
+    if (bytes < pieceBytes) continue
+    yield Buffer.concat(pieces)
+    pieces = []
+    bytes = 0
+  }
+  yield Buffer.concat([...pieces, ofList.tail])
+}
+
 /** `mediaType` is the dialect's. */
 export function protobufForm(view: View, schema: StructSchema, mediaType: string): Form {
   const { kind, listKind, apiVersion } = view
   const ofOne = protobufWrapper(apiVersion, kind)
-  const ofList = protobufWrapper(apiVersion, listKind)
-  const listMeta = schemaOf('meta/v1.ListMeta')
   const name = `protobuf ${view.name}`
   const messageOf = (shown: Shown, keeps: boolean): Buffer => {
     const known = encodings.find(shown, name)
@@ -70,46 +118,17 @@ export function protobufForm(view: View, schema: StructSchema, mediaType: string
     if (keeps) encodings.keep(shown, name, made)
     return made
   }
+  const messages = { ofList: protobufWrapper(apiVersion, listKind), messageOf }
   const bodyOf = (message: Buffer): Buffer =>
     Buffer.concat([ofOne.head(message.length), message, ofOne.tail])
   const one = (shown: Shown): Buffer => bodyOf(messageOf(shown, true))
-
-  async function* list(meta: ListMeta, items: readonly Shown[]): AsyncIterable<Buffer> {
-    const keeps = items.length <= longestKept
-    const held: Buffer[] = []
-    let heldBytes = 0
-    const metadata = writeProtobuf(listMeta, listMetaOf(meta))
-    let length = fieldLength(metadataNumber, metadata.length)
-    for (const [index, shown] of items.entries()) {
-      const message = messageOf(shown, keeps)
-      length += fieldLength(itemsNumber, message.length)
-      if (heldBytes < mostHeldBytes) {
-        held.push(message)
-        heldBytes += message.length
-      }
-      if (index % itemsAtOnce === itemsAtOnce - 1) await setImmediate()
-    }
-    let pieces = [ofList.head(length), protobufHead(metadataNumber, metadata.length), metadata]
-    let bytes = 0
-    for (const [index, shown] of items.entries()) {
-      const message = held[index] ?? messageOf(shown, false)
-      pieces.push(protobufHead(itemsNumber, message.length), message)
-      bytes += message.length
-      if (bytes < pieceBytes) continue
-      yield Buffer.concat(pieces)
-      pieces = []
-      bytes = 0
-    }
-    yield Buffer.concat([...pieces, ofList.tail])
-  }
-
   return {
     name,
     mediaType,
     streamType: `${mediaType};stream=watch`,
     framePrefix: lengthBytes,
     one,
-    list,
+    list: (meta, items) => listOf(meta, items, messages),
     frame: (type: WatchEventType, shown) => frameOf(type, one(shown)),
     bookmark: (resourceVersion, annotations) =>
       frameOf(

@@ -1,4 +1,4 @@
-/** corrupt-objects: what clients are told of objects that cannot be read (upstream: storage/errors.go, etcd3/corrupt_obj_deleter.go). */
+/** corrupt-objects: errors for objects that cannot be read (upstream: storage/errors.go, etcd3/corrupt_obj_deleter.go). */
 import { qualifiedName, type Resource } from '../../machinery/objects/resource.ts'
 import {
   internalError,
@@ -58,7 +58,7 @@ export function corruptList(
   )
 }
 
-/** The answer to a watch of a resource of which something cannot be read: nobody could say what it would miss. */
+/** The answer to a watch of a resource with an object that cannot be read: the watch would miss its events. */
 export function notReady(): StatusError {
   return new StatusError('TooManyRequests', 'storage is (re)initializing', {
     details: { retryAfterSeconds: 1 },

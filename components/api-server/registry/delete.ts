@@ -11,7 +11,7 @@ import { isReadyToGo, objectKey, type Registry } from './registry.ts'
 import type { Strategy } from '../kinds/strategy.ts'
 import type { DeleteRequest, Written } from '../request/write.ts'
 
-/** The garbage collector's finalizers: dependents are let go of, or deleted first. */
+/** The garbage collector's finalizers: dependents are orphaned, or deleted first. */
 export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'
 

@@ -33,7 +33,7 @@ import { convertingOnce, fieldVersionsOf, resetOnCreate } from './field-versions
 export interface TrackedWrite {
   readonly resource: Resource
   readonly subresource: string
-  /** Who owns what it changes. */
+  /** The field manager that owns the fields it changes. */
   readonly manager: string
   readonly nowMs: number
 }
@@ -42,7 +42,7 @@ const noOwners: Owners = new Map()
 const longestManager = 128
 const unprintable = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu
 
-/** The manager of a request that names none: what its User-Agent says before the first slash. */
+/** The field manager of a request: the one it names, or else its User-Agent up to the first slash. */
 export function managerOf(fieldManager: string, userAgent: string | undefined): string {
   if (fieldManager !== '') return fieldManager
   const product = (userAgent ?? '').split('/', 1)[0] ?? ''
@@ -156,7 +156,7 @@ export class FieldTracking {
     before: readonly ManagedFieldsEntry[],
     { subresource }: TrackedWrite,
   ): { owners: Owners; isSent: boolean } {
-    // What a client says of owners counts in plain writes only.
+    // Only plain writes may set field managers.
     if (subresource === '' && sent !== undefined) {
       if (isReset(sent)) return { owners: noOwners, isSent: true }
       const owners = deepEqual(sent, before) ? undefined : ownersOf(sent)
@@ -183,7 +183,7 @@ function withoutOwners(object: KubeObject): KubeObject {
   return { ...object, metadata }
 }
 
-/** Sets the entries; an empty list is none. */
+/** Sets the entries; an empty list removes them. */
 export function setManagedFields(
   object: KubeObject,
   entries: ManagedFieldsEntry[] | undefined,
@@ -192,7 +192,7 @@ export function setManagedFields(
   else delete object.metadata.managedFields
 }
 
-/** True when both say the same of who owns what, whatever they say of when. */
+/** Whether both have the same field managers and fields, whatever their times. */
 export function isSameOwners(
   a: readonly ManagedFieldsEntry[] = [],
   b: readonly ManagedFieldsEntry[] = [],

@@ -60,21 +60,26 @@ export interface LocalClientOptions {
   readonly userAgent: string
 }
 
-export function localClientOf(options: LocalClientOptions): LocalClient {
-  const { registry, send, userAgent } = options
+/** One of the server's own writes, as the chain sees it. */
+interface OwnRequest {
+  readonly method: 'POST' | 'PUT' | 'DELETE'
+  readonly url: string
+  readonly resource: Resource
+  readonly object: KubeObject
+}
+
+/** Runs `act` as the last step of a request. */
+type SendOwn = (to: OwnRequest, act: (write: OwnWrite) => Promise<unknown>) => Promise<void>
+
+/** What `act` throws is an answer to the chain and an error to the caller, as for any client. */
+function sendOwn({ send, userAgent }: LocalClientOptions): SendOwn {
   const { signal } = new AbortController()
   const headers = { 'user-agent': userAgent }
   const manager = managerOf('', userAgent)
-
-  /** Runs `act` as the last step. What it throws is an answer to the chain and an error to the caller, as for any client. */
-  async function request(
-    to: { method: 'POST' | 'PUT' | 'DELETE'; url: string; resource: Resource; object: KubeObject },
-    act: (write: OwnWrite) => Promise<unknown>,
-  ): Promise<void> {
-    const { method, url, resource, object } = to
+  const body = (): Promise<Buffer> => Promise.resolve(noBytes)
+  const values = (): string[] => []
+  return async ({ method, url, resource, object }, act) => {
     let failure: unknown
-    const body = (): Promise<Buffer> => Promise.resolve(noBytes)
-    const values = (): string[] => []
     const { status } = await send(
       { method, url, headers, values, remoteAddress: '::1', peer: undefined, body, signal },
       async (context) => {
@@ -95,24 +100,38 @@ export function localClientOf(options: LocalClientOptions): LocalClient {
       throw new StatusError('', `${method} ${url} was answered ${status}`, { code: status })
     }
   }
+}
+
+export function localClientOf(options: LocalClientOptions): LocalClient {
+  const { registry } = options
+  const request = sendOwn(options)
 
   function put(
     resource: Resource,
     namespace: string,
-    written: { object: KubeObject; subresource: string },
+    { object, subresource }: { object: KubeObject; subresource: string },
   ): Promise<void> {
-    const { object, subresource } = written
     const { name = '' } = object.metadata
     const at = { namespace, name, ...(subresource === '' ? {} : { subresource }) }
     const url = resourcePath(resource, at)
+    const change = (): KubeObject => structuredClone(object)
     return request({ method: 'PUT', url, resource, object }, (write) =>
-      registry.update({
+      registry.update({ ...write, resource, namespace, name, subresource, change }),
+    )
+  }
+
+  function remove(resource: Resource, namespace: string, name: string): Promise<void> {
+    const url = resourcePath(resource, { namespace, name })
+    const object = { metadata: { namespace, name } }
+    return request({ method: 'DELETE', url, resource, object }, (write) =>
+      deleteObject(registry, {
         ...write,
         resource,
         namespace,
         name,
-        subresource,
-        change: () => structuredClone(object),
+        gracePeriodSeconds: undefined,
+        preconditions: {},
+        propagation: 'Background',
       }),
     )
   }
@@ -132,21 +151,7 @@ export function localClientOf(options: LocalClientOptions): LocalClient {
         (write) => registry.create({ ...write, resource, namespace, object }),
       ),
     update: (resource, namespace, object) => put(resource, namespace, { object, subresource: '' }),
-    delete: (resource, namespace, name) => {
-      const url = resourcePath(resource, { namespace, name })
-      const object = { metadata: { namespace, name } }
-      return request({ method: 'DELETE', url, resource, object }, (write) =>
-        deleteObject(registry, {
-          ...write,
-          resource,
-          namespace,
-          name,
-          gracePeriodSeconds: undefined,
-          preconditions: {},
-          propagation: 'Background',
-        }),
-      )
-    },
+    delete: remove,
     updateStatus: (resource, namespace, object) =>
       put(resource, namespace, { object, subresource: 'status' }),
   }

@@ -8,7 +8,7 @@ import type { Resources } from '../../api/resources.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
-import { deepEqual, type KubeObject } from '../../machinery/objects/object.ts'
+import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
 import {
   validateObjectMeta,
   validateObjectMetaUpdate,
@@ -38,7 +38,16 @@ import {
   withoutRepeatedOwners,
 } from '../kinds/metadata.ts'
 import { workingState } from './working-state.ts'
-import { FieldTracking, isSameOwners, setManagedFields } from './field-tracking.ts'
+import {
+  admissionOf,
+  hooksFor,
+  isSameState,
+  loadedFor,
+  namesVersion,
+  separate,
+  type Update,
+} from './write-steps.ts'
+import { FieldTracking, setManagedFields } from './field-tracking.ts'
 import type { ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { refuseTooLarge, StoredObjects, type StoredObjectsOptions } from './stored-objects.ts'
 import { strategyOf } from './strategies.ts'
@@ -55,7 +64,7 @@ export interface RegistryOptions extends StoredObjectsOptions {
   readonly admission: AdmissionChain
   /** Gives Services their addresses and ports. */
   readonly serviceAllocator?: ServiceAllocator
-  /** Told of every object that was stored; for what expires. */
+  /** Called for every stored object; the expiry of Events uses it. */
   readonly onStored?: (resource: Resource, storeKeyText: string, revision: number) => void
 }
 
@@ -131,9 +140,9 @@ export class Registry {
   }
 
   async #createOnce(request: CreateRequest, isNameGenerated: boolean): Promise<Written> {
-    const { resource, namespace, object, user, dryRun, warnings } = request
+    const { resource, namespace, object, dryRun, warnings } = request
     const { admission, clock } = this.#options
-    let strategy = this.strategy(resource)
+    const strategy = this.strategy(resource)
     const context = this.strategyContext(request)
     const isOfAnother = namesVersion(object)
     ensureNamespace(object, namespace, resource.namespaced)
@@ -148,37 +157,16 @@ export class Registry {
       hasGeneration: strategy.hasGeneration === true,
     })
     const admitted: AdmissionRequest = {
+      ...admissionOf(request, { strategy, context, object }),
       operation: 'CREATE',
-      resource,
       subresource: '',
-      namespace,
       name: object.metadata.name ?? '',
-      object,
       old: undefined,
-      user,
-      dryRun,
-      warnings,
-      context: request.context,
       isNameGenerated,
-      applyDefaults: (draft) => strategy.applyDefaults?.(draft, context),
     }
     await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
-    if (strategy.load !== undefined) strategy = (await strategy.load(object)) ?? strategy
-    if (isLarge) await nextTurn()
-    strategy.prepareForCreate?.(object, context)
-    this.#refuseInvalid(resource, object, [
-      ...validateObjectMeta(object.metadata, {
-        namespaced: resource.namespaced,
-        nameForm: strategy.nameForm ?? 'subdomain',
-        path: 'metadata',
-        ...finalizerRules(resource),
-      }),
-      ...(strategy.validate?.(object, context) ?? []),
-    ])
-    for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
-    const unattended = unattendedKinds.get(resource.storagePrefix)
-    if (unattended !== undefined) warnings.push(unattended)
+    await this.#checkNew(request, { strategy, context, isLarge })
     await admission.validate(admitted)
     if (isLarge) await nextTurn()
     // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
@@ -192,6 +180,29 @@ export class Registry {
     const written = await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
     if (written === undefined) throw alreadyExists(resource, name)
     return { entry: written, outcome: 'created' }
+  }
+
+  /** Prepares and validates a draft that plugins have changed; throws Invalid. */
+  async #checkNew(
+    { resource, object, warnings }: CreateRequest,
+    by: { strategy: Strategy; context: StrategyContext; isLarge: boolean },
+  ): Promise<void> {
+    const { context } = by
+    const strategy = await loadedFor(object, by.strategy)
+    if (by.isLarge) await nextTurn()
+    strategy.prepareForCreate?.(object, context)
+    this.#refuseInvalid(resource, object, [
+      ...validateObjectMeta(object.metadata, {
+        namespaced: resource.namespaced,
+        nameForm: strategy.nameForm ?? 'subdomain',
+        path: 'metadata',
+        ...finalizerRules(resource),
+      }),
+      ...(strategy.validate?.(object, context) ?? []),
+    ])
+    for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
+    const unattended = unattendedKinds.get(resource.storagePrefix)
+    if (unattended !== undefined) warnings.push(unattended)
   }
 
   /** The managedFields of a new object, as text; undefined when they are on it, or there are none. */
@@ -229,9 +240,16 @@ export class Registry {
     current: Entry,
     key: string,
   ): Promise<Written | undefined> {
-    const { resource, namespace, name, subresource, user, dryRun, warnings } = request
-    const { admission } = this.#options
-    let strategy = this.strategy(resource)
+    const update = await this.#draftUpdate(request, current)
+    await this.#admitUpdate(request, update)
+    if (update.isLarge) await nextTurn()
+    return await this.#commitUpdate(request, update, { current, key })
+  }
+
+  /** The draft that the request's change makes of the current state, with its field managers. */
+  async #draftUpdate(request: UpdateRequest, current: Entry): Promise<Update> {
+    const { resource, namespace, subresource, manager, warnings } = request
+    const strategy = this.strategy(resource)
     const context = this.strategyContext(request)
     const isLarge = request.context?.isLarge === true || current.mostBytes >= largeBytes
     if (request.context !== undefined) request.context.isLarge = isLarge
@@ -246,60 +264,80 @@ export class Registry {
     withoutRepeatedOwners(object, { warnings, isAdmitted: false })
     checkVersion(object, current, { resource, strategy })
     strategy.applyDefaults?.(object, context)
-    if (request.manager !== undefined) {
-      const write = { resource, subresource, manager: request.manager, nowMs: context.nowMs }
+    if (manager !== undefined) {
+      const write = { resource, subresource, manager, nowMs: context.nowMs }
       await this.tracking.run(resource, this.tracking.updated(object, old, write), { isLarge })
     }
+    return { strategy, context, object, old, isLarge }
+  }
+
+  /** Both phases of admission around preparation and validation; throws Invalid. */
+  async #admitUpdate(request: UpdateRequest, update: Update): Promise<void> {
+    const { subresource, name, warnings } = request
+    const { admission } = this.#options
+    const { object, old, isLarge } = update
     const { managedFields } = object.metadata
     keepMetadata(object, old)
-    this.#separate(strategy, request, { object, old, context })
+    separate(request, update)
     const admitted: AdmissionRequest = {
+      ...admissionOf(request, update),
       operation: 'UPDATE',
-      resource,
       subresource,
-      namespace,
       name,
-      object,
       old,
-      user,
-      dryRun,
-      warnings,
-      context: request.context,
-      applyDefaults: (draft) => strategy.applyDefaults?.(draft, context),
     }
     if (request.isAdmitted !== true) await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
-    if (strategy.load !== undefined) strategy = (await strategy.load(object)) ?? strategy
+    const loaded = { ...update, strategy: await loadedFor(object, update.strategy) }
     if (admitted.rounds?.isRewritten === true) {
       keepMetadata(object, old)
-      this.#separate(strategy, request, { object, old, context })
+      separate(request, loaded)
     }
-    if (subresource === '' || strategy.subresources?.[subresource] !== undefined) {
-      this.#prepare(strategy, request, { object, old, context })
-      // Sub-resources restore most metadata; who changed something through them is kept.
-      if (subresource !== '') setManagedFields(object, managedFields)
-    }
+    this.#prepareUpdate(request, loaded, managedFields)
     if (isLarge) await nextTurn()
+    this.#checkUpdate(request, loaded)
+    if (request.isAdmitted !== true) await admission.validate(admitted)
+  }
+
+  #prepareUpdate(
+    { subresource }: UpdateRequest,
+    { strategy, context, object, old }: Update,
+    managedFields: ManagedFieldsEntry[] | undefined,
+  ): void {
+    const hooks = hooksFor(strategy, subresource)
+    if (hooks === undefined) return
+    hooks.prepareForUpdate?.(object, old, context)
+    // Sub-resources restore most metadata; who changed something through them is kept.
+    if (subresource !== '') setManagedFields(object, managedFields)
+  }
+
+  /** Counts the generation and validates; throws Invalid. */
+  #checkUpdate({ resource, subresource, warnings }: UpdateRequest, update: Update): void {
+    const { strategy, context, object, old } = update
     if (strategy.hasGeneration === true && specChanged(object, old, strategy.statusCounts)) {
       object.metadata.generation = (old.metadata.generation ?? 0) + 1
     }
-    const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
     this.#refuseInvalid(resource, object, [
       ...validateObjectMetaUpdate(object.metadata, old.metadata, finalizerRules(resource)),
-      ...(hooks?.validateUpdate?.(object, old, context) ?? []),
+      ...(hooksFor(strategy, subresource)?.validateUpdate?.(object, old, context) ?? []),
     ])
     if (subresource === '') warnings.push(...(strategy.warnings?.(object, old, context) ?? []))
-    if (request.isAdmitted !== true) await admission.validate(admitted)
-    if (isLarge) await nextTurn()
+  }
 
+  /** Undefined when another writer was first. */
+  async #commitUpdate(
+    request: UpdateRequest,
+    { strategy, object, isLarge }: Update,
+    { current, key }: { current: Entry; key: string },
+  ): Promise<Written | undefined> {
+    const { resource } = request
+    const next = await objectKindOf(resource).toStored(object)
     if (isReadyToGo(strategy, object)) {
-      const last = await objectKindOf(resource).toStored(object)
-      const removed = await this.commit(request, key, current.revision, null, last)
+      const removed = await this.commit(request, key, current.revision, null, next)
       if (removed === undefined) return undefined
       strategy.afterDelete?.(object)
       return { entry: removed, outcome: 'removed' }
     }
-    const next = await objectKindOf(resource).toStored(object)
     if (isSameState(next, current.object()) && !(await this.stored.isStale(resource, current))) {
       return { entry: current, outcome: 'unchanged' }
     }
@@ -308,42 +346,6 @@ export class Registry {
     const written = await this.commit(request, key, current.revision, bytes)
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
-  }
-
-  /** Keeps spec and status apart: a plain update cannot touch status, a status update nothing else. */
-  #separate(
-    strategy: Strategy,
-    request: UpdateRequest,
-    states: { object: KubeObject; old: KubeObject; context: StrategyContext },
-  ): void {
-    const { object, old } = states
-    const { resource, subresource } = request
-    if (subresource === '') {
-      if (!resource.subresources.some(({ name }) => name === 'status')) return
-      if (old['status'] === undefined) delete object['status']
-      else object['status'] = old['status']
-      return
-    }
-    if (subresource !== 'status' || strategy.subresources?.['status'] !== undefined) return
-    for (const name of Object.keys(object)) {
-      if (!['kind', 'apiVersion', 'metadata', 'status'].includes(name)) delete object[name]
-    }
-    for (const [name, value] of Object.entries(old)) {
-      if (!['metadata', 'status'].includes(name)) object[name] = value as unknown
-    }
-    if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences
-    else object.metadata.ownerReferences = old.metadata.ownerReferences
-  }
-
-  #prepare(
-    strategy: Strategy,
-    request: UpdateRequest,
-    states: { object: KubeObject; old: KubeObject; context: StrategyContext },
-  ): void {
-    const { object, old, context } = states
-    const hooks =
-      request.subresource === '' ? strategy : strategy.subresources?.[request.subresource]
-    hooks?.prepareForUpdate?.(object, old, context)
   }
 
   #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {
@@ -396,19 +398,6 @@ export class Registry {
     const entry = cache.collection(target.resource).get(key)
     return entry?.revision === result.revision ? entry : new Entry(key, result.revision, bytes)
   }
-}
-
-/** True for what was read and not made: it has the version of another object, perhaps of one that was deleted. */
-function namesVersion({ metadata }: KubeObject): boolean {
-  return /^\d+$/.test(metadata.resourceVersion ?? '') && Number(metadata.resourceVersion) !== 0
-}
-
-/** True when an update changes nothing: upstream writes no revision then. Neither order nor times of owners are changes. */
-function isSameState(object: KubeObject, old: KubeObject): boolean {
-  const { resourceVersion, managedFields } = old.metadata
-  if (!isSameOwners(object.metadata.managedFields, managedFields)) return false
-  const metadata = { ...object.metadata, resourceVersion, managedFields }
-  return deepEqual({ ...object, metadata }, old)
 }
 
 /** True when nothing holds a terminating object any more. */

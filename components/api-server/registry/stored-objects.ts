@@ -88,7 +88,7 @@ export class StoredObjects {
     }
   }
 
-  /** Throws the 429 of a watch when something of the resource cannot be read: nobody could say what the watch would miss. */
+  /** Throws the 429 of a watch when an object of the resource cannot be read: the watch would miss its events. */
   refuseUnreadableWatch(resource: Resource): void {
     if (this.#options.cache.collection(resource).unreadable.size > 0) throw notReady()
   }

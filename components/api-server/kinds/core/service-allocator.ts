@@ -194,80 +194,113 @@ export function firstAddress(range: string): string {
   return network.replace(/\d+$/, (last) => String(Number(last) + 1))
 }
 
-/** Throws TypeError for a range that is none. One per API server. */
+/** The addresses of a range, by their offsets into it. */
+interface AddressOffsets {
+  readonly family: IpFamily
+  /** After the last offset that a Service can have; the first is 1. */
+  readonly end: number
+  /** Undefined for what is no address that a Service can have. */
+  offsetOf(text: string): number | undefined
+  textOf(offset: number): string
+}
+
+/** Throws TypeError for an invalid range. */
+function addressOffsets(text: string): AddressOffsets {
+  const range = parseIpRange(text)
+  if (range === undefined) throw new TypeError(`not a range of addresses: ${text}`)
+  const { family, base } = range
+  const total = Number(sizeOfRange(range) > 65_536n ? 65_536n : sizeOfRange(range))
+  // The network's own address is never given out, nor is the broadcast address of IPv4.
+  const end = family === 'IPv4' ? total - 1 : total
+  return {
+    family,
+    end,
+    offsetOf(address) {
+      const parsed = parseIpAddress(address)
+      if (parsed === undefined || !rangeContains(range, parsed)) return undefined
+      const offset = Number(parsed.value - base)
+      return offset >= 1 && offset < end ? offset : undefined
+    },
+    textOf: (offset) => formatIpAddress({ family, value: base + BigInt(offset) }),
+  }
+}
+
+/** Reserves a free offset of the first band that has one. */
+function takeNext(
+  usage: Usage,
+  bands: readonly Band[],
+  request: AllocationRequest,
+): number | undefined {
+  for (const band of bands) {
+    const offset = freeOffset(usage, band, request)
+    if (offset === undefined) continue
+    usage.reserve(offset, request)
+    return offset
+  }
+  return undefined
+}
+
+function addressPool(
+  index: ServiceIndex,
+  { end, offsetOf, textOf }: AddressOffsets,
+  rangeText: string,
+): ServicePool<string> {
+  const split = 1 + staticPart(end - 1, { min: 16, max: 256, share: 16 })
+  const bands = [
+    { start: split, end },
+    { start: 1, end: split },
+  ]
+  return {
+    take(text, request) {
+      const { addresses } = index.follow()
+      const offset = offsetOf(text)
+      if (offset === undefined) {
+        return `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${rangeText}`
+      }
+      if (!addresses.isFreeFor(offset, request)) return inUse
+      addresses.reserve(offset, request)
+      return undefined
+    },
+    next(request) {
+      const offset = takeNext(index.follow().addresses, bands, request)
+      return offset === undefined ? undefined : textOf(offset)
+    },
+  }
+}
+
+/** Throws TypeError for an invalid range. */
+function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
+  const [first = 0, last = -1] = rangeText.split('-').map(Number)
+  if (!(first > 0 && last >= first && last <= 65_535)) {
+    throw new TypeError(`not a range of ports: ${rangeText}`)
+  }
+  const split = first + staticPart(last - first + 1, { min: 16, max: 128, share: 32 })
+  const bands = [
+    { start: split, end: last + 1 },
+    { start: first, end: split },
+  ]
+  return {
+    take(port, request) {
+      const { ports } = index.follow()
+      if (port < first || port > last) {
+        return `provided port is not in the valid range. The range of valid ports is ${rangeText}`
+      }
+      if (!ports.isFreeFor(port, request)) return portInUse
+      ports.reserve(port, request)
+      return undefined
+    },
+    next: (request) => takeNext(index.follow().ports, bands, request),
+  }
+}
+
+/** Throws TypeError for an invalid range. One per API server. */
 export function createServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
   const { clusterIpRange = '10.96.0.0/16', nodePortRange = '30000-32767' } = options
-  const range = parseIpRange(clusterIpRange)
-  if (range === undefined) throw new TypeError(`not a range of addresses: ${clusterIpRange}`)
-  const [firstPort = 0, lastPort = -1] = nodePortRange.split('-').map(Number)
-  if (!(firstPort > 0 && lastPort >= firstPort && lastPort <= 65_535)) {
-    throw new TypeError(`not a range of ports: ${nodePortRange}`)
-  }
-  // The network's own address is never given out, nor is the broadcast address of IPv4.
-  const total = Number(sizeOfRange(range) > 65_536n ? 65_536n : sizeOfRange(range))
-  const lastAddress = range.family === 'IPv4' ? total - 1 : total
-  const offsetOfAddress = (text: string): number | undefined => {
-    const address = parseIpAddress(text)
-    if (address === undefined || !rangeContains(range, address)) return undefined
-    const offset = Number(address.value - range.base)
-    return offset >= 1 && offset < lastAddress ? offset : undefined
-  }
-  const textOf = (offset: number): string =>
-    formatIpAddress({ family: range.family, value: range.base + BigInt(offset) })
-  const index = new ServiceIndex(options, offsetOfAddress)
-  const addressSplit = 1 + staticPart(lastAddress - 1, { min: 16, max: 256, share: 16 })
-  const portCount = lastPort - firstPort + 1
-  const portSplit = firstPort + staticPart(portCount, { min: 16, max: 128, share: 32 })
-
-  const takeNext = (usage: Usage, bands: readonly Band[], request: AllocationRequest) => {
-    for (const band of bands) {
-      const offset = freeOffset(usage, band, request)
-      if (offset === undefined) continue
-      usage.reserve(offset, request)
-      return offset
-    }
-    return undefined
-  }
-
+  const offsets = addressOffsets(clusterIpRange)
+  const index = new ServiceIndex(options, offsets.offsetOf)
   return {
-    family: range.family,
-    addresses: {
-      take(text, request) {
-        const { addresses } = index.follow()
-        const offset = offsetOfAddress(text)
-        if (offset === undefined) {
-          return `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${clusterIpRange}`
-        }
-        if (!addresses.isFreeFor(offset, request)) return inUse
-        addresses.reserve(offset, request)
-        return undefined
-      },
-      next(request) {
-        const bands = [
-          { start: addressSplit, end: lastAddress },
-          { start: 1, end: addressSplit },
-        ]
-        const offset = takeNext(index.follow().addresses, bands, request)
-        return offset === undefined ? undefined : textOf(offset)
-      },
-    },
-    nodePorts: {
-      take(port, request) {
-        const { ports } = index.follow()
-        if (port < firstPort || port > lastPort) {
-          return `provided port is not in the valid range. The range of valid ports is ${nodePortRange}`
-        }
-        if (!ports.isFreeFor(port, request)) return portInUse
-        ports.reserve(port, request)
-        return undefined
-      },
-      next(request) {
-        const bands = [
-          { start: portSplit, end: lastPort + 1 },
-          { start: firstPort, end: portSplit },
-        ]
-        return takeNext(index.follow().ports, bands, request)
-      },
-    },
+    family: offsets.family,
+    addresses: addressPool(index, offsets, clusterIpRange),
+    nodePorts: portPool(index, nodePortRange),
   }
 }
