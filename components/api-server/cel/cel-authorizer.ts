@@ -7,7 +7,7 @@ import { objectName } from '../../machinery/validation/names.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { bool, opaque, string } from './cel-types.ts'
 
-/** What is asked. Without a service account it is about the user of the request. */
+/** One check. Without a service account it is for the user of the request. */
 export interface AccessCheck {
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
   readonly path?: string

@@ -1,4 +1,4 @@
-/** Type-checks a parsed expression, so that a configuration with a fault is refused when it is read (upstream: cel-go's checker). */
+/** Type-checks a parsed expression, so that an invalid configuration is rejected when it is read (upstream: cel-go's checker). */
 import { isReadable, isRegularExpression } from './cel-literals.ts'
 import type { Overload } from './cel-library.ts'
 import { overloadsOf } from './cel-overloads.ts'

@@ -50,7 +50,7 @@ export function chargeSearch(text: string, wanted: string, stepsPerWanted = 0.1)
   charge(Math.ceil(text.length / 10) * Math.ceil(wanted.length * stepsPerWanted))
 }
 
-/** What the pattern is compiled to; looking for it in the text is charged. Throws an Error when it is none. */
+/** What the pattern is compiled to; looking for it in the text is charged. Throws an Error for an invalid pattern. */
 export function chargedPattern(text: string, pattern: string): LinearPattern {
   chargeSearch(text, pattern, 0.25)
   const compiled = linearPattern(pattern)

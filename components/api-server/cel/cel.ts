@@ -47,7 +47,7 @@ type Evaluate<Result> = (
   variables: Readonly<Record<string, unknown>>,
   /** Who answers the checks of `authorizer`. */
   access?: AnswerAccess,
-  /** Told of steps that are counted only while it runs; `cost` does not know them. */
+  /** Called with steps that are counted while it runs; `cost` does not include them. */
   spend?: (steps: number) => void,
 ) => Result
 

@@ -32,7 +32,7 @@ function compile(text: string): LinearPattern | string {
   }
 }
 
-/** The pattern, compiled once; its fault, in upstream's words, when it is none. */
+/** The pattern, compiled once; or its fault, in upstream's words. */
 export function linearPattern(text: string): LinearPattern | string {
   let found = known.get(text)
   if (found === undefined) {

@@ -42,7 +42,7 @@ function otherVersion(apiVersion: string, wanted: BodyKind): StatusError {
   )
 }
 
-/** Objects of custom kinds say what they are. */
+/** Custom resources must name their kind and version. */
 function checkCustomKind(
   value: Record<string, unknown>,
   wanted: BodyKind,

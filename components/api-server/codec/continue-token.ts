@@ -1,6 +1,6 @@
 /**
  * Continue tokens: where the next page of a list starts, and at which revision it reads (upstream: storage/continue.go). A
- * token carries a code made with a key of the store, so nobody can make one up, or use one for another list than it came from.
+ * token carries a code made with a key of the store, so a client can neither forge one nor use it for another list.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { badRequest } from '../../machinery/objects/status-error.ts'

@@ -37,7 +37,7 @@ export function mediaTypeOf(context: RequestContext): string {
 /** Nesting that every later step can walk without exhausting the stack; upstream's bound is 10,000. */
 const deepest = 1000
 
-/** Why a body of too many values is refused. */
+/** The 413 for a body of too many values. */
 export function tooManyValues(cause?: unknown): StatusError {
   return new StatusError(
     'RequestEntityTooLarge',
@@ -184,7 +184,7 @@ async function parseYaml(
   }
 }
 
-/** The refusal of YAML that cannot be read, in the words that `shown` makes of the fault. */
+/** The error for invalid YAML; `shown` words the fault. */
 export function yamlFault(error: unknown, shown: (why: string) => string): StatusError {
   if (isStatusError(error)) return error
   if (error instanceof TooManyValuesError) return tooManyValues(error)
@@ -201,7 +201,7 @@ const bodyKindOf = remembered((resource: Resource): BodyKind => ({
 
 const structOf = remembered(({ schema }: BodyKind) => schemaOf(schema))
 
-/** Unknown and duplicate fields, by the request's mode: dropped silently, warned of, or refused. */
+/** Unknown and duplicate fields, by the request's mode: ignored, a warning, or rejected. */
 function report(
   context: RequestContext,
   problems: readonly string[],
@@ -218,7 +218,7 @@ function report(
   )
 }
 
-/** What strict decoding tells of: in the order of the text; of custom kinds all repeated fields, then all unknown ones. */
+/** Faults that strict decoding reports: in the order of the text; for custom resources repeated fields first, then unknown ones. */
 function strictTexts(
   unknown: readonly string[],
   of: { json: JsonText | undefined; hasRepeated: boolean; wanted: BodyKind },

@@ -1,4 +1,4 @@
-/** decode-wording: how a value that does not fit its kind is refused. A body that was sent and a patch each have their words. */
+/** decode-wording: errors for a value that does not fit its kind. Bodies and patches have different texts. */
 import { invalidValue } from '../../machinery/validation/field-errors.ts'
 import { badRequest, invalid, StatusError } from '../../machinery/objects/status-error.ts'
 import { versionPart, type BodyKind } from './body-kind.ts'

@@ -39,7 +39,7 @@ function conflictOf(wanted: string, accepted: string, taken: ReadonlySet<string>
   return wanted === accepted || !taken.has(wanted) ? [] : [`"${wanted}" is already in use`]
 }
 
-/** The names that the definition gets: those it asks for, as far as nobody else in its group has them. */
+/** The names that the definition gets: of those it asks for, the ones that no other definition of its group has. */
 export function acceptNames(
   definition: CustomResourceDefinition,
   all: readonly CustomResourceDefinition[],

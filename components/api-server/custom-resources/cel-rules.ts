@@ -355,7 +355,7 @@ function ruleFault(
   }
 }
 
-/** Where a rule's fault is told of: at the field that it names, below the value it looks at. */
+/** Where a rule's fault is reported: at the field that it names, below the value that it validates. */
 function placeOf(fieldPath: string | undefined, { schema, path }: RulePlace): string {
   const below = fieldPath ? (fieldPathText(fieldPath, schema) ?? '') : ''
   if (path === '' || below === '') return path + below || '<nil>'

@@ -40,7 +40,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The service's objects. Throws an Error for an answer that is none, or says that it failed. */
+/** The service's objects. Throws an Error for an invalid answer, or one that reports a failure. */
 export function answeredObjects(answer: unknown, asked: Asked): readonly unknown[] {
   const review = isRecord(answer) ? answer : {}
   const isChecked = asked.apiVersion.endsWith('/v1')
@@ -81,7 +81,7 @@ function goType(value: unknown): string {
   return typeof value === 'string' ? 'string' : 'map[string]interface {}'
 }
 
-/** Why the object is none of this kind and version, or another one than was sent. */
+/** Why the object has another kind or version, or is another object than was sent. */
 export function identityFault(
   object: unknown,
   original: KubeObject,
@@ -140,7 +140,7 @@ function checkTexts(
   }
 }
 
-/** The object with the original's metadata, but for labels and annotations. Throws an Error for metadata that is none. */
+/** The object with the original's metadata, but for labels and annotations. Throws an Error for invalid metadata. */
 export function withOriginalMetadata(
   object: Readonly<Record<string, unknown>>,
   original: KubeObject,

@@ -48,7 +48,7 @@ export class CustomConversion {
     return draft
   }
 
-  /** The same in another version, where no service is asked. */
+  /** The same in another version, without a service. */
   readAs(stored: KubeObject, apiVersion: string): KubeObject {
     const draft = this.read(stored)
     if (draft.apiVersion === apiVersion) return draft
@@ -57,7 +57,7 @@ export class CustomConversion {
     return draft
   }
 
-  /** The object in another version, where no service is asked. The input is not changed. */
+  /** The object in another version, without a service. The input is not changed. */
   renamed(object: KubeObject, apiVersion: string): KubeObject {
     if (object.apiVersion === apiVersion) return object
     const { kind, apiVersion: _, metadata, ...rest } = object

@@ -11,7 +11,7 @@ import { fieldPathText, schemaAtFieldPath } from './field-path-text.ts'
 const columnTypes = ['boolean', 'date', 'integer', 'number', 'string']
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 
-/** A path in dots from the object's root. False when it is none. */
+/** Validates a dotted path from the object's root; false when it is invalid. */
 function validateSimplePath(path: string, at: FieldPath): boolean {
   if (path.startsWith('.')) return true
   at.invalid(path, 'must be a simple json path starting with .')
@@ -61,7 +61,7 @@ export function validateSubresources({ scale }: CustomResourceSubresources, at: 
 const mostSelectable = 8
 const selectableTypes: readonly string[] = ['string', 'boolean', 'integer']
 
-/** Why a path is none that a field can be selected by. */
+/** Why a path cannot be a selectable field. */
 function selectablePathFault(path: string): string {
   if (path.includes('[')) return 'array notation is not allowed'
   if (path.startsWith('.')) return 'does not refer to a valid field'

@@ -27,7 +27,7 @@ interface Walk {
   readonly isWhole: boolean
   /** How often the value can stand in an object; undefined without a bound. */
   readonly times: number | undefined
-  /** Where elements begin of which nobody knows what they were before. */
+  /** Where a part begins whose elements cannot be matched with those before the update. */
   readonly uncorrelated: string | undefined
   /** Undefined where costs do not count. */
   readonly costs: Costly[] | undefined

@@ -50,7 +50,7 @@ function isPruned({ value, schema }: Default): boolean {
   return deepEqual(pruned, value)
 }
 
-/** A fault within a default, told of at the default's place in the schema. */
+/** A fault within a default, reported at the default's place in the schema. */
 export function atDefault(path: string, fault: FieldError): FieldError {
   if (fault.field === '' || fault.field === '<nil>') return { ...fault, field: path }
   const isPart = fault.field.startsWith('[') || fault.field.startsWith('.')
@@ -67,7 +67,7 @@ export function areDefaultsPruned(schema: JSONSchemaProps): boolean {
   return allDefaults(schema, '').every((one) => one.isInMeta || isPruned(one))
 }
 
-/** What is wrong with the defaults of a structural schema at `path`. */
+/** Faults of the defaults of a structural schema at `path`. */
 export function defaultFaults(
   schema: JSONSchemaProps,
   path: string,

@@ -16,7 +16,7 @@ import { shownValue, valueFaults } from './value-rules.ts'
 
 interface Result {
   readonly errors: FieldError[]
-  /** How many values were fine: of alternatives that all fail, the closest one is told of. */
+  /** How many values are valid: when all alternatives fail, the closest one is reported. */
   matches: number
 }
 
@@ -24,7 +24,7 @@ function childPath(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`
 }
 
-/** Upstream tells of alternatives without a place of their own. */
+/** Upstream reports alternatives without a field. */
 function composite(path: string, what: string): FieldError {
   return invalidValue('<nil>', { value: '', detail: `"${path}" must ${what}` })
 }

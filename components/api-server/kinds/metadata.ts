@@ -91,7 +91,7 @@ export function keepMetadata(object: KubeObject, old: KubeObject): void {
   delete now.selfLink
 }
 
-/** Kinds of the project's core ask for finalizers with a domain; custom kinds and their definitions take any name. */
+/** Built-in kinds require finalizers with a domain; custom resources, their definitions and APIServices take any name. */
 export function finalizerRules({
   custom,
   package: name,

@@ -60,7 +60,7 @@ export interface Strategy {
   readonly statusCounts?: boolean
   /** PUT without resourceVersion is allowed (upstream AllowUnconditionalUpdate); default true. */
   readonly allowUnconditionalUpdate?: boolean
-  /** Why nobody may delete the object, answered as 403; undefined: deletion goes on. */
+  /** Why the object cannot be deleted, sent as a 403; undefined when it can. */
   refuseDelete?(object: KubeObject): string | undefined
   /** Grace for a delete, given what the client asked for (undefined: nothing). Default: none, deleted at once. */
   planDelete?(object: KubeObject, requestedSeconds: number | undefined): DeletePlan

@@ -1,4 +1,4 @@
-/** The texts of kinds and fields; loaded when the first document is asked for, and kept. */
+/** The texts of kinds and fields; loaded with the first document, and kept. */
 
 interface Texts {
   readonly texts: readonly string[]

@@ -45,7 +45,7 @@ export class ConvertedWatcher extends Watcher {
         return
       }
       preparing.catch(() => {
-        // Told of by whoever waits for it below.
+        // Reported by the caller that awaits it below.
       })
     }
     this.#queued.push(event)
@@ -70,7 +70,7 @@ export class ConvertedWatcher extends Watcher {
     return entry === undefined ? [...shown, previous] : [...shown, previous, event.lastSeen()]
   }
 
-  /** All that waits is asked for at once; what comes meanwhile goes with the next call. */
+  /** Converts all waiting entries in one call; those that arrive meanwhile go with the next one. */
   async #drain(): Promise<void> {
     this.#isDraining = true
     try {

@@ -60,7 +60,7 @@ export function eventsByCollection(
     }
     const read = how.read(kv, place)
     if (!(read instanceof Entry)) return undefined
-    // Nobody has looked into it yet, and watchers must be able to.
+    // The bytes are not decoded yet, and watchers must be able to decode them.
     read.isProven = false
     return read
   }

@@ -102,7 +102,7 @@ export class Entry {
     return this.#object ?? (this.isProven ? this.draft() : this.#provenDraft())
   }
 
-  /** Looks at the bytes if nobody has yet; throws UndecodableError. */
+  /** Decodes the bytes unless they have been before; throws UndecodableError. */
   prove(): void {
     if (!this.isProven) this.#provenDraft()
   }

@@ -19,7 +19,7 @@ export class RecentBytes {
     this.#mostBytes = mostBytes
   }
 
-  /** `holder` has made so many bytes. Who made theirs longest ago are told to let go of them. */
+  /** Counts the bytes that `holder` has made. Those who made theirs longest ago drop them. */
   note(holder: Remaker, length: number): void {
     this.#held.set(holder, length)
     this.#bytes += length

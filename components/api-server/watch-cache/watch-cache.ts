@@ -228,7 +228,7 @@ export class WatchCache implements ObjectReader {
   ): void {
     const collection = this.#collection(place.prefix)
     const known = collection.get(place.key)
-    // Nobody was told of what cannot be read, so its end is no news.
+    // No watcher has seen an object that cannot be read, so none sees its deletion.
     const previous = known !== undefined && canDecode(known) ? known : undefined
     collection.replaceUnreadable(place.key, { revision: this.#revision, ...to })
     this.#tell(place.prefix, { entry: to.entry, previous })
@@ -310,7 +310,7 @@ export class WatchCache implements ObjectReader {
     return !this.#hasEnded
   }
 
-  /** Nobody waits for what will not come. */
+  /** Rejects every wait for a revision that will not come. */
   #end(): void {
     this.#hasEnded = true
     for (const { reject } of this.#waiting.splice(0)) reject(noLongerFollows())
@@ -341,7 +341,7 @@ export class WatchCache implements ObjectReader {
     if (revision >= this.#reached) return
     const reaching = this.#reaching.then(async () => await this.#reachBack(revision))
     this.#reaching = reaching.catch(() => {
-      // Whoever asked is told.
+      // The caller gets the error.
     })
     await reaching
   }

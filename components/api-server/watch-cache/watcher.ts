@@ -157,7 +157,7 @@ export class Watcher {
     this.wake()
   }
 
-  /** Forgets what is queued: the client is too slow, and is told so. */
+  /** Drops the queue of a client that is too slow, and ends its watch with an error. */
   protected cutOff(): void {
     this.#overflowed = true
     this.#initial = undefined
@@ -221,7 +221,7 @@ export class Watcher {
     this.wake()
   }
 
-  /** Nobody is called any more. */
+  /** Stops calling the follower. */
   unfollow(): void {
     this.#onReady = undefined
   }

@@ -15,7 +15,7 @@ import { certificatesFault, signingRequestFault } from '../../x509/pem.ts'
 import { validateSignerName } from './signer-name.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 
-/** Conditions that can only be true, and that nobody takes back. */
+/** Conditions that can only be true, and cannot be removed. */
 const finalTypes = ['Approved', 'Denied', 'Failed']
 const approvalTypes = ['Approved', 'Denied']
 const allStatuses = ['False', 'True', 'Unknown']

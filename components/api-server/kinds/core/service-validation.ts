@@ -302,7 +302,7 @@ interface ListChangeRules {
   readonly isSingleStack: boolean
 }
 
-/** The first value stays; a second may come, and go when the Service is told to be single-stack. */
+/** The first value is fixed. A second may be added, and removed when the Service becomes single-stack. */
 function validateListChange(
   now: readonly string[],
   before: readonly string[],

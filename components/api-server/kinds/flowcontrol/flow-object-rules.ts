@@ -23,7 +23,7 @@ export const status: SubresourceStrategy = {
   validateUpdate: validateStatus,
 }
 
-/** Objects that keep the server usable have a spec that nobody changes. `free` is the field that may differ. */
+/** The spec of the mandatory objects, which keep the server usable, is fixed but for the field `free`. */
 export function validateMandatory(
   object: KubeObject,
   mandatory: readonly KubeObject[],

@@ -90,7 +90,7 @@ function validateResources(rule: ResourcePolicyRule, at: FieldPath): void {
   }
 }
 
-/** Why the pattern of a URL path is none. */
+/** Why a pattern of URL paths is invalid. */
 function urlFault(path: string): string | undefined {
   if (path === '') return 'must not be empty'
   if (path === '/') return undefined

@@ -14,7 +14,7 @@ const systemValues: Readonly<Record<string, number>> = {
 const highestUserValue = 1_000_000_000
 const preemptionPolicies = ['PreemptLowerPriority', 'Never']
 
-/** Why the class is none of the system's own; undefined when it is one. */
+/** Why the class is not one of the system's own; undefined when it is. */
 function systemClassFault({ metadata, value, globalDefault }: PriorityClass): string | undefined {
   const { name = '' } = metadata
   const known = systemValues[name]
