@@ -1,11 +1,11 @@
 /** The bindings of ValidatingAdmissionPolicy and MutatingAdmissionPolicy (upstream: pkg/apis/admissionregistration/validation). */
 import type { ValidatingAdmissionPolicyBinding, ParamRef } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
 import { pathSegment } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { defaultMatchResources, validateMatchResources } from './admission-rules.ts'
 import { validateRequiredOneOf, validateOneOf, validateSubdomain } from '../rules/field-rules.ts'
@@ -46,8 +46,8 @@ function validateActions(actions: readonly string[], at: FieldPath): void {
   if (actions.length === 0) at.required('at least one validation action is required')
 }
 
-function validateBinding(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validateBinding(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
   const { spec = {} } = object as ValidatingAdmissionPolicyBinding
   if (!spec.policyName) at.child('policyName').required()
   else validateSubdomain(spec.policyName, at.child('policyName'))
@@ -55,15 +55,13 @@ function validateBinding(object: KubeObject): FieldError[] {
   // Upstream misspells this path.
   if (spec.matchResources) validateMatchResources(spec.matchResources, at.child('matchResouces'))
   validateActions(spec.validationActions ?? [], at.child('validationActions'))
-  return at.errors
 }
 
 export const validatingAdmissionPolicyBindingStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults: defaultBinding,
-  validate: validateBinding,
-  validateUpdate: validateBinding,
+  ...validation(validateBinding),
 }
 
 export const mutatingAdmissionPolicyBindingStrategy: Strategy = {

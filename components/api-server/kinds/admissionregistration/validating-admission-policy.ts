@@ -12,6 +12,7 @@ import { validateConditions } from '../../../machinery/validation/label-validati
 import { subdomain, label1035, qualifiedName } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import {
   failurePolicies,
@@ -150,8 +151,8 @@ export const validatingAdmissionPolicyStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root('status')
+      validateUpdate: updateValidation(({ object }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         const { typeChecking, conditions } = (object as ValidatingAdmissionPolicy).status ?? {}
         const warningsAt = at.child('typeChecking').child('expressionWarnings')
         for (const [i, warning] of (typeChecking?.expressionWarnings ?? []).entries()) {
@@ -159,8 +160,7 @@ export const validatingAdmissionPolicyStrategy: Strategy = {
           if (!warning.fieldRef?.trim()) warningsAt.index(i).child('fieldRef').required()
         }
         validateConditions(conditions, at.child('conditions'))
-        return at.errors
-      },
+      }),
     },
   },
 }

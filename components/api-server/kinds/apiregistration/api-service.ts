@@ -1,7 +1,7 @@
 /** APIService (upstream: kube-aggregator pkg/apis/apiregistration). */
 import type { APIService, APIServiceCondition } from '../../../api/generated/types.ts'
 import { timestamp } from '../../../component-base/clock.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goQuote } from '../../../machinery/values/go-syntax.ts'
 import {
   label1035,
@@ -10,15 +10,14 @@ import {
   subdomain,
 } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 
 const maxGroupPriority = 20_000
 const maxVersionPriority = 1_000
 
-function validate(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+function validate(object: KubeObject, root: FieldPath): void {
   const { metadata, spec } = object as APIService
   const { group = '', version = '', service, caBundle, insecureSkipTLSVerify = false } = spec ?? {}
   const { name = '' } = metadata
@@ -49,7 +48,7 @@ function validate(object: KubeObject): FieldError[] {
     if (insecureSkipTLSVerify) {
       insecureAt.invalid(true, 'local APIServices may not have insecureSkipTLSVerify')
     }
-    return root.errors
+    return
   }
   const serviceAt = at.child('service')
   for (const field of ['namespace', 'name'] as const) {
@@ -63,7 +62,6 @@ function validate(object: KubeObject): FieldError[] {
   if (insecureSkipTLSVerify && caBundle) {
     insecureAt.invalid(true, 'may not be true if caBundle is present')
   }
-  return root.errors
 }
 
 /** The condition of what this server serves itself. */
@@ -91,19 +89,17 @@ export const apiServiceStrategy: Strategy = {
     if ((object as APIService).spec?.service) return
     object['status'] = { conditions: [localAvailability(nowMs)] }
   },
-  validate,
-  validateUpdate: validate,
+  ...validation(validate),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root('status').child('conditions')
+      validateUpdate: updateValidation(({ object }: Change<KubeObject>, root) => {
+        const at = root.child('status').child('conditions')
         for (const [i, { status }] of ((object as APIService).status?.conditions ?? []).entries()) {
           if (conditionStatuses.includes(status)) continue
           at.index(i).child('status').unsupported(status, conditionStatuses)
         }
-        return at.errors
-      },
+      }),
     },
   },
 }

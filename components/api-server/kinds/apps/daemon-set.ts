@@ -11,6 +11,7 @@ import {
 } from '../../../machinery/validation/label-validation.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { templateHooks, selectorErrors } from './workload-template.ts'
 import {
@@ -146,13 +147,12 @@ export const daemonSetStrategy: Strategy = {
         restoreAllButStatus(object, old)
         countTemplates(object, old)
       },
-      validateUpdate(object, old) {
-        const at = FieldPath.root().child('status')
+      validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         const { status } = object as DaemonSet
         if (status) validateNonNegativeFields(status, daemonCounts, at)
         validateCollisionCount(status, (old as DaemonSet).status, at)
-        return at.errors
-      },
+      }),
     },
   },
 }

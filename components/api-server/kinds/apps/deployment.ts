@@ -7,6 +7,7 @@ import type {
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import {
   validateIntOrPercent,
@@ -115,13 +116,12 @@ export const deploymentStrategy: Strategy = {
         if (labels === undefined) delete object.metadata.labels
         else object.metadata.labels = labels
       },
-      validateUpdate(object, old) {
-        const at = FieldPath.root().child('status')
+      validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         const { status } = object as Deployment
         validateReplicaCounts(status ?? {}, at)
         validateCollisionCount(status, (old as Deployment).status, at)
-        return at.errors
-      },
+      }),
     },
   },
 }

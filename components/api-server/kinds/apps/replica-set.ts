@@ -3,6 +3,7 @@ import type { ReplicaSet } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { validateNonNegativeFields } from '../rules/field-rules.ts'
 import {
@@ -51,11 +52,10 @@ export const replicaSetStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root().child('status')
+      validateUpdate: updateValidation(({ object }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         validateReplicaCounts((object as ReplicaSet).status ?? {}, at)
-        return at.errors
-      },
+      }),
     },
   },
 }

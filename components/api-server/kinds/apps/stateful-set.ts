@@ -3,6 +3,7 @@ import type { StatefulSetSpec, StatefulSet } from '../../../api/generated/types.
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { templateHooks } from './workload-template.ts'
 import {
@@ -131,13 +132,12 @@ export const statefulSetStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object, old) {
-        const at = FieldPath.root().child('status')
+      validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         const { status } = object as StatefulSet
         validateReplicaCounts(status ?? {}, at)
         validateCollisionCount(status, (old as StatefulSet).status, at)
-        return at.errors
-      },
+      }),
     },
   },
 }

@@ -3,6 +3,7 @@ import type { HorizontalPodAutoscaler, HPAScalingRules } from '../../../api/gene
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateMetrics, validateScaleReference } from './autoscaler-metrics.ts'
 import { validateNonNegativeFields, validateOneOf } from '../rules/field-rules.ts'
@@ -92,12 +93,11 @@ export const horizontalPodAutoscalerStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root('status')
+      validateUpdate: updateValidation(({ object }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         const status = (object as HorizontalPodAutoscaler).status ?? { desiredReplicas: 0 }
         validateNonNegativeFields(status, ['currentReplicas', 'desiredReplicas'], at)
-        return at.errors
-      },
+      }),
     },
   },
 }

@@ -9,6 +9,7 @@ import { validateLabelSelector } from '../../../machinery/validation/label-valid
 import { label1123 } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { goJson, semanticEqual, validateImmutable } from '../rules/field-rules.ts'
 import { validateJobSpec } from './job-spec-validation.ts'
@@ -260,11 +261,9 @@ export const jobStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object, old) {
-        const root = FieldPath.root()
+      validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
         validateJobStatusChange(object as Job, old as Job, root.child('status'))
-        return root.errors
-      },
+      }),
     },
   },
 }

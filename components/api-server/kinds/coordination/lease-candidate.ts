@@ -1,8 +1,8 @@
 /** LeaseCandidate (upstream: pkg/apis/coordination/validation). */
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { configKey } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
 import { oldestVersionFirst, validateElection } from './election-rules.ts'
@@ -31,8 +31,7 @@ function isOlder(a: readonly number[], b: readonly number[]): boolean {
   return difference !== undefined && difference < 0
 }
 
-function validateCandidate(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+function validateCandidate(object: KubeObject, root: FieldPath): void {
   const { name = '' } = object.metadata
   root.child('metadata').child('name').invalidEach(name, configKey(name))
   const at = root.child('spec')
@@ -60,18 +59,15 @@ function validateCandidate(object: KubeObject): FieldError[] {
     }
     validateElection(strategy, at.child('strategy'))
   }
-  return root.errors
 }
 
 export const leaseCandidateStrategy: Strategy = {
   nameForm: 'path',
   allowUnconditionalUpdate: false,
-  validate: validateCandidate,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec').child('leaseName')
+  ...validation(validateCandidate, ({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('spec').child('leaseName')
     const now = (object['spec'] as CandidateSpec | undefined)?.leaseName
     const before = (old['spec'] as CandidateSpec | undefined)?.leaseName
     validateImmutable({ now, before }, at)
-    return [...validateCandidate(object), ...at.errors]
-  },
+  }),
 }

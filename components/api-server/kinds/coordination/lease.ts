@@ -1,14 +1,14 @@
 /** Lease (upstream: pkg/apis/coordination/validation). */
 import type { LeaseSpec, Lease } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { mustNotBeNegative } from '../rules/field-rules.ts'
 import { validateElection } from './election-rules.ts'
 
-function validateLease(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validateLease(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
   const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder }: LeaseSpec =
     (object as Lease).spec ?? {}
   if (typeof leaseDurationSeconds === 'number' && leaseDurationSeconds <= 0) {
@@ -21,7 +21,6 @@ function validateLease(object: KubeObject): FieldError[] {
   if (preferredHolder && !strategy) {
     at.child('preferredHolder').forbidden('may only be specified if `strategy` is defined')
   }
-  return at.errors
 }
 
 /** Coordinated election is off by default: its fields stay only where they were. */
@@ -37,6 +36,5 @@ export const leaseStrategy: Strategy = {
   allowUnconditionalUpdate: false,
   prepareForCreate: (object) => dropElectionFields(object),
   prepareForUpdate: dropElectionFields,
-  validate: validateLease,
-  validateUpdate: validateLease,
+  ...validation(validateLease),
 }

@@ -4,6 +4,7 @@ import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { labelSelectorOfMap } from '../../../machinery/selectors/label-selector.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { templateHooks } from '../apps/workload-template.ts'
 import { validateNonNegativeFields } from '../rules/field-rules.ts'
@@ -39,11 +40,10 @@ export const replicationControllerStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root().child('status')
+      validateUpdate: updateValidation(({ object }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         validateReplicaCounts((object as ReplicationController).status ?? {}, at)
-        return at.errors
-      },
+      }),
     },
   },
 }

@@ -5,6 +5,7 @@ import { goQuote } from '../../../machinery/values/go-syntax.ts'
 import { parseIpAddress, formatIpAddress } from '../../../machinery/validation/ip-address.ts'
 import { subdomain, pathSegment } from '../../../machinery/validation/names.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
 import { validateRequiredSegment } from '../rules/object-references.ts'
@@ -45,9 +46,8 @@ function validateAddress(object: KubeObject): FieldError[] {
 export const ipAddressStrategy: Strategy = {
   nameForm: 'path',
   validate: validateAddress,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec').child('parentRef')
+  validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('spec').child('parentRef')
     validateImmutable({ now: parentOf(object), before: parentOf(old) }, at)
-    return at.errors
-  },
+  }),
 }

@@ -5,7 +5,7 @@ import type {
   NetworkPolicyPeer,
   NetworkPolicyPort,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import {
   parseIpRange,
@@ -15,7 +15,7 @@ import {
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
 import { portName, portNumber } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateOneOf } from '../rules/field-rules.ts'
 
@@ -83,8 +83,8 @@ function validateRule({ ports, peers }: Rule, at: FieldPath, peersField: string)
   for (const [i, peer] of (peers ?? []).entries()) validatePeer(peer, at.child(peersField).index(i))
 }
 
-function validate(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validate(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
   const { podSelector, ingress, egress, policyTypes: types } = (object as NetworkPolicy).spec ?? {}
   validateLabelSelector(podSelector, at.child('podSelector'))
   for (const [i, { ports, from }] of (ingress ?? []).entries()) {
@@ -102,7 +102,6 @@ function validate(object: KubeObject): FieldError[] {
       validateOneOf(type, policyTypes, typesAt.index(i))
     }
   }
-  return at.errors
 }
 
 export const networkPolicyStrategy: Strategy = {
@@ -116,6 +115,5 @@ export const networkPolicyStrategy: Strategy = {
     if (spec.policyTypes?.length) return
     spec.policyTypes = spec.egress?.length ? ['Ingress', 'Egress'] : ['Ingress']
   },
-  validate,
-  validateUpdate: validate,
+  ...validation(validate),
 }

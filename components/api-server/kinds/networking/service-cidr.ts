@@ -4,6 +4,7 @@ import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateIpRange, isDualStack } from '../../../machinery/validation/ip-address.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { goJson, validateImmutable } from '../rules/field-rules.ts'
 
@@ -32,10 +33,9 @@ export const serviceCidrStrategy: Strategy = {
     object['status'] = {}
   },
   validate: validateRanges,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec').child('cidrs')
+  validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('spec').child('cidrs')
     const now = rangesOf(object)
     validateImmutable({ now, before: rangesOf(old), shown: goList(now) }, at)
-    return at.errors
-  },
+  }),
 }

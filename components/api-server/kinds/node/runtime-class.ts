@@ -1,9 +1,9 @@
 /** RuntimeClass (upstream: pkg/apis/node). */
 import type { RuntimeClass } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { validateLabels } from '../../../machinery/validation/label-validation.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import {
   goJson,
@@ -15,8 +15,7 @@ import { validateTolerations } from '../core/pod/affinity-validation.ts'
 import { roundUpAmounts } from '../rules/quantities.ts'
 import { validateResourceRequirements } from '../rules/resource-list.ts'
 
-function validate(object: KubeObject, { dialect }: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validate(object: KubeObject, root: FieldPath, { dialect }: StrategyContext): void {
   const { handler = '', overhead, scheduling } = object as RuntimeClass
   validateLabel1123(handler, root.child('handler'))
   if (overhead?.podFixed) {
@@ -34,17 +33,14 @@ function validate(object: KubeObject, { dialect }: StrategyContext): FieldError[
       }
     }
   }
-  return root.errors
 }
 
 export const runtimeClassStrategy: Strategy = {
   allowUnconditionalUpdate: false,
   applyDefaults: (object) => roundUpAmounts((object as RuntimeClass).overhead?.podFixed),
-  validate,
-  validateUpdate(object, old, context) {
-    const at = FieldPath.root('handler')
+  ...validation(validate, ({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('handler')
     const [now, before] = [object, old].map((state) => (state as RuntimeClass).handler)
     validateImmutable({ now, before }, at)
-    return [...validate(object, context), ...at.errors]
-  },
+  }),
 }

@@ -4,13 +4,13 @@ import type {
   PodDisruptionBudget,
   PodDisruptionBudgetStatus,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import {
   validateConditions,
   validateLabelSelector,
 } from '../../../machinery/validation/label-validation.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import {
   goJson,
@@ -24,8 +24,8 @@ import { restoreAllButStatus } from '../rules/status-update.ts'
 const evictionPolicies = ['AlwaysAllow', 'IfHealthyBudget']
 const counts = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'] as const
 
-function validate(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validate(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
   const spec = (object as PodDisruptionBudget).spec ?? {}
   if (spec.minAvailable !== undefined && spec.maxUnavailable !== undefined) {
     at.invalid(goJson(spec), 'minAvailable and maxUnavailable cannot be both set')
@@ -39,7 +39,6 @@ function validate(object: KubeObject): FieldError[] {
   validateLabelSelector(spec.selector, at.child('selector'))
   const policy = spec.unhealthyPodEvictionPolicy
   validateOneOf(policy, evictionPolicies, at.child('unhealthyPodEvictionPolicy'))
-  return at.errors
 }
 
 /**
@@ -73,18 +72,16 @@ export const podDisruptionBudgetStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = { ...noStatus }
   },
-  validate,
-  validateUpdate: validate,
+  ...validation(validate),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root('status')
+      validateUpdate: updateValidation(({ object }: Change<KubeObject>, root) => {
+        const at = root.child('status')
         const status = (object as PodDisruptionBudget).status ?? noStatus
         validateConditions(status.conditions, at.child('conditions'))
         validateNonNegativeFields(status, counts, at)
-        return at.errors
-      },
+      }),
     },
   },
 }

@@ -1,7 +1,7 @@
 /** ResourceSlice: the principal rules (upstream: pkg/apis/resource/validation). Off by default. */
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateSubdomain, goJson, validateImmutable } from '../rules/field-rules.ts'
 
@@ -13,8 +13,8 @@ interface SliceSpec {
   readonly allNodes?: boolean
 }
 
-function validateSlice(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validateSlice(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
   const spec = (object['spec'] ?? {}) as SliceSpec
   const { driver = '', pool, nodeName = '', nodeSelector, allNodes } = spec
   const homes = [nodeName !== '', Boolean(nodeSelector), allNodes === true].filter(Boolean).length
@@ -29,19 +29,16 @@ function validateSlice(object: KubeObject): FieldError[] {
   const why = 'exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required'
   if (homes === 0) at.required(why)
   else if (homes > 1) at.invalid(goJson(spec), why)
-  return at.errors
 }
 
 export const resourceSliceStrategy: Strategy = {
   hasGeneration: true,
-  validate: validateSlice,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec')
+  ...validation(validateSlice, ({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('spec')
     const [now, before] = [object, old].map((state) => (state['spec'] ?? {}) as SliceSpec)
     const [pool, oldPool] = [now?.pool?.name, before?.pool?.name]
     validateImmutable({ now: now?.driver, before: before?.driver }, at.child('driver'))
     validateImmutable({ now: pool, before: oldPool }, at.child('pool').child('name'))
     validateImmutable({ now: now?.nodeName, before: before?.nodeName }, at.child('nodeName'))
-    return [...validateSlice(object), ...at.errors]
-  },
+  }),
 }

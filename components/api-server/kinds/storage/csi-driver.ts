@@ -1,8 +1,8 @@
 /** CSIDriver (upstream: pkg/apis/storage/validation, pkg/registry/storage/csidriver). */
 import type { StorageTokenRequest, CSIDriverSpec, CSIDriver } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateOneOf, semanticEqual, validateImmutable } from '../rules/field-rules.ts'
 
@@ -41,8 +41,8 @@ const flags = [
   { field: 'seLinuxMount', path: 'seLinuxMount', preset: false },
 ] as const
 
-function validateDriver(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validateDriver(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
   const spec: CSIDriverSpec = (object as CSIDriver).spec ?? {}
   for (const { field, path } of flags) {
     if (path !== undefined && typeof spec[field] !== 'boolean') at.child(path).required()
@@ -52,7 +52,6 @@ function validateDriver(object: KubeObject): FieldError[] {
   for (const mode of spec.volumeLifecycleModes ?? []) {
     validateOneOf(mode, lifecycleModes, at.child('volumeLifecycleModes'))
   }
-  return at.errors
 }
 
 export const csiDriverStrategy: Strategy = {
@@ -69,9 +68,8 @@ export const csiDriverStrategy: Strategy = {
     if (semanticEqual(object['spec'], old['spec'])) return
     object.metadata.generation = (old.metadata.generation ?? 0) + 1
   },
-  validate: validateDriver,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec')
+  ...validation(validateDriver, ({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('spec')
     const [now, before] = [(object as CSIDriver).spec, (old as CSIDriver).spec]
     validateImmutable(
       { now: now.attachRequired, before: before.attachRequired },
@@ -81,6 +79,5 @@ export const csiDriverStrategy: Strategy = {
       { now: now.volumeLifecycleModes, before: before.volumeLifecycleModes },
       at.child('volumeLifecycleModes'),
     )
-    return [...validateDriver(object), ...at.errors]
-  },
+  }),
 }

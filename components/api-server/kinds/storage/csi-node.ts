@@ -1,9 +1,9 @@
 /** CSINode (upstream: pkg/apis/storage/validation, pkg/registry/storage/csinode). */
 import type { CSINodeDriver, CSINode } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { subdomain, qualifiedName } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateNonNegative, goJson, validateImmutable } from '../rules/field-rules.ts'
 
@@ -35,27 +35,24 @@ function validateNodeDriver(driver: CSINodeDriver, at: FieldPath): void {
   }
 }
 
-function validateNode(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec').child('drivers')
+function validateNode(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec').child('drivers')
   const drivers = (object as CSINode).spec?.drivers ?? []
   for (const [i, driver] of drivers.entries()) {
     validateNodeDriver(driver, at.index(i))
     const isRepeated = drivers.findIndex(({ name }) => name === driver.name) < i
     if (isRepeated) at.index(i).child('name').duplicate(driver.name)
   }
-  return at.errors
 }
 
 export const csiNodeStrategy: Strategy = {
   allowUnconditionalUpdate: false,
-  validate: validateNode,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec').child('drivers')
+  ...validation(validateNode, ({ object, old }: Change<KubeObject>, root) => {
+    const at = root.child('spec').child('drivers')
     const drivers = (object as CSINode).spec?.drivers ?? []
     for (const before of (old as CSINode).spec?.drivers ?? []) {
       const now = drivers.find(({ name }) => name === before.name)
       if (now !== undefined) validateImmutable({ now, before, shown: goJson(now) }, at)
     }
-    return [...validateNode(object), ...at.errors]
-  },
+  }),
 }
