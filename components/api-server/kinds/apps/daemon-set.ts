@@ -4,16 +4,15 @@ import type {
   DaemonSetSpec,
   DaemonSet,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import {
   validateLabelSelector,
   isEmptySelector,
 } from '../../../machinery/validation/label-validation.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
-import { templateHooks, selectorErrors } from './workload-template.ts'
+import { templateHooks, validateSameSelector } from './workload-template.ts'
 import {
   goJson,
   validateIntOrPercent,
@@ -77,12 +76,10 @@ function validateDaemonSpec(spec: DaemonSetSpec, at: FieldPath, context: Strateg
   validateDaemonStrategy(spec.updateStrategy ?? {}, at.child('updateStrategy'))
 }
 
-function validateDaemonSet(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateDaemonSet(object: KubeObject, root: FieldPath, context: StrategyContext): void {
   const { spec } = object as DaemonSet
   if (spec) validateDaemonSpec(spec, root.child('spec'), context)
   else root.child('spec').required()
-  return root.errors
 }
 
 const daemonCounts = [
@@ -136,11 +133,7 @@ export const daemonSetStrategy: Strategy = {
       numberReady: 0,
     }
   },
-  validate: validateDaemonSet,
-  validateUpdate: (object, old, context) => [
-    ...validateDaemonSet(object, context),
-    ...selectorErrors(object, old),
-  ],
+  ...validation(validateDaemonSet, validateSameSelector),
   subresources: {
     status: {
       prepareForUpdate(object, old) {

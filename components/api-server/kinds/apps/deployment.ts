@@ -4,10 +4,9 @@ import type {
   DeploymentSpec,
   Deployment,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import {
   validateIntOrPercent,
@@ -32,7 +31,7 @@ import {
   emptySpec,
   templateHooks,
   dropDisabledTemplateFields,
-  selectorErrors,
+  validateSameSelector,
 } from './workload-template.ts'
 
 const strategyTypes = ['Recreate', 'RollingUpdate']
@@ -86,11 +85,9 @@ function validateDeploymentSpec(
   }
 }
 
-function validateDeployment(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateDeployment(object: KubeObject, root: FieldPath, context: StrategyContext): void {
   const { spec } = object as Deployment
   validateDeploymentSpec(spec ?? emptySpec, root.child('spec'), context)
-  return root.errors
 }
 
 export const deploymentStrategy: Strategy = {
@@ -103,11 +100,7 @@ export const deploymentStrategy: Strategy = {
     // Its ReplicaSets have its annotations, so that a change of these is one of what there should be.
     if (!semanticEqual(now, before)) object.metadata.generation = generation + 1
   },
-  validate: validateDeployment,
-  validateUpdate: (object, old, context) => [
-    ...validateDeployment(object, context),
-    ...selectorErrors(object, old),
-  ],
+  ...validation(validateDeployment, validateSameSelector),
   subresources: {
     status: {
       prepareForUpdate(object, old) {

@@ -1,9 +1,8 @@
 /** ReplicaSet (upstream: pkg/apis/apps/validation, pkg/registry/apps/replicaset). */
 import type { ReplicaSet } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { validateNonNegativeFields } from '../rules/field-rules.ts'
 import {
@@ -15,10 +14,9 @@ import {
 } from '../rules/replica-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { defaultReplicaSet } from '../rules/workload-defaults.ts'
-import { emptySpec, templateHooks, selectorErrors } from './workload-template.ts'
+import { emptySpec, templateHooks, validateSameSelector } from './workload-template.ts'
 
-function validateReplicaSet(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateReplicaSet(object: KubeObject, root: FieldPath, context: StrategyContext): void {
   const at = root.child('spec')
   const spec = (object as ReplicaSet).spec ?? emptySpec
   validateNonNegativeFields(spec, ['replicas', 'minReadySeconds'], at)
@@ -34,7 +32,6 @@ function validateReplicaSet(object: KubeObject, context: StrategyContext): Field
       context,
     )
   }
-  return root.errors
 }
 
 export const replicaSetStrategy: Strategy = {
@@ -44,11 +41,7 @@ export const replicaSetStrategy: Strategy = {
     templateHooks.prepareForCreate(object)
     object['status'] = { replicas: 0 }
   },
-  validate: validateReplicaSet,
-  validateUpdate: (object, old, context) => [
-    ...validateReplicaSet(object, context),
-    ...selectorErrors(object, old),
-  ],
+  ...validation(validateReplicaSet, validateSameSelector),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

@@ -1,9 +1,8 @@
 /** StatefulSet (upstream: pkg/apis/apps/validation, pkg/registry/apps/statefulset). */
 import type { StatefulSetSpec, StatefulSet } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { templateHooks } from './workload-template.ts'
 import {
@@ -82,12 +81,10 @@ function validateStatefulSpec(spec: StatefulSetSpec, at: FieldPath, context: Str
   validateRunsForever(spec.template, templateAt, 'StatefulSet')
 }
 
-function validateStatefulSet(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateStatefulSet(object: KubeObject, root: FieldPath, context: StrategyContext): void {
   const { spec } = object as StatefulSet
   if (spec) validateStatefulSpec(spec, root.child('spec'), context)
   else root.child('spec').required()
-  return root.errors
 }
 
 const changeableFields = [
@@ -119,16 +116,14 @@ export const statefulSetStrategy: Strategy = {
     templateHooks.prepareForUpdate(object, old)
     dropMaxUnavailable(object, old)
   },
-  validate: validateStatefulSet,
-  validateUpdate(object, old, context) {
-    const errors = validateStatefulSet(object, context)
-    if (semanticEqual(fixedPart(object), fixedPart(old))) return errors
-    const at = FieldPath.root().child('spec')
-    at.forbidden(
-      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
-    )
-    return [...errors, ...at.errors]
-  },
+  ...validation(validateStatefulSet, ({ object, old }: Change<KubeObject>, root) => {
+    if (semanticEqual(fixedPart(object), fixedPart(old))) return
+    root
+      .child('spec')
+      .forbidden(
+        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+      )
+  }),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

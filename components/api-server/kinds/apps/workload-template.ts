@@ -1,8 +1,8 @@
 /** Rules for the selector and the pod template of every kind in the group apps that has one. */
 import type { DeploymentSpec, Deployment } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
 import { dropDisabledPodFields } from '../core/pod/pod-features.ts'
@@ -12,15 +12,13 @@ import { goLabelSelector } from '../rules/replica-rules.ts'
 export const emptySpec = { selector: undefined, template: undefined } as unknown as DeploymentSpec
 
 /** The selector is fixed at creation. */
-export function selectorErrors(object: KubeObject, old: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+export function validateSameSelector({ object, old }: Change<KubeObject>, root: FieldPath): void {
   const now = (object as Deployment).spec?.selector
   const before = (old as Deployment).spec?.selector
   validateImmutable(
     { now, before, shown: goLabelSelector(now) },
     root.child('spec').child('selector'),
   )
-  return root.errors
 }
 
 export function dropDisabledTemplateFields(object: KubeObject, old?: KubeObject): void {

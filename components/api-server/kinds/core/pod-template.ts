@@ -1,18 +1,16 @@
 /** PodTemplate (upstream: pkg/apis/core/validation, pkg/registry/core/podtemplate). */
 import type { PodTemplate } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { defaultPodTemplate } from './pod/pod-defaults.ts'
 import { dropDisabledPodFields } from './pod/pod-features.ts'
 import { validatePodTemplate } from './pod/pod-template-validation.ts'
 import { templateWarnings } from './pod/pod-warnings.ts'
 
-function validateTemplate(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateTemplate(object: KubeObject, root: FieldPath, context: StrategyContext): void {
   validatePodTemplate((object as PodTemplate).template, root.child('template'), context)
-  return root.errors
 }
 
 export const podTemplateStrategy: Strategy = {
@@ -28,8 +26,7 @@ export const podTemplateStrategy: Strategy = {
     const { spec } = (object as PodTemplate).template ?? {}
     if (spec) dropDisabledPodFields(spec, (old as PodTemplate).template?.spec)
   },
-  validate: validateTemplate,
-  validateUpdate: (object, _old, context) => validateTemplate(object, context),
+  ...validation(validateTemplate),
   warnings: (object, _old, { dialect }) =>
     templateWarnings(object, (object as PodTemplate).template, dialect, ['template']),
 }

@@ -1,10 +1,9 @@
 /** ReplicationController (upstream: pkg/apis/core/validation, pkg/registry/core/replicationcontroller). */
 import type { ReplicationController } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { labelSelectorOfMap } from '../../../machinery/selectors/label-selector.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { templateHooks } from '../apps/workload-template.ts'
 import { validateNonNegativeFields } from '../rules/field-rules.ts'
@@ -12,8 +11,7 @@ import { validateReplicaTemplate, validateReplicaCounts } from '../rules/replica
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { defaultReplicationController } from '../rules/workload-defaults.ts'
 
-function validateController(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateController(object: KubeObject, root: FieldPath, context: StrategyContext): void {
   const at = root.child('spec')
   const { selector = {}, template, ...spec } = (object as ReplicationController).spec ?? {}
   validateNonNegativeFields(spec, ['minReadySeconds'], at)
@@ -24,7 +22,6 @@ function validateController(object: KubeObject, context: StrategyContext): Field
     at.child('template'),
     context,
   )
-  return root.errors
 }
 
 export const replicationControllerStrategy: Strategy = {
@@ -35,8 +32,7 @@ export const replicationControllerStrategy: Strategy = {
     templateHooks.prepareForCreate(object)
     object['status'] = { replicas: 0 }
   },
-  validate: validateController,
-  validateUpdate: (object, _old, context) => validateController(object, context),
+  ...validation(validateController),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

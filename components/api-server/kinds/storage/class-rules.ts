@@ -1,8 +1,8 @@
 /** Rules that StorageClass and VolumeAttributesClass share (upstream: pkg/apis/storage/validation). */
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { qualifiedName } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { Change } from '../rules/strategy-checks.ts'
 import { semanticEqual } from '../rules/field-rules.ts'
 
 const maxParameters = 512
@@ -39,14 +39,12 @@ export function validateParameters(
 
 /** Reports each of the fields that differs. */
 export function validateFixed(
-  object: KubeObject,
-  old: KubeObject,
+  { object, old }: Change<KubeObject>,
   fields: readonly string[],
-): FieldError[] {
-  const root = FieldPath.root()
+  root: FieldPath,
+): void {
   for (const field of fields) {
     if (semanticEqual(object[field], old[field])) continue
     root.child(field).forbidden(`updates to ${field} are forbidden.`)
   }
-  return root.errors
 }

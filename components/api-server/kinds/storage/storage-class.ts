@@ -1,9 +1,9 @@
 /** StorageClass (upstream: pkg/apis/storage/validation, pkg/registry/storage/storageclass). */
 import type { TopologySelectorTerm, StorageClass } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { validateLabelName } from '../../../machinery/validation/label-validation.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { semanticEqual, validateOneOf, validateImmutable } from '../rules/field-rules.ts'
 import { validateProvisioner, validateParameters, validateFixed } from './class-rules.ts'
@@ -34,8 +34,7 @@ function validateTopologies(terms: readonly TopologySelectorTerm[], at: FieldPat
   }
 }
 
-function validateClass(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+function validateClass(object: KubeObject, root: FieldPath): void {
   const storageClass = object as StorageClass
   validateProvisioner(storageClass.provisioner, root.child('provisioner'))
   validateParameters(storageClass.parameters ?? {}, root.child('parameters'), false)
@@ -43,7 +42,6 @@ function validateClass(object: KubeObject): FieldError[] {
   validateOneOf(reclaimPolicy || undefined, reclaimPolicies, root.child('reclaimPolicy'))
   validateOneOf(volumeBindingMode, bindingModes, root.child('volumeBindingMode'))
   validateTopologies(allowedTopologies ?? [], root.child('allowedTopologies'))
-  return root.errors
 }
 
 export const storageClassStrategy: Strategy = {
@@ -52,12 +50,10 @@ export const storageClassStrategy: Strategy = {
     storageClass.reclaimPolicy ??= 'Delete'
     storageClass.volumeBindingMode ??= 'Immediate'
   },
-  validate: validateClass,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('volumeBindingMode')
+  ...validation(validateClass, (change: Change<KubeObject>, root) => {
+    validateFixed(change, ['parameters', 'provisioner', 'reclaimPolicy'], root)
+    const { object, old } = change
     const [now, before] = [object, old].map((state) => (state as StorageClass).volumeBindingMode)
-    validateImmutable({ now, before }, at)
-    const fixed = ['parameters', 'provisioner', 'reclaimPolicy']
-    return [...validateClass(object), ...validateFixed(object, old, fixed), ...at.errors]
-  },
+    validateImmutable({ now, before }, root.child('volumeBindingMode'))
+  }),
 }

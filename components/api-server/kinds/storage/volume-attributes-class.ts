@@ -1,7 +1,7 @@
 /** VolumeAttributesClass (upstream: pkg/apis/storage/validation, pkg/registry/storage/volumeattributesclass). */
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateProvisioner, validateParameters, validateFixed } from './class-rules.ts'
 
@@ -10,18 +10,17 @@ interface AttributesClass {
   readonly parameters?: Record<string, string>
 }
 
-function validateAttributes(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+function validateAttributes(object: KubeObject, root: FieldPath): void {
   const { driverName, parameters } = object as AttributesClass
   validateProvisioner(driverName, root.child('driverName'))
   validateParameters(parameters ?? {}, root.child('parameters'), true)
-  return root.errors
 }
 
 export const volumeAttributesClassStrategy: Strategy = {
-  validate: validateAttributes,
-  validateUpdate: (object, old) => [
-    ...validateFixed(object, old, ['driverName', 'parameters']),
-    ...validateAttributes(object),
-  ],
+  ...validation(validateAttributes),
+  // As upstream, what the update changes comes first.
+  validateUpdate: updateValidation((change: Change<KubeObject>, root) => {
+    validateFixed(change, ['driverName', 'parameters'], root)
+    validateAttributes(change.object, root)
+  }),
 }
