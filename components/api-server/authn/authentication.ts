@@ -8,28 +8,24 @@ import { StartError } from '../../component-base/component.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { AnonymousAccess } from './anonymous.ts'
-import { authenticateToken, bearerTokenAuthenticator, forOwnAudiences } from './bearer-token.ts'
+import { authenticateToken, bearerTokenAuthenticator } from './bearer-token.ts'
 import {
   trialsOf,
   type AuthenticationResult,
   type Authenticator,
   type TokenAuthenticator,
 } from './authenticator.ts'
-import { bootstrapTokenAuthenticator } from './bootstrap-token.ts'
 import { clientCertificateAuthenticator } from './client-certificate.ts'
 import type { Issuers } from './oidc/issuers.ts'
 import { requestHeaderAuthenticator } from './request-header.ts'
 import { createServiceAccountIssuer, type ServiceAccountIssuer } from './service-account-issuer.ts'
 import {
-  parseSigningKey,
-  parseVerificationKeys,
-  type VerificationKey,
-} from './service-account-keys.ts'
-import { serviceAccountTokenAuthenticator } from './service-account-token.ts'
-import { parseStaticTokens, staticTokenAuthenticator } from './static-token-file.ts'
+  serviceAccountKeys,
+  tokenAuthenticators,
+  type Credentials,
+} from './token-authenticators.ts'
 import { authenticateBy, type AuthenticateRequest } from './union.ts'
 import type { AuthenticationConfiguration } from './configuration/authentication-configuration.ts'
-import { readFlagFile } from '../../component-base/flag-file.ts'
 import { openFollowedFile, type FollowedFile } from '../../component-base/followed-file.ts'
 import { createReloadMetrics } from '../configuration/reload-metrics.ts'
 import type { TrustedAuthorities } from './certificate-chain.ts'
@@ -75,15 +71,6 @@ interface AuthenticationParts {
   readonly certificates: ClientAuthorities
   /** How to dial the token webhook; connections to issuers are direct. */
   readonly dial: Dial | undefined
-}
-
-function parsed<T>(name: string, path: string, parse: (text: string) => T): T {
-  const text = readFlagFile(name, path)
-  try {
-    return parse(text)
-  } catch (error) {
-    throw new StartError(`--${name}: ${path}: ${(error as Error).message}`, error)
-  }
 }
 
 /** Anonymous access by the flags; on by default, unless the mode AlwaysAllow is used (AUTHN-028). */
@@ -168,35 +155,6 @@ async function openIssuers(
   return issuers
 }
 
-/** The time limit of one review (upstream: the client's own). */
-const tokenWebhookTimeoutMs = 30_000
-
-/** The remote service that authenticates tokens; asked last, since it takes longest. */
-async function openTokenWebhook(
-  options: ApiServerOptions,
-  { clock, dialect, dial }: AuthenticationParts,
-): Promise<TokenAuthenticator | undefined> {
-  const path = options['authentication-token-webhook-config-file'] ?? ''
-  if (path === '') return undefined
-  const [{ createWebhookClient, webhookConnectionOf }, { tokenWebhookAuthenticator }] =
-    await Promise.all([import('../egress/webhook-client.ts'), import('./token-webhook.ts')])
-  try {
-    const connection = await webhookConnectionOf(path)
-    return tokenWebhookAuthenticator({
-      client: createWebhookClient(connection, { clock, timeoutMs: tokenWebhookTimeoutMs, dial }),
-      apiVersion: `${apiGroup(dialect, 'authentication')}/${options['authentication-token-webhook-version']}`,
-      configuredAudiences: options['api-audiences'],
-      cacheTtlMs: options['authentication-token-webhook-cache-ttl'],
-      clock,
-    })
-  } catch (error) {
-    throw new StartError(
-      `--authentication-token-webhook-config-file: ${(error as Error).message}`,
-      error,
-    )
-  }
-}
-
 /** Authenticators of whole requests: proxies and client certificates. */
 function requestAuthenticators(
   options: ApiServerOptions,
@@ -221,71 +179,6 @@ function requestAuthenticators(
     authenticators.push(clientCertificateAuthenticator({ authorities: clients, ...parts }))
   }
   return authenticators
-}
-
-interface ServiceAccountKeys {
-  readonly verification: readonly VerificationKey[]
-  /** Undefined without --service-account-signing-key-file. */
-  readonly signing: ReturnType<typeof parseSigningKey> | undefined
-}
-
-/** Keys of service account tokens; without --service-account-key-file the serving key verifies, as upstream. */
-function serviceAccountKeys(options: ApiServerOptions): ServiceAccountKeys {
-  const keyFiles = options['service-account-key-file']
-  const verification = keyFiles.flatMap((path) =>
-    parsed('service-account-key-file', path, parseVerificationKeys),
-  )
-  const signingFile = options['service-account-signing-key-file']
-  const signing =
-    signingFile === undefined
-      ? undefined
-      : parsed('service-account-signing-key-file', signingFile, parseSigningKey)
-  const servingKey = options['tls-private-key-file']
-  if (verification.length === 0 && servingKey !== undefined) {
-    verification.push(...parsed('tls-private-key-file', servingKey, parseVerificationKeys))
-  }
-  return { verification, signing }
-}
-
-/** What several authenticators and the issuer need, from the flags. */
-interface Credentials {
-  readonly keys: ServiceAccountKeys
-  readonly issuerNames: readonly string[]
-  readonly apiAudiences: readonly string[]
-  readonly issuers: Issuers | undefined
-}
-
-/** Authenticators of bearer tokens, in the order in which they are asked. */
-async function tokenAuthenticators(
-  options: ApiServerOptions,
-  { parts, credentials }: { parts: AuthenticationParts; credentials: Credentials },
-): Promise<TokenAuthenticator[]> {
-  const { keys, issuerNames, apiAudiences, issuers } = credentials
-  const tokens: TokenAuthenticator[] = []
-  const tokenFile = options['token-auth-file'] ?? ''
-  if (tokenFile !== '') {
-    const known = parsed('token-auth-file', tokenFile, parseStaticTokens)
-    tokens.push(forOwnAudiences(staticTokenAuthenticator(known), apiAudiences))
-  }
-  if (keys.verification.length > 0) {
-    tokens.push(
-      serviceAccountTokenAuthenticator({
-        keys: keys.verification,
-        issuers: issuerNames,
-        apiAudiences,
-        lookup: options['service-account-lookup'],
-        ...parts,
-      }),
-    )
-  }
-  if (options['enable-bootstrap-token-auth']) {
-    tokens.push(forOwnAudiences(bootstrapTokenAuthenticator(parts), apiAudiences))
-  }
-  // An identity token's own audience is the issuer's client; a TokenReview asks about this server's audiences.
-  if (issuers !== undefined) tokens.push(forOwnAudiences(issuers, apiAudiences))
-  const webhook = await openTokenWebhook(options, parts)
-  if (webhook !== undefined) tokens.push(webhook)
-  return tokens
 }
 
 /** The parts of the configuration that a reload replaces: issuers and anonymous access. */
