@@ -17,8 +17,10 @@ function around(view: View, side: 'before' | 'after', metadata: object): Buffer 
 
 /** The view's JSON form, written as YAML. */
 export function yamlForm(view: View, json: Form, yaml: Pick<YamlBodies, 'write'>): Form {
+  // Copied items are JSON, so a list in YAML is never copied.
+  const { copiedList: _, ...shared } = json
   return {
-    ...json,
+    ...shared,
     name: `yaml ${view.name}`,
     mediaType: 'application/yaml',
     streamType: undefined,
