@@ -1,4 +1,4 @@
-/** Bringing a launched cluster up: its components start, and nodes join as soon as the API server serves. */
+/** Bring-up of a launched cluster: starts its components, and lets nodes join once the API server serves. */
 import { resourcesOf } from '../components/api/resources.ts'
 import type { Client } from '../components/client/client.ts'
 import { aborted } from '../components/component-base/aborted.ts'
@@ -22,7 +22,7 @@ export type Progress =
 export interface BringUpOptions {
   /** The administrator's. */
   readonly client: Client
-  /** Rejects when the API server is set so that no node can join by token. */
+  /** Rejects when the API server's flags keep nodes from joining by token. */
   readonly checkJoins: () => Promise<void>
   readonly waitMs: number
   /** How long the token that the nodes join with lives. */
@@ -74,7 +74,7 @@ function lateComponents(
   const names = late.map(({ name }) => name).join(', ') || 'the components'
   return new ClusterError('timeout', `${names} had not started after ${waitMs / 1000} s`, {
     details: late.map(({ name, state, message }) => `${name} ${message ?? state}`),
-    hint: 'give it longer with --wait',
+    hint: 'allow more time with --wait',
   })
 }
 

@@ -46,7 +46,7 @@ async function resourcesFor(client: Client, names: readonly string[]): Promise<R
         resource.shortNames.includes(name),
     )
     if (found !== undefined) return byStore.get(found.storagePrefix) ?? found
-    throw new ClusterError('usage', `the API server has no resource "${name}" that is stored`, {
+    throw new ClusterError('usage', `the API server stores no resource "${name}"`, {
       hint: 'see: kubectl api-resources --verbs=list,update',
     })
   })

@@ -1,11 +1,11 @@
-/** System errors: what the system refused about a file, as one line with a hint and the right exit code. */
+/** System errors: a failed file operation as a ClusterError with a hint. */
 import { ClusterError } from './cluster-error.ts'
 
 function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
   return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
-/** A refused file operation as a ClusterError about `path` (by default the path it names); anything else as it is. */
+/** A failed file operation as a ClusterError about `path` (by default the path of the error); other errors unchanged. */
 export function explainSystemError(error: unknown, path?: string): unknown {
   if (!isSystemError(error)) return error
   const file = path ?? error.path
@@ -13,7 +13,7 @@ export function explainSystemError(error: unknown, path?: string): unknown {
   const { code } = error
   switch (code) {
     case 'ENOENT':
-      return new ClusterError('failed', `${file}: there is no such file or directory`, {
+      return new ClusterError('failed', `${file}: no such file or directory`, {
         hint: 'check the path',
         cause: error,
       })
@@ -25,7 +25,7 @@ export function explainSystemError(error: unknown, path?: string): unknown {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new ClusterError('permission', `no right to use ${file} (${code})`, {
+      return new ClusterError('permission', `permission denied for ${file} (${code})`, {
         hint: 'give your user access to it, or choose another path',
         cause: error,
       })
@@ -40,7 +40,7 @@ export function explainSystemError(error: unknown, path?: string): unknown {
   }
 }
 
-/** Runs a file operation about `path`; what the system refuses becomes a ClusterError. */
+/** Runs a file operation on `path`; a system error becomes a ClusterError. */
 export async function explained<T>(path: string, operation: () => T | Promise<T>): Promise<T> {
   try {
     return await operation()

@@ -1,4 +1,4 @@
-/** Taking a cluster down: by its supervisor when there is one, else by what was recorded about its processes. Nothing is left. */
+/** Takes a cluster down: through its supervisor if one answers, otherwise by the recorded and marked processes. */
 import type { Clock } from '../components/component-base/clock.ts'
 import { readClusterConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
@@ -17,7 +17,7 @@ export interface TakeDownOptions {
   readonly graceMs?: number
 }
 
-/** Asks the supervisor to stop everything. False when there is none that answers. */
+/** Asks the supervisor to stop everything; false if none answers. */
 async function askSupervisor(paths: StatePaths, options: TakeDownOptions): Promise<boolean> {
   const control = await connectControl(paths, options.clock).catch((error: unknown) => {
     if (error instanceof ClusterError && error.kind === 'not-running') return undefined
@@ -110,7 +110,7 @@ export async function removeCluster(paths: StatePaths, options: TakeDownOptions)
   const lock = await lockForRemoval(paths, options.clock)
   if (lock === 'gone') return
   if (lock.holder !== undefined && lock.holder.pid !== process.pid) {
-    throw new ClusterError('already-exists', 'somebody is starting this cluster again right now')
+    throw new ClusterError('already-exists', 'another start of this cluster is in progress')
   }
   removeStateDir(paths)
 }

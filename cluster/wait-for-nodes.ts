@@ -17,7 +17,7 @@ interface Condition {
   readonly lastHeartbeatTime?: string
 }
 
-/** What nodes said before their agents were started is no news. */
+/** Conditions that nodes reported before their agents started do not count. */
 export interface FreshStart {
   /** When the agents were started. */
   readonly startedMs: number
@@ -114,7 +114,7 @@ function lateNodes(
   const unseen = missing.size === 0 ? nodes.flatMap(nodeNames) : []
   const reasons = [
     ...[...missing].map(([name, why]) => `node ${name} ${why}`),
-    ...unseen.map((name) => `node ${name} was not looked at yet`),
+    ...unseen.map((name) => `node ${name} was not checked yet`),
   ]
   const shown = reasons.slice(0, 5)
   if (reasons.length > shown.length) shown.push(`and ${reasons.length - shown.length} more`)
@@ -123,6 +123,6 @@ function lateNodes(
   const log = culprit === undefined ? [] : lastLines(logOf(paths, culprit.name), 10)
   return new ClusterError('timeout', `not all nodes were Ready after ${waitMs / 1000} s`, {
     details: [...shown, ...log.map((line) => readableLine(line))],
-    hint: 'give it longer with --wait',
+    hint: 'allow more time with --wait',
   })
 }

@@ -1,4 +1,4 @@
-/** Why a user may do something or not: questions to the API server's /explain/ endpoints, from words and from manifests. */
+/** Explanations: asks the API server's /explain/ endpoints why requests are allowed or denied. */
 import type {
   AccessExplanation,
   DeniedExplanations,
@@ -11,7 +11,7 @@ import { qualifiedName, type Resource } from '../components/machinery/objects/re
 import { ClusterError } from './cluster-error.ts'
 import { verbFault } from './request-verbs.ts'
 
-/** Who is asked about. */
+/** The user of a question. */
 export interface Somebody {
   readonly user: string
   readonly groups: readonly string[]
@@ -27,7 +27,7 @@ export type Explained =
 
 const serviceAccountForm = /^system:serviceaccount:([^:]+):[^:]+$/
 
-/** With the groups that everybody of that name has, as an impersonated user gets them. */
+/** Adds the groups that every user of that name has, as for an impersonated user. */
 export function withUsualGroups(somebody: Somebody): Somebody {
   const { user, groups } = somebody
   const [, namespace] = serviceAccountForm.exec(user) ?? []
@@ -52,7 +52,7 @@ async function resourceNamed(client: Client, name: string): Promise<Resource | u
   return preferred.find(matches)
 }
 
-/** The question behind `VERB RESOURCE[/NAME]` or `VERB /path`; `warn` is told of a resource the server does not have. */
+/** The question behind `VERB RESOURCE[/NAME]` or `VERB /path`; calls `warn` for a resource that the server does not have. */
 export async function accessSpec(
   client: Client,
   asked: {
@@ -70,12 +70,12 @@ export async function accessSpec(
   const [type = '', name = '', ...more] = target.split('/')
   if (type === '' || more.length > 0) {
     throw new ClusterError('usage', `"${target}" is neither RESOURCE[/NAME] nor a path`, {
-      hint: 'a sub-resource is given with --subresource',
+      hint: 'pass a subresource with --subresource',
     })
   }
   const resource = type === '*' ? undefined : await resourceNamed(client, type)
   if (resource === undefined && type !== '*') {
-    warn(`the server has no resource "${type}"; asking about it as it stands`)
+    warn(`the server has no resource "${type}"; asking about that name unchanged`)
   }
   const [plural = '', ...group] = type.split('.')
   return specOf(who, {
@@ -102,7 +102,9 @@ function reviewSpec(review: KubeObject, who: Somebody | undefined): AccessSpec {
 
 function neededUser(who: Somebody | undefined, what: string): Somebody {
   if (who !== undefined) return who
-  throw new ClusterError('usage', `${what}: who? Give --as USER`, { hint: 'see: skiff why --help' })
+  throw new ClusterError('usage', `${what}: the user is missing: pass --as USER`, {
+    hint: 'see: skiff why --help',
+  })
 }
 
 /** Whether the user may create the object. */

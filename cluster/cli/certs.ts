@@ -1,4 +1,4 @@
-/** `skiff certs ...`: what certificates a cluster has, new ones in time, and one for a browser. */
+/** `skiff certs ...`: checks, renews and exports the certificates of a cluster. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { inspectCertificates } from '../../certs/inspect.ts'
@@ -26,12 +26,12 @@ import { shortDuration, table } from './terminal.ts'
 const checkFlags = defineFlags({ ...nameFlag, ...outputFlag })
 const renewFlags = defineFlags({
   ...nameFlag,
-  restart: flag.bool('Restart the components whose certificates changed, if they run.', true),
+  restart: flag.bool('Restart the running components whose certificates changed.', true),
 })
 const exportFlags = defineFlags({
   ...nameFlag,
-  p12: flag.string('The PKCS#12 file to write.', ''),
-  'password-file': flag.string('File whose first line protects the bundle.', ''),
+  p12: flag.string('PKCS#12 file to write.', ''),
+  'password-file': flag.string('File whose first line is the password of the bundle.', ''),
 })
 
 function found(
@@ -48,7 +48,7 @@ interface Row extends CertificateReport {
   readonly file: string
 }
 
-/** Every certificate below the state directory, the cluster's and those its nodes were given; and the files that hold none. */
+/** Every certificate of the cluster and its nodes, and the files that should contain one but do not. */
 async function allCertificates(
   paths: StatePaths,
   nowMs: number,
@@ -67,7 +67,7 @@ async function allCertificates(
       if (certificates.length === 0) damaged.push(file)
       rows.push(...certificates.map((one) => ({ file: relative(paths.dir, file), ...one })))
     } catch {
-      damaged.push(file) // what it holds is no certificate; more the library does not say
+      damaged.push(file) // not a certificate; the library gives no reason
     }
   }
   return { rows, damaged }
@@ -77,9 +77,9 @@ function damageOf(paths: StatePaths, files: readonly string[]): ClusterError {
   const [first = ''] = files
   const isOfNode = first.startsWith(paths.nodes)
   const more = files.length > 1 ? `, and ${files.length - 1} more` : ''
-  return new ClusterError('failed', `${first} is damaged: it holds no certificate${more}`, {
+  return new ClusterError('failed', `${first} is damaged: it contains no certificate${more}`, {
     hint: isOfNode
-      ? `its node gets a new one when it starts again: skiff restart NODE${nameFlagOf(basename(paths.dir))}`
+      ? `restart its node, which then requests a new one: skiff restart NODE${nameFlagOf(basename(paths.dir))}`
       : hintFor(paths, basename(first).replace(/\.\w+$/, '')),
   })
 }
@@ -90,10 +90,10 @@ function isBad(row: Row): boolean {
 
 const check = defineCommand({
   name: 'certs check',
-  summary: 'List every certificate: subject, signer, usage and expiry',
-  description: 'Exits with 1 when one has expired or is damaged, or the key of one is.',
+  summary: 'List every certificate with its subject, issuer, usages and remaining lifetime',
+  description: 'Exits with 1 when a certificate has expired, or a certificate or key is damaged.',
   flags: checkFlags,
-  examples: [['skiff certs check', 'All certificates of the cluster and its nodes']],
+  examples: [['skiff certs check', 'List all certificates of the cluster and its nodes']],
   run: async (context, { flags: given }) => {
     const { paths } = found(context, given.name)
     const { rows, damaged } = await allCertificates(paths, context.clock.now())
@@ -120,22 +120,22 @@ const check = defineCommand({
 
 const renew = defineCommand({
   name: 'certs renew',
-  summary: 'Make new keys and certificates for the control plane; the CAs stay',
+  summary: 'Create new keys and certificates for the control plane; keep the CAs',
   description:
-    `Renews the named ones, or all: ${credentialNames.join(', ')}.\n` +
-    'Node agents renew their own in time. A kubeconfig that was merged into yours has to be merged again.',
+    `Renews the named certificates, or all of them: ${credentialNames.join(', ')}.\n` +
+    'Node agents renew their own certificates. If you merged the kubeconfig into yours, merge it again.',
   arguments: [{ name: 'NAME', isOptional: true, isRepeated: true }],
   flags: renewFlags,
   examples: [
-    ['skiff certs renew', 'All of the control plane'],
-    ['skiff certs renew admin', "Only the administrator's"],
+    ['skiff certs renew', 'Renew all certificates of the control plane'],
+    ['skiff certs renew admin', "Renew only the administrator's certificate"],
   ],
   run: async (context, { flags: given, args }) => {
     const { paths, config } = found(context, given.name)
     const unknown = args.find((name) => !credentialNames.includes(name as CredentialName))
     if (unknown !== undefined) {
       throw new ClusterError('usage', `there is no certificate "${unknown}"`, {
-        hint: `there are: ${credentialNames.join(', ')}`,
+        hint: `certificates: ${credentialNames.join(', ')}`,
       })
     }
     const names = args.length === 0 ? credentialNames : (args as CredentialName[])
@@ -159,7 +159,7 @@ const renew = defineCommand({
 
 const exportP12 = defineCommand({
   name: 'certs export',
-  summary: 'Write a certificate with its key as PKCS#12, for a browser or keychain',
+  summary: 'Write a certificate and its key as PKCS#12, for a browser or keychain',
   arguments: [{ name: 'NAME', isOptional: true }],
   flags: exportFlags,
   examples: [
@@ -172,12 +172,12 @@ const exportP12 = defineCommand({
     const { paths, config } = found(context, given.name)
     if (!credentialNames.includes(name as CredentialName)) {
       throw new ClusterError('usage', `there is no certificate "${name}"`, {
-        hint: `there are: ${credentialNames.join(', ')}`,
+        hint: `certificates: ${credentialNames.join(', ')}`,
       })
     }
     if (given.p12 === '' || given['password-file'] === '') {
       throw new ClusterError('usage', 'skiff certs export needs --p12 and --password-file', {
-        hint: 'the password is read from a file, since a command line can be seen by others',
+        hint: 'put the password in a file: other users can see a command line',
       })
     }
     const passwordFile = given['password-file']
@@ -185,7 +185,7 @@ const exportP12 = defineCommand({
     const password = text.split('\n')[0]?.replace(/\r$/, '') ?? ''
     if (password === '') {
       throw new ClusterError('usage', `the first line of ${passwordFile} is empty`, {
-        hint: 'a bundle with a private key wants a password',
+        hint: 'write the password of the bundle to that line',
       })
     }
     const { createPkcs12 } = await import('../../certs/pkcs12.ts')

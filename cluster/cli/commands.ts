@@ -1,30 +1,30 @@
-/** The commands of the cluster, each loaded when it is called. */
+/** The commands of the cluster; each is imported when it is called. */
 import type { CommandEntry } from './command.ts'
 
 export const clusterCommands: readonly CommandEntry[] = [
   {
     name: 'up',
-    summary: 'Start a cluster; returns when every node is Ready',
+    summary: 'Start a cluster and wait until every node is Ready',
     load: async () => [(await import('./up.ts')).up],
   },
   {
     name: 'down',
-    summary: 'Stop a cluster and remove everything it has',
+    summary: 'Stop a cluster and delete all of its data',
     load: async () => [(await import('./down.ts')).down],
   },
   {
     name: 'status',
-    summary: 'Show the processes of a cluster; --all lists clusters',
+    summary: 'Show the components of a cluster; --all lists clusters',
     load: async () => [(await import('./status.ts')).status],
   },
   {
     name: 'logs',
-    summary: 'Show what components logged; -f follows',
+    summary: 'Show the logs of components; -f follows them',
     load: async () => [(await import('./logs.ts')).logs],
   },
   {
     name: 'node',
-    summary: 'add, remove, stop, start, list',
+    summary: 'Add, remove, stop, start and list nodes',
     load: async () => (await import('./node.ts')).nodeCommands,
   },
   {
@@ -34,37 +34,37 @@ export const clusterCommands: readonly CommandEntry[] = [
   },
   {
     name: 'fault',
-    summary: 'kill, pause, resume a component',
+    summary: 'Kill, pause and resume components',
     load: async () => (await import('./restart.ts')).faultCommands,
   },
   {
     name: 'token',
-    summary: 'create, list, delete bootstrap tokens',
+    summary: 'Create, list and delete bootstrap tokens',
     load: async () => (await import('./token.ts')).tokenCommands,
   },
   {
     name: 'kubeconfig',
-    summary: 'Print the client configuration, or merge it into yours',
+    summary: 'Print the kubeconfig, or merge it into yours',
     load: async () => [(await import('./kubeconfig.ts')).kubeconfig],
   },
   {
     name: 'certs',
-    summary: 'check, renew, export certificates',
+    summary: 'Check, renew and export certificates',
     load: async () => (await import('./certs.ts')).certsCommands,
   },
   {
     name: 'storage',
-    summary: 'rewrite what is stored, after a change of encryption',
+    summary: 'Rewrite stored objects after a change of encryption',
     load: async () => (await import('./storage.ts')).storageCommands,
   },
   {
     name: 'join',
-    summary: 'Run a node agent here for a cluster on another machine',
+    summary: 'Run a node agent on this machine for a cluster on another machine',
     load: async () => [(await import('./join.ts')).join],
   },
   {
     name: 'why',
-    summary: 'Explain why a user may do something, or may not',
+    summary: 'Explain why a request is allowed or denied',
     load: async () => [(await import('./why.ts')).why],
   },
   {

@@ -1,4 +1,4 @@
-/** `skiff convert`: manifests of older versions in newer ones, without a cluster (upstream: kubectl convert). */
+/** `skiff convert`: converts manifests to another API version, without a cluster (upstream: kubectl convert). */
 import {
   ConversionError,
   convertManifest,
@@ -14,11 +14,14 @@ import { exitCodes } from './exit-codes.ts'
 import { objectsOf, textOf } from './manifests.ts'
 
 const flags = defineFlags({
-  filename: flag.list('Manifests to convert, YAML or JSON; - is standard input. Repeatable.', []),
-  'output-version': flag.string(
-    'Version to convert to, such as apps/v1; kinds it does not have get the preferred one of their group.',
+  filename: flag.list(
+    'File with manifests to convert, YAML or JSON; - for standard input. Repeatable.',
+    [],
   ),
-  output: flag.string('How the result is printed.', 'yaml', { choices: ['yaml', 'json'] }),
+  'output-version': flag.string(
+    'Version to convert to, such as apps/v1; other kinds get the preferred version of their group.',
+  ),
+  output: flag.string('Output format.', 'yaml', { choices: ['yaml', 'json'] }),
   dialect: flag.string('Dialect of the manifests.', 'kubernetes', {
     choices: ['kubernetes', 'svc'],
   }),
@@ -41,12 +44,15 @@ export const convert = defineCommand({
   name: 'convert',
   summary: 'Convert manifests to another API version',
   description:
-    'Needs no cluster. Versions that are served no more can be converted from, not to. What the result has and the\n' +
-    'manifest had not are defaults of its old version.',
+    'Needs no cluster. Converts from versions that are no longer served, but not to them. The result also contains the\n' +
+    'defaults of the old version.',
   flags,
   examples: [
-    ['skiff convert -f ingress.yaml --output-version networking.k8s.io/v1', 'Into that version'],
-    ['skiff convert -f old.yaml -o json', 'Into the preferred version of each kind, as JSON'],
+    [
+      'skiff convert -f ingress.yaml --output-version networking.k8s.io/v1',
+      'Convert to that version',
+    ],
+    ['skiff convert -f old.yaml -o json', 'Convert to the preferred version of each kind, as JSON'],
   ],
   run: async ({ terminal }, { flags: given }) => {
     const dialect = dialectNamed(given.dialect) ?? dialects.kubernetes
@@ -57,9 +63,13 @@ export const convert = defineCommand({
       })
     }
     if (outputVersion !== undefined && !isKnownVersion(outputVersion, dialect)) {
-      throw new ClusterError('usage', `--output-version: there is no version "${outputVersion}"`, {
-        hint: 'versions are written group/version, such as apps/v1, and v1 for the core group',
-      })
+      throw new ClusterError(
+        'usage',
+        `invalid --output-version "${outputVersion}": unknown version`,
+        {
+          hint: 'use group/version, such as apps/v1, or v1 for the core group',
+        },
+      )
     }
     const objects: KubeObject[] = []
     for (const path of given.filename) {

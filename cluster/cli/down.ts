@@ -1,4 +1,4 @@
-/** `skiff down`: stops a cluster and removes all it has, whatever state it is in. */
+/** `skiff down`: stops a cluster and deletes its data, whatever its state. */
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { listClusters, stateDirExists, statePaths } from '../state/state-dir.ts'
@@ -9,8 +9,11 @@ import { exitCodes } from './exit-codes.ts'
 
 const flags = defineFlags({
   ...nameFlag,
-  all: flag.bool('Every cluster.', false),
-  'keep-data': flag.bool('Stop the processes only; `skiff up` goes on with the data.', false),
+  all: flag.bool('Delete every cluster.', false),
+  'keep-data': flag.bool(
+    'Only stop the processes; `skiff up` starts the cluster again with its data.',
+    false,
+  ),
 })
 
 async function takeDown(context: CommandContext, name: string, keepData: boolean): Promise<void> {
@@ -34,15 +37,15 @@ async function takeDown(context: CommandContext, name: string, keepData: boolean
 
 export const down = defineCommand({
   name: 'down',
-  summary: 'Stop a cluster and remove everything it has',
+  summary: 'Stop a cluster and delete all of its data',
   description:
-    'Works in every state the cluster may be in: also when its supervisor was killed. Only processes that this cluster\n' +
-    'started are ended. What `skiff kubeconfig --merge` added to a kubeconfig is taken out again.',
+    'Works in any state of the cluster, for example when its supervisor was killed. Ends only processes of this cluster.\n' +
+    'Also removes the entries that `skiff kubeconfig --merge` added to a kubeconfig.',
   flags,
   examples: [
-    ['skiff down', 'Remove the cluster "default"'],
-    ['skiff down --all', 'Remove every cluster'],
-    ['skiff down --keep-data', 'Stop it, to go on later with: skiff up'],
+    ['skiff down', 'Delete the cluster "default"'],
+    ['skiff down --all', 'Delete every cluster'],
+    ['skiff down --keep-data', 'Stop it, and start it again later with: skiff up'],
   ],
   run: async (context, { flags: given }) => {
     const names = given.all ? listClusters(context.stateRoot) : [given.name]

@@ -1,4 +1,4 @@
-/** Exit codes: what scripts can tell apart. */
+/** Exit codes, for scripts. */
 import type { ClusterErrorKind } from '../cluster-error.ts'
 
 export const exitCodes = {
@@ -14,16 +14,16 @@ export const exitCodes = {
 } as const satisfies Record<ClusterErrorKind | 'ok' | 'interrupted', number>
 
 export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
-  ok: 'done; for `status`: every component is ready; for `why`: allowed',
+  ok: 'success; for `status`: every component is ready; for `why`: allowed',
   failed:
-    'it failed; standard error says why; for `status`: a component is not ready, or is stuck; for `why`: denied',
-  usage: 'wrong use: unknown command or flag, invalid value',
+    'failure, explained on standard error; for `status`: a component is not ready or is stuck; for `why`: denied',
+  usage: 'usage error: unknown command or flag, or an invalid value',
   'not-found': 'no such cluster, node, component or token',
-  'already-exists': 'the cluster is running already, or the name is taken',
-  'not-running': 'the cluster exists, but its supervisor does not run',
-  timeout: 'it was not ready in time',
-  permission: 'missing rights on a file, directory or port',
-  interrupted: 'stopped by Ctrl-C; what was under way has been undone',
+  'already-exists': 'the cluster already runs, or the name is taken',
+  'not-running': 'the cluster exists, but its supervisor is not running',
+  timeout: 'timeout: not ready in time',
+  permission: 'permission denied for a file, directory or port',
+  interrupted: 'interrupted by Ctrl-C; an unfinished start is undone',
 }
 
 /** The part of `skiff --help` that explains exit codes. */

@@ -1,9 +1,9 @@
-/** Finding the cluster that a command is about. */
+/** Attaching to the cluster that a command names. */
 import { openCluster } from '../cluster.ts'
 import type { Cluster } from '../cluster.ts'
 import type { CommandContext } from './command.ts'
 
-/** Attaches to the running cluster of that name, hands it to `work`, and lets go of it afterwards. */
+/** Attaches to the running cluster of that name, runs `work` with it, and disconnects. */
 export async function withCluster<T>(
   context: CommandContext,
   name: string,

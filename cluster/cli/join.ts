@@ -51,7 +51,7 @@ function checkServer(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol === 'https:') return text
   throw new ClusterError('usage', `"${text}" is not the URL of an API server`, {
-    hint: 'it looks like https://192.0.2.1:6443',
+    hint: 'use a URL such as https://192.0.2.1:6443',
   })
 }
 

@@ -1,4 +1,4 @@
-/** `skiff kubeconfig`: prints the administrator's client configuration, or merges it into the user's. */
+/** `skiff kubeconfig`: prints the administrator's kubeconfig, or merges it into the user's. */
 import { resolve } from 'node:path'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { readAdminKubeconfig } from '../state/check-pki.ts'
@@ -12,9 +12,9 @@ import { exitCodes } from './exit-codes.ts'
 
 const flags = defineFlags({
   ...nameFlag,
-  merge: flag.bool('Add it to your kubeconfig and make it the current context.', false),
+  merge: flag.bool('Add the cluster to your kubeconfig and make it the current context.', false),
   kubeconfig: flag.string(
-    'The file to merge into; the first of $KUBECONFIG, else ~/.kube/config.',
+    'File to merge into; by default the first of $KUBECONFIG, else ~/.kube/config.',
     '',
   ),
   path: flag.bool("Print the path of the cluster's own kubeconfig.", false),
@@ -23,24 +23,24 @@ const flags = defineFlags({
 
 export const kubeconfig = defineCommand({
   name: 'kubeconfig',
-  summary: 'Print the client configuration, or merge it into yours',
+  summary: 'Print the kubeconfig, or merge it into yours',
   flags,
   examples: [
     ['export KUBECONFIG=$(skiff kubeconfig --path)', 'Use this cluster in this shell'],
-    ['skiff kubeconfig --merge', 'Use it everywhere, as context skiff-default'],
-    ['skiff kubeconfig > lab.yaml', "A copy to share: it holds the administrator's key"],
+    ['skiff kubeconfig --merge', 'Use this cluster everywhere, as context skiff-default'],
+    ['skiff kubeconfig > lab.yaml', "Write a copy to share; it contains the administrator's key"],
   ],
   run: async ({ terminal, stateRoot, environment }, { flags: given }) => {
     const paths = statePaths(stateRoot, given.name)
     if (!stateDirExists(paths)) throw noSuchCluster(given.name)
     if (given.path && given.merge) {
-      throw new ClusterError('usage', '--path and --merge are two different things', {
+      throw new ClusterError('usage', '--path and --merge cannot be combined', {
         hint: 'see: skiff kubeconfig --help',
       })
     }
     if (given.kubeconfig !== '' && !given.merge) {
-      throw new ClusterError('usage', '--kubeconfig is the file to merge into', {
-        hint: 'give --merge too',
+      throw new ClusterError('usage', '--kubeconfig needs --merge', {
+        hint: 'pass --merge too, or redirect the output to a file',
       })
     }
     const asJson = given.output === 'json'
@@ -51,7 +51,7 @@ export const kubeconfig = defineCommand({
       terminal.out(
         asJson
           ? `${JSON.stringify({ file, context })}\n`
-          : `${file}: context ${context} is the current one\n`,
+          : `${file}: the current context is ${context}\n`,
       )
       return exitCodes.ok
     }

@@ -1,4 +1,4 @@
-/** `skiff logs`: what the components wrote. Reads the files themselves, so it works when nothing runs. */
+/** `skiff logs`: prints the log files of components. It reads the files, so it also works when nothing runs. */
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync, watch } from 'node:fs'
 import { aborted } from '../../components/component-base/aborted.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
@@ -13,14 +13,18 @@ import { styled } from './terminal.ts'
 const flags = defineFlags({
   ...nameFlag,
   follow: flag.bool('Follow the logs until Ctrl-C (-f).', false),
-  tail: flag.int('Number of last lines to show of each component.', 50, { least: 0 }),
-  raw: flag.bool('Show the lines as they were written; most are JSON.', false),
-  output: flag.string('json: each line as a JSON object, with the name of its process.', 'text', {
-    choices: ['text', 'json'],
-  }),
+  tail: flag.int('Number of last lines of each component.', 50, { least: 0 }),
+  raw: flag.bool('Print the lines as they were written, mostly JSON.', false),
+  output: flag.string(
+    'Output format; json prints each line as a JSON object with the name of its component.',
+    'text',
+    {
+      choices: ['text', 'json'],
+    },
+  ),
 })
 
-/** Hands over what was appended to a log since it was last asked, also when it was set aside meanwhile. */
+/** Returns a function that passes on the lines appended to a log since its last call, across rotations. */
 function createFollower(path: string, onLine: (line: string) => void): () => void {
   let position = sizeOf(path)
   let rest = ''
@@ -45,18 +49,18 @@ function createFollower(path: string, onLine: (line: string) => void): () => voi
   }
 }
 
-/** 0 for a file that is not there. */
+/** 0 for a missing file. */
 function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
-/** The last lines of a log; those before it was set aside count too. */
+/** The last lines of a log, including its rotated part. */
 function tailOf(path: string, count: number): string[] {
   const lines = lastLines(path, count)
   return [...lastLines(olderLog(path), count - lines.length), ...lines]
 }
 
-/** A line that is no JSON is the message of one that is. */
+/** A JSON object per line; any other line becomes the message of one. */
 function jsonLine(process: string, line: string): string {
   try {
     return JSON.stringify({ process, ...(JSON.parse(line) as object) })
@@ -67,14 +71,14 @@ function jsonLine(process: string, line: string): string {
 
 export const logs = defineCommand({
   name: 'logs',
-  summary: 'Show what components logged',
+  summary: 'Show the logs of components',
   arguments: [{ name: 'COMPONENT', isOptional: true, isRepeated: true }],
   flags,
   handlesInterrupt: true,
   examples: [
-    ['skiff logs node-1', 'One component'],
-    ['skiff logs -f', 'All of them, as they write'],
-    ['skiff logs -o json | jq .message', 'JSON lines, each with the name of its process'],
+    ['skiff logs node-1', 'Show the log of one component'],
+    ['skiff logs -f', 'Follow the logs of all components'],
+    ['skiff logs -o json | jq .message', 'Print JSON lines, each with the name of its component'],
   ],
   run: async ({ terminal, stateRoot, signal }, { flags: given, args }) => {
     const paths = statePaths(stateRoot, given.name)

@@ -1,4 +1,4 @@
-/** Manifests that a command is given: files of objects, YAML or JSON. */
+/** Manifests for commands: files of objects in YAML or JSON. */
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
@@ -32,7 +32,10 @@ export function objectsOf(text: string, path: string): KubeObject[] {
     .flatMap((document) => {
       const { kind, items } = document as { kind?: unknown; items?: unknown }
       if (typeof document !== 'object' || typeof kind !== 'string') {
-        throw new ClusterError('failed', `${path}: a manifest has apiVersion, kind and metadata`)
+        throw new ClusterError(
+          'failed',
+          `${path}: invalid manifest: apiVersion, kind and metadata are required`,
+        )
       }
       const isList = kind === 'List' && Array.isArray(items)
       return isList ? (items as KubeObject[]) : [document as KubeObject]

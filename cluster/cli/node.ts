@@ -1,4 +1,4 @@
-/** `skiff node ...`: nodes come, go, stop and start again. */
+/** `skiff node ...`: adds, removes, stops, starts and lists nodes. */
 import { resourcesOf } from '../../components/api/resources.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { nodeNames } from '../plan/cluster-config.ts'
@@ -17,30 +17,32 @@ import { shortDuration, table } from './terminal.ts'
 const flags = defineFlags({ ...nameFlag })
 const addFlags = defineFlags({
   ...nameFlag,
-  simulated: flag.int('One process that carries this many simulated nodes, NODE-0 and so on.'),
-  wait: flag.duration('How long to wait until the node is Ready.', 60_000, { least: 0 }),
+  simulated: flag.int(
+    'Number of simulated nodes NODE-0, NODE-1 and so on, which share one process.',
+  ),
+  wait: flag.duration('How long to wait for the node to become Ready.', 60_000, { least: 0 }),
   ...outputFlag,
 })
 const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
 const removeFlags = defineFlags({
   ...nameFlag,
-  'keep-object': flag.bool('Keep its Node object, as if the machine had vanished.', false),
+  'keep-object': flag.bool('Keep the Node object, as if the machine had vanished.', false),
 })
 
-/** `node-N` with the first N that is free. */
+/** The first free name `node-N`. */
 export function freeNodeName(taken: readonly string[]): string {
   let number = 1
   while (taken.includes(`node-${number}`)) number += 1
   return `node-${number}`
 }
 
-/** Whether there is a Node object of that name; its agent may be a `skiff join` anywhere. */
+/** Whether a Node object of that name exists; its agent can be a `skiff join` on any machine. */
 async function isElsewhere({ client }: Cluster, name: string): Promise<boolean> {
   try {
     await client.resource(resourcesOf(client.dialect).nodes).get({ name })
     return true
   } catch {
-    return false // not there, or nobody who could tell
+    return false // no such Node, or no answer
   }
 }
 
@@ -49,12 +51,12 @@ async function isNode(cluster: Cluster, name: string): Promise<void> {
   const nodes = components.filter((one) => one.program === 'node-agent').map((one) => one.name)
   if (nodes.includes(name)) return
   if (await isElsewhere(cluster, name)) {
-    throw new ClusterError('not-found', `node "${name}" has no process of this cluster`, {
-      hint: `its agent runs elsewhere or as one of a crowd; its object goes with: kubectl delete node ${name}`,
+    throw new ClusterError('not-found', `node "${name}" has no process in this cluster`, {
+      hint: `its agent runs elsewhere, or shares a process with others; delete its object with: kubectl delete node ${name}`,
     })
   }
   throw new ClusterError('not-found', `there is no node "${name}"`, {
-    hint: nodes.length === 0 ? 'the cluster has no nodes' : `there are: ${nodes.join(', ')}`,
+    hint: nodes.length === 0 ? 'the cluster has no nodes' : `nodes: ${nodes.join(', ')}`,
   })
 }
 
@@ -64,8 +66,8 @@ const add = defineCommand({
   arguments: [{ name: 'NODE', isOptional: true }],
   flags: addFlags,
   examples: [
-    ['skiff node add', 'One more, with the next free name'],
-    ['skiff node add crowd --simulated 100', 'A hundred simulated nodes in one process'],
+    ['skiff node add', 'Add a node with the next free name'],
+    ['skiff node add crowd --simulated 100', 'Add a hundred simulated nodes in one process'],
   ],
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async (cluster) => {
@@ -75,8 +77,8 @@ const add = defineCommand({
       const name = args[0] ?? freeNodeName(components.map((one) => one.name))
       checkNodeName(name)
       if (components.some((one) => one.name === name)) {
-        throw new ClusterError('already-exists', `there is already a component "${name}"`, {
-          hint: 'choose another name, or none to get a free one',
+        throw new ClusterError('already-exists', `component "${name}" already exists`, {
+          hint: 'choose another name, or omit it for a free one',
         })
       }
       const simulated = given.simulated
@@ -88,7 +90,7 @@ const add = defineCommand({
         if (!(error instanceof ClusterError) || error.kind !== 'timeout') throw error
         const { message, details } = error
         const suffix = nameFlagOf(given.name)
-        const hint = `its agent goes on trying: see \`skiff node list${suffix}\`, or end it with \`skiff node remove ${name}${suffix}\``
+        const hint = `its agent keeps trying: check \`skiff node list${suffix}\`, or remove it: \`skiff node remove ${name}${suffix}\``
         throw new ClusterError('timeout', message, { details, hint, cause: error })
       })
       if (given.output === 'json') {
@@ -109,7 +111,7 @@ const remove = defineCommand({
   summary: 'Stop a node and delete it from the API',
   arguments: [{ name: 'NODE' }],
   flags: removeFlags,
-  examples: [['skiff node remove node-3', 'Its pods are deleted with it by the controllers']],
+  examples: [['skiff node remove node-3', 'The controllers also delete its pods']],
   run: async (context, { flags: given, args: [name = ''] }) =>
     await withCluster(context, given.name, async (cluster) => {
       await isNode(cluster, name)
@@ -139,21 +141,21 @@ function simple(verb: 'stop' | 'start', words: { summary: string; effect: string
 }
 
 const stop = simple('stop', {
-  summary: 'Stop the process of a node; its Node stays and goes Unknown',
-  effect: 'As if the machine was switched off',
+  summary: 'Stop the process of a node; its Node object stays and becomes Unknown',
+  effect: 'As if the machine were switched off',
   done: 'stopped',
 })
 const start = simple('start', {
   summary: 'Start the process of a stopped node again',
-  effect: 'It comes back with the certificate it has',
+  effect: 'It uses its existing certificate',
   done: 'started',
 })
 
 const list = defineCommand({
   name: 'node list',
-  summary: 'List the nodes: their processes and their Node objects',
+  summary: 'List the nodes with their processes and Node objects',
   flags: listFlags,
-  examples: [['skiff node list', 'Every node of the cluster']],
+  examples: [['skiff node list', 'List every node of the cluster']],
   run: async (context, { flags: given }) =>
     await withCluster(context, given.name, async (cluster) => {
       const { client, config } = cluster

@@ -1,4 +1,4 @@
-/** `skiff restart` and `skiff fault ...`: ending and disturbing single processes. */
+/** `skiff restart` and `skiff fault ...`: restart components, and inject faults into them. */
 import { defineFlags } from '../../components/component-base/flags.ts'
 import { createFaults } from '../faults.ts'
 import type { Faults } from '../faults.ts'
@@ -15,7 +15,9 @@ export const restart = defineCommand({
   summary: 'Stop a component gracefully and start it again',
   arguments: component,
   flags,
-  examples: [['skiff restart api-server', 'Clients reconnect, watches resume, no write is lost']],
+  examples: [
+    ['skiff restart api-server', 'Clients reconnect and watches resume; no write is lost'],
+  ],
   run: async (context, { flags: given, args: [name = ''] }) =>
     await withCluster(context, given.name, async ({ control }) => {
       await showingComponent(context, name, async (onComponent) => {
@@ -48,21 +50,21 @@ function faultCommand(
 
 export const faultCommands = [
   faultCommand('kill', {
-    summary: 'Kill a component (SIGKILL); the supervisor starts it again',
+    summary: 'Kill a component with SIGKILL; the supervisor restarts it',
     example: 'skiff fault kill api-server',
-    effect: 'See how clients and controllers take it',
+    effect: 'Test how clients and controllers recover',
     done: 'killed',
   }),
   faultCommand('pause', {
-    summary: 'Pause a component (SIGSTOP): it keeps its connections and does nothing',
+    summary: 'Pause a component with SIGSTOP: it keeps its connections but does not respond',
     example: 'skiff fault pause node-1',
-    effect: 'The node goes Unknown, although its process is there',
+    effect: 'The node becomes Unknown, although its process exists',
     done: 'paused',
   }),
   faultCommand('resume', {
-    summary: 'Resume a paused component (SIGCONT)',
+    summary: 'Resume a paused component with SIGCONT',
     example: 'skiff fault resume node-1',
-    effect: 'It renews its lease and the node is Ready again',
-    done: 'goes on',
+    effect: 'The agent renews its lease, and the node becomes Ready again',
+    done: 'resumed',
   }),
 ]

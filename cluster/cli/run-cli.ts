@@ -1,4 +1,4 @@
-/** The command line: finds the command, runs it, and turns what went wrong into one line, a hint and an exit code. */
+/** The command line: finds the command, runs it, and turns an error into a message, a hint and an exit code. */
 import { systemClock } from '../../components/component-base/clock.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { environment } from '../../components/component-base/environment.ts'
@@ -14,11 +14,11 @@ function overview(entries: readonly CommandEntry[]): string {
   const width = Math.max(...entries.map((entry) => entry.name.length))
   const lines = entries.map((entry) => `  ${entry.name.padEnd(width)}  ${entry.summary}\n`).join('')
   return (
-    'Runs a whole Kubernetes-style control plane from npm: real processes, real TLS, real joins.\n\n' +
+    'Runs a Kubernetes-style control plane on this machine: real processes, real TLS, real joins.\n\n' +
     `Usage:\n  skiff COMMAND [flags]\n\nCommands:\n${lines}\n` +
-    'Examples:\n  # A cluster with three nodes, Ready in a moment\n  skiff up\n\n' +
-    '  # What runs, and how it is\n  skiff status\n\n  # Delete it; nothing is left\n  skiff down\n\n' +
-    `Exit codes:\n${describeExitCodes()}\nHelp on a command: skiff COMMAND --help\n`
+    'Examples:\n  # Start a cluster with three nodes\n  skiff up\n\n' +
+    '  # Show its components\n  skiff status\n\n  # Delete it\n  skiff down\n\n' +
+    `Exit codes:\n${describeExitCodes()}\nFor help on a command: skiff COMMAND --help\n`
   )
 }
 
@@ -26,7 +26,7 @@ function reportError(failure: unknown, { terminal, environment: env }: CommandCo
   const error = explainSystemError(failure)
   const label = styled('error:', 'red', terminal.errColors)
   const isKnown = error instanceof ClusterError
-  // One line; what a library says on more, a parser's excerpt for example, is the reason's details.
+  // Further lines of a message, such as a parser's excerpt, are printed as details.
   const [message = '', ...rest] = (isKnown ? error.message : messageOf(error)).split('\n')
   terminal.err(`${label} ${asTyped(message, env)}\n`)
   for (const line of [...rest, ...(isKnown ? error.details : [])])
@@ -97,7 +97,7 @@ export async function runProcess(entries: readonly CommandEntry[]): Promise<void
     stop.abort(new ClusterError('failed', 'interrupted'))
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
-  // Handed over to by an older Node, which holds the other end of a channel: its end is ours.
+  // An older Node that started this one holds the other end of the channel; its end ends this process too.
   process.on('disconnect', onSignal)
   const code = await runCli(entries, process.argv.slice(2), {
     terminal: processTerminal(environment),
@@ -106,7 +106,7 @@ export async function runProcess(entries: readonly CommandEntry[]): Promise<void
     environment,
     signal: stop.signal,
   })
-  // Written output first: on a pipe it may still be on its way when the process is told to end.
+  // Flush first: output to a pipe may not be written yet.
   process.exitCode = code
   await Promise.all([process.stdout, process.stderr].map((stream) => flushed(stream)))
   process.exit(code)

@@ -23,7 +23,7 @@ const flags = defineFlags({
   ...outputFlag,
 })
 
-/** How long a server that may be down or paused is asked for the nodes. */
+/** How long to wait for the list of nodes: the API server may be down or paused. */
 const askMs = 2000
 
 type NodeStates = Map<string, string> | 'no answer' | undefined
@@ -115,7 +115,7 @@ function stuckText(components: readonly ComponentStatus[], suffix: string, nowMs
   return lines.length === 0 ? '' : `\n${lines.join('')}`
 }
 
-/** Undefined when it cannot be read: the other clusters shall be listed all the same. */
+/** Undefined when it cannot be read, so that the other clusters are still listed. */
 function storedConfig(paths: StatePaths): ClusterConfig | undefined {
   try {
     return readClusterConfig(paths)
@@ -150,9 +150,9 @@ function listAll(context: CommandContext, asJson: boolean): number {
 
 export const status = defineCommand({
   name: 'status',
-  summary: 'Show the processes of a cluster',
+  summary: 'Show the components of a cluster',
   description:
-    'Exits with 0 when every component is ready, with 1 when one is not. A component that is frozen or blocked is stuck:\n' +
+    'Exits with 0 when every component is ready, and with 1 otherwise. A component that runs but does not respond is stuck;\n' +
     'the output says since when.',
   flags,
   examples: [

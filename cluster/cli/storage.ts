@@ -1,4 +1,4 @@
-/** `skiff storage ...`: what lies in the store of a cluster. */
+/** `skiff storage ...`: rewrites stored objects. */
 import { defineFlags } from '../../components/component-base/flags.ts'
 import { rewriteStorage, type RewrittenResource } from '../rewrite-storage.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
@@ -20,16 +20,16 @@ function rowsOf(results: readonly RewrittenResource[]): string[][] {
 
 const rewrite = defineCommand({
   name: 'storage rewrite',
-  summary: 'Store every object anew, in the form the API server writes today',
+  summary: 'Rewrite stored objects, for example to encrypt them with a new key',
   description:
-    'After a key of --encryption-provider-config was rotated, or encryption was turned on or off, the store still holds what\n' +
-    'was written before. This reads each object and puts it back unchanged, through the API; what is stored in the newest\n' +
-    'form already is left alone. When it ends well, an old key can be taken out of the configuration. Without RESOURCE, all.',
+    'Reads each object and writes it back unchanged through the API, which stores it in its current form. Use it after you\n' +
+    'rotate a key of --encryption-provider-config, or turn encryption on or off; after success you can remove the old key.\n' +
+    'Objects already stored in the current form are not written. Without RESOURCE, rewrites all resources.',
   arguments: [{ name: 'RESOURCE', isOptional: true, isRepeated: true }],
   flags: rewriteFlags,
   examples: [
-    ['skiff storage rewrite secrets', 'Secrets are encrypted with the key that is first now'],
-    ['skiff storage rewrite -o json', 'Everything; counts and failures as JSON'],
+    ['skiff storage rewrite secrets', 'Encrypt Secrets with the current first key'],
+    ['skiff storage rewrite -o json', 'Rewrite everything; print counts and failures as JSON'],
   ],
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async ({ client }) => {

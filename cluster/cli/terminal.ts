@@ -1,4 +1,4 @@
-/** Terminal: where the command line writes, and whether colours and redrawing make sense there. */
+/** Terminal: where the command line writes, and whether it supports colours and redrawing. */
 
 export interface Terminal {
   /** Results: what the command was asked for. */
@@ -18,7 +18,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** The process's own streams. Colours only on a terminal, never with NO_COLOR (no-color.org) or TERM=dumb. */
 export function processTerminal(environment: Environment): Terminal {
   const { stdout, stderr } = process
-  // A reader that has seen enough (`| head`) is no fault of ours.
+  // A reader that stops early (`| head`) is not an error.
   for (const stream of [stdout, stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') process.exit(0)
@@ -36,7 +36,7 @@ export function processTerminal(environment: Environment): Terminal {
   }
 }
 
-/** Commands in a text as this user types them: npx ran this one, so there may be no `skiff` in the PATH. */
+/** The text with `npx skiff` for `skiff` when npx runs this process: then `skiff` may not be in the PATH. */
 export function asTyped(text: string, environment: Environment): string {
   const isNpx =
     environment['npm_command'] === 'exec' && environment['npm_lifecycle_event'] === 'npx'
@@ -65,7 +65,7 @@ export function table(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => `${line(row).trimEnd()}\n`).join('')
 }
 
-/** `950 ms`, `1.2 s`, `3 min`, `5 h`, `2 d`: as much as one needs at a glance. */
+/** `950 ms`, `1.2 s`, `3 min`, `5 h`, `2 d`. */
 export function shortDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 100_000) return `${(ms / 1000).toFixed(1)} s`

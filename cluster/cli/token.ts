@@ -1,4 +1,4 @@
-/** `skiff token ...`: bootstrap tokens, as kubeadm's command of that name. */
+/** `skiff token ...`: creates, lists and deletes bootstrap tokens (kubeadm: token). */
 import { labelKey } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
@@ -16,13 +16,13 @@ import { asTyped, shortDuration, table } from './terminal.ts'
 const createFlags = defineFlags({
   ...nameFlag,
   ...outputFlag,
-  ttl: flag.duration('Lifetime of the token; 0 means for ever.', defaultTokenTtlMs),
+  ttl: flag.duration('Lifetime of the token; 0 for no expiry.', defaultTokenTtlMs),
   description: flag.string('Description of the token.', ''),
-  usages: flag.list('authentication, signing or both.', ['authentication', 'signing']),
-  groups: flag.list('Further groups of its user; each begins with system:bootstrappers:', [
+  usages: flag.list('Usages: authentication, signing or both.', ['authentication', 'signing']),
+  groups: flag.list('Extra groups of the token; each begins with system:bootstrappers:', [
     nodeTokenGroup,
   ]),
-  'print-join-command': flag.bool('Print the whole command for another machine.', false),
+  'print-join-command': flag.bool('Print the join command for another machine.', false),
 })
 const listFlags = defineFlags({ ...nameFlag, ...outputFlag })
 const deleteFlags = defineFlags({ ...nameFlag })
@@ -32,8 +32,8 @@ type Usage = 'authentication' | 'signing'
 function checkUsages(usages: readonly string[]): Usage[] {
   const wrong = usages.find((usage) => usage !== 'authentication' && usage !== 'signing')
   if (wrong === undefined) return [...usages] as Usage[]
-  throw new ClusterError('usage', `"${wrong}" is not a usage of a token`, {
-    hint: 'there are: authentication, signing',
+  throw new ClusterError('usage', `invalid token usage "${wrong}"`, {
+    hint: 'use authentication, signing or both',
   })
 }
 
@@ -42,19 +42,19 @@ function checkGroups(groups: readonly string[]): void {
     (group) => !/^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/.test(group),
   )
   if (wrong === undefined) return
-  throw new ClusterError('usage', `"${wrong}" is not a group for a token`, {
-    hint: 'a group begins with system:bootstrappers:',
+  throw new ClusterError('usage', `invalid token group "${wrong}"`, {
+    hint: 'use a group that begins with system:bootstrappers:',
   })
 }
 
 const create = defineCommand({
   name: 'token create',
-  summary: 'Create a bootstrap token for a node to join with',
+  summary: 'Create a bootstrap token with which nodes can join',
   arguments: [{ name: 'TOKEN', isOptional: true }],
   flags: createFlags,
   examples: [
-    ['skiff token create --ttl 1h', 'A token for one hour'],
-    ['skiff token create --print-join-command', 'Print the command for another machine'],
+    ['skiff token create --ttl 1h', 'Create a token for one hour'],
+    ['skiff token create --print-join-command', 'Print the command to run on another machine'],
   ],
   run: async (context, { flags: given, args }) =>
     await withCluster(context, given.name, async (cluster) => {
@@ -70,7 +70,7 @@ const create = defineCommand({
         })
         .catch((error: unknown): never => {
           if (wanted === undefined || !isStatusError(error, 'AlreadyExists')) throw error
-          throw new ClusterError('already-exists', `there is already a token "${wanted.id}"`, {
+          throw new ClusterError('already-exists', `token "${wanted.id}" already exists`, {
             hint: `delete it first: skiff token delete ${wanted.id}${nameFlagOf(given.name)}`,
             cause: error,
           })
@@ -97,7 +97,7 @@ interface TokenRow {
   readonly description: string
 }
 
-/** What a token's Secret says, without its secret. */
+/** The fields of a token's Secret, without the secret itself. */
 function rowOf(secret: KubeObject): TokenRow {
   const data = (secret['data'] ?? {}) as Record<string, string>
   const field = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString()
@@ -116,7 +116,7 @@ const list = defineCommand({
   name: 'token list',
   summary: 'List the bootstrap tokens, without their secrets',
   flags: listFlags,
-  examples: [['skiff token list', 'Which tokens there are, and until when']],
+  examples: [['skiff token list', 'List the tokens and their expiry']],
   run: async (context, { flags: given }) =>
     await withCluster(context, given.name, async ({ client }) => {
       const { dialect } = client

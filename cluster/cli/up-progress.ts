@@ -1,4 +1,4 @@
-/** What `up` shows while a cluster starts: a line per component, a line per node, one for a crowd of simulated nodes. */
+/** Progress of `skiff up`: a line per component and node, and one for all simulated nodes. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { Progress } from '../bring-up.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
@@ -12,7 +12,7 @@ export interface UpProgress {
 }
 
 export function createUpProgress(options: { terminal: Terminal; clock: Clock }): UpProgress {
-  // Nodes are added as they start: a cluster that goes on has those it had.
+  // Nodes are added as they start: a resumed cluster has those it had.
   const progress = createProgress({
     ...options,
     names: ['api-server', 'controller-manager', 'scheduler'],
@@ -40,13 +40,13 @@ export function createUpProgress(options: { terminal: Terminal; clock: Clock }):
       progress.update(name, `${readyInCrowd} nodes Ready`)
       return
     }
-    // Its Node says that it is Ready, often before the process has told its last step.
+    // The Node often becomes Ready before the agent has reported its last step.
     if (!readyNodes.has(name) && state !== 'ready') progress.update(name, message ?? state)
   }
   return {
     report: (event) => {
       if (event.kind === 'interrupted') {
-        progress.done('last start', 'was interrupted; what it left has been ended')
+        progress.done('last start', 'was interrupted; its processes have been ended')
         return
       }
       if (event.kind === 'node') {

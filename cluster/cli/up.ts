@@ -14,35 +14,35 @@ import { asTyped, shortDuration } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
-  nodes: flag.int('Number of nodes, each a process of its own. Default: 3 for a new cluster.'),
-  'simulated-nodes': flag.int('Adds one process that carries this many simulated nodes.'),
-  dialect: flag.string('Names in the API: kubernetes (the default) or svc.', '', {
+  nodes: flag.int('Number of nodes, each a process of its own; 3 by default.'),
+  'simulated-nodes': flag.int('Number of simulated nodes, which share one process.'),
+  dialect: flag.string('Dialect of names in the API; kubernetes by default.', '', {
     choices: ['kubernetes', 'svc'],
   }),
-  port: flag.int('Port of the API server. Default: 6443, or any free port when 6443 is in use.'),
-  address: flag.string('Address of this machine that everything listens on; 127.0.0.1.'),
+  port: flag.int('Port of the API server; 6443 by default, or a free one if 6443 is in use.'),
+  address: flag.string('Address that all components listen on; 127.0.0.1 by default.'),
   set: flag.list(
-    'COMPONENT.FLAG=VALUE: one more flag for a component, such as controller-manager.node-monitor-grace-period=20s.',
+    'COMPONENT.FLAG=VALUE: sets a flag of a component, such as controller-manager.node-monitor-grace-period=20s. Repeatable.',
     [],
     { isWhole: true },
   ),
-  wait: flag.duration('How long to wait until the nodes are Ready.', 60_000, { least: 0 }),
-  parent: flag.int('Remove the cluster, as down does, when the process with this pid is gone.'),
-  ttl: flag.duration('Remove the cluster, as down does, after this time.', undefined, {
+  wait: flag.duration('How long to wait for the nodes to become Ready.', 60_000, { least: 0 }),
+  parent: flag.int('Delete the cluster when the process with this pid ends.'),
+  ttl: flag.duration('Delete the cluster after this time.', undefined, {
     least: 1000,
   }),
   ...outputFlag,
 })
 
 const [portHint, addressHint, dialectHint] = ['port', 'address', 'dialect'].map(
-  (flagName) => `use --${flagName}: all others have to know it too`,
+  (flagName) => `use --${flagName}, which sets it for all components`,
 )
 const byCommand = {
   dialect: dialectHint,
   'bind-address': addressHint,
 }
-const nodeHint = 'each node has its own: see `skiff node add`, or `skiff join`'
-/** Flags that a cluster falls apart with when one process is told something else than the others; and what to do instead. */
+const nodeHint = 'it differs per node: see `skiff node add` and `skiff join`'
+/** Flags that the plan sets, since processes have to agree on them; each with what to use instead. */
 const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
   'api-server': { ...byCommand, 'secure-port': portHint },
   'controller-manager': byCommand,
@@ -67,14 +67,14 @@ export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
     const match = /^([a-z-]+)\.(?:--)?([A-Za-z0-9-]+)=(.*)$/s.exec(setting)
     const program = programs.find((name) => name === match?.[1])
     if (match === null || program === undefined) {
-      throw new ClusterError('usage', `--set ${setting}: not of the form COMPONENT.FLAG=VALUE`, {
+      throw new ClusterError('usage', `invalid --set ${setting}: must be COMPONENT.FLAG=VALUE`, {
         hint: `components: ${programs.join(', ')}`,
       })
     }
     const name = match[2] ?? ''
     const owner = plannedFlags[program][name]
     if (owner !== undefined) {
-      throw new ClusterError('usage', `--set ${setting}: that is not for a flag to say`, {
+      throw new ClusterError('usage', `--set ${setting}: --${name} cannot be set with this flag`, {
         hint: owner,
       })
     }
@@ -85,21 +85,21 @@ export function parseExtraFlags(settings: readonly string[]): ExtraFlags {
 
 export const up = defineCommand({
   name: 'up',
-  summary: 'Start a cluster; returns when every node is Ready',
+  summary: 'Start a cluster and wait until every node is Ready',
   description:
-    'Starts an API server, a controller manager, a scheduler and node agents as processes of this machine, with TLS\n' +
-    'everywhere; the nodes join by bootstrap token. A cluster that was left behind, by a reboot for example, goes on with\n' +
-    'its data. What a failed start has made is removed again.\n\n' +
-    'Everything is kept in $XDG_STATE_HOME/skiff/clusters/NAME (~/.local/state/skiff/clusters/NAME).',
+    'Starts an API server, a controller manager, a scheduler and node agents as processes of this machine. All\n' +
+    'connections use TLS, and the nodes join with a bootstrap token. A stopped cluster starts again with its data, for\n' +
+    'example after a reboot. A failed start leaves nothing behind.\n\n' +
+    'The state directory is $XDG_STATE_HOME/skiff/clusters/NAME (~/.local/state/skiff/clusters/NAME).',
   flags,
   handlesInterrupt: true,
   examples: [
-    ['skiff up', 'Three nodes'],
+    ['skiff up', 'Start a cluster with three nodes'],
     [
       'skiff up --name big --nodes 1 --simulated-nodes 500',
-      'A second cluster beside it, with 501 nodes',
+      'Start a second cluster, with 501 nodes',
     ],
-    ['skiff up --parent $$ --ttl 1h', 'It ends with this shell, or after an hour'],
+    ['skiff up --parent $$ --ttl 1h', 'Delete it when this shell ends, or after an hour'],
     [
       'skiff up --set controller-manager.node-monitor-grace-period=20s',
       'Notice a lost node after 20 seconds instead of 50',

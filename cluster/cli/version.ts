@@ -1,4 +1,4 @@
-/** `skiff version`: which skiff, which API release, which Node. */
+/** `skiff version`: prints the versions of skiff, of the API and of Node.js. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { packageFolder } from '../plan/programs.ts'
@@ -12,7 +12,7 @@ export const version = defineCommand({
   name: 'version',
   summary: 'Print the version',
   flags: outputFlag,
-  examples: [['skiff version -o json', 'For scripts']],
+  examples: [['skiff version -o json', 'Print the version as JSON']],
   run: async ({ terminal }, { flags: given }) => {
     const manifest = join(dirname(packageFolder('dist')), 'package.json')
     const { version: own } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }

@@ -1,4 +1,4 @@
-/** Explanations as people read them. Texts that came from clients are shown without control characters. */
+/** Explanations as text. Control characters in texts from clients are escaped. */
 import type {
   AccessExplanation,
   DeniedExplanations,
@@ -18,7 +18,7 @@ export interface Shown {
   readonly nowMs: number
 }
 
-/** A terminal obeys control characters, and these texts are anybody's. */
+/** Escapes control characters: a terminal obeys them, and any client can send these texts. */
 function plain(text: string): string {
   return text.replaceAll(
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
@@ -43,7 +43,7 @@ function ruleText({ verbs, resources, apiGroups, resourceNames, nonResourceURLs 
   return `${verbs.join(',')} ${what}${names}`
 }
 
-/** Lines on what an opinion rests on, the most telling first. */
+/** The reasons of an opinion, the most specific first. */
 function linesOf({ opinion, reason, evaluationError, detail = {} }: Opinion): string[] {
   const { grants = [], rule, way, otherWays = [], missing, call, policy } = detail
   const found = grants.flatMap(({ binding, role, subject, rules }) => [
@@ -111,11 +111,11 @@ export function accessText(explanation: AccessExplanation, shown: Shown): string
   const remedy =
     wouldAllow.length === 0
       ? ''
-      : `\nThis would allow it, and nothing else:\n\n${wouldAllow.map((one) => formatYaml(one)).join('---\n')}`
+      : `\nTo allow exactly this:\n\n${wouldAllow.map((one) => formatYaml(one)).join('---\n')}`
   return `${head}\n${table(userLines(attributes.user))}\n${opinionTable(authorizers)}${remedy}`
 }
 
-const trialNames = { user: 'accepts', none: 'not its own', failed: 'refuses' } as const
+const trialNames = { user: 'accepts', none: 'not its own', failed: 'rejects' } as const
 
 function trialTable(trials: readonly Trial[]): string {
   const rows = trials.map(({ name, result, why = '-' }) => [
@@ -165,7 +165,7 @@ function contentText({ token }: TokenExplanation, nowMs: number): string {
 
 export function tokenText(explanation: TokenExplanation, shown: Shown): string {
   const { authenticated, user, audiences = [], reason = '', authenticators } = explanation
-  const head = verdict(authenticated, ['Accepted', 'Refused'], shown)
+  const head = verdict(authenticated, ['Accepted', 'Rejected'], shown)
   const who =
     user === undefined
       ? `${head}: ${plain(reason)}\n`
@@ -185,7 +185,7 @@ function admissionText(by: NonNullable<DeniedRequest['admission']>, reason: stri
     ...(binding === undefined ? [] : [['binding', binding]]),
     ...(webhook === undefined ? [] : [['webhook', webhook]]),
   ]
-  return `Refused by admission: ${plain(reason)}\n${table(rows.map((row) => row.map(plain)))}`
+  return `Rejected by admission: ${plain(reason)}\n${table(rows.map((row) => row.map(plain)))}`
 }
 
 export function deniedText({ items }: DeniedExplanations, shown: Shown): string {
@@ -196,11 +196,11 @@ export function deniedText({ items }: DeniedExplanations, shown: Shown): string 
     const ago = shortDuration(Math.max(0, shown.nowMs - Date.parse(one.time)))
     const head = `${styled(`${status} ${method} ${plain(path)}`, 'bold', shown.colors)}  ${ago} ago${times}, from ${plain(remoteAddress)}, id ${requestId}\n`
     if (one.authenticators !== undefined) {
-      return `${head}Refused: ${plain(one.reason)}\n\n${trialTable(one.authenticators)}`
+      return `${head}Rejected: ${plain(one.reason)}\n\n${trialTable(one.authenticators)}`
     }
     if (one.admission !== undefined) return `${head}${admissionText(one.admission, one.reason)}`
     if (explanation === undefined) return `${head}${plain(one.reason)}\n`
-    const since = explanation.allowed ? 'It would be allowed by now.\n' : ''
+    const since = explanation.allowed ? 'It would be allowed now.\n' : ''
     return `${head}${since}${accessText(explanation, shown)}`
   })
   return texts.join(`\n${'-'.repeat(40)}\n\n`)

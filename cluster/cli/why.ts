@@ -1,4 +1,4 @@
-/** `skiff why`: who may do what in a cluster, and what that rests on; and what was denied lately. */
+/** `skiff why`: explains why requests are allowed or denied, and lists recently denied ones. */
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import type { Client } from '../../components/client/client.ts'
 import { ClusterError } from '../cluster-error.ts'
@@ -21,24 +21,27 @@ import { accessText, deniedText, tokenText, type Shown } from './why-text.ts'
 
 const flags = defineFlags({
   as: flag.string(
-    'User to explain; a service account is system:serviceaccount:NAMESPACE:NAME.',
+    'User to ask about; system:serviceaccount:NAMESPACE:NAME for a service account.',
     '',
   ),
-  'as-group': flag.list('Groups of that user, besides system:authenticated; repeatable.', []),
-  'as-uid': flag.string('UID of that user.', ''),
-  namespace: flag.string('Namespace of the resource (-n).', 'default'),
-  'all-namespaces': flag.bool('Ask about all namespaces at once (-A).', false),
-  subresource: flag.string('Sub-resource, such as log.', ''),
-  filename: flag.list(
-    'Reviews to explain, or objects that the user wants to create; - is standard input (-f).',
+  'as-group': flag.list(
+    'Groups of that user, in addition to system:authenticated. Repeatable.',
     [],
   ),
-  'token-file': flag.string('A bearer token to explain; - is standard input.', ''),
-  audience: flag.list('Audiences the token is for; the API server’s own without.', []),
-  last: flag.bool('Explain the last N denied requests; 1 without N.', false),
+  'as-uid': flag.string('UID of that user.', ''),
+  namespace: flag.string('Namespace of the request (-n).', 'default'),
+  'all-namespaces': flag.bool('Ask about a request in all namespaces (-A).', false),
+  subresource: flag.string('Subresource of the request, such as log.', ''),
+  filename: flag.list(
+    'File with reviews to explain, or with objects to create; - for standard input (-f). Repeatable.',
+    [],
+  ),
+  'token-file': flag.string('File with a bearer token to explain; - for standard input.', ''),
+  audience: flag.list('Audiences of the token; by default those of the API server.', []),
+  last: flag.bool('Explain the last N denied requests; N is 1 by default.', false),
   ...nameFlag,
   output: flag.string(
-    'How the result is printed; role prints only the role that would allow a denied request.',
+    'Output format; role prints only the role and binding that would allow a denied request.',
     'text',
     {
       choices: ['text', 'json', 'role'],
@@ -65,7 +68,7 @@ function usage(message: string): ClusterError {
   return new ClusterError('usage', message, { hint: 'see: skiff why --help' })
 }
 
-/** What the arguments and flags ask for: one way of asking, and only one. */
+/** Answers the question that the arguments and flags ask. */
 async function asked(
   client: Client,
   given: Given,
@@ -88,7 +91,7 @@ async function asked(
     }
     return { explained, isOne: explained.length === 1 }
   }
-  if (who === undefined) throw usage('who? Give --as USER')
+  if (who === undefined) throw usage('the user is missing: pass --as USER')
   const { subresource } = given
   const spec = await accessSpec(client, {
     who,
@@ -126,7 +129,7 @@ function printed(explained: readonly Explained[], as: Shown & { output: string; 
   }
 }
 
-/** Wrong use is told before the cluster is looked for. */
+/** Checks the command line before the cluster is looked up. */
 function checkUse(given: Given, args: readonly string[]): void {
   const isByFile = given['token-file'] !== '' || given.filename.length > 0
   const ways = [
@@ -136,16 +139,16 @@ function checkUse(given: Given, args: readonly string[]): void {
     !given.last && args.length > 0,
   ]
   if (ways.filter(Boolean).length > 1) {
-    throw usage('VERB RESOURCE, -f, --token-file and --last are different questions: ask one')
+    throw usage('VERB RESOURCE, -f, --token-file and --last cannot be combined')
   }
   if (given.last && args.length > 1)
-    throw usage('skiff why --last takes a number, and nothing else')
+    throw usage('skiff why --last takes one number as its argument')
   const somebody = somebodyOf(given)
   if (given.last || isByFile) return
   if (args.length < 2) {
     throw usage('skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last')
   }
-  if (somebody === undefined) throw usage('who? Give --as USER')
+  if (somebody === undefined) throw usage('the user is missing: pass --as USER')
 }
 
 async function showLast(
@@ -167,31 +170,34 @@ async function showLast(
 
 export const why = defineCommand({
   name: 'why',
-  summary: 'Explain why a user may do something, or may not',
+  summary: 'Explain why a request is allowed or denied',
   description:
-    'Shows what every authorizer says, in order, the rule and the binding that allow it, or the smallest role that would.\n' +
-    'Of a token it shows the claims and what every authenticator says; never the token itself. Ends with 0 when it is\n' +
-    'allowed (the token accepted), with 1 when it is denied. The cluster is asked as its administrator.',
+    'Shows the decision of every authorizer in order, with the rule and binding that allow the request, or the smallest\n' +
+    'role that would. For a token it shows the claims and the decision of every authenticator, never the token itself.\n' +
+    'Exits with 0 if the request is allowed or the token accepted, with 1 otherwise. Asks as the administrator.',
   arguments: [
     { name: 'VERB', isOptional: true },
     { name: 'RESOURCE[/NAME]|/PATH', isOptional: true },
   ],
   flags,
   examples: [
-    ['skiff why list pods -n web --as alice', 'May alice list the pods there?'],
+    ['skiff why list pods -n web --as alice', 'Can alice list pods there?'],
     [
       'skiff why get secrets/tls --as system:node:node-1 --as-group system:nodes',
-      'Does a node see that Secret, and over which pod?',
+      'Can a node read that Secret, and through which pod?',
     ],
-    ['skiff why create pods --subresource exec --as alice', 'A sub-resource'],
-    ['skiff why get /metrics --as system:serviceaccount:web:scraper', 'A path'],
+    ['skiff why create pods --subresource exec --as alice', 'Ask about a subresource'],
+    ['skiff why get /metrics --as system:serviceaccount:web:scraper', 'Ask about a path'],
     [
       'skiff why list pods -n web --as alice -o role | kubectl apply -f -',
-      'Allow it, and nothing else',
+      'Allow exactly that request',
     ],
-    ['skiff why -f deployment.yaml --as alice', 'May alice create what is in the file?'],
-    ['skiff why --token-file /tmp/token', 'Whose token is it, and which check failed?'],
-    ['skiff why --last 3', 'What was denied lately'],
+    ['skiff why -f deployment.yaml --as alice', 'Can alice create the objects in the file?'],
+    [
+      'skiff why --token-file /tmp/token',
+      'Which user does the token authenticate, or which check fails?',
+    ],
+    ['skiff why --last 3', 'Explain the last three denied requests'],
   ],
   run: async (context, { flags: given, args }) => {
     checkUse(given, args)

@@ -1,4 +1,4 @@
-/** Bootstrap tokens: making them, and the Secret that makes one known to the API server (upstream: cluster-bootstrap/token). */
+/** Bootstrap tokens and their Secrets (upstream: cluster-bootstrap/token). */
 import { labelKey } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
@@ -37,8 +37,8 @@ export function formatToken({ id, secret }: BootstrapToken): string {
 export function parseToken(text: string): BootstrapToken {
   const match = /^([a-z0-9]{6})\.([a-z0-9]{16})$/.exec(text.trim())
   if (match === null) {
-    throw new ClusterError('usage', 'that is not a bootstrap token', {
-      hint: 'its form is 6 letters or digits, a dot, 16 letters or digits; all lower case',
+    throw new ClusterError('usage', 'invalid bootstrap token', {
+      hint: 'a token is 6 lower-case letters or digits, a dot, and 16 more',
     })
   }
   return { id: match[1] ?? '', secret: match[2] ?? '' }

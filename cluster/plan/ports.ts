@@ -17,7 +17,7 @@ function tryPort(address: string, port: number): Promise<number> {
   })
 }
 
-const anotherPort = 'choose another one with --port, or leave --port out to get a free one'
+const anotherPort = 'choose another with --port, or omit --port for a free one'
 
 /**
  * The wished port, which must be free; without a wish 6443, or any other when that is taken. `hint` is what to do about a
@@ -30,8 +30,8 @@ export async function choosePort(
 ): Promise<number> {
   const port = wished ?? defaultPort
   if (port < 0 || port > 65_535) {
-    throw new ClusterError('usage', `${port} is not a port`, {
-      hint: 'a port is a number from 1 to 65535',
+    throw new ClusterError('usage', `invalid port ${port}: must be from 0 to 65535`, {
+      hint: 'pass --port 0 for a free port',
     })
   }
   try {
@@ -48,13 +48,13 @@ export async function choosePort(
       })
     }
     if (code === 'EACCES') {
-      throw new ClusterError('permission', `no right to listen on port ${port}`, {
-        hint: 'choose one above 1023',
+      throw new ClusterError('permission', `permission denied to listen on port ${port}`, {
+        hint: 'choose a port above 1023 with --port',
         cause: error,
       })
     }
     throw new ClusterError('failed', `cannot listen on ${address}:${port} (${code ?? 'unknown'})`, {
-      hint: 'is the address one of this machine?',
+      hint: 'use an address of this machine',
       cause: error,
     })
   }

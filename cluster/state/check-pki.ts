@@ -1,4 +1,4 @@
-/** Checks of a cluster's certificates, keys and kubeconfig before they are used: damage is named by its file, with what to do. */
+/** Checks a cluster's certificates, keys and kubeconfig before use; an error names the damaged file and what to do. */
 import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { removeHint, withClearErrors } from './state-dir.ts'
 import type { StatePaths } from './state-dir.ts'
 
 function renewHint(paths: StatePaths, name: string): string {
-  return `make new ones with: skiff certs renew ${name} --name ${basename(paths.dir)}`
+  return `renew it with: skiff certs renew ${name} --name ${basename(paths.dir)}`
 }
 
-/** What to do about a damaged file of the pki, by the name it has before its dot. Authorities and token keys cannot be made anew. */
+/** The hint for a damaged file, by its name without extension. CAs and service account keys cannot be renewed. */
 export function hintFor(paths: StatePaths, name: string): string {
   return credentialNames.includes(name as CredentialName)
     ? renewHint(paths, name)
@@ -33,7 +33,7 @@ function parsed<T>(path: string, what: string, more: { hint: string; parse: () =
   try {
     return more.parse()
   } catch (error) {
-    throw new ClusterError('failed', `${path} is damaged: it holds no ${what}`, {
+    throw new ClusterError('failed', `${path} is damaged: it contains no ${what}`, {
       hint: more.hint,
       cause: error,
     })
@@ -44,7 +44,7 @@ interface CheckedCredential extends Credential {
   readonly certificate: X509Certificate
 }
 
-/** Reads `<name>.crt` and `<name>.key`, which must be whole and belong together. */
+/** Reads `<name>.crt` and `<name>.key`. Throws a ClusterError unless both are valid and match. */
 export function readCheckedCredential(paths: StatePaths, name: string): CheckedCredential {
   const hint = hintFor(paths, name)
   const [crt, key] = [join(paths.pki, `${name}.crt`), join(paths.pki, `${name}.key`)]
@@ -70,7 +70,7 @@ export function readAuthorityPem(paths: StatePaths): string {
   return text
 }
 
-/** Both CAs with their keys, whole and fitting; nothing can be renewed without them. */
+/** Both CAs, checked with their keys; nothing can be renewed without them. */
 export function checkAuthorities(paths: StatePaths): {
   authority: X509Certificate
   frontProxyAuthority: X509Certificate
@@ -108,10 +108,10 @@ export async function readAdminKubeconfig(paths: StatePaths): Promise<string> {
   const { parseYaml } = await import('../yaml.ts')
   const value = parsed(path, 'kubeconfig', { hint, parse: () => parseYaml(text) })
   if (isKubeconfig(value)) return text
-  throw new ClusterError('failed', `${path} is damaged: it holds no kubeconfig`, { hint })
+  throw new ClusterError('failed', `${path} is damaged: it contains no kubeconfig`, { hint })
 }
 
-/** Everything that a stored cluster's processes and commands will read. Rejects with a ClusterError about the first damage. */
+/** Checks every file that a stored cluster's processes and commands read. Rejects with a ClusterError about the first damaged one. */
 export async function checkPki(paths: StatePaths, nowMs: number): Promise<void> {
   const authorities = checkAuthorities(paths)
   for (const name of credentialNames) {

@@ -1,4 +1,4 @@
-/** Lifetime: what ends a cluster without a command, and removes it as `skiff down` does. Its supervisor sees to that. */
+/** Lifetime: when the supervisor deletes its cluster without a command, as `skiff down` does. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ClusterEnd } from '../control-protocol.ts'
@@ -18,8 +18,8 @@ const lookEveryMs = 500
 export function parentOf(pid: number): ProcessIdentity {
   const parent = pid > 0 ? identify(pid) : undefined
   if (parent !== undefined) return parent
-  throw new ClusterError('usage', `--parent ${pid}: there is no such process`, {
-    hint: 'give the pid of a process that runs, such as $$ in a shell',
+  throw new ClusterError('usage', `--parent ${pid}: no such process`, {
+    hint: 'pass the pid of a running process, such as $$ in a shell',
   })
 }
 
@@ -34,11 +34,11 @@ export async function lifetimeOver(
   const never = new Promise<never>(() => {})
   const parentGone = async (one: ProcessIdentity): Promise<string> => {
     while (isAlive(one)) await clock.sleep(lookEveryMs, signal)
-    return `its parent, pid ${one.pid}, is gone`
+    return `its parent, pid ${one.pid}, has ended`
   }
   const expired = async (ms: number): Promise<string> => {
     await clock.sleep(ms, signal)
-    return 'its time to live is over'
+    return 'its ttl has expired'
   }
   return await Promise.race([
     parent === undefined ? never : parentGone(parent),

@@ -1,4 +1,4 @@
-/** Lock of a cluster: the process that owns its state directory now. One that died does not own it any more. */
+/** Lock of a cluster: names the process that owns its state directory. A process that has ended owns nothing. */
 import { createHash } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -31,7 +31,7 @@ function readLock(paths: StatePaths): ProcessIdentity | undefined {
   }
 }
 
-/** Names the right to take over the lock with that text: a dead holder never comes back, so the right is given once. */
+/** The claim to take over a lock with that text. A dead holder never returns, so each text is claimed once. */
 function claimOf(lock: string, text: string): string {
   return `${lock}.after-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`
 }
@@ -45,7 +45,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** `link` is the atomic step: of two that try at once, one wins. */
+/** Links atomically: of two concurrent callers, one gets true. */
 function linkOnce(from: string, to: string): boolean {
   try {
     linkSync(from, to)
@@ -125,7 +125,7 @@ export async function inheritLock(paths: StatePaths, clock: Clock): Promise<void
     const { pid } = lock.holder
     if (pid !== process.ppid) {
       throw new ClusterError('already-exists', `pid ${pid} holds ${paths.lock}`, {
-        hint: `it supervises this cluster; end it with: skiff down --keep-data --name ${basename(paths.dir)}`,
+        hint: `it supervises this cluster; stop it with: skiff down --keep-data --name ${basename(paths.dir)}`,
       })
     }
     await clock.sleep(10)

@@ -1,4 +1,4 @@
-/** Merging a cluster into a user's kubeconfig, and taking it out again. Every other entry of that file stays as it is. */
+/** Merges a cluster into a user's kubeconfig, and removes it again. Other entries of that file do not change. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -43,14 +43,14 @@ function readConfig(path: string): UserConfig | undefined {
   try {
     parsed = parseYaml(text) ?? {}
   } catch (error) {
-    throw new ClusterError('failed', `${path} is not YAML, so it is left alone`, {
-      hint: 'mend it, or name another one with --kubeconfig',
+    throw new ClusterError('failed', `${path} is not YAML; it was not changed`, {
+      hint: 'repair it, or pass another file with --kubeconfig',
       cause: error,
     })
   }
   if (typeof parsed !== 'object' || Array.isArray(parsed)) {
-    throw new ClusterError('failed', `${path} is not a kubeconfig, so it is left alone`, {
-      hint: 'mend it, or name another one with --kubeconfig',
+    throw new ClusterError('failed', `${path} is not a kubeconfig; it was not changed`, {
+      hint: 'repair it, or pass another file with --kubeconfig',
     })
   }
   return parsed as UserConfig
@@ -83,13 +83,13 @@ export async function mergeKubeconfig(
   }
   user['current-context'] = context
   withClearErrors(file, () => mkdirSync(dirname(file), { recursive: true, mode: 0o700 }))
-  // Noted first: taking out what was never put in is harmless, the other way round something would stay.
+  // Recorded first: removing an entry that was never added is harmless; an unrecorded one would stay.
   const noted = notedFiles(paths)
   writePrivateFile(mergedFile(paths), JSON.stringify([...new Set([...noted, file])]))
   await explained(file, () => writeFileAtomically(file, formatYaml(user), 0o600))
 }
 
-/** Takes the cluster out of every file it was merged into. One that cannot be read or written any more is left alone. */
+/** Removes the cluster from every file it was merged into; skips files that cannot be read or written. */
 export async function forgetMerged(paths: StatePaths, name: string): Promise<void> {
   const context = contextName(name)
   for (const file of notedFiles(paths)) {

@@ -1,4 +1,4 @@
-/** Start lock: who is starting a cluster right now. One that its holder left by dying tells that the start was interrupted. */
+/** Start lock: names the process that is starting a cluster. A lock whose holder died shows that the start was interrupted. */
 import { existsSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
@@ -8,7 +8,7 @@ import type { StatePaths } from './state-dir.ts'
 import { endLeftovers, stopCluster } from '../take-down.ts'
 
 export interface StartLock {
-  /** True when an earlier start was killed in the middle; it has been ended. */
+  /** True when an earlier start was killed halfway; its processes have been ended. */
   readonly followsInterrupted: boolean
   /** False once the directory was removed: another process may have made it anew. */
   isHeld(): boolean
@@ -31,8 +31,8 @@ function takeStartLock(paths: StatePaths, options: { name: string; clock: Clock 
     return { followsInterrupted: false, isHeld, release: () => {} }
   throw new ClusterError(
     'already-exists',
-    `cluster "${options.name}" is being started right now (by pid ${taken.holder.pid})`,
-    { hint: 'wait for that, or choose another --name' },
+    `another start of cluster "${options.name}" is in progress (pid ${taken.holder.pid})`,
+    { hint: 'wait for it, or choose another --name' },
   )
 }
 
@@ -53,8 +53,8 @@ export async function lockForStart(
     if (!lock.ok) {
       throw new ClusterError(
         'already-exists',
-        `cluster "${name}" is running already (supervisor: pid ${lock.holder.pid})`,
-        { hint: `see it with \`skiff status${nameFlagOf(name)}\`, or choose another --name` },
+        `cluster "${name}" is already running (supervisor: pid ${lock.holder.pid})`,
+        { hint: `check it with \`skiff status${nameFlagOf(name)}\`, or choose another --name` },
       )
     }
     if (start.followsInterrupted) {

@@ -1,4 +1,4 @@
-/** State directory: everything one cluster owns, in one folder readable by its owner alone; who holds its lock owns the cluster. */
+/** State directory: all files of one cluster, readable by its owner only. The holder of its lock owns the cluster. */
 import { randomUUID } from 'node:crypto'
 import {
   mkdirSync,
@@ -45,13 +45,13 @@ export function stateRoot(environment: Readonly<Record<string, string | undefine
   return join(base, 'skiff')
 }
 
-/** It becomes a folder, a node name's part and a kubeconfig context, so it is a DNS label. */
+/** The name becomes a folder and a kubeconfig context, so it is a DNS label. */
 const clusterName = /^[a-z0-9]([-a-z0-9]{0,48}[a-z0-9])?$/
 
-/** Where the cluster of that name is, or would be. Throws for what can be no cluster's name. */
+/** The paths of the cluster of that name, whether it exists or not. Throws a ClusterError for an invalid name. */
 export function statePaths(root: string, name: string): StatePaths {
   if (!clusterName.test(name)) {
-    throw new ClusterError('usage', `"${name}" is not a name for a cluster`, {
+    throw new ClusterError('usage', `invalid cluster name "${name}"`, {
       hint: 'use at most 50 lower case letters, digits and dashes, with a letter or digit at both ends',
     })
   }
@@ -79,7 +79,7 @@ export function logOf({ logs }: Pick<StatePaths, 'logs'>, component: string): st
   return join(logs, `${component}.log`)
 }
 
-/** Runs a file operation; missing rights, a full disk and the like become an error that names the directory and a remedy. */
+/** Runs a file operation; a permission error, a full disk and the like become a ClusterError that names the path. */
 export function withClearErrors<T>(path: string, operation: () => T): T {
   try {
     return operation()
@@ -88,7 +88,7 @@ export function withClearErrors<T>(path: string, operation: () => T): T {
     if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
       throw new ClusterError(
         'permission',
-        `no right to use the state directory ${path} (${code})`,
+        `permission denied for the state directory ${path} (${code})`,
         {
           hint: 'give your user access to it, or set XDG_STATE_HOME to a directory of yours',
           cause: error,
@@ -102,7 +102,7 @@ export function withClearErrors<T>(path: string, operation: () => T): T {
       })
     }
     if (code === 'ENOTDIR' || code === 'EEXIST') {
-      throw new ClusterError('failed', `${path}: a part of this path is not a directory`, {
+      throw new ClusterError('failed', `a part of the path ${path} is not a directory`, {
         hint: 'remove that file, or set XDG_STATE_HOME to a directory of yours',
         cause: error,
       })
@@ -111,7 +111,7 @@ export function withClearErrors<T>(path: string, operation: () => T): T {
   }
 }
 
-/** Creates the directory and its folders (0700); returns false when it was there already. */
+/** Creates the directory and its folders (0700); returns false if it existed. */
 export function createStateDir(paths: StatePaths): boolean {
   return withClearErrors(paths.dir, () => {
     const created = mkdirSync(paths.dir, { recursive: true, mode: 0o700 }) !== undefined
@@ -122,7 +122,7 @@ export function createStateDir(paths: StatePaths): boolean {
   })
 }
 
-/** Writes a file whole or not at all, readable by its owner alone. */
+/** Writes a file atomically, readable by its owner only. */
 export function writePrivateFile(path: string, content: string): void {
   withClearErrors(path, () => {
     const temporary = `${path}.${process.pid}.tmp`
@@ -135,17 +135,17 @@ export function writePrivateFile(path: string, content: string): void {
   })
 }
 
-/** The flag that a command line for the cluster ends with; the default cluster needs none. */
+/** The --name flag for command lines in messages; empty for the default cluster. */
 export function nameFlagOf(name: string): string {
   return name === defaultClusterName ? '' : ` --name ${name}`
 }
 
-/** What to do about a cluster that is damaged beyond use. */
+/** The hint for a cluster that cannot be repaired. */
 export function removeHint({ dir }: Pick<StatePaths, 'dir'>): string {
   return `remove the cluster with: skiff down --name ${basename(dir)}`
 }
 
-/** The parsed file, or undefined when it is not there. A file that is no JSON is an error that names it. */
+/** The parsed file, or undefined if it does not exist. Throws a ClusterError for a file that is not JSON. */
 export function readJsonFile<T>(path: string): T | undefined {
   let text: string
   try {
@@ -164,40 +164,40 @@ export function readJsonFile<T>(path: string): T | undefined {
   }
 }
 
-/** What is being removed has such a name, which no cluster can have. */
+/** Prefix of directories that are being removed; no cluster name begins with it. */
 const removedPrefix = '.removed-'
 
-/** Takes the directory away in one step: whoever starts this cluster meanwhile must not find half of it. */
+/** Renames the directory in one step, so that a concurrent start does not find half of it. */
 function moveAway(dir: string): string {
   const aside = join(dirname(dir), `${removedPrefix}${randomUUID()}`)
   try {
     renameSync(dir, aside)
     return aside
   } catch {
-    return dir // gone already, or where something is mounted: then it goes piece by piece
+    return dir // already removed, or a mount point: it is removed file by file
   }
 }
 
-/** Removes the directory and all it holds, and the folders above it that are ours and empty then. Call only as holder of the lock, with no process of the cluster left. */
+/** Removes the directory, and the folders of skiff above it if they are empty then. The caller holds the lock, and no process of the cluster is left. */
 export function removeStateDir(paths: StatePaths): void {
   const remove = (path: string): void =>
-    // Again if need be: somebody may look for the lock meanwhile, which makes a file.
+    // With retries: a process that checks the lock meanwhile creates a file.
     rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 10 })
   withClearErrors(paths.dir, () => remove(moveAway(paths.dir)))
   const clusters = dirname(paths.dir)
   if (basename(clusters) !== clustersFolder) return
   try {
-    // Also what somebody who was killed had begun to remove.
+    // Also directories whose removal was interrupted.
     for (const entry of readdirSync(clusters))
       if (entry.startsWith(removedPrefix)) remove(join(clusters, entry))
     rmdirSync(clusters)
     rmdirSync(dirname(clusters))
   } catch {
-    // Not empty: there are other clusters.
+    // Not empty: other clusters exist.
   }
 }
 
-/** Removes what a start has made so far, but not the locks. Call only as holder of both, with no process of the cluster left. */
+/** Removes the files of an unfinished start, but not the locks. The caller holds both, and no process of the cluster is left. */
 export function clearStateDir(paths: StatePaths): void {
   withClearErrors(paths.dir, () => {
     for (const entry of readdirSync(paths.dir)) {
@@ -234,7 +234,7 @@ export function stateDirExists(paths: StatePaths): boolean {
   )
 }
 
-/** The entries of a file that holds a list; none when it is not there or is damaged: what was noted is of help, not of need. */
+/** The entries of a file with a JSON list; none if it is missing or damaged: such a list only helps. */
 export function readList(path: string): readonly unknown[] {
   try {
     const list = readJsonFile<unknown>(path)

@@ -37,7 +37,7 @@ test('while one start goes on, another is told who is at it, and disturbs nothin
   const { pid } = first.process
   await expect(launchCluster(fixtureLaunch(root))).rejects.toMatchObject({
     kind: 'already-exists',
-    message: `cluster "lab" is being started right now (by pid ${pid})`,
+    message: `another start of cluster "lab" is in progress (pid ${pid})`,
   })
   expect(processesMarked(first.id)).toHaveLength(5)
 })

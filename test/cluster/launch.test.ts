@@ -119,7 +119,7 @@ test('a second up of a running name fails with a hint and does not disturb the f
   await first.control.call('start', {})
   const error = await failure(launchCluster(fixtureLaunch(root, { nodes: 0 })))
   expect(error.kind).toBe('already-exists')
-  expect(error.message).toMatch(/^cluster "lab" is running already \(supervisor: pid \d+\)$/)
+  expect(error.message).toMatch(/^cluster "lab" is already running \(supervisor: pid \d+\)$/)
   expect(await states(first)).toMatchObject({ 'api-server': 'ready' })
 })
 

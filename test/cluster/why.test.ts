@@ -75,7 +75,7 @@ describeDialects('questions', (server) => {
       resourceAttributes: { group: 'example.com', resource: 'foos', namespace: 'web' },
     })
     expect(warnings).toEqual([
-      'the server has no resource "foos.example.com"; asking about it as it stands',
+      'the server has no resource "foos.example.com"; asking about that name unchanged',
     ])
     await expect(specOf('pods/a/b')).rejects.toThrow('neither RESOURCE[/NAME] nor a path')
   })
@@ -152,7 +152,7 @@ describeDialects('questions', (server) => {
           { who: undefined, namespace: '', warn: () => {} },
         ),
       ),
-    ).rejects.toThrow('who? Give --as USER')
+    ).rejects.toThrow('the user is missing: pass --as USER')
     expect(
       await explained({
         apiVersion: group('authentication'),

@@ -44,7 +44,7 @@ test('up ends with exit code 0, three Ready nodes and what to type next; down le
 
   const again = await skiff('up')
   expect(again.code).toBe(4)
-  expect(again.stderr).toContain('cluster "default" is running already')
+  expect(again.stderr).toContain('cluster "default" is already running')
 
   expect(await skiff('down')).toMatchObject({ code: 0, stdout: 'Cluster "default" is gone\n' })
   expect(processesIn(place.root)).toEqual([])
@@ -164,7 +164,7 @@ test('a port in use is one line and a hint; nothing is left', async () => {
   expect(up.code).toBe(1)
   expect(up.stderr).toBe(
     `error: port ${port} on 127.0.0.1 is in use\n` +
-      'hint: choose another one with --port, or leave --port out to get a free one\n',
+      'hint: choose another with --port, or omit --port for a free one\n',
   )
   expect(place.leftovers()).toEqual([])
 })
@@ -174,7 +174,7 @@ test('a component that cannot start is named with its reason; nothing is left', 
   const up = await skiff('up', '--set', 'controller-manager.no-such-flag=1')
   expect(up.code).toBe(1)
   expect(up.stderr).toContain(
-    'error: controller-manager did not start: unknown flag --no-such-flag\nhint: its flags: ',
+    'error: controller-manager did not start: unknown flag --no-such-flag\nhint: see its flags: ',
   )
   expect(processesIn(place.root)).toEqual([])
   expect(place.leftovers()).toEqual([])

@@ -57,8 +57,12 @@ test.each([
   [['node', 'ad'], 'unknown command "node ad"', 'did you mean: skiff node add'],
   [['up', '--nodse', '3'], 'skiff up: unknown flag --nodse; did you mean --nodes?', 'see: '],
   [['up', '--nodes', 'x'], 'invalid value "x" for --nodes: must be a whole number', 'see: '],
-  [['up', '--port', '99999'], '99999 is not a port', 'a port is a number from 1 to 65535'],
-  [['up', '--name', 'A b'], '"A b" is not a name for a cluster', 'use at most 50'],
+  [
+    ['up', '--port', '99999'],
+    'invalid port 99999: must be from 0 to 65535',
+    'pass --port 0 for a free port',
+  ],
+  [['up', '--name', 'A b'], 'invalid cluster name "A b"', 'use at most 50'],
   [['down', 'x'], 'skiff down: unexpected argument "x"', 'see: skiff down --help'],
   [['join', 'http://x', '--token', 'y'], '"http://x" is not the URL of an API server', 'it looks '],
 ])('skiff %j is wrong use: exit code 2, one line and a hint', async (words, error, hint) => {
@@ -119,28 +123,28 @@ const damages: Damage[] = [
   [
     'a certificate that is none',
     () => writeFileSync(join(paths.pki, 'apiserver.crt'), 'garbage'),
-    /^error: .*apiserver\.crt is damaged: it holds no certificate$/,
-    /^hint: make new ones with: skiff certs renew apiserver --name lab$/,
+    /^error: .*apiserver\.crt is damaged: it contains no certificate$/,
+    /^hint: renew it with: skiff certs renew apiserver --name lab$/,
   ],
   [
     'a key that is not that of its certificate',
     () => cpSync(join(paths.pki, 'admin.key'), join(paths.pki, 'apiserver.key')),
     /^error: .*apiserver\.key is damaged: it is not the key of .*apiserver\.crt$/,
-    /^hint: make new ones with: skiff certs renew apiserver --name lab$/,
+    /^hint: renew it with: skiff certs renew apiserver --name lab$/,
   ],
   ...(['admin', 'scheduler', 'controller-manager-serving', 'front-proxy-client'] as const).flatMap(
     (name): Damage[] => [
       [
         `the certificate ${name}.crt cut off`,
         () => truncateSync(join(paths.pki, `${name}.crt`), 100),
-        new RegExp(`^error: .*/pki/${name}\\.crt is damaged: it holds no certificate$`),
-        new RegExp(`^hint: make new ones with: skiff certs renew ${name} --name lab$`),
+        new RegExp(`^error: .*/pki/${name}\\.crt is damaged: it contains no certificate$`),
+        new RegExp(`^hint: renew it with: skiff certs renew ${name} --name lab$`),
       ],
       [
         `the key ${name}.key gone`,
         () => rmSync(join(paths.pki, `${name}.key`)),
         new RegExp(`^error: .*/pki/${name}\\.key is missing$`),
-        new RegExp(`^hint: make new ones with: skiff certs renew ${name} --name lab$`),
+        new RegExp(`^hint: renew it with: skiff certs renew ${name} --name lab$`),
       ],
     ],
   ),
@@ -152,12 +156,12 @@ const damages: Damage[] = [
       }
     },
     /^error: .*scheduler\.crt is damaged: it is not signed by the cluster's CA$/,
-    /^hint: make new ones with: skiff certs renew scheduler --name lab$/,
+    /^hint: renew it with: skiff certs renew scheduler --name lab$/,
   ],
   [
     'a key of the CA that is none',
     () => writeFileSync(join(paths.pki, 'ca.key'), 'garbage'),
-    /^error: .*ca\.key is damaged: it holds no private key$/,
+    /^error: .*ca\.key is damaged: it contains no private key$/,
   ],
   [
     'keys of service accounts that do not fit',
@@ -167,8 +171,8 @@ const damages: Damage[] = [
   [
     'a kubeconfig that is none',
     () => writeFileSync(paths.adminKubeconfig, 'garbage'),
-    /^error: .*kubeconfig is damaged: it holds no kubeconfig$/,
-    /^hint: make new ones with: skiff certs renew admin --name lab$/,
+    /^error: .*kubeconfig is damaged: it contains no kubeconfig$/,
+    /^hint: renew it with: skiff certs renew admin --name lab$/,
   ],
 ]
 test.each(damages)(
@@ -200,8 +204,8 @@ test('damaged certificates of a running cluster are named by every command that 
   const outcome = {
     code: 1,
     stderr:
-      `error: ${crt} is damaged: it holds no certificate\n` +
-      'hint: make new ones with: skiff certs renew admin --name lab\n',
+      `error: ${crt} is damaged: it contains no certificate\n` +
+      'hint: renew it with: skiff certs renew admin --name lab\n',
   }
   const reading = ['token list', 'node list', 'certs check']
   for (const words of reading) {
@@ -254,7 +258,7 @@ test.skipIf(!canBeNobody)(
     for (const words of [['up'], ['status'], ['status', '--all'], ['down'], ['kubeconfig']]) {
       const { code, stderr } = await place.run(words, nobody)
       expect(stderr).toMatch(
-        /^error: no right to use the state directory \S+ \(EACCES\)\nhint: give your user access to it, or set XDG_STATE_HOME to a directory of yours\n$/,
+        /^error: permission denied for the state directory \S+ \(EACCES\)\nhint: give your user access to it, or set XDG_STATE_HOME to a directory of yours\n$/,
       )
       expect(code).toBe(7)
     }

@@ -59,7 +59,7 @@ test.each(moments)(
     await killUp(words, moment, both)
     const before = readClusterConfig(paths())?.id ?? ''
     const up = await place.run(words)
-    expect(up.stderr).toMatch(/^ ✓ last start .* was interrupted; what it left has been ended$/m)
+    expect(up.stderr).toMatch(/^ ✓ last start .* was interrupted; its processes have been ended$/m)
     expect(up, up.stderr).toMatchObject({ code: 0 })
     const after = readClusterConfig(paths())?.id ?? ''
     // Supervisor, API server, controller manager, scheduler and one node; nothing of the first start besides.
@@ -118,7 +118,7 @@ test('a cluster of a test runner that is killed is removed, with its data', asyn
 })
 
 test.each([
-  [['--parent', '0'], '--parent 0: there is no such process'],
+  [['--parent', '0'], '--parent 0: no such process'],
   [['--parent', 'me'], 'invalid value "me" for --parent: must be a whole number'],
   [['--ttl', '0'], 'invalid value "0s" for --ttl: must not be below 1s'],
 ])('up %j is refused, and leaves nothing', async (words, message) => {

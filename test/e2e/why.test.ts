@@ -106,7 +106,7 @@ describe.each(['kubernetes', 'svc'] as const)('why, dialect %s', (dialect) => {
     secrets.push(signature, forged.split('.')[2] ?? '', '0123456789abcdef')
     const bad = await why('--token-file', file(forged))
     expect(bad.code).toBe(1)
-    expect(bad.stdout).toMatch(/^Refused: the signature does not hold\n/)
+    expect(bad.stdout).toMatch(/^Rejected: the signature does not hold\n/)
     const bootstrap = await why('--token-file', file('abcdef.0123456789abcdef'))
     expect(bootstrap.code).toBe(1)
     const stranger = clusterClient({ ...cluster, clock: systemClock }, { token: forged })

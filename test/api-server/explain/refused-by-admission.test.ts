@@ -71,7 +71,7 @@ describeDialects('requests that admission refused', (server) => {
       },
     })
     const text = deniedText({ items: one === undefined ? [] : [one] }, { colors: false, nowMs: 0 })
-    expect(text).toMatch(/^422 POST [^]*Refused by admission: [^]*denied request: never\n/)
+    expect(text).toMatch(/^422 POST [^]*Rejected by admission: [^]*denied request: never\n/)
     expect(text).toMatch(/^policy +refusing-\d+$/m)
     await server().ok('DELETE', `${group()}/validatingadmissionpolicybindings/its-binding`)
   })

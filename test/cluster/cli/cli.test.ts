@@ -71,13 +71,13 @@ describe('wrong use', () => {
     ['up extra', 'error: skiff up: unexpected argument "extra"\nhint: see: skiff up --help\n'],
     [
       'why get pods --last',
-      'error: skiff why --last takes a number, and nothing else\nhint: see: skiff why --help\n',
+      'error: skiff why --last takes one number as its argument\nhint: see: skiff why --help\n',
     ],
     [
       'why get pods --as ann --token-file x',
-      'error: VERB RESOURCE, -f, --token-file and --last are different questions: ask one\nhint: see: skiff why --help\n',
+      'error: VERB RESOURCE, -f, --token-file and --last cannot be combined\nhint: see: skiff why --help\n',
     ],
-    ['why get pods', 'error: who? Give --as USER\nhint: see: skiff why --help\n'],
+    ['why get pods', 'error: the user is missing: pass --as USER\nhint: see: skiff why --help\n'],
     [
       'why get --as ann',
       'error: skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last\nhint: see: skiff why --help\n',
@@ -90,11 +90,11 @@ describe('wrong use', () => {
     ['up -x', 'error: skiff up: unknown flag -x\nhint: see: skiff up --help\n'],
     [
       'up --set scheduler=1',
-      'error: --set scheduler=1: not of the form COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent\n',
+      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent\n',
     ],
     [
       'join http://x --token a',
-      'error: "http://x" is not the URL of an API server\nhint: it looks like https://192.0.2.1:6443\n',
+      'error: "http://x" is not the URL of an API server\nhint: use a URL such as https://192.0.2.1:6443\n',
     ],
     [
       'join https://x:1 --token a',
@@ -110,11 +110,11 @@ describe('wrong use', () => {
     ],
     [
       'up --set api-server.secure-port=1',
-      'error: --set api-server.secure-port=1: that is not for a flag to say\nhint: use --port: all others have to know it too\n',
+      'error: --set api-server.secure-port=1: --secure-port cannot be set with this flag\nhint: use --port, which sets it for all components\n',
     ],
     [
       'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name ../../x',
-      'error: "../../x" is not a name for a node\nhint: use lower case letters, digits, dashes and dots\n',
+      'error: invalid node name "../../x"\nhint: use lower case letters, digits, dashes and dots\n',
     ],
     [
       'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x --port 70000',
@@ -147,10 +147,7 @@ describe('wrong use', () => {
 describe('a file that cannot be used', () => {
   const joining = 'join https://x:1 --discovery-token-unsafe-skip-ca-verification --node-name x'
   test.each([
-    [
-      '/nonexistent/token',
-      /^error: \/nonexistent\/token: there is no such file or directory\nhint: .+\n$/,
-    ],
+    ['/nonexistent/token', /^error: \/nonexistent\/token: no such file or directory\nhint: .+\n$/],
     ['/', /^error: \/ is a directory, not a file\nhint: .+\n$/],
   ])('%s is named, with a hint', async (file, message) => {
     const { code, stderr } = await skiff(`${joining} --token-file ${file}`)
@@ -177,10 +174,10 @@ describe('a file that cannot be used', () => {
     })
     expect(explainSystemError(refused)).toMatchObject({
       kind: 'permission',
-      message: 'no right to use /root/x (EACCES)',
+      message: 'permission denied for /root/x (EACCES)',
     })
     expect(explainSystemError(refused, '/root/y')).toMatchObject({
-      message: 'no right to use /root/y (EACCES)',
+      message: 'permission denied for /root/y (EACCES)',
     })
   })
 })
@@ -381,7 +378,9 @@ describe('with a running cluster', () => {
     expect(weak.stderr).toMatch(/^error: the first line of .*password is empty\nhint: /)
     writeFileSync(join(paths.pki, 'sa.key'), 'rubbish')
     const damaged = await skiff('certs check --name lab', root)
-    expect(damaged.stderr).toMatch(/^error: .*sa\.key is damaged: it holds no private key\nhint: /)
+    expect(damaged.stderr).toMatch(
+      /^error: .*sa\.key is damaged: it contains no private key\nhint: /,
+    )
     expect(damaged.code).toBe(exitCodes.failed)
     expect(paths.pki).toContain('lab')
   })

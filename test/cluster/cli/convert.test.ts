@@ -163,7 +163,10 @@ describe('skiff convert', () => {
       { apiVersion: 'example.com/v1', kind: 'Widget', metadata: {} },
       'no kind "Widget" is registered',
     ],
-    [{ apiVersion: 'v1', metadata: {} }, 'a manifest has apiVersion, kind and metadata'],
+    [
+      { apiVersion: 'v1', metadata: {} },
+      'invalid manifest: apiVersion, kind and metadata are required',
+    ],
   ])('refuses %j', async (object, message) => {
     const path = manifest(object)
     const { code, out, err } = await skiff('convert', '-f', path)
@@ -177,7 +180,7 @@ describe('skiff convert', () => {
     const path = manifest(ingress('k8s.io'))
     const removed = await skiff('convert', '-f', path, '--output-version', 'batch/v1beta1')
     expect(removed).toMatchObject({ code: exitCodes.usage, out: '' })
-    expect(removed.err).toContain('there is no version "batch/v1beta1"')
+    expect(removed.err).toContain('invalid --output-version "batch/v1beta1": unknown version')
     const missing = await skiff('convert', '-f', join(folder, 'none.yaml'))
     expect(missing.code).toBe(exitCodes.failed)
     expect(missing.err).toContain('none.yaml')

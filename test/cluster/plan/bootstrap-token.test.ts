@@ -32,7 +32,7 @@ test('what is no token is refused without repeating it', () => {
     'abcdef.0123456789abcde',
     'secret-stuff',
   ]) {
-    expect(() => parseToken(text)).toThrow('that is not a bootstrap token')
+    expect(() => parseToken(text)).toThrow('invalid bootstrap token')
   }
 })
 

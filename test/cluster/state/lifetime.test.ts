@@ -90,7 +90,7 @@ test('a later process with the pid of the parent does not keep the cluster', asy
   // This very process stands for the later one: the same pid, another start time.
   const life = lifeOn(clock, { parent: { pid: process.pid, startTime: 'long ago' } })
   await settle()
-  expect(life.why).toBe(`its parent, pid ${process.pid}, is gone`)
+  expect(life.why).toBe(`its parent, pid ${process.pid}, has ended`)
 })
 
 test('the time to live counts by the clock, and not before it is over', async () => {
@@ -100,9 +100,9 @@ test('the time to live counts by the clock, and not before it is over', async ()
   await clock.step(30 * 60_000 - 1)
   expect(life.why).toBeUndefined()
   await clock.step(1)
-  expect(life.why).toBe('its time to live is over')
+  expect(life.why).toBe('its ttl has expired')
 })
 
 test.each([0, -1, 2 ** 22 + 1])('%s is no parent', (pid) => {
-  expect(() => parentOf(pid)).toThrow(`--parent ${pid}: there is no such process`)
+  expect(() => parentOf(pid)).toThrow(`--parent ${pid}: no such process`)
 })

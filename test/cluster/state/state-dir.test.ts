@@ -99,10 +99,10 @@ describe('what cannot be used', () => {
     throw Object.assign(new Error(code), { code })
   }
   test.each([
-    ['EACCES', 'permission', 'no right to use the state directory /d (EACCES)'],
-    ['EROFS', 'permission', 'no right to use the state directory /d (EROFS)'],
+    ['EACCES', 'permission', 'permission denied for the state directory /d (EACCES)'],
+    ['EROFS', 'permission', 'permission denied for the state directory /d (EROFS)'],
     ['ENOSPC', 'failed', 'no space left for the state directory /d'],
-    ['ENOTDIR', 'failed', '/d: a part of this path is not a directory'],
+    ['ENOTDIR', 'failed', 'a part of the path /d is not a directory'],
   ])('%s is said in one line, with a hint', (code, kind, message) => {
     const error = failure(() => withClearErrors('/d', system(code)))
     expect(error.kind).toBe(kind)
