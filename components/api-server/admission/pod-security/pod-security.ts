@@ -6,32 +6,27 @@ import { labelKey, type Dialect } from '../../../api/dialect.ts'
 import type { Pod, PodTemplateSpec } from '../../../api/generated/types.ts'
 import { resourcesOf, type Resources } from '../../../api/resources.ts'
 import { deepEqual, type KubeObject } from '../../../machinery/objects/object.ts'
-import { invalid } from '../../../machinery/objects/status-error.ts'
 import type { ObjectReader } from '../../watch-cache/object-reader.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin } from '../admission.ts'
 import { admissionForbidden } from '../forbid.ts'
 import type { CheckedPod } from './check.ts'
 import { violations, violationText } from './evaluate.ts'
+import { validateNamespace } from './namespace-policy.ts'
 import {
-  compareLevels,
-  isSamePolicy,
   policyLabels,
   policyOf,
   policyText,
-  shortPolicyText,
   usualRules,
   type LevelVersion,
   type PodSecurityRules,
   type Policy,
 } from './policy.ts'
+import { note, type PodSecurity, type Review } from './review.ts'
 
 /** Sub-resources that do not change what the standards check. */
 const ignoredSubresources = new Set(
   'exec attach binding eviction log portforward proxy status'.split(' '),
 )
-/** How many Pods are checked when a namespace's policy changes (upstream: namespace_max_pods_to_check). */
-const mostPods = 3000
-
 /** The fields of a Pod that the standards check and an update can change. */
 function significant(pod: Pod): unknown {
   const { activeDeadlineSeconds: _, tolerations: __, ...spec } = pod.spec ?? { containers: [] }
@@ -69,30 +64,6 @@ function podTemplates(resources: Resources): Map<string, TemplateOf> {
     templates.set(storagePrefix, (object) => object['spec']?.template as PodTemplateSpec)
   }
   return templates
-}
-
-/** Everything that holds for all requests. */
-interface PodSecurity {
-  readonly reader: ObjectReader
-  readonly dialect: Dialect
-  readonly rules: PodSecurityRules
-  readonly names: ReturnType<typeof policyLabels>
-  /** Annotation keys of profiles, which the standards read. */
-  readonly annotations: { readonly appArmor: string; readonly seccomp: string }
-}
-
-/** One request under the plugin. */
-interface Review extends PodSecurity {
-  readonly request: AdmissionRequest
-}
-
-/** Adds to the audit record; the last value wins. */
-function note({ request, dialect }: Review, values: Readonly<Record<string, string>>): void {
-  const noted = request.context?.annotations
-  if (noted === undefined) return
-  for (const [name, value] of Object.entries(values)) {
-    noted[`/${labelKey(dialect, 'pod-security', name)}`] = value
-  }
 }
 
 /** The policy of the request's namespace. Labels that cannot be parsed are noted. */
@@ -178,69 +149,6 @@ function validateTemplate(review: Review, template: PodTemplateSpec | undefined)
   const { metadata = {}, spec } = template ?? {}
   if (!spec || isExempt(review, spec.runtimeClassName)) return
   evaluatePod(review, { pod: { metadata, spec }, isEnforced: false })
-}
-
-/** Warnings about the namespace's Pods that violate its new policy. They keep running. */
-function existingPods(
-  { request, reader, dialect, annotations }: Review,
-  policy: LevelVersion,
-): string[] {
-  const namespace = request.name
-  const { pods } = resourcesOf(dialect)
-  const byReason = new Map<string, { first: string; others: number }>()
-  for (const pod of (reader.list(pods, namespace) as readonly Pod[]).slice(0, mostPods)) {
-    if (pod.spec === undefined) continue
-    const found = violations({ metadata: pod.metadata, spec: pod.spec, annotations }, policy)
-    if (found.length === 0) continue
-    const reason = found.map((one) => one.reason).join(', ')
-    const known = byReason.get(reason)
-    if (known === undefined) byReason.set(reason, { first: pod.metadata.name ?? '', others: 0 })
-    else known.others += 1
-  }
-  if (byReason.size === 0) return []
-  const lines = [...byReason].map(([reason, { first, others }]) => {
-    if (others === 0) return `${first}: ${reason}`
-    return `${first} (and ${others} other pod${others === 1 ? '' : 's'}): ${reason}`
-  })
-  const head = `existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${policyText(policy)}"`
-  return [head, ...lines.toSorted()]
-}
-
-/** A warning if the namespace sets a policy although it is exempt. */
-function exemptionWarnings({ request, rules }: Review, policy: Policy): string[] {
-  const { name } = request
-  const asked = shortPolicyText(policy)
-  if (!rules.namespaces.has(name) || asked === '') return []
-  if (deepEqual(policy, rules.defaults)) return []
-  return [
-    `namespace "${name}" is exempt from Pod Security, and the policy (${asked}) will be ignored`,
-  ]
-}
-
-function isRelaxed(enforce: LevelVersion, before: LevelVersion): boolean {
-  return enforce.minor === before.minor && compareLevels(enforce.level, before.level) <= 0
-}
-
-function validateNamespace(review: Review): void {
-  const { request, rules, names, dialect } = review
-  const { object, old, name, warnings, subresource } = request
-  if (subresource !== '') return
-  const { policy, errors } = policyOf(object?.metadata.labels, names, rules.defaults)
-  const before = policyOf(old?.metadata.labels, names, rules.defaults)
-  const isKnown = old !== undefined && deepEqual(errors, before.errors)
-  if (errors.length > 0 && !isKnown) throw invalid(resourcesOf(dialect).namespaces, name, errors)
-  if (old === undefined) {
-    warnings.push(...exemptionWarnings(review, policy))
-    return
-  }
-  const { enforce } = policy
-  if (isSamePolicy(enforce, before.policy.enforce)) return
-  if (enforce.level === 'privileged' || isRelaxed(enforce, before.policy.enforce)) return
-  if (!rules.namespaces.has(name)) warnings.push(...existingPods(review, enforce))
-  else {
-    note(review, { exempt: 'namespace' })
-    warnings.push(...exemptionWarnings(review, policy))
-  }
 }
 
 export function podSecurity(
