@@ -1,4 +1,4 @@
-/** Kept process: a command that runs under a keeper, so that nothing of it outlives whoever runs the scenario. */
+/** Kept process: a command under a keeper, which ends it when the process that runs the scenario ends. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,9 +7,10 @@ import type { Cluster } from '../../cluster/cluster.ts'
 import { clusterMarker } from '../../cluster/state/process-identity.ts'
 import { builtPrograms } from '../../cluster/plan/programs.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
+import { commandLineOf } from './typescript-command.ts'
 
 export interface ProcessOptions {
-  /** Program and arguments; one text is for the shell. */
+  /** A program and its arguments, or a shell command. */
   readonly command: string | readonly string[]
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly cwd: string
@@ -36,7 +37,8 @@ export interface KeptProcess {
 
 function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork {
   const { command, env = {}, cwd } = options
-  const [program = '', ...args] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command
+  const [name = '', ...words] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command
+  const [program = '', ...args] = commandLineOf(name, words)
   return {
     command: program,
     args,

@@ -1,6 +1,6 @@
 /** Commands of a scenario: run to their end, or kept running; nothing of them is left, however the scenario ends. */
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../components/component-base/clock.ts'
@@ -41,6 +41,25 @@ test('a command has the kubeconfig, the environment it is given, and the scenari
   expect(failureOf(result)).toBe('')
   expect(result.steps[1]?.title).toContain(`${join(folder, 'kubeconfig')}|true|7\ntext for it`)
   expect(readdirSync(join(folder, 'logs'))).toEqual([])
+})
+
+test('a TypeScript file runs with the paths of its own tsconfig, and with enums', async () => {
+  mkdirSync(join(folder, 'lib'))
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: { paths: { '@lib/*': ['./lib/*'] } } }),
+  )
+  writeFileSync(join(folder, 'lib', 'phase.ts'), "export enum Phase { Ready = 'is ready' }\n")
+  writeFileSync(
+    join(folder, 'operator.ts'),
+    "import { Phase } from '@lib/phase'\nconsole.log(process.argv[2], Phase.Ready)\n",
+  )
+  const result = await play(
+    folder,
+    `  - run: { command: [operator.ts, web], expect: { stdout: web is ready } }\n` +
+      `  - run: { command: [./operator.ts, db], expect: { stdout: db is ready } }\n`,
+  )
+  expect(failureOf(result)).toBe('')
 })
 
 test('another exit code, output or error than expected fails, and shows what it said', async () => {

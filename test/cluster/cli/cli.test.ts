@@ -265,7 +265,7 @@ describe('without a cluster', () => {
     'scenario run scenarios/token-join.yaml --cluster',
   ])('%s takes no path for a name', async (words) => {
     const { code, stderr } = await skiff(`${words} ../x`, temporaryStateRoot())
-    expect(stderr).toMatch(/^error: "\.\.\/x" is not a name for a cluster\nhint: /)
+    expect(stderr).toMatch(/^error: invalid cluster name "\.\.\/x"\nhint: /)
     expect(code).toBe(exitCodes.usage)
   })
   test('status --all and down --all find nothing, and that is fine', async () => {
