@@ -1,4 +1,4 @@
-/** Expectation: what a selection of objects should be like, judged state by state. PURE. */
+/** Expectation: conditions on a selection of objects, judged state by state. PURE. */
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { count, Deferred, described, either, object, optional, readable } from './shape.ts'
 import type { ShapeType } from './shape.ts'
@@ -18,13 +18,13 @@ export const conditionShape = readable('a condition', parseCondition)
 export const pathShape = readable('a path in an object', parsePath)
 
 export interface Expectation {
-  /** Conditions that an object has to fulfil, all of them. */
+  /** Conditions that an object must meet, all of them. */
   readonly where: readonly string[]
-  /** What an object has to hold at least. */
+  /** Fields that an object must have. */
   readonly match?: unknown
-  /** How many objects fulfil all that; without it every selected one has to, and there has to be one. */
+  /** How many objects must meet all that; without it every selected object, and at least one. */
   readonly count?: ShapeType<typeof countShape> | undefined
-  /** No object fulfils all that. */
+  /** No object may meet all that. */
   readonly absent: boolean
 }
 
@@ -39,7 +39,7 @@ function faults(one: KubeObject, conditions: readonly Condition[], match: unknow
     const { holds, values } = condition.test(one)
     if (holds) return []
     const is = values.map((value) => brief(value)).join(', ')
-    return [`${condition.text}: ${values.length === 0 ? 'nothing is there' : `it is ${is}`}`]
+    return [`${condition.text}: ${values.length === 0 ? 'it is missing' : `it is ${is}`}`]
   })
   const missing = match === undefined ? [] : missingFrom(one, match)
   const differing = missing.map(
@@ -71,11 +71,11 @@ export function createJudge(expectation: Expectation): (objects: readonly KubeOb
       const shown = judged
         .slice(0, 10)
         .flatMap(({ one, why }) => [
-          `${describeObject(one)}${why.length === 0 ? ' fulfils it' : ''}`,
+          `${describeObject(one)}${why.length === 0 ? ' meets it' : ''}`,
           ...why.map((line) => `  ${line}`),
         ])
       const more = judged.length > 10 ? [`and ${judged.length - 10} more objects`] : []
-      const total = count === undefined ? [] : [`${good} of ${judged.length} objects fulfil it`]
+      const total = count === undefined ? [] : [`${good} of ${judged.length} objects meet it`]
       return [...total, ...shown, ...more]
     }
     return { holds, report }

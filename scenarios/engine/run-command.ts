@@ -1,4 +1,4 @@
-/** Running a command to its end, and what it has to bring: for the steps that run one. */
+/** Runs a command to its end and checks its outcome, for the steps that run one. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { described, integer, object, optional, scalar } from './shape.ts'
@@ -58,7 +58,7 @@ export async function runCommand(
 const mostLines = 20
 const firstLines = (text: string): string[] => text.trimEnd().split('\n').slice(0, mostLines)
 
-/** Throws an AssertionFailure when the outcome is another one than expected. */
+/** Throws an AssertionFailure unless the outcome is the expected one. */
 export function checkOutcome(
   what: string,
   { end, stdout, stderr }: CommandOutcome,
@@ -72,11 +72,11 @@ export function checkOutcome(
     (wantedErr === undefined || stderr.includes(wantedErr))
   if (isGood) return
   throw new AssertionFailure({
-    message: `${what} did not do as expected`,
+    message: `${what} had another outcome than expected`,
     expected: [
       `exit code ${exitCode}`,
-      ...(wantedOut === undefined ? [] : [`output with: ${wantedOut}`]),
-      ...(wantedErr === undefined ? [] : [`errors with: ${wantedErr}`]),
+      ...(wantedOut === undefined ? [] : [`output that contains: ${wantedOut}`]),
+      ...(wantedErr === undefined ? [] : [`errors that contain: ${wantedErr}`]),
     ],
     actual: [`it ${describeEnd(end)}`, ...firstLines(stdout), ...firstLines(stderr)].filter(
       (line) => line !== '',

@@ -17,13 +17,13 @@ import type { Scenario } from './scenario.ts'
 import type { ScenarioResult, StepResult } from './run-scenario.ts'
 
 const runFlags = defineFlags({
-  cluster: flag.string('A running cluster to use, instead of a new one for each scenario.', ''),
-  dialect: flag.string('Dialect of new clusters; a scenario may say its own.', '', {
+  cluster: flag.string('Running cluster to use instead of a new one for each scenario.', ''),
+  dialect: flag.string('Dialect of new clusters, unless the scenario sets its own.', '', {
     choices: ['kubernetes', 'svc'],
   }),
-  keep: flag.bool('Leave the clusters running, as scenario-NAME.', false),
-  junit: flag.string('Also write a JUnit report to this file.', ''),
-  json: flag.string('Also write a JSON report to this file.', ''),
+  keep: flag.bool('Keep the clusters running, as scenario-NAME.', false),
+  junit: flag.string('Write a JUnit report to this file.', ''),
+  json: flag.string('Write a JSON report to this file.', ''),
   ...outputFlag,
 })
 
@@ -51,7 +51,7 @@ function fileOf(word: string): string {
   })
 }
 
-/** Reads all files before anything starts, so that a typing error costs no time. */
+/** Reads all files before anything starts, so that an invalid file fails at once. */
 function readAll(files: readonly string[]): Scenario[] {
   const faults: string[] = []
   const scenarios: Scenario[] = []
@@ -67,7 +67,7 @@ function readAll(files: readonly string[]): Scenario[] {
   const faultCount = faults.length === 1 ? 'a fault' : `${faults.length} faults`
   throw new ClusterError('usage', `${faultCount} in the scenario files`, {
     details: faults,
-    hint: 'docs/scenarios.md has every step and its fields',
+    hint: 'see docs/scenarios.md for every step and its fields',
   })
 }
 
@@ -81,21 +81,23 @@ function printStep({ terminal }: CommandContext, result: StepResult): void {
   for (const line of result.failure) terminal.err(`      ${line}\n`)
 }
 
-/** Says so before anything runs when a report could not be written. */
+/** Fails before anything runs if a report cannot be written. */
 function checkReportFile(flagName: string, path: string): void {
   if (path === '') return
   const folder = dirname(resolve(path))
-  const hint = `give --${flagName} a file in a folder that is there and yours`
+  const hint = `pass --${flagName} a file in an existing directory that you can write to`
   try {
     accessSync(folder, constants.W_OK)
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     throw isMissing
-      ? new ClusterError('usage', `--${flagName}: there is no folder ${folder}`, { hint })
-      : new ClusterError('permission', `--${flagName}: no right to write in ${folder}`, { hint })
+      ? new ClusterError('usage', `--${flagName}: no such directory ${folder}`, { hint })
+      : new ClusterError('permission', `--${flagName}: permission denied to write to ${folder}`, {
+          hint,
+        })
   }
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new ClusterError('usage', `--${flagName}: ${path} is a folder`, { hint })
+    throw new ClusterError('usage', `--${flagName}: ${path} is a directory`, { hint })
   }
 }
 
@@ -109,23 +111,23 @@ function writeReports(
 
 const run = defineCommand({
   name: 'scenario run',
-  summary: 'Run scenarios: files, names of shipped ones, or all of those',
+  summary: 'Run scenarios: files, or scenarios that ship with skiff (all by default)',
   description:
-    'Each scenario gets a cluster of its own, which is gone afterwards. Exits with 1 when one failed.',
+    'Each scenario runs on a new cluster, which is deleted afterwards. Exits with 1 when a scenario fails.',
   arguments: [{ name: 'SCENARIO', isOptional: true, isRepeated: true }],
   flags: runFlags,
   handlesInterrupt: true,
   examples: [
-    ['skiff scenario run node-loss', 'One that ships with skiff'],
-    ['skiff scenario run my.yaml --cluster default', 'Your own, on the cluster that runs'],
-    ['skiff scenario run --junit report.xml', 'All that ship, with a report for a build server'],
+    ['skiff scenario run node-loss', 'Run a scenario that ships with skiff'],
+    ['skiff scenario run my.yaml --cluster default', 'Run your own on a running cluster'],
+    ['skiff scenario run --junit report.xml', 'Run all that ship with skiff, and write a report'],
   ],
   run: async (context, { flags: given, args }) => {
     const scenarios = readAll(args.length === 0 ? shippedFiles() : args.map(fileOf))
     const { terminal, clock, signal, stateRoot } = context
     checkReportFile('junit', given.junit)
     checkReportFile('json', given.json)
-    // A cluster that is not there is no failure of the scenarios.
+    // A missing cluster is an error of the command, not a failure of the scenarios.
     if (given.cluster !== '') await withCluster(context, given.cluster, async () => {})
     const results = await runScenarios(scenarios, {
       clock,
@@ -152,7 +154,7 @@ const list = defineCommand({
   name: 'scenario list',
   summary: 'List the scenarios that ship with skiff',
   flags: outputFlag,
-  examples: [['skiff scenario list', 'Names and descriptions']],
+  examples: [['skiff scenario list', 'List names and descriptions']],
   run: async ({ terminal }, { flags: given }) => {
     const scenarios = readAll(shippedFiles())
     const rows = scenarios.map(({ name, description, steps, file }) => ({

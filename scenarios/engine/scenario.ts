@@ -1,4 +1,4 @@
-/** Scenario: a cluster story with checks, as read from a YAML file; what is wrong in the file is said with file, line and path. */
+/** Scenario: steps and checks on a cluster, read from a YAML file. Errors name file, line and path. */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { nearestName } from '../../components/component-base/flags.ts'
@@ -56,13 +56,13 @@ export interface Scenario {
   readonly file: string
   readonly description: string
   readonly cluster: ScenarioCluster
-  /** For the whole story, its cluster's start not counted. */
+  /** Time limit of all steps, without the start of the cluster. */
   readonly timeoutMs: number
   readonly variables: Readonly<Record<string, unknown>>
   readonly steps: readonly ScenarioStep[]
 }
 
-/** A file that is no scenario; one line per fault, each with file, line and path. */
+/** An invalid scenario file; one line per fault, each with file, line and path. */
 export class ScenarioError extends Error {
   readonly faults: readonly string[]
   constructor(faults: readonly string[], cause?: unknown) {
@@ -72,7 +72,7 @@ export class ScenarioError extends Error {
   }
 }
 
-/** A step is a mapping with the name of its kind; a title under `name` and what it has to fail with under `fails` if it wants them. */
+/** A step is a mapping from its kind to its parameters, with an optional title (`name`) and expected failure (`fails`). */
 function checkStep(value: unknown, at: { path: Path; issues: Issue[] }): ScenarioStep | undefined {
   const { path, issues } = at
   const before = issues.length
@@ -82,11 +82,14 @@ function checkStep(value: unknown, at: { path: Path; issues: Issue[] }): Scenari
   const [key, ...others] = Object.keys(rest)
   const names = stepKinds.map((kind) => kind.name)
   if (key === undefined) {
-    issues.push({ path, message: `the step does nothing; it needs one of ${names.join(', ')}` })
+    issues.push({ path, message: `the step is empty; it needs one of ${names.join(', ')}` })
     return undefined
   }
   if (others.length > 0) {
-    issues.push({ path, message: `one step is one thing, this has ${[key, ...others].join(', ')}` })
+    issues.push({
+      path,
+      message: `a step has one kind; this one has ${[key, ...others].join(', ')}`,
+    })
     return undefined
   }
   const kind = stepKinds.find((one) => one.name === key)
@@ -153,7 +156,7 @@ export function parseScenario(text: string, file: string): Scenario {
   const checked = scenarioShape.check(document.value, [], issues)
   const { steps: _, variables: __, ...settings } = checked
   for (const { path, text } of issues.length > 0 ? [] : deferredIn(settings)) {
-    issues.push({ path, message: `${text} is not known yet: variables are for steps` })
+    issues.push({ path, message: `${text} is unknown here: only steps can use variables` })
   }
   if (issues.length > 0) {
     throw new ScenarioError(
@@ -176,8 +179,8 @@ export function parseScenario(text: string, file: string): Scenario {
 
 const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
-  EISDIR: 'it is a directory',
-  EACCES: 'no right to read it',
+  EISDIR: 'is a directory',
+  EACCES: 'permission denied',
 }
 
 /** Reads a scenario file. Throws a ScenarioError, also when it cannot be read. */

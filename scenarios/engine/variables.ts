@@ -45,7 +45,7 @@ export function createVariables(
       return labelKey(dialect, subdomain, key)
     }
     if (values.has(name)) return values.get(name)
-    throw new Error(`nothing has set \${${name}}; known are ${[...values.keys()].join(', ')}`)
+    throw new Error(`variable \${${name}} is not set; known are ${[...values.keys()].join(', ')}`)
   }
   const resolveText = (text: string): unknown => {
     const whole = /^\$\{([^}]+)\}$/.exec(text)

@@ -70,7 +70,7 @@ test('another exit code, output or error than expected fails, and shows what it 
       .replace("3'", "3' }"),
   )
   expect(result.steps[0]?.failure).toEqual([
-    'echo out; echo err >&2; exit 3 did not do as expected',
+    'echo out; echo err >&2; exit 3 had another outcome than expected',
     'expected:',
     '  exit code 0',
     'there was:',
@@ -158,7 +158,7 @@ test('a process can be stopped or killed by a step, and started again', async ()
   - process: { kill: operator }
   - process: { name: operator, command: 'echo two; sleep 1000', ready: two }
   - process: { stop: operator }
-  - fails: 'there is no process "operator"; there are: none'
+  - fails: 'there is no process "operator"; processes: none'
     process: { stop: operator }
 `,
     { id },

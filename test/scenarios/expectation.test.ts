@@ -224,7 +224,7 @@ describe('variables', () => {
   })
   test('an unknown one is an error that names the known ones', () => {
     expect(() => createVariables(dialects.kubernetes).resolve('${token}')).toThrow(
-      'nothing has set ${token}; known are systemNamespace',
+      'variable ${token} is not set; known are systemNamespace',
     )
   })
 })

@@ -61,12 +61,12 @@ describe('a scenario file', () => {
     [
       'two steps in one',
       `${head}  - sleep: 1s\n    create: {}\n`,
-      'lab.yaml:3: steps[0]: one step is one thing, this has sleep, create',
+      'lab.yaml:3: steps[0]: a step has one kind; this one has sleep, create',
     ],
     [
       'a step that does nothing',
       `${head}  - name: hm\n`,
-      'lab.yaml:3: steps[0]: the step does nothing; it needs one of create, apply, ',
+      'lab.yaml:3: steps[0]: the step is empty; it needs one of create, apply, ',
     ],
     [
       'a wrong type',
@@ -106,7 +106,7 @@ describe('a scenario file', () => {
     [
       'a variable outside of steps',
       "description: x\ntimeout: '${long}'\nsteps: [sleep: 1s]",
-      'lab.yaml:2: timeout: ${long} is not known yet: variables are for steps',
+      'lab.yaml:2: timeout: ${long} is unknown here: only steps can use variables',
     ],
     [
       'a failure that cannot be read',

@@ -38,7 +38,7 @@ test('a variable takes the place of a number, a duration, a word from a list, an
 test('the round of a repetition is known in its steps, and in no title', async () => {
   const result = await steps(`
   - repeat: { times: 2, steps: [{ name: 'round \${round}', sleep: 1ms }] }
-  - { fails: nothing has set, sleep: '\${round}' }
+  - { fails: is not set, sleep: '\${round}' }
 `)
   expect(result.outcome).toBe('passed')
   expect(result.steps[0]?.title).toBe('2 times: round ${round}')
@@ -71,7 +71,7 @@ describe('fails', () => {
   - fails: 'there is no process "x"'
     process: { stop: x }
   - name: nested too
-    fails: 'branch b, .* nothing has set'
+    fails: 'branch b, .* is not set'
     together: { a: [sleep: 1ms], b: [{ sleep: '\${unknown}' }] }
 `)
     expect(result.steps.map(({ outcome }) => outcome)).toEqual(['passed', 'passed'])
@@ -93,7 +93,7 @@ describe('fails', () => {
       'expected:',
       '  a failure that matches refused',
       'there was:',
-      '  there is no process "x"; there are: none',
+      '  there is no process "x"; processes: none',
     ])
   })
 
@@ -115,8 +115,8 @@ test('a failure in a branch says in which one and in which step; every branch th
     'fine: sleep 0.001 s || broken: sleep 0.001 s; the odd one || also broken: kill process y',
   )
   expect(result.steps[0]?.failure).toEqual([
-    'branch broken, the odd one: there is no process "x"; there are: none',
-    'branch also broken, kill process y: there is no process "y"; there are: none',
+    'branch broken, the odd one: there is no process "x"; processes: none',
+    'branch also broken, kill process y: there is no process "y"; processes: none',
   ])
   const unnamed = await steps(`  - together: [[sleep: 1ms], [{ process: { stop: x } }]]\n`)
   expect(unnamed.steps[0]?.failure[0]).toContain('branch 2, stop process x: ')

@@ -1,4 +1,4 @@
-/** join: starts a node agent by hand, with whatever token, pin and server it is given, and sees it join or say why not. */
+/** join: starts a node agent with the given token, pin and server, and waits until it joins, or logs why it cannot. */
 import { mkdirSync } from 'node:fs'
 import { join as joinPath } from 'node:path'
 import { startChild } from '../../../cluster/supervisor/child-process.ts'
@@ -86,9 +86,12 @@ export const join = defineStep({
     } catch (error) {
       await stopped()
       throw new AssertionFailure({
-        message: fails === undefined ? `node ${node} did not join` : 'the agent did not say why',
+        message:
+          fails === undefined
+            ? `node ${node} did not join`
+            : 'the agent did not log the expected reason',
         expected: [
-          fails === undefined ? 'a Ready node' : `a line with ${fails}`,
+          fails === undefined ? 'a Ready node' : `a log line that matches ${fails}`,
           `within ${within / 1000} s`,
         ],
         actual: [error instanceof Error ? error.message : String(error), ...lastLines(logFile, 15)],

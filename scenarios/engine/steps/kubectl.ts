@@ -1,4 +1,4 @@
-/** kubectl: runs the stock client where one is installed; where none is, the step is passed over and says so. */
+/** kubectl: runs the stock client. Without kubectl in the PATH the step is skipped with a note, unless it is required. */
 import { checkOutcome, outcomeShape, runCommand } from '../run-command.ts'
 import { boolean, described, list, object, optional, scalar, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
@@ -21,8 +21,8 @@ export const kubectl = defineStep({
     const command = ['kubectl', `--kubeconfig=${cluster.paths.adminKubeconfig}`, ...params.args]
     const outcome = await runCommand({ command, input: params.input, cwd: folder, signal }, context)
     if (outcome.end.kind === 'failed' && outcome.end.code === 'ENOENT') {
-      if (params.required === true) throw new Error('there is no kubectl in the path')
-      note('NOT RUN: there is no kubectl in the path')
+      if (params.required === true) throw new Error('kubectl is not in the PATH')
+      note('NOT RUN: kubectl is not in the PATH')
       return
     }
     checkOutcome(`kubectl ${params.args.join(' ')}`, outcome, params.expect)

@@ -1,4 +1,4 @@
-/** process: a command that is kept running for the time of the scenario, such as an operator or a webhook under test. */
+/** process: keeps a command running until the scenario ends, such as an operator or a webhook under test. */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { lastLines } from '../../../cluster/log-tail.ts'
@@ -106,9 +106,9 @@ async function untilUp(running: KeptProcess, name: string, params: Params, conte
 async function begin(params: Params, context: StepContext): Promise<void> {
   const { command, env, cwd = '.' } = params
   const { processes, cluster, folder } = context
-  if (command === undefined) throw new Error('a process needs a command')
+  if (command === undefined) throw new Error('a process step needs a command')
   const name = nameOf(params)
-  if (processes.has(name)) throw new Error(`there is a process "${name}" already`)
+  if (processes.has(name)) throw new Error(`process "${name}" already exists`)
   const file = logOf(cluster.paths, `process-${name}`)
   // Of an earlier scenario, or of an earlier run of this process.
   writeFileSync(file, '', { mode: 0o600 })
@@ -143,7 +143,7 @@ async function finish(
   const running = processes.get(name)
   if (running === undefined) {
     const names = [...processes.keys()].join(', ') || 'none'
-    throw new Error(`there is no process "${name}"; there are: ${names}`)
+    throw new Error(`there is no process "${name}"; processes: ${names}`)
   }
   processes.delete(name)
   await running[how]()

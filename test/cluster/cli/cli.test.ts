@@ -130,7 +130,7 @@ describe('wrong use', () => {
     ],
     [
       'scenario run token-join --junit /nonexistent/report.xml',
-      'error: --junit: there is no folder /nonexistent\nhint: give --junit a file in a folder that is there and yours\n',
+      'error: --junit: no such directory /nonexistent\nhint: pass --junit a file in an existing directory that you can write to\n',
     ],
   ])('%s ends with 2 and says what would be right', async (words, message) => {
     expect(await skiff(words)).toEqual({ code: exitCodes.usage, stdout: '', stderr: message })
