@@ -64,7 +64,7 @@ test.each([
   ],
   [['up', '--name', 'A b'], 'invalid cluster name "A b"', 'use at most 50'],
   [['down', 'x'], 'skiff down: unexpected argument "x"', 'see: skiff down --help'],
-  [['join', 'http://x', '--token', 'y'], '"http://x" is not the URL of an API server', 'it looks '],
+  [['join', 'http://x', '--token', 'y'], '"http://x" is not the URL of an API server', 'use a URL '],
 ])('skiff %j is wrong use: exit code 2, one line and a hint', async (words, error, hint) => {
   const before = readdirSync(place.stateRoot)
   const { code, stdout, stderr } = await place.run(words)
@@ -87,7 +87,7 @@ test('a stored cluster whose port somebody else has taken is not started, and is
     code: 1,
     stderr:
       `error: port ${config.port} on ${config.address} is in use\n` +
-      "hint: end what listens there: the cluster's certificates and clients know this port\n",
+      "hint: end the process that listens there: the cluster's certificates and clients use this port\n",
   })
   expect(existsSync(paths.store)).toBe(true)
 })
