@@ -64,7 +64,11 @@ test.each([
   ],
   [['up', '--name', 'A b'], 'invalid cluster name "A b"', 'use at most 50'],
   [['down', 'x'], 'skiff down: unexpected argument "x"', 'see: skiff down --help'],
-  [['join', 'http://x', '--token', 'y'], '"http://x" is not the URL of an API server', 'use a URL '],
+  [
+    ['join', 'http://x', '--token', 'y'],
+    '"http://x" is not the URL of an API server',
+    'use a URL ',
+  ],
 ])('skiff %j is wrong use: exit code 2, one line and a hint', async (words, error, hint) => {
   const before = readdirSync(place.stateRoot)
   const { code, stdout, stderr } = await place.run(words)
