@@ -38,7 +38,7 @@ export interface KeptProcess {
 function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork {
   const { command, env = {}, cwd } = options
   const [name = '', ...words] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command
-  const [program = '', ...args] = commandLineOf(name, words)
+  const [program = '', ...args] = commandLineOf(name, words, cwd)
   return {
     command: program,
     args,

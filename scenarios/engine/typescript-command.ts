@@ -1,12 +1,25 @@
-/** TypeScript commands: a program that is a TypeScript file runs with this Node and tsx, which knows tsconfig paths and enums. */
+/** TypeScript commands: a program that is a TypeScript file runs with this Node, and with tsx where that is installed. */
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 const typescriptFile = /\.[mc]?tsx?$/
 
+/** The entry of tsx that is installed for a folder, or else for Skiff; undefined where there is none. */
+function tsxFor(cwd: string): string | undefined {
+  for (const from of [join(cwd, 'package.json'), import.meta.url]) {
+    try {
+      return pathToFileURL(createRequire(from).resolve('tsx')).href
+    } catch {
+      // Not installed there: Node alone strips types, but knows no tsconfig paths and no enums.
+    }
+  }
+  return undefined
+}
+
 /** The command line that runs `program`: with tsx for a TypeScript file, unchanged for any other program. */
-export function commandLineOf(program: string, args: readonly string[]): string[] {
+export function commandLineOf(program: string, args: readonly string[], cwd: string): string[] {
   if (!typescriptFile.test(program)) return [program, ...args]
-  const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
-  return [process.execPath, '--import', loader, program, ...args]
+  const tsx = tsxFor(cwd)
+  return [process.execPath, ...(tsx === undefined ? [] : ['--import', tsx]), program, ...args]
 }
