@@ -38,13 +38,15 @@ export interface KeptProcess {
 function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork {
   const { command, env = {}, cwd } = options
   const [name = '', ...words] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command
-  const [program = '', ...args] = commandLineOf(name, words, cwd)
+  const line = commandLineOf(name, words, cwd)
+  const [program = '', ...args] = line.words
   return {
     command: program,
     args,
     cwd,
     environment: {
       ...environment,
+      ...line.environment,
       KUBECONFIG: paths.adminKubeconfig,
       ...env,
       // By this mark `skiff down` finds it, should its keeper have been killed.

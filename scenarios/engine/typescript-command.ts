@@ -17,9 +17,19 @@ function tsxFor(cwd: string): string | undefined {
   return undefined
 }
 
+export interface CommandLine {
+  readonly words: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+}
+
 /** The command line that runs `program`: with tsx for a TypeScript file, unchanged for any other program. */
-export function commandLineOf(program: string, args: readonly string[], cwd: string): string[] {
-  if (!typescriptFile.test(program)) return [program, ...args]
+export function commandLineOf(program: string, args: readonly string[], cwd: string): CommandLine {
+  if (!typescriptFile.test(program)) return { words: [program, ...args], environment: {} }
   const tsx = tsxFor(cwd)
-  return [process.execPath, ...(tsx === undefined ? [] : ['--import', tsx]), program, ...args]
+  if (tsx === undefined) return { words: [process.execPath, program, ...args], environment: {} }
+  return {
+    words: [process.execPath, '--import', tsx, program, ...args],
+    // Its cache would stay in the temporary directory.
+    environment: { TSX_DISABLE_CACHE: '1' },
+  }
 }
