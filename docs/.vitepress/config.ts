@@ -8,7 +8,6 @@ export default defineConfig({
   description: 'A Kubernetes-style control plane that comes out of npm.',
   cleanUrls: true,
   // Two folders with an index of their own, which may be absent from a checkout.
-  ignoreDeadLinks: [/^\/reference\//, /^\/spec\//],
   markdown: { config: renderDiagrams },
   themeConfig: {
     search: { provider: 'local' },
