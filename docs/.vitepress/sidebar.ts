@@ -77,6 +77,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 5: expressions', link: '/decisions/0005-expressions' },
       { text: 'Decision 6: proxies', link: '/decisions/0006-proxies' },
       { text: 'Decision 7: certificate chains', link: '/decisions/0007-certificate-chains' },
+      { text: 'Decision 8: shapes of scenario files', link: '/decisions/0008-scenario-shapes' },
     ],
   },
 ]

@@ -119,6 +119,6 @@ describe('rewriting', () => {
       withClient(server, (client) =>
         rewriteStorage(client, { names: ['nosuch'], progress: nothing }),
       ),
-    ).rejects.toThrow('the API server has no resource "nosuch" that is stored')
+    ).rejects.toThrow('the API server stores no resource "nosuch"')
   })
 })

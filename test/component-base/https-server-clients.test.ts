@@ -37,7 +37,7 @@ describe('clients that go away', () => {
     // GET https://x/ and its end, by the static table of HPACK; then RST_STREAM with CANCEL.
     const get = Buffer.from('828784410178', 'hex')
     const cancel = Buffer.from('00000008', 'hex')
-    const pairs = Array.from({ length: 3000 }, (_, index) => {
+    const pairs = Array.from({ length: 20_000 }, (_, index) => {
       const stream = 2 * index + 1
       return Buffer.concat([frame(1, 0x5, stream, get), frame(3, 0, stream, cancel)])
     })
