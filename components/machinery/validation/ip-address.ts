@@ -91,12 +91,15 @@ export function formatIpAddress({ family, value }: IpAddress): string {
   const groups = Array.from({ length: 8 }, (_, i) =>
     ((value >> BigInt(16 * (7 - i))) & 0xffffn).toString(16),
   )
-  const runs = groups.join(':').match(/(?:^|:)0(?::0)+(?=:|$)/g) ?? []
-  const longest = runs.toSorted((a, b) => b.length - a.length)[0]
-  if (longest === undefined) return groups.join(':')
-  const start = groups.join(':').indexOf(longest)
   const text = groups.join(':')
-  return `${text.slice(0, start)}::${text.slice(start + longest.length + 1)}`
+  // The first of the longest runs of zeros (RFC 5952, section 4.2.3).
+  const [longest] = [...text.matchAll(/(?<=^|:)0(?::0)+(?=:|$)/g)].toSorted(
+    ([one], [other]) => other.length - one.length,
+  )
+  if (longest === undefined) return text
+  const before = text.slice(0, longest.index).replace(/:$/, '')
+  const after = text.slice(longest.index + longest[0].length).replace(/^:/, '')
+  return `${before}::${after}`
 }
 
 export function validateIpAddress(text: string | undefined, at: FieldPath): void {
