@@ -72,7 +72,7 @@ function isWhole(config: Partial<ClusterConfig> | null): config is ClusterConfig
   )
 }
 
-/** The stored configuration, or undefined when there is none. A damaged one is an error that names the file. */
+/** The stored configuration, or undefined without one. A damaged one is an error that names the file. */
 export function readClusterConfig(paths: StatePaths): ClusterConfig | undefined {
   const config = readJsonFile<Partial<ClusterConfig> | null>(paths.config)
   if (config === undefined || isWhole(config)) return config

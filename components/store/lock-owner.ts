@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 
 /**
- * The process that holds a write lock on the file; undefined when there is none or it cannot be known. The file itself
+ * The process that holds a write lock on the file; undefined without one, or if it cannot be known. The file itself
  * is not opened: closing it again would drop this process's own POSIX locks on it.
  */
 export function lockOwner(path: string): number | undefined {

@@ -3,15 +3,18 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+/** Lets Node compile enums and namespaces, too, without a warning on the program's standard error. */
+const nodeFlags = ['--experimental-transform-types', '--disable-warning=ExperimentalWarning']
+
 const typescriptFile = /\.[mc]?tsx?$/
 
-/** The entry of tsx that is installed for a folder, or else for Skiff; undefined where there is none. */
+/** The entry of the tsx that a folder has installed, or else of Skiff's own; undefined without either. */
 function tsxFor(cwd: string): string | undefined {
   for (const from of [join(cwd, 'package.json'), import.meta.url]) {
     try {
       return pathToFileURL(createRequire(from).resolve('tsx')).href
     } catch {
-      // Not installed there: Node alone strips types, but knows no tsconfig paths and no enums.
+      // Not installed there. Node compiles TypeScript by itself, but does not read tsconfig paths.
     }
   }
   return undefined
@@ -26,7 +29,9 @@ export interface CommandLine {
 export function commandLineOf(program: string, args: readonly string[], cwd: string): CommandLine {
   if (!typescriptFile.test(program)) return { words: [program, ...args], environment: {} }
   const tsx = tsxFor(cwd)
-  if (tsx === undefined) return { words: [process.execPath, program, ...args], environment: {} }
+  if (tsx === undefined) {
+    return { words: [process.execPath, ...nodeFlags, program, ...args], environment: {} }
+  }
   return {
     words: [process.execPath, '--import', tsx, program, ...args],
     // Its cache would stay in the temporary directory.

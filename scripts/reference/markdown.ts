@@ -22,7 +22,7 @@ export function code(text: string): string {
   return text.includes('`') ? `\`\` ${text} \`\`` : `\`${text}\``
 }
 
-/** A list of names in code style; a dash when there is none. */
+/** A list of names in code style; a dash for an empty list. */
 export function codes(names: readonly string[]): string {
   return names.length === 0 ? '–' : names.map(code).join(', ')
 }

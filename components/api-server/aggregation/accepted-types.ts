@@ -2,7 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
 
-/** The Accept header without protobuf; undefined when there is none. Throws 406 when it accepts nothing else. */
+/** The Accept header without protobuf; undefined without one. Throws 406 when it accepts nothing else. */
 export function acceptedTypes(
   accept: string | string[] | undefined,
   { protobufMediaType }: Dialect,

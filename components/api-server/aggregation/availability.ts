@@ -24,7 +24,7 @@ export interface AvailabilityOptions {
 
 const no = (reason: string, message: string): Availability => ({ status: 'False', reason, message })
 
-/** The fault that the objects show without a request; undefined when there is none. */
+/** The fault that the objects show without a request; undefined without one. */
 function fromObjects(
   { service: { namespace, name, port } }: RemoteApiService,
   { reader, services, endpoints }: AvailabilityOptions,

@@ -47,7 +47,7 @@ export interface Place {
 export class ExtensionUnreachableError extends Error {}
 
 export interface ExtensionConnections {
-  /** The address of the Service now, or of one of its endpoints at random. Throws an Error that says why there is none. */
+  /** The address of the Service now, or of one of its endpoints at random. Throws an Error that names what is missing. */
   placeOf(remote: RemoteApiService): Place
   /**
    * Resolves with the head of the answer; its body, or the connection it was upgraded to, is the caller's to read or destroy.

@@ -3,8 +3,8 @@ import type { Clock } from '../../component-base/clock.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { AuthenticateRequest, AuthenticationOutcome } from './union.ts'
 
-/** Upper bounds in seconds, upstream's: from a millisecond, twice as long each. */
-const buckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
+/** Upper bounds in seconds of authentication and authorization, upstream's: from a millisecond, twice as long each. */
+export const accessBuckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
 
 /** The user names that get a label value of their own, since the number of users is unbounded. */
 const knownUsers = new Set(['admin', 'client', 'kube_proxy', 'kubelet', 'system:serviceaccount'])
@@ -34,7 +34,7 @@ export function measuredAuthentication(
     name: 'authentication_duration_seconds',
     help: 'Time that authentication took, by result, in seconds.',
     labels: ['result'],
-    buckets,
+    buckets: accessBuckets,
   })
   const byResult = (result: string) => ({
     count: attempts.with(result),

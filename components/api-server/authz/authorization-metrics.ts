@@ -1,10 +1,8 @@
 /** Metrics of authorization (upstream: apiserver pkg/endpoints/filters/metrics.go and pkg/authorization/metrics). */
 import type { Clock } from '../../component-base/clock.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
+import { accessBuckets } from '../authn/authentication-metrics.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
-
-/** Upper bounds in seconds, upstream's: from a millisecond, twice as long each. */
-const buckets = Array.from({ length: 15 }, (_, index) => 0.001 * 2 ** index)
 
 /** The same authorizer, counted and timed. */
 export function measuredAuthorizer(
@@ -21,7 +19,7 @@ export function measuredAuthorizer(
     name: 'authorization_duration_seconds',
     help: 'Time that authorization took, by result, in seconds.',
     labels: ['result'],
-    buckets,
+    buckets: accessBuckets,
   })
   const byResult = (result: string) => ({
     count: attempts.with(result),

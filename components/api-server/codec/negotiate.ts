@@ -143,7 +143,7 @@ function notAcceptable(
   )
 }
 
-/** The best representation that the header accepts of what is offered; undefined when there is none. */
+/** The best representation that the header accepts of what is offered; undefined without one. */
 export function chosen(
   header: string | string[] | undefined,
   offer: Offer,

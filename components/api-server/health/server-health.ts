@@ -18,7 +18,7 @@ interface HealthParts extends Faults {
   readonly logFault: (() => string | undefined) | undefined
   readonly authorization: Faults['authorization'] & { readonly usesRbac: boolean }
   readonly certificates: Faults['certificates'] & { readonly proxyClient: unknown }
-  /** Aborts when the server is told to stop. */
+  /** Aborts on the first TERM or INT. */
   readonly stop: AbortSignal
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../request/request.ts'
 
 export interface LocalClient {
-  /** The newest committed state; undefined when there is none. Synchronous, from the watch cache. */
+  /** The newest committed state; undefined without one. Synchronous, from the watch cache. */
   get(resource: Resource, namespace: string, name: string): KubeObject | undefined
   /** False when something is stored there, or for its namespace, that cannot be read: then it cannot be written either. */
   isReadable(resource: Resource, namespace: string, name: string): boolean

@@ -41,7 +41,7 @@ export class StoredObjects {
     return this.#options.allowUnsafeDeletion === true
   }
 
-  /** The newest committed state; undefined when there is none. Throws InternalError when what is stored cannot be read. */
+  /** The newest committed state; undefined without one. Throws InternalError when what is stored cannot be read. */
   find(resource: Resource, key: string): Entry | undefined {
     const entry = this.#options.cache.find(resource, key)
     if (entry !== undefined) return entry

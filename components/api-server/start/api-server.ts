@@ -1,4 +1,4 @@
-/** api-server: builds the server from its flags in named steps, and runs it until it is told to stop. */
+/** api-server: builds the server from its flags in named steps, and runs it until its signal aborts. */
 import { aborted } from '../../component-base/aborted.ts'
 import type { ComponentContext } from '../../component-base/component.ts'
 import type { apiServerFlags } from '../configuration/options.ts'

@@ -34,7 +34,7 @@ export interface ServingParts {
   readonly state: State
   readonly security: Security
   readonly writes: Writes
-  /** Aborts when the server is told to stop. */
+  /** Aborts on the first TERM or INT. */
   readonly stop: AbortSignal
   /** Aborts when the server begins to shut down: watches end. */
   readonly stopping: AbortSignal

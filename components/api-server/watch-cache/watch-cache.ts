@@ -173,7 +173,7 @@ export class WatchCache implements ObjectReader {
     }
   }
 
-  /** The readable entry of a key, looked into at least once; undefined when there is none, or it cannot be read. */
+  /** The readable entry of a key, looked into at least once; undefined without one, or if it cannot be read. */
   find(resource: Resource, key: string): Entry | undefined {
     const entry = this.collection(resource).get(key)
     if (entry === undefined || entry.isProven) return entry

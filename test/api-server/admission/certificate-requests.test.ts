@@ -1,4 +1,4 @@
-/** The plugins of signing requests: who may act for which signer, and for whom nobody may ask. */
+/** The plugins of signing requests: who may act for which signer, and which groups no request may name. */
 import { describe, expect, test } from 'vitest'
 import { createCertificateRequest } from '../../../certs/csr.ts'
 import { generateKeyPair } from '../../../certs/keys.ts'

@@ -26,7 +26,7 @@ export interface AllocationRequest {
 export interface ServicePool<T> {
   /** Undefined when the value is the draft's now, else upstream's reason why not. */
   take(value: T, request: AllocationRequest): string | undefined
-  /** A free value, or undefined when there is none. */
+  /** A free value, or undefined without one. */
   next(request: AllocationRequest): T | undefined
 }
 

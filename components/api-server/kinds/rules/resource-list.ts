@@ -10,26 +10,6 @@ import { compareAmounts, isNegativeQuantity, isWholeQuantity, shownQuantity } fr
 
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage'])
 
-const quotaOnlyResources = [
-  'requests.cpu',
-  'requests.memory',
-  'requests.storage',
-  'requests.ephemeral-storage',
-  'limits.cpu',
-  'limits.memory',
-  'limits.ephemeral-storage',
-  'pods',
-  'resourcequotas',
-  'services',
-  'replicationcontrollers',
-  'secrets',
-  'configmaps',
-  'persistentvolumeclaims',
-  'services.nodeports',
-  'services.loadbalancers',
-]
-const quotaResources = new Set(['cpu', 'memory', 'ephemeral-storage', ...quotaOnlyResources])
-const standardResources = new Set([...quotaResources, 'storage'])
 const countedResources = new Set([
   'pods',
   'resourcequotas',
@@ -41,6 +21,18 @@ const countedResources = new Set([
   'services.nodeports',
   'services.loadbalancers',
 ])
+const quotaOnlyResources = [
+  'requests.cpu',
+  'requests.memory',
+  'requests.storage',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+  ...countedResources,
+]
+const quotaResources = new Set(['cpu', 'memory', 'ephemeral-storage', ...quotaOnlyResources])
+const standardResources = new Set([...quotaResources, 'storage'])
 
 const hugePagesPrefix = 'hugepages-'
 const requestsHugePagesPrefix = 'requests.hugepages-'
