@@ -17,7 +17,7 @@ export const costSoak: Part = {
     })
     const bytes = sizes[seed % sizes.length] ?? 50_000
     const requests = [...costlyRequests, ...appliesOfYaml]
-    const faults = await costFaults(server, requests, { bytes, turnMs: 250, totalMs: 4000 })
+    const faults = await costFaults(server, requests, { bytes, turnMs: 100, totalMs: 4000 })
     if (faults.length > 0) throw new Error(faults.join('\n'))
     return { runs: requests.length, note: `of ${bytes} and ${bytes * 4} bytes` }
   },

@@ -8,6 +8,7 @@ import { costFaults } from './costs.ts'
 const dearestOfAll = new Set([
   'PUT: keys',
   'PUT: labels',
+  'json-patch+json: moves to the front',
   'apply of CBOR: labels',
   'apply of CBOR: finalizers',
   'GET: application/yaml',

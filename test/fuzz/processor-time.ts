@@ -9,7 +9,7 @@ export interface Cost {
 
 const msOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000
 
-/** The least that the yardstick was seen to take on the machine for which the limits were set. */
+/** What the yardstick takes on the quiet machine for which the limits were set. */
 const yardstickMs = 5.5
 const yardstick = JSON.stringify(
   Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`k${n}`, 'v'])),

@@ -1,8 +1,9 @@
 /** patch: JSON patch, merge patch and strategic merge patch of the newest state, applied again after a lost race. */
 import { objectKindOf } from '../../api/object-kind.ts'
-import { nextTurn } from '../../component-base/next-turn.ts'
+import { inTurns, nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
+import { finished } from '../../machinery/values/steps.ts'
 import { decodeValue } from '../codec/decode-body.ts'
 import type { RequestContext } from '../request/request.ts'
 import { patchOptionsOf, type FieldValidation } from '../codec/write-options.ts'
@@ -25,7 +26,8 @@ export async function patched(
   const { info, isLarge } = context
   const { patch, fieldValidation } = to
   if (isLarge === true) await nextTurn()
-  const value = patch.apply(to.old)
+  const steps = patch.steps(to.old)
+  const value = isLarge === true ? await inTurns(steps) : finished(steps)
   if (isLarge === true) await nextTurn()
   const wording = patch.wording(value)
   const object = decodeValue(context, resource, { value, fieldValidation, wording })

@@ -5,10 +5,11 @@
 import { schemaOf } from '../../api/schemas.ts'
 import { jsonKind } from '../../machinery/schema/decode-context.ts'
 import { goPrint } from '../../machinery/values/go-syntax.ts'
-import { applyJsonPatch } from '../../machinery/patch/json-patch.ts'
+import { jsonPatchSteps } from '../../machinery/patch/json-patch.ts'
 import { applyMergePatch } from '../../machinery/patch/merge-patch.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { badRequest, isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
+import type { Steps } from '../../machinery/values/steps.ts'
 import { applyStrategicMergePatch } from '../../machinery/patch/strategic-merge-patch.ts'
 import { bodyOf, mediaTypeOf, parseJson } from '../codec/decode-body.ts'
 import { patchWording, type DecodeWording } from '../codec/decode-wording.ts'
@@ -19,7 +20,7 @@ import { patchedText, touchedByMerge, touchedByOperations } from './patched-text
 /** One parsed patch document. */
 export interface Patch {
   /** The patched value of an object in the request's version. Changes no input. */
-  apply(object: KubeObject): unknown
+  steps(object: KubeObject): Steps<unknown>
   /** The errors of a patched value that cannot be decoded. */
   wording(patched: unknown): DecodeWording
 }
@@ -84,7 +85,7 @@ function jsonPatch(document: unknown, fieldValidation: FieldValidation): Patch {
   const fault = operationsFault(operations, isStrict)
   if (fault !== undefined) throw badRequest(isStrict ? `${decoding}${fault}` : fault)
   return {
-    apply: (object) => applyJsonPatch(object, operations),
+    steps: (object) => jsonPatchSteps(object, operations),
     wording: (patched) =>
       patchWording(() => patchedText(patched, touchedByOperations(operations as Operation[])), {
         isConverted: false,
@@ -123,7 +124,9 @@ function mergePatch(document: unknown, fieldValidation: FieldValidation): Patch 
     )
   }
   return {
-    apply: (object) => applyMergePatch(object, document),
+    *steps(object) {
+      return applyMergePatch(object, document)
+    },
     wording: (patched) =>
       patchWording(() => patchedText(patched, touchedByMerge(document)), { isConverted: false }),
   }
@@ -134,7 +137,7 @@ function strategicMergePatch(document: unknown, schemaName: string): Patch {
   if (!isRecord(patch)) throw badRequest(mistyped(patch, mapType))
   const schema = schemaOf(schemaName)
   return {
-    apply: (object) => {
+    *steps(object) {
       try {
         return applyStrategicMergePatch(object, patch, schema)
       } catch (error) {

@@ -121,7 +121,7 @@ async function changeOf(
     const options = patchOptionsOf(info.query, { isApply: false, dialect })
     const patch = await readPatch(context, scaleKind.schema, options.fieldValidation)
     return trackedChange(context, { resource, parts, options }, (current) => {
-      const value = patch.apply(current)
+      const value = finished(patch.steps(current))
       return decoded(value, patch.wording(value))
     })
   }

@@ -5,9 +5,12 @@
 import { copyJson, getOwn, setOwn } from '../values/json-copy.ts'
 import { deepEqual, type Json } from '../objects/object.ts'
 import { badRequest, StatusError } from '../objects/status-error.ts'
+import { finished, type Steps } from '../values/steps.ts'
 import { maxBodyValues, TooManyValuesError, ValueBudget } from '../values/value-limit.ts'
 
 const maxOperations = 10_000
+/** Each may move all elements of a long list. */
+const operationsInStep = 200
 /** The limit on all `copy` operations together, in characters of JSON. */
 const maxCopied = 3 * 1024 * 1024
 
@@ -16,11 +19,16 @@ class PatchFault extends Error {}
 
 type Container = Record<string, unknown> | unknown[]
 
+/** `jsonPatchSteps`, all at once. */
+export function applyJsonPatch(object: unknown, patch: unknown): Json {
+  return finished(jsonPatchSteps(object, patch))
+}
+
 /**
  * The patched value, fresh and mutable; inputs are not changed. Throws StatusError: 400 for what is no list of operations,
  * 413 for too many, 422 for one that does not apply (also a failing `test`).
  */
-export function applyJsonPatch(object: unknown, patch: unknown): Json {
+export function* jsonPatchSteps(object: unknown, patch: unknown): Steps<Json> {
   if (!Array.isArray(patch) || !patch.every(isOperation)) {
     throw badRequest('error decoding patch: a JSON patch is a list of operations')
   }
@@ -37,7 +45,10 @@ export function applyJsonPatch(object: unknown, patch: unknown): Json {
     copies: new ValueBudget(maxBodyValues),
   }
   try {
-    for (const operation of patch) applyOne(state, operation ?? {})
+    for (const [index, operation] of patch.entries()) {
+      if (index % operationsInStep === operationsInStep - 1) yield
+      applyOne(state, operation ?? {})
+    }
   } catch (error) {
     const isFault =
       error instanceof PatchFault ||
@@ -109,8 +120,9 @@ function pointer(operation: Record<string, unknown>, name: 'path' | 'from'): str
   const text = operation[name]
   if (typeof text !== 'string') throw new PatchFault(`the operation has no ${name}`)
   if (text === '') return []
-  const parts = text.split('/').slice(1)
+  const parts = text.split('/', maxBodyValues + 1).slice(1)
   if (parts.length === 0) throw new PatchFault(`bad pointer ${text}`)
+  if (parts.length === maxBodyValues) throw new PatchFault('no object is that deep')
   return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
