@@ -9,7 +9,7 @@ import { jsonPatchSteps } from '../../machinery/patch/json-patch.ts'
 import { applyMergePatch } from '../../machinery/patch/merge-patch.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { badRequest, isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
-import type { Steps } from '../../machinery/values/steps.ts'
+import { oneStep, type Steps } from '../../machinery/values/steps.ts'
 import { applyStrategicMergePatch } from '../../machinery/patch/strategic-merge-patch.ts'
 import { bodyOf, mediaTypeOf, parseJson } from '../codec/decode-body.ts'
 import { patchWording, type DecodeWording } from '../codec/decode-wording.ts'
@@ -124,9 +124,7 @@ function mergePatch(document: unknown, fieldValidation: FieldValidation): Patch 
     )
   }
   return {
-    *steps(object) {
-      return applyMergePatch(object, document)
-    },
+    steps: (object) => oneStep(() => applyMergePatch(object, document)),
     wording: (patched) =>
       patchWording(() => patchedText(patched, touchedByMerge(document)), { isConverted: false }),
   }
@@ -137,15 +135,16 @@ function strategicMergePatch(document: unknown, schemaName: string): Patch {
   if (!isRecord(patch)) throw badRequest(mistyped(patch, mapType))
   const schema = schemaOf(schemaName)
   return {
-    *steps(object) {
-      try {
-        return applyStrategicMergePatch(object, patch, schema)
-      } catch (error) {
-        // Upstream answers most of these with 500. They are the client's fault.
-        if (!isStatusError(error) || error.code < 500) throw error
-        throw new StatusError('BadRequest', error.message, { cause: error })
-      }
-    },
+    steps: (object) =>
+      oneStep(() => {
+        try {
+          return applyStrategicMergePatch(object, patch, schema)
+        } catch (error) {
+          // Upstream answers most of these with 500. They are the client's fault.
+          if (!isStatusError(error) || error.code < 500) throw error
+          throw new StatusError('BadRequest', error.message, { cause: error })
+        }
+      }),
     wording: () => patchWording(() => goPrint(patch), { isConverted: true }),
   }
 }

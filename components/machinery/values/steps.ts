@@ -14,3 +14,9 @@ export function finished<T>(steps: Steps<T>): T {
     if (value !== undefined) throw new Error('a computation that has to wait was run at once')
   }
 }
+
+/** A computation of one part, with a pause before it. */
+export function* oneStep<T>(compute: () => T): Steps<T> {
+  yield
+  return compute()
+}
