@@ -18,7 +18,7 @@ const docs = pages.filter((page) =>
 )
 /** Languages of blocks beside console; a diagram is drawn when the site is built. */
 const languages = ['console', 'yaml', 'json', 'ts', 'text', 'mermaid', '']
-const commandTimeoutMs = 20_000
+const commandTimeoutMs = 120_000
 
 const needsKubectl = ({ command }: { command: string }): boolean => command.startsWith('kubectl ')
 const hasKubectl = findKubectl() !== undefined

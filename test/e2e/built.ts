@@ -24,7 +24,7 @@ export async function onceIn(
     await mkdir(join(folder, `${name}.started`))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    const text = await eventually(() => readFileSync(outcome, 'utf8'), 90_000)
+    const text = await eventually(() => readFileSync(outcome, 'utf8'), 170_000)
     if (text !== 'done\n') throw new Error(`${name} failed in another test process: ${text}`)
     return
   }
@@ -51,7 +51,7 @@ async function buildWhenStale(): Promise<void> {
   const newest = Math.max(...sources.map((folder) => newestChangeMs(join(root, folder))))
   if (existsSync(built) && statSync(built).mtimeMs >= newest) return
   const script = join(root, 'scripts', 'build.ts')
-  const { code, stderr } = await run(process.execPath, [script], { timeoutMs: 60_000 })
+  const { code, stderr } = await run(process.execPath, [script], { timeoutMs: 170_000 })
   if (code !== 0) throw new Error(`the build failed: ${stderr}`)
 }
 

@@ -67,7 +67,7 @@ test('every process survives kill -9: it comes back, and the nodes are Ready', a
       async () =>
         (await statusOf(place)).components.map(({ state, restarts }) => [state, restarts]),
       {
-        timeout: 90_000,
+        timeout: 170_000,
       },
     )
     .toEqual(before.components.map(() => ['ready', 1]))

@@ -11,7 +11,7 @@ const { path, test } = requireKubectl()
 const group = 'flavors.e2e.example.com'
 const namespace = 'aggregation'
 const apiService = `v1.${group}`
-const withinMs = 20_000
+const withinMs = 120_000
 
 // What does not answer disturbs the discovery of everybody, so this cluster is not shared.
 const place = createPlace()
@@ -78,7 +78,7 @@ describe('an aggregated API', () => {
     await eventually(async () => {
       expect(await kubectl.ok`explain flavor.spec`).toContain('How it tastes.')
     }, withinMs)
-  }, 90_000)
+  }, 170_000)
 
   test('is asked with the front-proxy certificate of the cluster, for the administrator', async () => {
     await kubectl.ok`get flavors`

@@ -32,7 +32,7 @@ describe('through the API server', () => {
     await kubectl.ok`wait --for=condition=Ready pod/web pod/host --timeout=30s`
   })
 
-  test('a pod and a service are reached through the node agent', { timeout: 60_000 }, async () => {
+  test('a pod and a service are reached through the node agent', async () => {
     const ask = (what: string): Promise<string> => kubectl.ok`get --raw ${at}/${what}`
     expect(await ask('pods/web:80/proxy/one?x=1')).toBe('proxies/web on port 80: GET /one?x=1')
     expect(await ask('pods/web/proxy/')).toBe('proxies/web on port 80: GET /')
@@ -42,7 +42,7 @@ describe('through the API server', () => {
     expect(refused.stderr).toMatch(/error trying to reach service: .*connection refused/)
   })
 
-  test("a listener on the server's loopback is not reached", { timeout: 60_000 }, async () => {
+  test("a listener on the server's loopback is not reached", async () => {
     let connections = 0
     const listener = createServer((socket) => {
       connections += 1
@@ -71,7 +71,6 @@ describe('through the API server', () => {
     ['', []],
   ])(
     'a browser runs a command over a WebSocket with the protocol "%s"',
-    { timeout: 60_000 },
     async (protocol, offered) => {
       const config = await parseKubeconfig(readFileSync(cluster.kubeconfig, 'utf8'))
       const [to] = config.clusters

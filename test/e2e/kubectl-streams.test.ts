@@ -79,7 +79,7 @@ describe.runIf(kubectls.length > 0)('kubectl', () => {
   }
 
   describe.each(kubectls.map((path) => [basename(path), path]))('%s', (_, path) => {
-    test('exec: output, input, exit codes, unknown commands', { timeout: 60_000 }, async () => {
+    test('exec: output, input, exit codes, unknown commands', async () => {
       expect(await run(path, '', 'exec', 'web', '--', 'echo', 'hello', 'there')).toEqual({
         code: 0,
         said: 'hello there\n',
@@ -102,38 +102,34 @@ describe.runIf(kubectls.length > 0)('kubectl', () => {
       expect(other.said).toContain('container other is not valid for pod web')
     })
 
-    test('attach shows what the container writes', { timeout: 30_000 }, async () => {
+    test('attach shows what the container writes', async () => {
       const attached = start(path, 'attach', 'web')
-      await eventually(() => expect(attached.said()).toMatch(/main line \d+\nmain line/), 15_000)
+      await eventually(() => expect(attached.said()).toMatch(/main line \d+\nmain line/))
       attached.stop()
       await attached.ended
     })
 
-    test(
-      'port-forward reaches what listens, and tells when nothing does',
-      { timeout: 60_000 },
-      async () => {
-        const forward = start(path, 'port-forward', 'web', ':80', ':81', '--address=127.0.0.1')
-        const portOf = (remote: number): number =>
-          Number(new RegExp(`127\\.0\\.0\\.1:(\\d+) -> ${remote}\\n`).exec(forward.said())?.[1])
-        await eventually(() => {
-          expect(portOf(80)).toBeGreaterThan(0)
-          expect(portOf(81)).toBeGreaterThan(0)
-        }, 15_000)
-        for (const word of ['one', 'two']) {
-          const answer = await fetch(`http://127.0.0.1:${portOf(80)}/${word}`)
-          expect(await answer.text()).toBe(`streams/web on port 80: GET /${word}\n`)
-        }
-        await expect(fetch(`http://127.0.0.1:${portOf(81)}/`)).rejects.toThrow()
-        await eventually(() => {
-          expect(forward.said()).toMatch(
-            /an error occurred forwarding \d+ -> 81: .*connection refused/,
-          )
-        }, 15_000)
-        forward.stop()
-        await forward.ended
-      },
-    )
+    test('port-forward reaches what listens, and tells when nothing does', async () => {
+      const forward = start(path, 'port-forward', 'web', ':80', ':81', '--address=127.0.0.1')
+      const portOf = (remote: number): number =>
+        Number(new RegExp(`127\\.0\\.0\\.1:(\\d+) -> ${remote}\\n`).exec(forward.said())?.[1])
+      await eventually(() => {
+        expect(portOf(80)).toBeGreaterThan(0)
+        expect(portOf(81)).toBeGreaterThan(0)
+      })
+      for (const word of ['one', 'two']) {
+        const answer = await fetch(`http://127.0.0.1:${portOf(80)}/${word}`)
+        expect(await answer.text()).toBe(`streams/web on port 80: GET /${word}\n`)
+      }
+      await expect(fetch(`http://127.0.0.1:${portOf(81)}/`)).rejects.toThrow()
+      await eventually(() => {
+        expect(forward.said()).toMatch(
+          /an error occurred forwarding \d+ -> 81: .*connection refused/,
+        )
+      })
+      forward.stop()
+      await forward.ended
+    })
   })
 
   test('run -i without a command, and debug, give a shell; the pod ends with it', async () => {

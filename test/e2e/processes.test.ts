@@ -138,7 +138,7 @@ async function killAndReplace(name: string): Promise<void> {
     const one = await statusOf()
     expect(one).toMatchObject({ state: 'ready', restarts: restarts + 1 })
     expect(one?.pid).not.toBe(pid)
-  }, 90_000)
+  }, 170_000)
   expect(await Promise.all(others.map((one) => pidOf(cluster, one)))).toEqual(othersBefore)
 }
 

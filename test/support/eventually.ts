@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** The first value `attempt` gives without throwing; its last error when that takes longer than `withinMs`. */
-export async function eventually<T>(attempt: () => T | Promise<T>, withinMs = 30_000): Promise<T> {
+export async function eventually<T>(attempt: () => T | Promise<T>, withinMs = 120_000): Promise<T> {
   const end = performance.now() + withinMs
   for (;;) {
     try {

@@ -303,5 +303,5 @@ export async function whenReason(server: TestApiServer, path: string, reason: st
     const found = conditions.find(({ type }) => type === 'Available')
     if (found?.['reason'] === reason) return found
     throw new Error(`${path} is not ${reason}: ${JSON.stringify(conditions)}`)
-  }, 30_000)
+  }, 170_000)
 }

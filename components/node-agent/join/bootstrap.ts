@@ -196,7 +196,7 @@ export function createBootstrapper(options: BootstrapOptions): Bootstrapper {
     join: async (node, signal) => {
       const startedMs = clock.now()
       const random = (): number => clock.random()
-      const backoff = createBackoff({ initialMs: 100, maxMs: 5000, jitter: 0.1 }, random)
+      const backoff = createBackoff({ initialMs: 100, maxMs: 2000, jitter: 0.1 }, random)
       for (;;) {
         try {
           return await obtainIdentity(options, await connected(node.report), node, signal)

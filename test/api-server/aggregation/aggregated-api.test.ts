@@ -40,7 +40,7 @@ type Json = any
 const group = 'flavors.example.com'
 const base = `/apis/${group}/v1`
 const flavorsPath = `${base}/namespaces/default/flavors`
-const withinMs = 30_000
+const withinMs = 120_000
 
 describe.each(['kubernetes', 'svc'] as const)('an aggregated API, dialect %s', (dialect) => {
   const { apiDomain, protobufMediaType } = dialects[dialect]

@@ -6,7 +6,7 @@ import { define } from '../../support/custom-definitions.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeDialects } from '../../support/shared-server.ts'
 
-const withinMs = 20_000
+const withinMs = 120_000
 const pathOf = (server: TestApiServer): string =>
   `/apis/${server.group('apiregistration')}/v1/apiservices`
 

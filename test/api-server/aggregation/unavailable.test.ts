@@ -14,7 +14,7 @@ import {
 type Json = any
 
 const group = 'flavors.example.com'
-const withinMs = 30_000
+const withinMs = 120_000
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 async function discovered(server: TestApiServer, name: string): Promise<Json> {

@@ -62,7 +62,7 @@ it('[RES-022] kubectl creates the three objects of a manifest with one request e
   )
   await run('kubectl', ['create', '-n', namespace, '-f', manifest], {
     env: { ...process.env, KUBECONFIG: kubeconfig(), HOME: folder },
-    timeout: 90_000,
+    timeout: 170_000,
   })
   await expect
     .poll(() =>

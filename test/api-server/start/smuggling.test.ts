@@ -163,7 +163,7 @@ describeDialects(
         }
       }
       expect(seen).toEqual([])
-    }, 60_000)
+    }, 170_000)
   },
   {
     flags: [
