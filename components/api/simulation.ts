@@ -4,6 +4,7 @@
  * its containers; with `.<container>` appended it applies to that one.
  */
 import { nearestName, parseDuration } from '../component-base/flags.ts'
+import { readUsage, usageForms, type Usage } from './simulated-usage.ts'
 
 const domain = 'skiff.dev'
 
@@ -62,6 +63,13 @@ function readPorts(text: string): number[] | undefined {
   return ports.every((port) => port > 0 && port < 65_536) ? ports : undefined
 }
 
+const usage = (name: string, effect: string): Annotation<Usage> => ({
+  key: `${domain}/${name}`,
+  values: usageForms,
+  effect,
+  read: readUsage,
+})
+
 const ofPods = {
   exitAfter: time('exit-after', 'The container exits after this time, whatever its command does.'),
   exitCode: {
@@ -94,6 +102,14 @@ const ofPods = {
     effect: 'The container answers HTTP requests on these ports.',
     read: readPorts,
   } satisfies Annotation<number[]>,
+  cpuUsage: usage(
+    'cpu-usage',
+    'The CPU that the container uses, at most its limit. Steps count from its start; an amount per request is CPU time. Default: 1m.',
+  ),
+  memoryUsage: usage(
+    'memory-usage',
+    'The memory that the container uses, at most its limit. Steps count from its start; an amount per request is for each request a second. Default: 8Mi.',
+  ),
   checkpoint: {
     key: `${domain}/checkpoint`,
     values: `unsupported, fail, or ${times}`,

@@ -56,6 +56,7 @@ export async function runPod(
       allocatable: () => ({ cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' }),
     }),
     admit: () => undefined,
+    onProbe: () => {},
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),
     writeStatus: async (_pod, status) => {
       statuses.push(structuredClone(status))

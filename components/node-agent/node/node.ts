@@ -38,6 +38,7 @@ import { nodeStatusOf } from './node-status.ts'
 import type { NodeStatusInput } from './node-status.ts'
 import { defaultPodRange, PodAddresses } from '../pods/pod-addresses.ts'
 import { createPodAdmission } from '../pods/pod-admission.ts'
+import { ProbeCounts } from '../pods/probe-counts.ts'
 import { createPodEnvironment } from '../pods/pod-environment.ts'
 import { createPodLoop, podWrites } from '../pods/pod-loop.ts'
 import type { PodLoop } from '../pods/pod-loop.ts'
@@ -48,7 +49,7 @@ import { runRotation } from '../join/rotate-certificate.ts'
 import type { ServedNode } from '../server/server.ts'
 import type { ServicesFor } from '../pods/service-variables.ts'
 import { annotationFaults, nodeWish } from '../../api/simulation.ts'
-import { statsSummary } from './stats-summary.ts'
+import { nodeUsage } from './node-usage.ts'
 
 /** Facts, limits and tools that all nodes of a process share. */
 export interface NodeEnvironment {
@@ -141,6 +142,7 @@ interface NodeState {
   self: NodeObject | undefined
   reporter: NodeReporter | undefined
   pods: PodLoop | undefined
+  readonly probes: ProbeCounts
 }
 
 /** A node that is ready to run; it sends nothing before `run`. */
@@ -165,7 +167,17 @@ export function createNode(
     fault: () => faultOf(state),
     pods: () => state.pods?.pods() ?? [],
     container: (namespace, pod, container) => state.pods?.container(namespace, pod, container),
-    statsSummary: () => statsSummary({ nodeName, startedMs, pods: state.pods?.pods() ?? [] }),
+    usage: () =>
+      nodeUsage({
+        nodeName,
+        startedMs,
+        nowMs: clock.now(),
+        pods: state.pods?.pods() ?? [],
+        container: (...names) => state.pods?.container(...names),
+        runtime,
+        capacity: state.self?.status?.capacity,
+      }),
+    probeMetrics: () => state.probes.text(state.pods?.pods() ?? []),
     configz: () => environment.configz,
     wake: () => state.reporter?.wake(),
     run: async (signal) => {
@@ -212,8 +224,9 @@ function createState(
     log,
   })
   const unset = { self: undefined, reporter: undefined, pods: undefined }
+  const probes = new ProbeCounts()
   const given = { nodeName, identity, settings, environment }
-  return { ...given, client, informers, ownNode, recorder, log, ...unset }
+  return { ...given, client, informers, ownNode, recorder, log, probes, ...unset }
 }
 
 /** Registers the node, then runs its parts until the signal aborts or one of them fails. */
@@ -327,6 +340,7 @@ function startPods(state: NodeState): void {
       recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, { type, reason, message })
     },
     environment: createPodEnvironment({ client, servicesFor, allocatable }),
+    onProbe: (probe) => state.probes.count(probe),
     admit: createPodAdmission({ dialect, allocatable, allowedUnsafeSysctls }),
     ...podWrites(client.resource<Pod>(resources.pods)),
     clock,

@@ -1,31 +1,46 @@
-/** StatsSummary: the node's `/stats/summary`. Simulated containers use nothing, so only the process itself has figures. */
-import type { Pod } from '../../api/generated/types.ts'
+/** StatsSummary: the node's `/stats/summary` (upstream: staging/src/k8s.io/kubelet/pkg/apis/stats/v1alpha1). */
 import { timestamp } from '../../component-base/clock.ts'
+import type { NodeUsage, Summed, UsedPod } from './node-usage.ts'
+import { podUsage } from './node-usage.ts'
 
-export function statsSummary(of: {
-  nodeName: string
-  startedMs: number
-  pods: readonly Pod[]
-}): object {
-  const { nodeName, startedMs, pods } = of
-  const { user, system } = process.cpuUsage()
-  const startTime = timestamp(startedMs)
+const nano = (units: number): number => Math.round(units * 1e9)
+
+function figures({ cores, coreSeconds, memoryBytes }: Summed, time: string): object {
+  return {
+    cpu: { time, usageNanoCores: nano(cores), usageCoreNanoSeconds: nano(coreSeconds) },
+    memory: { time, usageBytes: memoryBytes, workingSetBytes: memoryBytes, rssBytes: memoryBytes },
+  }
+}
+
+function podStats(used: UsedPod, time: string): object {
+  const { metadata, status } = used.pod
+  return {
+    podRef: { name: metadata.name, namespace: metadata.namespace, uid: metadata.uid },
+    startTime: status?.startTime ?? time,
+    containers: used.containers.map(({ name, usage }) => ({
+      name,
+      startTime: timestamp(usage.startedMs),
+      ...figures(usage, time),
+    })),
+    ...figures(podUsage(used), time),
+  }
+}
+
+export function statsSummary(nodeName: string, usage: NodeUsage): object {
+  const time = timestamp(usage.timeMs)
+  const { cpu, memory } = figures(usage, time) as { cpu: object; memory: object }
+  const { memoryCapacityBytes } = usage
+  const availableBytes =
+    memoryCapacityBytes === undefined
+      ? {}
+      : { availableBytes: memoryCapacityBytes - usage.memoryBytes }
   return {
     node: {
       nodeName,
-      startTime,
-      cpu: { time: startTime, usageCoreNanoSeconds: (user + system) * 1000 },
-      memory: { time: startTime, workingSetBytes: process.memoryUsage.rss() },
+      startTime: timestamp(usage.startedMs),
+      cpu,
+      memory: { ...memory, ...availableBytes },
     },
-    pods: pods.map(({ metadata, spec, status }) => ({
-      podRef: { name: metadata.name, namespace: metadata.namespace, uid: metadata.uid },
-      startTime: status?.startTime ?? startTime,
-      containers: (spec?.containers ?? []).map(({ name }) => ({
-        name,
-        startTime: status?.startTime ?? startTime,
-        cpu: { time: startTime, usageNanoCores: 0, usageCoreNanoSeconds: 0 },
-        memory: { time: startTime, workingSetBytes: 0 },
-      })),
-    })),
+    pods: usage.pods.map((used) => podStats(used, time)),
   }
 }

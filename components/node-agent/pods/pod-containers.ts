@@ -22,6 +22,7 @@ import { RuntimeFault } from '../runtime/container-runtime.ts'
 import { nonRootFault } from './non-root.ts'
 import type { PodAction } from './pod-plan.ts'
 import { containerSpecOf } from './pod-spec.ts'
+import type { CountedProbe } from './probe-counts.ts'
 import { runProber } from './prober.ts'
 import { seccompProfileOf } from './seccomp.ts'
 import { messageFromLog } from './termination-message.ts'
@@ -41,6 +42,8 @@ export interface PodContainersOptions {
   readonly pod: () => Pod
   readonly isEnding: () => boolean
   readonly environment: PodHost['environment']
+  /** Called after every look of a probe. */
+  readonly onProbe: (probe: CountedProbe) => void
   /** Called after every change of a record. */
   readonly onChange: () => void
 }
@@ -297,14 +300,19 @@ export class PodContainers {
     how: { kind: ProbeKind; probe: Probe; probing: { signal: AbortSignal } },
     onVerdict: (passes: boolean) => void,
   ): void {
-    const { runtime, clock } = this.#options
+    const { runtime, clock, onProbe, pod } = this.#options
     const { kind, probe, probing } = how
     const title = kind.charAt(0).toUpperCase() + kind.slice(1)
     const prober = runProber(
       {
         probe,
         clock,
-        look: () => runtime.probe(record.id ?? '', kind),
+        look: async () => {
+          const finding = await runtime.probe(record.id ?? '', kind)
+          const { passes } = finding
+          onProbe({ pod: pod(), container: record.spec.name, kind, passes })
+          return finding
+        },
         onVerdict: (passes) => {
           onVerdict(passes)
           this.#options.onChange()

@@ -12,7 +12,7 @@ import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import { createAnnotationEvents } from './annotation-events.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { PodAddresses } from './pod-addresses.ts'
-import type { RecordPodEvent } from './pod-containers.ts'
+import type { PodContainersOptions, RecordPodEvent } from './pod-containers.ts'
 import { PodContainers } from './pod-containers.ts'
 import type { PodEnvironment } from './pod-environment.ts'
 import type { Rejection } from './pod-admission.ts'
@@ -28,6 +28,7 @@ export interface PodWorkerOptions {
   readonly admit: (pod: Pod) => Rejection | undefined
   readonly record: RecordPodEvent
   readonly environment: PodEnvironment
+  readonly onProbe: PodContainersOptions['onProbe']
   /** Writes the status; `gone` when the server has this pod no more. */
   readonly writeStatus: (pod: Pod, status: PodStatus) => Promise<'written' | 'gone'>
   /** Removes the pod's object, once nothing of it runs. */
@@ -111,6 +112,7 @@ export class PodWorker {
       pod: () => this.#pod,
       isEnding: () => this.#isEnding,
       environment: (container) => options.environment(this.#addressed(), container),
+      onProbe: options.onProbe,
       onChange: () => this.#queueSync(),
     })
     if (pod.spec?.hostNetwork === true) this.#podIp = options.hostIp

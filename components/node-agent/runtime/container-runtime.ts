@@ -1,6 +1,7 @@
 /** ContainerRuntime: the interface between a node agent and a runtime of containers (upstream: CRI). */
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Container, Pod, SeccompProfile } from '../../api/generated/types.ts'
+import type { ContainerUsage } from './usage-meter.ts'
 
 export interface ContainerRunning {
   readonly kind: 'running'
@@ -144,6 +145,10 @@ export interface ContainerRuntime {
   attach(id: string, streams: CommandStreams): Promise<void>
   /** Connects to a port inside the pod; rejects when nothing listens there. */
   connect(podUid: string, port: number): Promise<Duplex>
+  /** What a container uses; undefined of one that does not run. */
+  usage(id: string): ContainerUsage | undefined
+  /** What those containers of a node used that have ended since this agent started, in core seconds. */
+  endedCoreSeconds(nodeName: string): number
   /** The id of the last try at the same container of the pod before this one, if that ended and is still known. */
   previous(id: string): string | undefined
 }

@@ -4,9 +4,15 @@ import type { Duplex } from 'node:stream'
 import { createServer } from '../../component-base/node-http.ts'
 
 /** A connection to a container's port; every HTTP request on it is answered with who answered. */
-export function connectToListener(who: string, port: number): Duplex {
+export function connectToListener(listener: {
+  who: string
+  port: number
+  onRequest: () => void
+}): Duplex {
+  const { who, port, onRequest } = listener
   const [client, server] = duplexPair()
   const http = createServer({}, (request, response) => {
+    onRequest()
     const body = `${who} on port ${port}: ${request.method} ${request.url}\n`
     response.setHeader('content-type', 'text/plain; charset=utf-8')
     response.end(body)

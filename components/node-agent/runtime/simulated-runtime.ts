@@ -4,11 +4,9 @@
  * misbehave as the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was
  * restarted.
  */
-import { createHash } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import type { Container, Pod } from '../../api/generated/types.ts'
-import type { PodWishes } from '../../api/simulation.ts'
-import { podWish } from '../../api/simulation.ts'
+import { podWish, type PodWishes } from '../../api/simulation.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { WriteCheckpoint } from './checkpoint-archive.ts'
 import type {
@@ -24,14 +22,16 @@ import type {
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
 import { containerSpecOf } from '../pods/pod-spec.ts'
+import { exited, type HowExited } from './exited-container.ts'
+import { imageIdOf } from './image-id.ts'
 import { restoredFrom } from './restored-container.ts'
-import { courseOfCommand, shellOf } from './simulated-command.ts'
-import type { Course } from './simulated-command.ts'
+import { courseOfCommand, shellOf, type Course } from './simulated-command.ts'
 import { drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
-import { lineDueMs, logLength, logLines } from './simulated-log.ts'
-import type { Writing } from './simulated-log.ts'
+import { lineDueMs, logLength, logLines, type Writing } from './simulated-log.ts'
 import { lookSimulated } from './simulated-probe.ts'
+import type { ContainerUsage } from './usage-meter.ts'
+import { UsageLedger } from './usage-ledger.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -59,11 +59,6 @@ interface SimulatedPod {
 /** How long a checkpoint may take when the caller does not say. */
 const defaultCheckpointSeconds = 120
 
-function imageIdOf(image: string): string {
-  const repository = image.replace(/(@sha256:.*|:[^/:]*)$/, '')
-  return `${repository}@sha256:${createHash('sha256').update(image).digest('hex')}`
-}
-
 const longestWaitMs = 60 * 60 * 1000
 
 /** Wakes the readers that wait for the container's next line. */
@@ -81,12 +76,14 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #byId = new Map<string, Simulated>()
   readonly #images = new Set<string>()
   readonly #writeCheckpoint: WriteCheckpoint
+  readonly #usage: UsageLedger
   #fault: string | undefined
 
   constructor(options: { clock: Clock; version: string; writeCheckpoint: WriteCheckpoint }) {
     this.#clock = options.clock
     this.version = options.version
     this.#writeCheckpoint = options.writeCheckpoint
+    this.#usage = new UsageLedger(options.clock)
   }
 
   fault(): string | undefined {
@@ -184,6 +181,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     if (known === undefined) return
     this.#pods.delete(podUid)
     for (const each of known.containers.values()) {
+      this.#usage.end(each.container, known.pod)
       each.cancelExit()
       this.#byId.delete(each.container.id)
       if (each.previous !== undefined) this.#byId.delete(each.previous.container.id)
@@ -304,15 +302,19 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   async connect(podUid: string, port: number): Promise<Duplex> {
     const pod = this.#pods.get(podUid)?.pod
-    const isUp = [...(this.#pods.get(podUid)?.containers.values() ?? [])].some(
+    const listener = [...(this.#pods.get(podUid)?.containers.values() ?? [])].find(
       ({ container }) =>
         container.state.kind === 'running' &&
         pod !== undefined &&
         this.#wish(pod, 'listen', container.name)?.includes(port) === true,
     )
-    if (isUp && pod !== undefined) {
+    if (listener !== undefined && pod !== undefined) {
       const { namespace = '', name = '' } = pod.metadata
-      return connectToListener(`${namespace}/${name}`, port)
+      return connectToListener({
+        who: `${namespace}/${name}`,
+        port,
+        onRequest: () => this.#usage.request(listener.container.id),
+      })
     }
     throw new Error(
       `failed to connect to localhost:${port} inside pod ${podUid}: connect: connection refused`,
@@ -327,6 +329,16 @@ export class SimulatedRuntime implements ContainerRuntime {
       throw new RuntimeFault('NotFound', `container ${id} is not running`)
     }
     return { known, pod }
+  }
+
+  usage(id: string): ContainerUsage | undefined {
+    const known = this.#byId.get(id)
+    const pod = this.#pods.get(known?.podUid ?? '')?.pod
+    return known && pod && this.#usage.read(known.container, pod)
+  }
+
+  endedCoreSeconds(nodeName: string): number {
+    return this.#usage.ended(nodeName)
   }
 
   previous(id: string): string | undefined {
@@ -404,6 +416,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     }
     home.containers.set(container.name, record)
     this.#byId.set(container.id, record)
+    this.#usage.start(container)
     return record
   }
 
@@ -437,22 +450,14 @@ export class SimulatedRuntime implements ContainerRuntime {
     })
   }
 
-  #exit(record: Simulated, how: { exitCode: number; signal?: number }): void {
+  #exit(record: Simulated, how: HowExited): void {
     const { state } = record.container
     if (state.kind === 'exited') return
     record.cancelExit()
-    record.container = {
-      ...record.container,
-      state: {
-        kind: 'exited',
-        id: record.container.id,
-        startedMs: state.startedMs,
-        finishedMs: this.#clock.now(),
-        reason: how.exitCode === 0 ? 'Completed' : 'Error',
-        ...how,
-      },
-    }
+    const home = this.#pods.get(record.podUid)
+    if (home !== undefined) this.#usage.end(record.container, home.pod)
+    record.container = exited(record.container, how, this.#clock.now())
     wake(record)
-    this.#pods.get(record.podUid)?.host.onExit(record.container)
+    home?.host.onExit(record.container)
   }
 }

@@ -11,6 +11,10 @@ import { checkpointPath, prepareCheckpointFolder } from '../runtime/checkpoint-a
 import { answerContainerLogs } from './container-logs.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { FoundContainer } from '../pods/pod-worker.ts'
+import { metricsContentType } from '../../component-base/metrics.ts'
+import type { NodeUsage } from '../node/node-usage.ts'
+import { statsSummary } from '../node/stats-summary.ts'
+import { cadvisorMetrics, resourceMetrics } from '../node/usage-metrics.ts'
 import { accessAttributes } from './server-access.ts'
 
 /** One node, as the server shows it. */
@@ -24,7 +28,9 @@ export interface ServedNode {
   container(namespace: string, pod: string, container: string): FoundContainer | undefined
   /** The node's fault; undefined when it is healthy. */
   fault(): string | undefined
-  statsSummary(): object
+  usage(): NodeUsage
+  /** The text of `/metrics/probes`. */
+  probeMetrics(): string
   configz(): object
 }
 
@@ -152,19 +158,37 @@ async function serve(
       )
     case 'healthz':
       return health(route)
-    case 'metrics':
-      // Upstream has others below it, of containers and probes: these would be counted twice in their place.
-      if (parts.length > 1) return notFound
-      return (
-        allow('GET') ??
-        answer(200, options.metrics(node), 'text/plain; version=0.0.4; charset=utf-8')
-      )
+    case 'metrics': {
+      const shown = metricsAt(options, route)
+      if (shown === undefined) return notFound
+      return allow('GET') ?? answer(200, shown(), metricsContentType)
+    }
     case 'stats':
-      return parts[1] === 'summary' ? (allow('GET') ?? json(node.statsSummary())) : notFound
+      if (parts.length !== 2 || parts[1] !== 'summary') return notFound
+      return allow('GET') ?? json(statsSummary(node.name, node.usage()))
     case 'configz':
       return allow('GET') ?? json({ kubeletconfig: node.configz() })
     default:
       return notFound
+  }
+}
+
+/** The text below `/metrics`; undefined for an unknown path. */
+function metricsAt(
+  { metrics }: NodeServerOptions,
+  { node, path }: Route,
+): (() => string) | undefined {
+  switch (path) {
+    case '/metrics':
+      return () => metrics(node)
+    case '/metrics/resource':
+      return () => resourceMetrics(node.usage())
+    case '/metrics/cadvisor':
+      return () => cadvisorMetrics(node.usage())
+    case '/metrics/probes':
+      return () => node.probeMetrics()
+    default:
+      return undefined
   }
 }
 

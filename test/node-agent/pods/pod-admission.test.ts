@@ -112,6 +112,7 @@ function startNode() {
     addresses: new PodAddresses('10.1.0.0/24'),
     hostIp: '127.0.0.1',
     admit: admission(),
+    onProbe: () => {},
     environment: async () => ({}),
     record: () => {},
     writeStatus: async ({ metadata }, status) => {

@@ -8,6 +8,7 @@ import { silentLog } from '../../../components/component-base/log.ts'
 import { writeCheckpointArchive } from '../../../components/node-agent/runtime/checkpoint-archive.ts'
 import type { CheckpointRequest } from '../../../components/node-agent/runtime/container-runtime.ts'
 import { createNodeMetrics } from '../../../components/node-agent/node/node-metrics.ts'
+import { nodeUsage } from '../../../components/node-agent/node/node-usage.ts'
 import type { ServedNode } from '../../../components/node-agent/server/server.ts'
 import { createNodeServer } from '../../../components/node-agent/server/server.ts'
 import { SimulatedRuntime } from '../../../components/node-agent/runtime/simulated-runtime.ts'
@@ -63,7 +64,17 @@ async function start(wishes: Wishes = {}) {
     container: (namespace, name, container) =>
       namespace === 'default' && name === 'web' ? run.worker.container(container) : undefined,
     fault: () => runtime.fault(),
-    statsSummary: () => ({ node: { nodeName: 'n1' } }),
+    usage: () =>
+      nodeUsage({
+        nodeName: 'n1',
+        startedMs: clock.now(),
+        nowMs: clock.now(),
+        pods: [run.worker.pod],
+        container: (_namespace, _pod, container) => run.worker.container(container),
+        runtime,
+        capacity: { cpu: '4', memory: '8Gi' },
+      }),
+    probeMetrics: () => '',
     configz: () => ({ maxPods: 110 }),
   }
   const handler = createNodeServer({
@@ -243,14 +254,21 @@ describe('the other endpoints', () => {
       items: [{ metadata: { name: 'web' } }],
     })
     expect(await json('/configz')).toEqual({ kubeletconfig: { maxPods: 110 } })
-    expect(await json('/stats/summary')).toEqual({ node: { nodeName: 'n1' } })
+    expect(await json('/stats/summary')).toMatchObject({
+      node: { nodeName: 'n1' },
+      pods: [{ podRef: { namespace: 'default', name: 'web' }, containers: [{ name: 'main' }] }],
+    })
     expect(await json('/nodes/n1/pods')).toMatchObject({ kind: 'PodList' })
     expect(text(await call('GET', '/metrics'))).toContain('kubelet_running_pods 1')
     expect(text(await call('GET', '/containerLogs/default/web/main?tailLines=1'))).toBe(
       'main started (attempt 0)\n',
     )
     expect((await call('GET', '/unknown')).status).toBe(404)
-    expect((await call('GET', '/metrics/cadvisor')).status).toBe(404)
+    const memory = 'container_memory_working_set_bytes{container="main"'
+    expect(text(await call('GET', '/metrics/resource'))).toContain(memory)
+    expect(text(await call('GET', '/metrics/cadvisor'))).toContain(memory)
+    expect((await call('GET', '/metrics/probes')).status).toBe(200)
+    expect((await call('GET', '/metrics/other')).status).toBe(404)
     expect((await call('GET', '/nodes/other/pods')).status).toBe(404)
     expect((await call('GET', '//')).status).toBe(400)
   })

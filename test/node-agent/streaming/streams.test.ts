@@ -10,6 +10,7 @@ import WebSocket from 'ws'
 import { systemClock } from '../../../components/component-base/clock.ts'
 import { createHttpsServer } from '../../../components/component-base/https-server.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
+import { nodeUsage } from '../../../components/node-agent/node/node-usage.ts'
 import type { ServedNode } from '../../../components/node-agent/server/server.ts'
 import { selfSignedServing } from '../../../components/node-agent/join/serving-certificate.ts'
 import { podAnnotations } from '../../../components/api/simulation.ts'
@@ -51,7 +52,17 @@ beforeEach(async () => {
     container: (namespace, name, container) =>
       namespace === 'default' && name === 'web' ? run.worker.container(container) : undefined,
     fault: () => undefined,
-    statsSummary: () => ({}),
+    usage: () =>
+      nodeUsage({
+        nodeName: 'n1',
+        startedMs: 0,
+        nowMs: 0,
+        pods: [],
+        container: () => undefined,
+        runtime: run.runtime,
+        capacity: undefined,
+      }),
+    probeMetrics: () => '',
     configz: () => ({}),
   }
   const names = { nodeName: 'n1', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] }
