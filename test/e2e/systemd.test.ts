@@ -64,7 +64,7 @@ function systemctl(...words: string[]): string {
 const property = (unit: string, name: string): string =>
   systemctl('show', '--value', '-p', name, unit).trim()
 
-const watchdogSeconds = 2
+const watchdogSeconds = 6
 const policies = ['always', 'on-failure', 'on-watchdog', 'on-abnormal', 'no'] as const
 const unitOf = (policy: string): string => `agent-${policy}.service`
 const nodeOf = (policy: string): string => `under-${policy}`

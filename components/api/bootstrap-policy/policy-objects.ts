@@ -2,7 +2,8 @@
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Dialect } from '../dialect.ts'
 import { apiGroup, apiKey, labelKey } from '../dialect.ts'
-import type { PolicyRule, Subject } from '../generated/types.ts'
+import type { ClusterRole, PolicyRule, Subject } from '../generated/types.ts'
+import { aggregatedRules } from './aggregated-rules.ts'
 import type { NamespacedRole, SubjectText } from './bindings.ts'
 import { clusterRoleBindings, namespacedRoles } from './bindings.ts'
 import { aggregatedRoles, aggregateLabels, clusterRoles, nodeRole } from './cluster-roles.ts'
@@ -34,14 +35,14 @@ export function nodeRules(dialect: Dialect): PolicyRule[] {
 
 /** Every object that the server creates when it starts. */
 export function policyObjects(dialect: Dialect): PolicyObjects {
+  const plain = [
+    ...Object.entries(clusterRoles).map(([name, rules]) => clusterRole(dialect, name, rules)),
+    ...Object.entries(controllerRoles).map(([name, rules]) =>
+      clusterRole(dialect, controllerRoleName(name), rules),
+    ),
+  ]
   return {
-    clusterRoles: [
-      ...Object.keys(aggregatedRoles).map((name) => clusterRole(dialect, name, [])),
-      ...Object.entries(clusterRoles).map(([name, rules]) => clusterRole(dialect, name, rules)),
-      ...Object.entries(controllerRoles).map(([name, rules]) =>
-        clusterRole(dialect, controllerRoleName(name), rules),
-      ),
-    ],
+    clusterRoles: [...gatheringRoles(dialect, plain), ...plain],
     clusterRoleBindings: [
       ...Object.entries(clusterRoleBindings).map(([name, subjects]) =>
         clusterBinding(dialect, name, subjects),
@@ -53,6 +54,17 @@ export function policyObjects(dialect: Dialect): PolicyObjects {
     roles: namespacedRoles.map((namespaced) => role(dialect, namespaced)),
     roleBindings: namespacedRoles.map((namespaced) => roleBinding(dialect, namespaced)),
   }
+}
+
+/** Aggregated roles, with the rules that the aggregation controller would give them: they hold from the start. */
+function gatheringRoles(dialect: Dialect, others: readonly KubeObject[]): KubeObject[] {
+  let roles = Object.keys(aggregatedRoles).map((name) => clusterRole(dialect, name, []))
+  // Each of them gathers from the one below it.
+  for (const _ of roles) {
+    const all = [...roles, ...others] as ClusterRole[]
+    roles = roles.map((one) => ({ ...one, rules: aggregatedRules(one as ClusterRole, all) }))
+  }
+  return roles
 }
 
 function clusterRole(dialect: Dialect, name: string, rules: readonly string[]): KubeObject {

@@ -84,6 +84,19 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
     expect(writes.filter((write) => write.startsWith('create apiservices'))).toHaveLength(20)
   })
 
+  test('the roles admin, edit and view allow from the start what the controller would gather', async () => {
+    await start()
+    const rulesOf = (name: string): unknown[] => named(resources.clusterRoles, name)['rules']
+    const gathered = (name: string): unknown[] => rulesOf(`system:aggregate-to-${name}`)
+    expect(rulesOf('view')).toEqual(gathered('view'))
+    expect(rulesOf('edit')).toEqual(
+      expect.arrayContaining([...gathered('edit'), ...rulesOf('view')]),
+    )
+    expect(rulesOf('admin')).toEqual(
+      expect.arrayContaining([...gathered('admin'), ...rulesOf('edit')]),
+    )
+  })
+
   test('an empty store gets namespaces, policy, classes and the Service', async () => {
     await start()
     for (const name of [
