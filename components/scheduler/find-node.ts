@@ -1,15 +1,16 @@
-/** The decision for one pod: filter, score, choose. Pure but for the rotation of where the search starts. */
+/** The decision for one pod: filter, score, choose. Pure but for the rotation of where the search starts (upstream: schedule_one.go). */
 import type { Diagnosis } from './fit-error.ts'
 import { addRejection, newDiagnosis } from './fit-error.ts'
-import type { ClusterView, FilterPlugin, NodeCheck, Rejection, ScorePlugin } from './plugin.ts'
+import type { ClusterView, NodeCheck, PluginWith, Rejection } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
+import type { Profile } from './profile.ts'
 import type { NodeInfo, Snapshot } from './snapshot.ts'
 import { withPods } from './snapshot.ts'
 
-export interface Plugins {
-  /** In the order they are asked; the first rejection of a node is the one reported. */
-  readonly filters: readonly FilterPlugin[]
-  readonly scores: readonly ScorePlugin[]
+/** What filtering leaves; no node when `diagnosis` says why. */
+export interface Feasible {
+  readonly nodes: NodeInfo[]
+  readonly diagnosis: Diagnosis
 }
 
 export type Decision =
@@ -30,26 +31,33 @@ export function enoughFeasible(nodeCount: number, percentage: number): number {
   return Math.max(minFeasible, Math.trunc((nodeCount * share) / 100))
 }
 
-/** The checks of one pod, in order, each with its plugin's name. */
-export type PodChecks = readonly { readonly plugin: string; readonly check: NodeCheck }[]
+export interface FoundRejection {
+  readonly plugin: string
+  readonly rejection: Rejection
+}
+
+/** The checks of one pod, in order, each with its plugin's name; or the plugin that lets it go nowhere. */
+export type PodChecks =
+  readonly { readonly plugin: string; readonly check: NodeCheck }[] | FoundRejection
 
 /** The plugins' checks for this pod, without plugins that have nothing to check. */
 export function checksOf(
-  filters: readonly FilterPlugin[],
+  filters: readonly PluginWith<'filter'>[],
   pod: PodInfo,
   view: ClusterView,
 ): PodChecks {
-  return filters.flatMap((filter) => {
-    const check = filter.forPod(pod, view)
-    return check === undefined ? [] : [{ plugin: filter.name, check }]
-  })
+  const checks: { plugin: string; check: NodeCheck }[] = []
+  for (const plugin of filters) {
+    const check = plugin.filter(pod, view)
+    if (typeof check === 'function') checks.push({ plugin: plugin.name, check })
+    else if (check !== undefined) return { plugin: plugin.name, rejection: check }
+  }
+  return checks
 }
 
 /** The first plugin that rejects, or undefined when the node can take the pod. */
-export function firstRejection(
-  checks: PodChecks,
-  node: NodeInfo,
-): { plugin: string; rejection: Rejection } | undefined {
+function firstRejection(checks: PodChecks, node: NodeInfo): FoundRejection | undefined {
+  if ('plugin' in checks) return checks
   for (const { plugin, check } of checks) {
     const rejection = check(node)
     if (rejection !== undefined) return { plugin, rejection }
@@ -57,59 +65,62 @@ export function firstRejection(
   return undefined
 }
 
-/** The node with the pods that it keeps room for against this one: others, nominated, of no lower priority. */
-export function withNominated(pod: PodInfo, node: NodeInfo, snapshot: Snapshot): NodeInfo {
-  const before = snapshot.nominatedBefore(pod, node.name)
-  return before.length === 0 ? node : withPods(node, { added: before })
+/**
+ * Checks a node that may keep room for nominated pods: the pod must fit beside those of no lower priority, and also without
+ * them, since they may never come (upstream: RunFilterPluginsWithNominatedPods).
+ */
+export function rejectionBeside(
+  filters: readonly PluginWith<'filter'>[],
+  pod: PodInfo,
+  at: { readonly node: NodeInfo; readonly snapshot: Snapshot; readonly checks: PodChecks },
+): FoundRejection | undefined {
+  const { node, snapshot, checks } = at
+  const nominated = snapshot.nominatedBefore(pod, node.name)
+  if (nominated.length > 0) {
+    const full = withPods(node, { added: nominated })
+    const found = firstRejection(checksOf(filters, pod, snapshot.withNode(full)), full)
+    if (found !== undefined) return found
+  }
+  return firstRejection(checks, node)
 }
 
 /** Narrows the search when the pod names its nodes (as a DaemonSet's pods do). */
 function candidatesOf(
-  plugins: Plugins,
+  { narrowing }: Profile,
   pod: PodInfo,
-): { nodes: ReadonlySet<string>; by: string } | undefined {
-  for (const plugin of plugins.filters) {
-    const nodes = plugin.candidates?.(pod)
-    if (nodes !== undefined) return { nodes, by: plugin.name }
+): { readonly nodes: ReadonlySet<string>; readonly by: readonly string[] } | undefined {
+  let nodes: ReadonlySet<string> | undefined
+  const by: string[] = []
+  for (const plugin of narrowing) {
+    const named = plugin.candidates(pod)
+    if (named === undefined) continue
+    nodes = nodes === undefined ? named : nodes.intersection(named)
+    by.push(plugin.name)
   }
-  return undefined
+  return nodes === undefined ? undefined : { nodes, by: by.toSorted() }
 }
 
-/** Brings the raw scores of one plugin to 0..100, in place. */
-function normalize(raw: Float64Array, how: ScorePlugin['normalize']): void {
-  if (how === 'none') return
-  let max = -Infinity
-  let min = Infinity
-  for (const score of raw) {
-    if (score > max) max = score
-    if (score < min) min = score
-  }
-  for (const [index, score] of raw.entries()) {
-    if (how === 'range') raw[index] = max === min ? 0 : ((score - min) * 100) / (max - min)
-    else if (max === 0) raw[index] = how === 'reverse' ? 100 : 0
-    else raw[index] = how === 'max' ? (score * 100) / max : 100 - (score * 100) / max
-    raw[index] = Math.trunc(raw[index] as number)
-  }
-}
-
-function totalScores(plugins: Plugins, pod: PodInfo, at: readonly NodeInfo[], view: ClusterView) {
-  const totals = new Float64Array(at.length)
-  if (at.length === 1) return totals
-  const raw = new Float64Array(at.length)
-  for (const plugin of plugins.scores) {
-    const score = plugin.forPod(pod, view)
-    if (score === undefined) continue
-    for (const [index, node] of at.entries()) raw[index] = score(node)
-    normalize(raw, plugin.normalize)
-    for (let index = 0; index < at.length; index++) {
-      totals[index] = (totals[index] as number) + (raw[index] as number) * plugin.weight
+/** The sum of the weighted scores of these nodes, in their order; with `detail`, each plugin's scores before weighting, too. */
+export function totalScores(
+  profile: Profile,
+  about: { readonly pod: PodInfo; readonly nodes: readonly NodeInfo[]; readonly view: ClusterView },
+  detail?: (plugin: string, scores: ArrayLike<number>, weight: number) => void,
+): Float64Array {
+  const { pod, nodes, view } = about
+  const totals = new Float64Array(nodes.length)
+  for (const { plugin, weight } of profile.scores) {
+    const scores = plugin.score(pod, nodes, view)
+    if (scores === undefined) continue
+    detail?.(plugin.name, scores, weight)
+    for (let index = 0; index < nodes.length; index++) {
+      totals[index] = (totals[index] as number) + (scores[index] as number) * weight
     }
   }
   return totals
 }
 
 /** The best score; among equals the node chosen longest ago, so that equal nodes take turns. */
-function choose(nodes: readonly NodeInfo[], totals: Float64Array): NodeInfo {
+export function chooseNode(nodes: readonly NodeInfo[], totals: ArrayLike<number>): NodeInfo {
   let best = nodes[0] as NodeInfo
   let bestScore = totals[0] as number
   for (let index = 1; index < nodes.length; index++) {
@@ -123,49 +134,94 @@ function choose(nodes: readonly NodeInfo[], totals: Float64Array): NodeInfo {
 }
 
 /** Makes decisions over a live snapshot; each search starts where the one before ended, so all nodes get their turn. */
-export function createNodeFinder(options: {
-  plugins: Plugins
-  snapshot: Snapshot
-  percentageOfNodesToScore?: number
-}): (pod: PodInfo) => Decision {
-  const { plugins, snapshot, percentageOfNodesToScore = 0 } = options
-  let start = 0
+export class NodeFinder {
+  readonly #snapshot: Snapshot
+  #start = 0
 
-  const search = (pod: PodInfo, nodes: readonly NodeInfo[], diagnosis: Diagnosis): NodeInfo[] => {
-    const enough = enoughFeasible(nodes.length, percentageOfNodesToScore)
-    const checks = checksOf(plugins.filters, pod, snapshot)
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot
+  }
+
+  /** Filters and scores without extenders. */
+  find(profile: Profile, pod: PodInfo): Decision {
+    const { nodes, diagnosis } = this.filter(profile, pod)
+    if (nodes.length === 0) return { ok: false, diagnosis }
+    return { ok: true, node: this.choose(profile, pod, nodes), feasible: nodes.length }
+  }
+
+  /** The nodes that can take the pod, as many as are enough; `wantsAll` finds them all. */
+  filter(profile: Profile, pod: PodInfo, wantsAll = false): Feasible {
+    const all = this.#snapshot.nodes
+    const diagnosis = newDiagnosis(all.length)
+    const checks = checksOf(profile.filters, pod, this.#snapshot)
+    if ('plugin' in checks) {
+      diagnosis.rejectedBy.add(checks.plugin)
+      diagnosis.preFilterMessage = checks.rejection.reasons.join(', ')
+      if (checks.rejection.resolvable) diagnosis.resolvable.push(...all.map(({ name }) => name))
+      return { nodes: [], diagnosis }
+    }
+    const nominated = this.#nominatedNode(profile, { pod, checks })
+    if (nominated !== undefined) return { nodes: [nominated], diagnosis }
+    const nodes = this.#narrowed(profile, pod, diagnosis)
+    return { nodes: this.#search(profile, { pod, nodes, checks, wantsAll }, diagnosis), diagnosis }
+  }
+
+  /** The best of some feasible nodes. */
+  choose(profile: Profile, pod: PodInfo, nodes: readonly NodeInfo[]): NodeInfo {
+    if (nodes.length === 1) return nodes[0] as NodeInfo
+    return chooseNode(nodes, totalScores(profile, { pod, nodes, view: this.#snapshot }))
+  }
+
+  /** The node that the pod was nominated to, if it fits there now: the others need not be looked at. */
+  #nominatedNode(
+    profile: Profile,
+    { pod, checks }: { readonly pod: PodInfo; readonly checks: PodChecks },
+  ): NodeInfo | undefined {
+    const name = pod.pod.status?.nominatedNodeName
+    const node = name ? this.#snapshot.node(name) : undefined
+    if (node === undefined) return undefined
+    const at = { node, snapshot: this.#snapshot, checks }
+    const named = candidatesOf(profile, pod)
+    if (named !== undefined && !named.nodes.has(node.name)) return undefined
+    return rejectionBeside(profile.filters, pod, at) === undefined ? node : undefined
+  }
+
+  #narrowed(profile: Profile, pod: PodInfo, diagnosis: Diagnosis): readonly NodeInfo[] {
+    const all = this.#snapshot.nodes
+    const narrowed = candidatesOf(profile, pod)
+    if (narrowed === undefined) return all
+    const nodes = [...narrowed.nodes].flatMap((name) => this.#snapshot.node(name) ?? [])
+    if (nodes.length < all.length) {
+      const reasons = [`node(s) didn't satisfy plugin(s) [${narrowed.by.join(' ')}]`]
+      const rejection = { reasons, resolvable: false }
+      addRejection(diagnosis, { plugin: '', rejection, count: all.length - nodes.length })
+      for (const plugin of narrowed.by) diagnosis.rejectedBy.add(plugin)
+    }
+    return nodes
+  }
+
+  #search(
+    { filters, percentageOfNodesToScore }: Profile,
+    about: {
+      readonly pod: PodInfo
+      readonly nodes: readonly NodeInfo[]
+      readonly checks: PodChecks
+      readonly wantsAll: boolean
+    },
+    diagnosis: Diagnosis,
+  ): NodeInfo[] {
+    const { pod, nodes, checks, wantsAll } = about
+    const snapshot = this.#snapshot
+    const enough = wantsAll ? nodes.length : enoughFeasible(nodes.length, percentageOfNodesToScore)
     const feasible: NodeInfo[] = []
     let seen = 0
     for (; seen < nodes.length && feasible.length < enough; seen++) {
-      const node = nodes[(start + seen) % nodes.length] as NodeInfo
-      const found = firstRejection(checks, withNominated(pod, node, snapshot))
+      const node = nodes[(this.#start + seen) % nodes.length] as NodeInfo
+      const found = rejectionBeside(filters, pod, { node, snapshot, checks })
       if (found === undefined) feasible.push(node)
       else addRejection(diagnosis, { ...found, nodeName: node.name })
     }
-    start = nodes.length === 0 ? 0 : (start + seen) % nodes.length
+    this.#start = nodes.length === 0 ? 0 : (this.#start + seen) % nodes.length
     return feasible
-  }
-
-  return (pod) => {
-    const all = snapshot.nodes
-    const diagnosis = newDiagnosis(all.length)
-    const narrowed = candidatesOf(plugins, pod)
-    let nodes = all
-    if (narrowed !== undefined) {
-      nodes = [...narrowed.nodes].flatMap((name) => snapshot.node(name) ?? [])
-      if (nodes.length < all.length) {
-        const reasons = [`node(s) didn't satisfy plugin(s) [${narrowed.by}]`]
-        const rejection = { reasons, resolvable: false }
-        addRejection(diagnosis, {
-          plugin: narrowed.by,
-          rejection,
-          count: all.length - nodes.length,
-        })
-      }
-    }
-    const feasible = search(pod, nodes, diagnosis)
-    if (feasible.length === 0) return { ok: false, diagnosis }
-    const node = choose(feasible, totalScores(plugins, pod, feasible, snapshot))
-    return { ok: true, node, feasible: feasible.length }
   }
 }

@@ -10,6 +10,8 @@ export interface Diagnosis {
   readonly rejectedBy: Set<string>
   /** Nodes that would pass if pods were removed from them. */
   readonly resolvable: string[]
+  /** Why a plugin rejected the pod before it looked at any node. */
+  preFilterMessage?: string
 }
 
 /** A diagnosis of nothing yet. */
@@ -23,7 +25,7 @@ export function addRejection(
   found: { plugin: string; rejection: Rejection; count?: number; nodeName?: string },
 ): void {
   const { plugin, rejection, count = 1, nodeName } = found
-  diagnosis.rejectedBy.add(plugin)
+  if (plugin !== '') diagnosis.rejectedBy.add(plugin)
   for (const reason of rejection.reasons) {
     diagnosis.reasons.set(reason, (diagnosis.reasons.get(reason) ?? 0) + count)
   }
@@ -31,24 +33,19 @@ export function addRejection(
 }
 
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 ...`, ending in a full stop. */
-function nodesAvailable(nodeCount: number, reasons: ReadonlyMap<string, number>): string {
+export function nodesAvailable(nodeCount: number, reasons: ReadonlyMap<string, number>): string {
   const parts = [...reasons].map(([reason, count]) => `${count} ${reason}`).toSorted()
   const list = parts.length === 0 ? '' : ` ${parts.join(', ')}.`
   return `0/${nodeCount} nodes are available:${list}`
 }
 
-/**
- * The message of the PodScheduled condition and of the FailedScheduling event. `preemption` says why evicting others did
- * not help: a sentence of its own, or counts of nodes by reason.
- */
-export function fitMessage(
-  diagnosis: Diagnosis,
-  preemption?: string | ReadonlyMap<string, number>,
-): string {
-  if (diagnosis.nodeCount === 0) return 'no nodes available to schedule pods'
-  const own = nodesAvailable(diagnosis.nodeCount, diagnosis.reasons)
-  if (preemption === undefined) return own
-  const tail =
-    typeof preemption === 'string' ? preemption : nodesAvailable(diagnosis.nodeCount, preemption)
-  return `${own} preemption: ${tail}`
+/** The message of the PodScheduled condition and of the FailedScheduling event; `postFilter` says why preemption did not help. */
+export function fitMessage(diagnosis: Diagnosis, postFilter?: string): string {
+  const { nodeCount, preFilterMessage, reasons } = diagnosis
+  if (nodeCount === 0) return 'no nodes available to schedule pods'
+  const own =
+    preFilterMessage === undefined
+      ? nodesAvailable(nodeCount, reasons)
+      : `0/${nodeCount} nodes are available: ${preFilterMessage}.`
+  return postFilter === undefined ? own : `${own} ${postFilter}`
 }

@@ -18,14 +18,16 @@ import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
 import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
 import type { Metrics } from '../component-base/metrics.ts'
-import { createClusterEvents } from './cluster-events.ts'
+import { createEventHandlers, followRegistered } from './event-handlers.ts'
 import { scheduler } from './options.ts'
 import type { schedulerFlags } from './options.ts'
-import { defaultPlugins } from './plugins.ts'
 import { createPodReporter } from './pod-reporter.ts'
-import { createSchedulerMetrics } from './scheduler-metrics.ts'
-import { isWaiting, runScheduler } from './scheduler.ts'
-import type { SchedulerOptions } from './scheduler.ts'
+import type { Profile } from './profile.ts'
+import { createProfile, defaultProfile } from './profile.ts'
+import { createQueueMetrics, createSchedulerMetrics } from './scheduler-metrics.ts'
+import type { SchedulerOptions } from './schedule-one.ts'
+import { runScheduler } from './scheduler.ts'
+import { isWaiting, schedulerNameOf } from './waiting-pod.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
 import { Snapshot } from './snapshot.ts'
 
@@ -53,85 +55,122 @@ function metricsOf({ options }: Context): Metrics {
   return metrics
 }
 
-/** Keeps queue and snapshot equal to the cluster; gives the informers of it all, and of pods. */
+interface Parts {
+  readonly queue: SchedulingQueue
+  readonly snapshot: Snapshot
+  readonly profiles: ReadonlyMap<string, Profile>
+  readonly informers: InformerFactory
+}
+
+/** Keeps queue and snapshot equal to the cluster; gives the informer of pods. */
 function followCluster(
   client: Client,
-  { options, clock, log }: Context,
-  { queue, snapshot }: { readonly queue: SchedulingQueue; readonly snapshot: Snapshot },
-): { readonly informers: InformerFactory; readonly pods: Informer<Pod> } {
+  { queue, snapshot, profiles, informers }: Parts,
+): Informer<Pod> {
   const resources = resourcesOf(client.dialect)
-  const informers = createInformerFactory(client, clock, log)
   const pods = informers.informer<Pod>(resources.pods, {
     fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed',
   })
-  const schedulerName = options['scheduler-name']
-  const events = createClusterEvents({ queue, snapshot, schedulerName })
-  pods.onEvent(events.onPod)
-  informers.informer<Node>(resources.nodes).onEvent(events.onNode)
+  const handlers = createEventHandlers({
+    queue,
+    snapshot,
+    schedulerNames: new Set(profiles.keys()),
+  })
+  pods.onEvent(handlers.onPod)
+  informers.informer<Node>(resources.nodes).onEvent(handlers.onNode)
   informers.informer<Namespace>(resources.namespaces).onEvent(({ type, object: { metadata } }) => {
     const labels = type === 'delete' ? undefined : (metadata.labels ?? {})
     snapshot.setNamespace(metadata.name ?? '', labels)
   })
-  return { informers, pods }
+  followRegistered(client, { queue, profiles, informers })
+  return pods
 }
 
 interface SchedulerParts {
   readonly informers: InformerFactory
-  readonly recorder: EventRecorder
+  /** One for each profile. */
+  readonly recorders: readonly EventRecorder[]
   readonly metrics: Metrics
   /** Schedules until the signal aborts. */
   readonly schedule: (signal: AbortSignal) => Promise<void>
 }
 
-function createScheduler(client: Client, context: Context): SchedulerParts {
+/** The profiles, and the queue that their plugins order. */
+function createQueue(
+  client: Client,
+  context: Context,
+  {
+    snapshot,
+    informers,
+    metrics,
+  }: { snapshot: Snapshot; informers: InformerFactory; metrics: Metrics },
+): { readonly queue: SchedulingQueue; readonly profiles: ReadonlyMap<string, Profile> } {
   const { options, clock, log } = context
-  const resources = resourcesOf(client.dialect)
-  const schedulerName = options['scheduler-name']
-  const snapshot = new Snapshot()
+  const { dialect } = client
+  const handle = { dialect, client, informers, namespaces: snapshot, clock, log }
+  const settings = {
+    ...defaultProfile(options['scheduler-name']),
+    percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
+  }
+  const first = createProfile(settings, handle)
+  const profiles = new Map([[first.schedulerName, first]])
   const queue = new SchedulingQueue({
     clock,
+    queueSort: first.queueSort,
+    pluginsFor: ({ pod }) => profiles.get(schedulerNameOf(pod)) ?? first,
     initialBackoffMs: options['pod-initial-backoff-seconds'] * 1000,
     maxBackoffMs: options['pod-max-backoff-seconds'] * 1000,
     maxUnschedulableMs: options['pod-max-in-unschedulable-pods-duration'],
+    onIncoming: createQueueMetrics(metrics),
   })
+  return { queue, profiles }
+}
+
+function createScheduler(client: Client, context: Context): SchedulerParts {
+  const { options, clock, log } = context
+  const resources = resourcesOf(client.dialect)
+  const snapshot = new Snapshot()
   const metrics = metricsOf(context)
-  const cluster = followCluster(client, context, { queue, snapshot })
+  const informers = createInformerFactory(client, clock, log)
+  const { queue, profiles } = createQueue(client, context, { snapshot, informers, metrics })
+  const pods = followCluster(client, { queue, snapshot, profiles, informers })
   const events = client.resource(resources.events)
-  const recorder = createEventRecorder({ events, component: schedulerName, clock, log })
-  const pods = client.resource<Pod>(resources.pods)
+  const recorders = new Map(
+    [...profiles.keys()].map((component) => [
+      component,
+      createEventRecorder({ events, component, clock, log }),
+    ]),
+  )
   const reporter = createPodReporter({
-    pods,
-    record: ({ metadata }, event) => {
-      recorder.record({ apiVersion: 'v1', kind: 'Pod', metadata }, event)
+    pods: client.resource<Pod>(resources.pods),
+    record: (from, { metadata }, event) => {
+      recorders.get(from)?.record({ apiVersion: 'v1', kind: 'Pod', metadata }, event)
     },
     clock,
-    schedulerName,
   })
   const scheduling: SchedulerOptions = {
-    pods,
     queue,
     snapshot,
-    plugins: defaultPlugins(client.dialect),
+    profiles,
     reporter,
     waitingPod: (key) => {
-      const pod = cluster.pods.get(key)
-      return pod !== undefined && isWaiting(pod, schedulerName) ? pod : undefined
+      const pod = pods.get(key)
+      return pod !== undefined && isWaiting(pod, profiles) ? pod : undefined
     },
     clock,
     log,
-    percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
     parallelism: options.parallelism,
-    metrics: createSchedulerMetrics(metrics, queue, schedulerName),
+    metrics: createSchedulerMetrics(metrics, queue),
   }
   const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
-  return { informers: cluster.informers, recorder, metrics, schedule }
+  return { informers, recorders: [...recorders.values()], metrics, schedule }
 }
 
 /** Schedules, while this process leads if there is an election. */
 async function lead(
   client: Client,
   { options, clock, log }: Context,
-  { recorder, schedule, signal }: SchedulerParts & { readonly signal: AbortSignal },
+  { recorders, schedule, signal }: SchedulerParts & { readonly signal: AbortSignal },
 ): Promise<void> {
   if (!options['leader-elect']) {
     await schedule(signal)
@@ -143,7 +182,7 @@ async function lead(
       namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
       name: options['leader-elect-resource-name'],
       identity: electionIdentity(clock, options['leader-elect-identity']),
-      recorder,
+      ...(recorders[0] === undefined ? {} : { recorder: recorders[0] }),
       clock,
       log,
       leaseDurationMs: options['leader-elect-lease-duration'],
@@ -159,7 +198,7 @@ async function run(context: Context): Promise<void> {
   const { options, clock, log } = context
   const client = await connect(context)
   const scheduler = createScheduler(client, context)
-  const { informers, recorder, metrics } = scheduler
+  const { informers, recorders, metrics } = scheduler
   let isSynced = false
   const server = await openComponentListener({
     flags: options,
@@ -180,7 +219,7 @@ async function run(context: Context): Promise<void> {
     context.ready(at === undefined ? {} : { port: at.port })
     await lead(client, context, { ...scheduler, signal })
   }
-  const parts = [informers.run(signal), recorder.run(signal)]
+  const parts = [informers.run(signal), ...recorders.map((recorder) => recorder.run(signal))]
   if (server !== undefined) parts.push(server.run(signal))
   parts.push(work())
   try {

@@ -1,34 +1,44 @@
-/** The explicit list of scheduling plugins, in the order they are asked (upstream's default profile). */
-import type { Dialect } from '../api/dialect.ts'
-import type { Plugins } from './find-node.ts'
-import { nodeAffinity, preferredNodeAffinity } from './plugins/affinity.ts'
-import { fit } from './plugins/fit.ts'
-import { interPodAffinity, preferredInterPodAffinity } from './plugins/inter-pod-affinity.ts'
-import { leastAllocated } from './plugins/least-allocated.ts'
+/** The explicit list of scheduling plugins (upstream: framework/plugins/registry.go). */
+import type { PluginArguments } from './configuration/plugin-arguments.ts'
+import type { Handle, Plugin } from './plugin.ts'
+import { defaultBinder } from './plugins/default-binder.ts'
+import { defaultPreemption } from './plugins/default-preemption.ts'
+import { imageLocality } from './plugins/image-locality.ts'
+import { interPodAffinity } from './plugins/inter-pod-affinity.ts'
+import { nodeAffinity } from './plugins/node-affinity.ts'
 import { nodeName } from './plugins/node-name.ts'
 import { nodePorts } from './plugins/node-ports.ts'
-import { preferredTaints, taints } from './plugins/taints.ts'
-import { preferredTopologySpread, topologySpread } from './plugins/topology-spread.ts'
-import { unschedulable } from './plugins/unschedulable.ts'
+import { nodeResourcesBalancedAllocation } from './plugins/node-resources-balanced-allocation.ts'
+import { nodeResourcesFit } from './plugins/node-resources-fit.ts'
+import { nodeUnschedulable } from './plugins/node-unschedulable.ts'
+import { podTopologySpread } from './plugins/pod-topology-spread.ts'
+import { prioritySort } from './plugins/priority-sort.ts'
+import { schedulingGates } from './plugins/scheduling-gates.ts'
+import { taintToleration } from './plugins/taint-toleration.ts'
 
-export function defaultPlugins(dialect: Dialect): Plugins {
-  return {
-    filters: [
-      unschedulable(dialect),
-      nodeName,
-      taints,
-      nodeAffinity,
-      nodePorts,
-      fit,
-      topologySpread,
-      interPodAffinity,
-    ],
-    scores: [
-      preferredTaints,
-      preferredNodeAffinity,
-      preferredTopologySpread,
-      preferredInterPodAffinity,
-      leastAllocated,
-    ],
-  }
-}
+/** Makes one profile's instance of a plugin. */
+export type PluginFactory = (handle: Handle, args: PluginArguments) => Plugin
+
+/** By name. */
+export const pluginRegistry: ReadonlyMap<string, PluginFactory> = new Map<string, PluginFactory>([
+  ['SchedulingGates', () => schedulingGates],
+  ['PrioritySort', () => prioritySort],
+  ['NodeUnschedulable', nodeUnschedulable],
+  ['NodeName', () => nodeName],
+  ['TaintToleration', () => taintToleration],
+  ['NodeAffinity', (_handle, { NodeAffinity: args }) => nodeAffinity(args)],
+  ['NodePorts', () => nodePorts],
+  ['NodeResourcesFit', (_handle, { NodeResourcesFit: args }) => nodeResourcesFit(args)],
+  ['PodTopologySpread', (handle, args) => podTopologySpread(handle, args.PodTopologySpread)],
+  [
+    'InterPodAffinity',
+    (handle, args) => interPodAffinity(args.InterPodAffinity, handle.namespaces),
+  ],
+  ['DefaultPreemption', (handle, args) => defaultPreemption(handle, args.DefaultPreemption)],
+  [
+    'NodeResourcesBalancedAllocation',
+    (_handle, args) => nodeResourcesBalancedAllocation(args.NodeResourcesBalancedAllocation),
+  ],
+  ['ImageLocality', () => imageLocality],
+  ['DefaultBinder', defaultBinder],
+])

@@ -4,8 +4,8 @@ import { amountsOf } from '../api/amounts.ts'
 import type { Container, Pod, Toleration } from '../api/generated/types.ts'
 import { podAmounts, podRequests } from '../api/pod-amounts.ts'
 import { keyOf } from '../machinery/objects/object.ts'
-import type { PodTerm } from './pod-term.ts'
-import { podTerms } from './pod-term.ts'
+import type { PodTerms } from './pod-term.ts'
+import { podTermsOf } from './pod-term.ts'
 
 export interface HostPort {
   readonly ip: string
@@ -24,8 +24,8 @@ export interface PodInfo {
   readonly scoringMemory: number
   readonly hostPorts: readonly HostPort[]
   readonly tolerations: readonly Toleration[]
-  /** Rules that keep other pods off its topology domains, ready to be matched. */
-  readonly requiredAntiAffinity: readonly PodTerm[]
+  /** Rules about other pods, ready to be matched. */
+  readonly terms: PodTerms
 }
 
 const defaultMilliCpu = 100
@@ -39,7 +39,7 @@ function withScoringDefaults(container: Container): Amounts {
   return amounts
 }
 
-function hostPortsOf(pod: Pod): HostPort[] {
+export function hostPortsOf(pod: Pod): HostPort[] {
   const ports: HostPort[] = []
   const sidecars = (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always')
   for (const container of [...sidecars, ...(pod.spec?.containers ?? [])]) {
@@ -64,9 +64,6 @@ export function podInfoOf(pod: Pod): PodInfo {
     scoringMemory: scoring.memory,
     hostPorts: hostPortsOf(pod),
     tolerations: pod.spec?.tolerations ?? [],
-    requiredAntiAffinity: podTerms(
-      pod,
-      pod.spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution,
-    ),
+    terms: podTermsOf(pod),
   }
 }

@@ -6,9 +6,11 @@ import { timestamp } from '../component-base/clock.ts'
 import { splitKey } from '../machinery/objects/object.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import type { PodInfo } from './pod-info.ts'
+import { schedulerNameOf } from './waiting-pod.ts'
 
-/** Records one event about a pod; never fails and never waits for the server. */
+/** Records one event about a pod, reported by a scheduler of that name; never fails and never waits for the server. */
 export type RecordEvent = (
+  reporter: string,
   pod: Pod,
   event: { type: 'Normal' | 'Warning'; reason: string; action: string; message: string },
 ) => void
@@ -20,6 +22,8 @@ export interface PodReporter {
     info: PodInfo,
     why: { reason: string; message: string; nominatedNodeName?: string },
   ): Promise<void>
+  /** Takes back the nomination of a pod that a more important one displaced. */
+  withdrawn(info: PodInfo): Promise<void>
   /** Deletes the victim, with a condition and an event that name the preemptor. */
   preempt(info: PodInfo, victim: PodInfo, nodeName: string): Promise<void>
 }
@@ -47,20 +51,23 @@ export interface PodReporterOptions {
   readonly pods: ResourceClient<Pod>
   readonly record: RecordEvent
   readonly clock: Clock
-  readonly schedulerName: string
 }
 
 export function createPodReporter(options: PodReporterOptions): PodReporter {
   const { record } = options
   return {
     scheduled: (info, nodeName) =>
-      record(info.pod, {
+      record(schedulerNameOf(info.pod), info.pod, {
         type: 'Normal',
         reason: 'Scheduled',
         action: 'Binding',
         message: `Successfully assigned ${info.key} to ${nodeName}`,
       }),
     failed: (info, why) => reportFailure(options, info, why),
+    withdrawn: async (info) => {
+      if (!info.pod.status?.nominatedNodeName) return
+      await patchStatus(options.pods, info, { nominatedNodeName: null })
+    },
     preempt: (info, victim, nodeName) => preempt(options, victim, { by: info, nodeName }),
   }
 }
@@ -70,7 +77,12 @@ async function reportFailure(
   info: PodInfo,
   { reason, message, nominatedNodeName }: Parameters<PodReporter['failed']>[1],
 ): Promise<void> {
-  record(info.pod, { type: 'Warning', reason: 'FailedScheduling', action: 'Scheduling', message })
+  record(schedulerNameOf(info.pod), info.pod, {
+    type: 'Warning',
+    reason: 'FailedScheduling',
+    action: 'Scheduling',
+    message,
+  })
   const condition = conditionPatch(
     info.pod,
     { type: 'PodScheduled', status: 'False', reason, message },
@@ -86,7 +98,7 @@ async function reportFailure(
 }
 
 async function preempt(
-  { pods, record, clock, schedulerName }: PodReporterOptions,
+  { pods, record, clock }: PodReporterOptions,
   victim: PodInfo,
   { by, nodeName }: { readonly by: PodInfo; readonly nodeName: string },
 ): Promise<void> {
@@ -96,7 +108,7 @@ async function preempt(
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'PreemptionByScheduler',
-      message: `${schedulerName}: preempting to accommodate a higher priority pod`,
+      message: `${schedulerNameOf(by.pod)}: preempting to accommodate a higher priority pod`,
     },
     timestamp(clock.now()),
   )
@@ -107,7 +119,7 @@ async function preempt(
     // The victim is gone already.
     if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
   }
-  record(victim.pod, {
+  record(schedulerNameOf(by.pod), victim.pod, {
     type: 'Normal',
     reason: 'Preempted',
     action: 'Preempting',

@@ -1,8 +1,8 @@
 /** The scheduler's metrics under upstream's names. */
 import { deprecatedMetrics } from '../api/lifecycles/lifecycles.ts'
 import type { Metrics } from '../component-base/metrics.ts'
-import type { SchedulerMetrics } from './scheduler.ts'
-import type { SchedulingQueue } from './scheduling-queue.ts'
+import type { SchedulerMetrics } from './schedule-one.ts'
+import type { QueuePart, SchedulingQueue } from './scheduling-queue.ts'
 
 /** Upper bounds in seconds, upstream's: so many of them, each twice the one before. */
 function doubling(first: number, count: number): number[] {
@@ -12,11 +12,12 @@ function doubling(first: number, count: number): number[] {
 /** Counts attempts and bindings, and shows how many pods wait where. */
 export function createSchedulerMetrics(
   metrics: Metrics,
-  queue: SchedulingQueue,
-  schedulerName: string,
+  queue: Pick<SchedulingQueue, 'sizes'>,
 ): SchedulerMetrics {
   const { attempts, seconds } = declareAttempts(metrics)
   const { needed, sli, older } = declareScheduled(metrics)
+  const { points, algorithm } = declareDurations(metrics)
+  const preemption = declarePreemption(metrics)
   metrics.observed(
     {
       kind: 'gauge',
@@ -25,12 +26,12 @@ export function createSchedulerMetrics(
       stability: 'STABLE',
       labels: ['queue'],
     },
-    () => Object.entries(queue.sizes).map(([room, value]) => ({ labels: [room], value })),
+    () => Object.entries(queue.sizes).map(([part, value]) => ({ labels: [part], value })),
   )
   return {
-    attempt: (result, took) => {
-      attempts.with(result, schedulerName).inc()
-      seconds.with(schedulerName, result).observe(took)
+    attempt: (profile, result, took) => {
+      attempts.with(result, profile).inc()
+      seconds.with(profile, result).observe(took)
     },
     scheduled: (tries, waited) => {
       needed.observe(tries)
@@ -38,7 +39,57 @@ export function createSchedulerMetrics(
       sli.with(label).observe(waited)
       older.with(label).observe(waited)
     },
+    extensionPoint: (point, ran) => {
+      points.with(point, ran.status, ran.profile).observe(ran.seconds)
+    },
+    algorithm: (took) => algorithm.observe(took),
+    preemption: (victims) => {
+      preemption.attempts.inc()
+      if (victims > 0) preemption.victims.observe(victims)
+    },
   }
+}
+
+/** Counts pods that come into a part of the queue, by the event that brought them. */
+export function createQueueMetrics(metrics: Metrics): (part: QueuePart, event: string) => void {
+  const incoming = metrics.counter({
+    name: 'scheduler_queue_incoming_pods_total',
+    help: 'Pods that came into a part of the queue, by event.',
+    stability: 'STABLE',
+    labels: ['queue', 'event'],
+  })
+  return (part, event) => incoming.with(part, event).inc()
+}
+
+function declareDurations(metrics: Metrics) {
+  const points = metrics.histogram({
+    name: 'scheduler_framework_extension_point_duration_seconds',
+    help: 'Duration of all plugins of an extension point, in seconds.',
+    stability: 'STABLE',
+    labels: ['extension_point', 'status', 'profile'],
+    buckets: doubling(0.0001, 12),
+  })
+  const algorithm = metrics.histogram({
+    name: 'scheduler_scheduling_algorithm_duration_seconds',
+    help: 'Duration of the choice of a node, in seconds.',
+    buckets: doubling(0.001, 15),
+  })
+  return { points, algorithm }
+}
+
+function declarePreemption(metrics: Metrics) {
+  const attempts = metrics.counter({
+    name: 'scheduler_preemption_attempts_total',
+    help: 'Attempts to preempt pods.',
+    stability: 'STABLE',
+  })
+  const victims = metrics.histogram({
+    name: 'scheduler_preemption_victims',
+    help: 'Pods selected to be preempted in one attempt.',
+    stability: 'STABLE',
+    buckets: doubling(1, 7),
+  })
+  return { attempts, victims }
 }
 
 function declareAttempts(metrics: Metrics) {

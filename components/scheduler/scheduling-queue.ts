@@ -1,102 +1,133 @@
 /**
- * SchedulingQueue: pods that wait for a node, in three rooms (upstream: internal/queue): active (next to be tried, by
- * priority, then by age), backing off after a failure, and unschedulable until something relevant changes.
+ * SchedulingQueue: pods that wait for a node (upstream: backend/queue): active (next to be tried), backing off after a failure,
+ * unschedulable until something happens that may help, and gated until a plugin lets them in.
  */
 import type { Clock } from '../component-base/clock.ts'
+import type { ClusterEvent, RegisteredEvent } from './cluster-event.ts'
+import { eventLabel, labelsOf } from './cluster-event.ts'
 import { Heap } from './heap.ts'
-import type { ClusterChange } from './plugin.ts'
-import { clusterChanges, curedBy } from './plugin.ts'
+import type { Plugin, PluginWith } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 
 export interface QueuedPod {
   info: PodInfo
   attempts: number
-  /** When it came into the active room last; equal priorities go first come, first served. */
+  /** Rises each time a pod comes into the active part. */
   since: number
   backoffUntil: number
   /** When it came to the queue first. */
   readonly queuedAtMs: number
+  /** The plugins that rejected it last. */
+  rejectedBy: ReadonlySet<string>
+}
+
+/** What the queue asks about one pod's profile. */
+export interface QueuePlugins {
+  readonly preEnqueues: readonly PluginWith<'preEnqueue'>[]
+  readonly plugins: ReadonlyMap<string, Plugin>
 }
 
 export interface QueueOptions {
   readonly clock: Clock
+  readonly queueSort: PluginWith<'compare'>
+  readonly pluginsFor: (pod: PodInfo) => QueuePlugins
   readonly initialBackoffMs?: number
   readonly maxBackoffMs?: number
-  /** A pod waits no longer than this in the unschedulable room, whatever happens or not. */
+  /** A pod waits no longer than this in the unschedulable part, whatever happens or not. */
   readonly maxUnschedulableMs?: number
+  /** A pod came into a part of the queue because of an event. */
+  readonly onIncoming?: (part: QueuePart, event: string) => void
 }
 
-type Room = 'active' | 'backoff' | 'unschedulable'
+export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated'
 
 export class SchedulingQueue {
+  readonly #options: QueueOptions
   readonly #clock: Clock
   readonly #initialBackoffMs: number
   readonly #maxBackoffMs: number
   readonly #maxUnschedulableMs: number
-  readonly #rooms = new Map<string, { room: Room; pod: QueuedPod }>()
-  readonly #active = new Heap<QueuedPod>(
-    (a, b) => b.info.priority - a.info.priority || a.since - b.since,
-  )
+  readonly #parts = new Map<string, { part: QueuePart; pod: QueuedPod }>()
+  readonly #active: Heap<QueuedPod>
   readonly #backoff = new Heap<QueuedPod>((a, b) => a.backoffUntil - b.backoffUntil)
-  /** Unschedulable pods by what would help them, since changes are far more frequent than rejections. */
-  readonly #helpedBy = new Map(clusterChanges.map((change) => [change, new Set<QueuedPod>()]))
+  /** Waiting pods by the label of what may help them, since events are far more frequent than rejections. */
+  readonly #helpedBy = new Map<string, Set<QueuedPod>>()
+  /** Pods that any event may help. */
+  readonly #helpedByAll = new Set<QueuedPod>()
   readonly #unschedulable = new Map<string, { pod: QueuedPod; since: number }>()
+  readonly #gated = new Map<string, QueuedPod>()
   #waiting: (() => void) | undefined
   #cancelTimer: (() => void) | undefined
   #order = 0
+  #events = 0
 
   constructor(options: QueueOptions) {
+    this.#options = options
     this.#clock = options.clock
+    this.#active = new Heap((a, b) => options.queueSort.compare(a, b))
     this.#initialBackoffMs = options.initialBackoffMs ?? 1000
     this.#maxBackoffMs = options.maxBackoffMs ?? 10_000
     this.#maxUnschedulableMs = options.maxUnschedulableMs ?? 5 * 60_000
   }
 
-  /** How many pods are in each room. */
-  get sizes(): Readonly<Record<Room, number>> {
+  /** How many pods are in each part. */
+  get sizes(): Readonly<Record<QueuePart, number>> {
     return {
       active: this.#active.size,
       backoff: this.#backoff.size,
       unschedulable: this.#unschedulable.size,
+      gated: this.#gated.size,
     }
   }
 
-  /** A new pod, or a changed one: a change of its own is always worth a new attempt, after its back-off. */
+  /** Rises with every event: tells whether one came while an attempt was under way. */
+  get eventCount(): number {
+    return this.#events
+  }
+
+  /** A new pod; one that waits already gets its newest form. */
   add(info: PodInfo): void {
-    const known = this.#rooms.get(info.key)
+    const known = this.#parts.get(info.key)
     if (known === undefined) {
       const queuedAtMs = this.#clock.now()
-      const fresh = { attempts: 0, since: 0, backoffUntil: 0, queuedAtMs }
-      this.#activate({ info, ...fresh })
-      return
-    }
-    const { pod, room } = known
+      const fresh = {
+        attempts: 0,
+        since: 0,
+        backoffUntil: 0,
+        queuedAtMs,
+        rejectedBy: new Set<string>(),
+      }
+      this.#activate({ info, ...fresh }, 'PodAdd')
+    } else this.update(info, [])
+  }
+
+  /** A changed pod, with what changed: it gets another attempt if that may help it. */
+  update(info: PodInfo, changes: readonly ClusterEvent[]): void {
+    const known = this.#parts.get(info.key)
+    if (known === undefined) return
+    const { pod, part } = known
     const hasOtherRank = pod.info.priority !== info.priority
     pod.info = info
-    if (room === 'unschedulable') this.#release(pod)
-    else if (hasOtherRank && room === 'active') {
+    if (part === 'gated') this.#release(pod, 'PodUpdate')
+    else if (part === 'unschedulable') {
+      if (changes.some((event) => this.#mayHelp(pod, event))) this.#release(pod, 'PodUpdate')
+    } else if (part === 'active' && hasOtherRank) {
       this.#active.remove(pod)
       this.#active.push(pod)
     }
   }
 
-  /** Keeps the newest form of a waiting pod without giving it another attempt. */
-  refresh(info: PodInfo): void {
-    const known = this.#rooms.get(info.key)
-    if (known !== undefined) known.pod.info = info
-  }
-
   has(key: string): boolean {
-    return this.#rooms.has(key)
+    return this.#parts.has(key)
   }
 
   remove(key: string): void {
-    const known = this.#rooms.get(key)
+    const known = this.#parts.get(key)
     if (known === undefined) return
-    this.#rooms.delete(key)
-    if (known.room === 'active') this.#active.remove(known.pod)
-    else if (known.room === 'backoff') this.#backoff.remove(known.pod)
-    else this.#leaveUnschedulable(known.pod)
+    this.#parts.delete(key)
+    if (known.part === 'active') this.#active.remove(known.pod)
+    else if (known.part === 'backoff') this.#backoff.remove(known.pod)
+    else this.#leaveWaiting(known.pod)
   }
 
   /** The next pod to try; it is out of the queue until it is given back. Rejects with the signal's reason. */
@@ -120,35 +151,73 @@ export class SchedulingQueue {
   tryPop(): QueuedPod | undefined {
     const pod = this.#active.pop()
     if (pod === undefined) return undefined
-    this.#rooms.delete(pod.info.key)
+    this.#parts.delete(pod.info.key)
     pod.attempts++
     return pod
   }
 
-  /** No node took the pod: it waits for a change that concerns the plugins that rejected it. */
+  /** No node took the pod: it waits for an event that may help the plugins that rejected it; without any, for any event. */
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
+    pod.rejectedBy = rejectedBy
     const { key } = pod.info
-    this.#rooms.set(key, { room: 'unschedulable', pod })
+    this.#parts.set(key, { part: 'unschedulable', pod })
     this.#unschedulable.set(key, { pod, since: this.#clock.now() })
-    for (const [change, pods] of this.#helpedBy) {
-      const helps = [...rejectedBy].some((plugin) => curedBy[plugin]?.includes(change) ?? true)
-      if (helps || rejectedBy.size === 0) pods.add(pod)
-    }
+    this.#awaitEvents(pod)
+    this.#options.onIncoming?.('unschedulable', 'ScheduleAttemptFailure')
     this.#arm()
   }
 
   /** The attempt failed for another reason (a lost race, an unreachable server): it is tried again after its back-off. */
   addBackoff(pod: QueuedPod): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
-    this.#enterBackoff(pod)
+    this.#enterBackoff(pod, 'ScheduleAttemptFailure')
   }
 
-  /** Something changed in the cluster: pods it may help get another attempt. */
-  changed(change: ClusterChange): void {
-    const helped = this.#helpedBy.get(change)
-    if (helped === undefined) return
-    for (const pod of helped) this.#release(pod)
+  /** Something happened in the cluster: pods it may help get another attempt. */
+  happened(event: ClusterEvent): void {
+    this.#events += 1
+    const label = eventLabel(event)
+    const waiting = this.#helpedBy.get(label)
+    if (waiting === undefined && this.#helpedByAll.size === 0) return
+    for (const pod of [...(waiting ?? []), ...this.#helpedByAll]) {
+      if (this.#mayHelp(pod, event)) this.#release(pod, label)
+    }
+  }
+
+  #registered(pod: QueuedPod): { all: boolean; events: RegisteredEvent[] } {
+    const { plugins } = this.#options.pluginsFor(pod.info)
+    const events: RegisteredEvent[] = []
+    let all = pod.rejectedBy.size === 0
+    for (const name of pod.rejectedBy) {
+      const own = plugins.get(name)?.events
+      if (own === undefined) all = true
+      else events.push(...own)
+    }
+    return { all, events }
+  }
+
+  #awaitEvents(pod: QueuedPod): void {
+    const { all, events } = this.#registered(pod)
+    if (all) {
+      this.#helpedByAll.add(pod)
+      return
+    }
+    for (const label of events.flatMap(labelsOf)) {
+      const pods = this.#helpedBy.get(label)
+      if (pods === undefined) this.#helpedBy.set(label, new Set([pod]))
+      else pods.add(pod)
+    }
+  }
+
+  /** Asks the hints of the plugins that rejected the pod. */
+  #mayHelp(pod: QueuedPod, event: ClusterEvent): boolean {
+    const { all, events } = this.#registered(pod)
+    if (all) return true
+    const label = eventLabel(event)
+    return events.some(
+      (each) => labelsOf(each).includes(label) && (each.helps?.(pod.info, event) ?? true),
+    )
   }
 
   /** Back-off doubles with the attempts: 1 s, 2 s, 4 s, 8 s, 10 s, 10 s ... */
@@ -157,29 +226,43 @@ export class SchedulingQueue {
     return Math.min(this.#initialBackoffMs * 2 ** doublings, this.#maxBackoffMs)
   }
 
-  #release(pod: QueuedPod): void {
-    this.#leaveUnschedulable(pod)
-    if (pod.backoffUntil > this.#clock.now()) this.#enterBackoff(pod)
-    else this.#activate(pod)
+  #release(pod: QueuedPod, cause: string): void {
+    this.#leaveWaiting(pod)
+    if (pod.backoffUntil > this.#clock.now()) this.#enterBackoff(pod, cause)
+    else this.#activate(pod, cause)
   }
 
-  #leaveUnschedulable(pod: QueuedPod): void {
-    this.#unschedulable.delete(pod.info.key)
-    for (const pods of this.#helpedBy.values()) pods.delete(pod)
+  #leaveWaiting(pod: QueuedPod): void {
+    this.#gated.delete(pod.info.key)
+    if (!this.#unschedulable.delete(pod.info.key)) return
+    this.#helpedByAll.delete(pod)
+    for (const [label, pods] of this.#helpedBy) {
+      if (pods.delete(pod) && pods.size === 0) this.#helpedBy.delete(label)
+    }
   }
 
-  #activate(pod: QueuedPod): void {
+  #activate(pod: QueuedPod, cause: string): void {
+    const { preEnqueues } = this.#options.pluginsFor(pod.info)
+    const { key } = pod.info
+    if (preEnqueues.some((plugin) => plugin.preEnqueue(pod.info) !== undefined)) {
+      this.#gated.set(key, pod)
+      this.#parts.set(key, { part: 'gated', pod })
+      this.#options.onIncoming?.('gated', cause)
+      return
+    }
     pod.since = ++this.#order
-    this.#rooms.set(pod.info.key, { room: 'active', pod })
+    this.#parts.set(key, { part: 'active', pod })
     this.#active.push(pod)
+    this.#options.onIncoming?.('active', cause)
     const wake = this.#waiting
     this.#waiting = undefined
     wake?.()
   }
 
-  #enterBackoff(pod: QueuedPod): void {
-    this.#rooms.set(pod.info.key, { room: 'backoff', pod })
+  #enterBackoff(pod: QueuedPod, cause: string): void {
+    this.#parts.set(pod.info.key, { part: 'backoff', pod })
     this.#backoff.push(pod)
+    this.#options.onIncoming?.('backoff', cause)
     this.#arm()
   }
 
@@ -202,11 +285,11 @@ export class SchedulingQueue {
       const next = this.#backoff.peek()
       if (next === undefined || next.backoffUntil > now) break
       this.#backoff.pop()
-      this.#activate(next)
+      this.#activate(next, 'BackoffComplete')
     }
     for (const { pod, since } of this.#unschedulable.values()) {
       if (since + this.#maxUnschedulableMs > now) break
-      this.#release(pod)
+      this.#release(pod, 'UnschedulableTimeout')
     }
     this.#arm()
   }

@@ -34,8 +34,10 @@ import {
 import type { DeclaredMetric } from '../../components/component-base/metrics.ts'
 import { createManagerMetrics } from '../../components/controller-manager/manager-metrics.ts'
 import { declareNodeMetrics } from '../../components/node-agent/node/node-metrics.ts'
-import { createSchedulerMetrics } from '../../components/scheduler/scheduler-metrics.ts'
-import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
+import {
+  createQueueMetrics,
+  createSchedulerMetrics,
+} from '../../components/scheduler/scheduler-metrics.ts'
 import { code, codes, escaped, page, table } from './markdown.ts'
 
 /** Stands for what a declaration keeps and only uses once something is measured. */
@@ -66,13 +68,8 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
 function schedulerMetrics(): readonly DeclaredMetric[] {
   const metrics = createMetrics({ release: servedRelease })
   declareProcessMetrics(metrics)
-  const queue = new SchedulingQueue({
-    clock,
-    initialBackoffMs: 0,
-    maxBackoffMs: 0,
-    maxUnschedulableMs: 0,
-  })
-  createSchedulerMetrics(metrics, queue, '')
+  createQueueMetrics(metrics)
+  createSchedulerMetrics(metrics, unused())
   return metrics.declared
 }
 

@@ -1,9 +1,20 @@
 /** Pods and nodes for the scheduler's tests, with only what a test says. */
 import type { Node, Pod, PodSpec, Taint } from '../../components/api/generated/types.ts'
 import { dialects } from '../../components/api/dialect.ts'
-import { createNodeFinder } from '../../components/scheduler/find-node.ts'
-import { defaultPlugins } from '../../components/scheduler/plugins.ts'
+import type { Informer } from '../../components/client/informer.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { keyOf } from '../../components/machinery/objects/object.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
+import { NodeFinder } from '../../components/scheduler/find-node.ts'
+import type { Decision } from '../../components/scheduler/find-node.ts'
+import type { Handle, PostFilterResult } from '../../components/scheduler/plugin.ts'
+import type { PodInfo } from '../../components/scheduler/pod-info.ts'
+import type { ProfileSettings } from '../../components/scheduler/profile.ts'
+import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
 import { Snapshot } from '../../components/scheduler/snapshot.ts'
+import { FakeCluster } from '../support/fake-client.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 
 export interface PodWishes extends Partial<PodSpec> {
   name?: string
@@ -55,10 +66,72 @@ export function node(name: string, wishes: NodeWishes = {}): Node {
   } as Node
 }
 
-/** A snapshot of these nodes, and the decision function of the default plugins over it. */
-export function cluster(...nodes: Node[]) {
+/** Caches that hold just these objects, by the plural of their resource. */
+export function fakeInformers(objects: Readonly<Record<string, readonly KubeObject[]>>) {
+  return {
+    informer<T extends KubeObject>(resource: Resource): Informer<T> {
+      const list = (): readonly T[] => (objects[resource.plural] ?? []) as readonly T[]
+      const indexes = new Map<string, (object: T) => readonly string[]>()
+      return {
+        resource,
+        run: async () => {},
+        ready: Promise.resolve(),
+        get: (key) => list().find((object) => keyOf(object) === key),
+        list,
+        byIndex: (name, value) =>
+          list().filter((object) => indexes.get(name)?.(object).includes(value)),
+        addIndex: (name, valuesOf) => indexes.set(name, valuesOf),
+        onEvent: () => {},
+      }
+    },
+  }
+}
+
+/** What plugins are made with; they see just these other objects. */
+export function handleFor(
+  snapshot: Snapshot,
+  objects: Readonly<Record<string, readonly KubeObject[]>> = {},
+): Handle {
+  const clock = new FakeClock()
+  return {
+    dialect: dialects.kubernetes,
+    client: new FakeCluster(clock).client(),
+    informers: fakeInformers(objects),
+    namespaces: snapshot,
+    clock,
+    log: silentLog,
+  }
+}
+
+/** A snapshot of these nodes, and the decisions of a profile over it. */
+export function clusterWith(
+  {
+    objects,
+    ...settings
+  }: Partial<ProfileSettings> & { objects?: Readonly<Record<string, readonly KubeObject[]>> },
+  ...nodes: Node[]
+) {
   const snapshot = new Snapshot()
   for (const each of nodes) snapshot.setNode(each)
-  const plugins = defaultPlugins(dialects.kubernetes)
-  return { snapshot, plugins, findNode: createNodeFinder({ plugins, snapshot }) }
+  const profile = createProfile(
+    { ...defaultProfile('default-scheduler'), ...settings },
+    handleFor(snapshot, objects),
+  )
+  const finder = new NodeFinder(snapshot)
+  const findNode = (info: PodInfo): Decision => finder.find(profile, info)
+  /** What the post-filters make of a pod that fits nowhere. */
+  const postFilter = async (pod: PodInfo): Promise<PostFilterResult> => {
+    const decision = findNode(pod)
+    if (decision.ok) throw new Error(`it fits on ${decision.node.name}`)
+    const [plugin] = profile.postFilters
+    if (plugin === undefined) throw new Error('the profile has no post-filter')
+    const { diagnosis } = decision
+    return await plugin.postFilter({ pod, snapshot, filters: profile.filters, diagnosis })
+  }
+  return { snapshot, profile, finder, findNode, postFilter }
+}
+
+/** As clusterWith, with upstream's default profile. */
+export function cluster(...nodes: Node[]) {
+  return clusterWith({}, ...nodes)
 }

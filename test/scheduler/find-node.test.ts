@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { enoughFeasible } from '../../components/scheduler/find-node.ts'
 import { fitMessage } from '../../components/scheduler/fit-error.ts'
 import { podInfoOf } from '../../components/scheduler/pod-info.ts'
-import { findEviction } from '../../components/scheduler/preemption.ts'
 import type { NodeWishes, PodWishes } from './build.ts'
 import { cluster, node, pod } from './build.ts'
 
@@ -14,14 +13,14 @@ function place(where: ReturnType<typeof cluster>, wishes: PodWishes = {}): strin
   return decision.node.name
 }
 
-function whyNot(where: ReturnType<typeof cluster>, wishes: PodWishes = {}): string {
+async function whyNot(where: ReturnType<typeof cluster>, wishes: PodWishes = {}): Promise<string> {
   const info = podInfoOf(pod(wishes))
   const decision = where.findNode(info)
   if (decision.ok) throw new Error(`placed on ${decision.node.name}`)
   const { diagnosis } = decision
-  const { snapshot, plugins } = where
-  const result = findEviction({ pod: info, snapshot, filters: plugins.filters, diagnosis })
-  return fitMessage(diagnosis, result.ok ? undefined : result.why)
+  if (diagnosis.nodeCount === 0) return fitMessage(diagnosis)
+  const result = await where.postFilter(info)
+  return fitMessage(diagnosis, result.ok ? undefined : result.message)
 }
 
 describe('the choice of a node', () => {
@@ -117,12 +116,12 @@ describe('why no node takes a pod', () => {
     ],
     ['an empty cluster', [], {}, 'no nodes available to schedule pods'],
   ]
-  test.each(messages)('%s', (_title, nodes, wishes, message) => {
+  test.each(messages)('%s', async (_title, nodes, wishes, message) => {
     const where = cluster(...nodes.map((each, index) => node(`n${index}`, each)))
-    expect(whyNot(where, wishes)).toBe(message)
+    expect(await whyNot(where, wishes)).toBe(message)
   })
 
-  test('an extended resource is named', () => {
+  test('an extended resource is named', async () => {
     const where = cluster(node('a', { allocatable: { 'example.com/gpu': '1' } }))
     const wish = (): PodWishes => ({
       containers: [
@@ -130,26 +129,26 @@ describe('why no node takes a pod', () => {
       ] as PodWishes['containers'] & object,
     })
     expect(place(where, wish())).toBe('a')
-    expect(whyNot(where, wish())).toContain('1 Insufficient example.com/gpu')
+    expect(await whyNot(where, wish())).toContain('1 Insufficient example.com/gpu')
   })
 
-  test('a pod that names its node is not looked for elsewhere', () => {
+  test('a pod that names its node is not looked for elsewhere', async () => {
     const where = cluster(node('a', { cpu: '1' }), node('b'), node('c'))
     const terms = [{ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['a'] }] }]
     const nodeAffinity = {
       requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: terms },
     }
-    expect(whyNot(where, { cpu: '2', affinity: { nodeAffinity } })).toMatch(
+    expect(await whyNot(where, { cpu: '2', affinity: { nodeAffinity } })).toMatch(
       /^0\/3 nodes are available: 1 Insufficient cpu, 2 node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]\. /,
     )
     expect(place(where, { cpu: '1', affinity: { nodeAffinity } })).toBe('a')
   })
 
-  test('two pods with one host port need two nodes', () => {
+  test('two pods with one host port need two nodes', async () => {
     const where = cluster(node('a'), node('b'))
     const two = [place(where, { hostPort: 80 }), place(where, { hostPort: 80 })]
     expect(two.toSorted()).toEqual(['a', 'b'])
-    expect(whyNot(where, { hostPort: 80 })).toContain(
+    expect(await whyNot(where, { hostPort: 80 })).toContain(
       "2 node(s) didn't have free ports for the requested pod ports",
     )
     expect(place(where, { hostPort: 81 })).toBeDefined()

@@ -1,23 +1,13 @@
 import { expect, test } from 'vitest'
-import { fitMessage } from '../../components/scheduler/fit-error.ts'
 import { podInfoOf } from '../../components/scheduler/pod-info.ts'
-import { findEviction } from '../../components/scheduler/preemption.ts'
 import type { PodWishes } from './build.ts'
 import { cluster, node, pod } from './build.ts'
 
 function evictionFor(where: ReturnType<typeof cluster>, wishes: PodWishes) {
-  const info = podInfoOf(pod(wishes))
-  const decision = where.findNode(info)
-  if (decision.ok) throw new Error('it fits')
-  const { snapshot, plugins } = where
-  const { diagnosis } = decision
-  return {
-    ...findEviction({ pod: info, snapshot, filters: plugins.filters, diagnosis }),
-    diagnosis,
-  }
+  return where.postFilter(podInfoOf(pod(wishes)))
 }
 
-test('as few and as unimportant pods as possible are chosen', () => {
+test('as few and as unimportant pods as possible are chosen', async () => {
   const where = cluster(node('a'), node('b'))
   const running: [string, string, string, number][] = [
     ['a1', 'a', '2', 10],
@@ -28,27 +18,27 @@ test('as few and as unimportant pods as possible are chosen', () => {
   for (const [name, nodeName, cpu, priority] of running) {
     where.snapshot.setPod(pod({ name, nodeName, cpu, priority }))
   }
-  const result = evictionFor(where, { cpu: '2', priority: 100 })
-  expect(result.ok && result.eviction.node.name).toBe('a')
+  const result = await evictionFor(where, { cpu: '2', priority: 100 })
+  expect(result.ok && result.eviction.nodeName).toBe('a')
   expect(result.ok && result.eviction.victims.map(({ key }) => key)).toEqual(['default/a1'])
 })
 
-test('pods of equal priority are never victims', () => {
+test('pods of equal priority are never victims', async () => {
   const where = cluster(node('a'))
   where.snapshot.setPod(pod({ nodeName: 'a', cpu: '4', priority: 7 }))
-  const result = evictionFor(where, { cpu: '2', priority: 7 })
-  expect(result.ok).toBe(false)
-  expect(fitMessage(result.diagnosis, result.ok ? undefined : result.why)).toBe(
-    '0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: ' +
-      '1 No preemption victims found for incoming pod.',
-  )
+  expect(await evictionFor(where, { cpu: '2', priority: 7 })).toEqual({
+    ok: false,
+    message: 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.',
+    keepsNomination: false,
+  })
 })
 
-test('removing pods that would not make enough room is not done', () => {
+test('removing pods that would not make enough room is not done', async () => {
   const where = cluster(node('a'))
   where.snapshot.setPod(pod({ nodeName: 'a', cpu: '1' }))
-  const result = evictionFor(where, { cpu: '5', priority: 7 })
-  expect(result.ok || [...(result.why as Map<string, number>)]).toEqual([['Insufficient cpu', 1]])
+  expect(await evictionFor(where, { cpu: '5', priority: 7 })).toMatchObject({
+    message: 'preemption: 0/1 nodes are available: 1 Insufficient cpu.',
+  })
 })
 
 test('the room of a nominated pod is kept from pods of lower priority only', () => {

@@ -5,10 +5,11 @@ import { resourcesOf } from '../../components/api/resources.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import { conflict } from '../../components/machinery/objects/status-error.ts'
-import { createClusterEvents } from '../../components/scheduler/cluster-events.ts'
-import { defaultPlugins } from '../../components/scheduler/plugins.ts'
+import { createEventHandlers } from '../../components/scheduler/event-handlers.ts'
 import { createPodReporter } from '../../components/scheduler/pod-reporter.ts'
-import { isWaiting, runScheduler } from '../../components/scheduler/scheduler.ts'
+import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
+import { runScheduler } from '../../components/scheduler/scheduler.ts'
+import { isWaiting } from '../../components/scheduler/waiting-pod.ts'
 import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
 import { Snapshot } from '../../components/scheduler/snapshot.ts'
 import { defaultRights } from '../support/component-rights.ts'
@@ -36,34 +37,36 @@ async function start(...nodes: Node[]) {
     bound.push(`${key} ${target.name}`)
   })
   const client = server.client(defaultRights(server.dialect)('system:kube-scheduler'))
-  const queue = new SchedulingQueue({ clock })
   const snapshot = new Snapshot()
   const informers = createInformerFactory(client, clock, silentLog)
+  const handle = { dialect: server.dialect, client, informers, namespaces: snapshot, clock }
+  const profile = createProfile(defaultProfile(schedulerName), { ...handle, log: silentLog })
+  const profiles = new Map([[schedulerName, profile]])
+  const { queueSort } = profile
+  const queue = new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile })
   const podInformer = informers.informer<Pod>(resources.pods)
-  const events = createClusterEvents({ queue, snapshot, schedulerName })
+  const events = createEventHandlers({ queue, snapshot, schedulerNames: new Set([schedulerName]) })
   podInformer.onEvent(events.onPod)
   informers.informer<Node>(resources.nodes).onEvent(events.onNode)
   const recorded: string[] = []
   const pods = client.resource<Pod>(resources.pods)
   const reporter = createPodReporter({
     pods,
-    record: ({ metadata }, { type, reason, message }) => {
+    record: (_from, { metadata }, { type, reason, message }) => {
       recorded.push(`${metadata.name} ${type} ${reason}: ${message}`)
     },
     clock,
-    schedulerName,
   })
   const stop = new AbortController()
   stops.push(stop)
   const waitingPod = (key: string): Pod | undefined => {
     const found = podInformer.get(key)
-    return found !== undefined && isWaiting(found, schedulerName) ? found : undefined
+    return found !== undefined && isWaiting(found, profiles) ? found : undefined
   }
-  const plugins = defaultPlugins(server.dialect)
   void informers.run(stop.signal)
   await informers.ready()
   void runScheduler(
-    { pods, queue, snapshot, plugins, reporter, waitingPod, clock, log: silentLog },
+    { queue, snapshot, profiles, reporter, waitingPod, clock, log: silentLog },
     stop.signal,
   )
   const add = async (each: Pod): Promise<void> => {

@@ -2,13 +2,17 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Heap } from '../../components/scheduler/heap.ts'
 import { podInfoOf } from '../../components/scheduler/pod-info.ts'
+import { Snapshot } from '../../components/scheduler/snapshot.ts'
+import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
 import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { pod } from './build.ts'
+import { handleFor, node, pod } from './build.ts'
 
 function setup() {
   const clock = new FakeClock()
-  return { clock, queue: new SchedulingQueue({ clock }) }
+  const profile = createProfile(defaultProfile('default-scheduler'), handleFor(new Snapshot()))
+  const { queueSort } = profile
+  return { clock, queue: new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile }) }
 }
 
 function drain(queue: SchedulingQueue): string[] {
@@ -54,10 +58,10 @@ test('a rejected pod waits for a change that concerns the plugin that rejected i
   if (next === undefined) throw new Error('the pod should be active')
   queue.addUnschedulable(next, new Set(['NodeResourcesFit']))
   await clock.step(20_000)
-  queue.changed('node-taints')
-  expect(queue.sizes).toEqual({ active: 0, backoff: 0, unschedulable: 1 })
-  queue.changed('pod-removed')
-  expect(queue.sizes).toEqual({ active: 1, backoff: 0, unschedulable: 0 })
+  queue.happened({ resource: 'Node', action: 'UpdateNodeTaint', old: node('n'), now: node('n') })
+  expect(queue.sizes).toEqual({ active: 0, backoff: 0, unschedulable: 1, gated: 0 })
+  queue.happened({ resource: 'AssignedPod', action: 'Delete', old: pod({ nodeName: 'n' }) })
+  expect(queue.sizes).toEqual({ active: 1, backoff: 0, unschedulable: 0, gated: 0 })
 })
 
 test('a change that comes early sends the pod through the rest of its back-off', async () => {
@@ -66,8 +70,8 @@ test('a change that comes early sends the pod through the rest of its back-off',
   const next = queue.tryPop()
   if (next === undefined) throw new Error('the pod should be active')
   queue.addUnschedulable(next, new Set(['TaintToleration']))
-  queue.changed('node-added')
-  expect(queue.sizes).toEqual({ active: 0, backoff: 1, unschedulable: 0 })
+  queue.happened({ resource: 'Node', action: 'Add', now: node('n') })
+  expect(queue.sizes).toEqual({ active: 0, backoff: 1, unschedulable: 0, gated: 0 })
   await clock.step(1000)
   expect(drain(queue)).toEqual(['a'])
 })
@@ -108,7 +112,7 @@ test('a removed pod does not come out of any room', async () => {
   }
   for (const name of ['active', 'backoff', 'rejected']) queue.remove(`default/${name}`)
   await clock.step(10 * 60_000)
-  expect(queue.sizes).toEqual({ active: 0, backoff: 0, unschedulable: 0 })
+  expect(queue.sizes).toEqual({ active: 0, backoff: 0, unschedulable: 0, gated: 0 })
   expect(drain(queue)).toEqual([])
 })
 

@@ -1,8 +1,15 @@
-/** InterPodAffinity: pods that must, must not or would rather share a topology domain with certain other pods. */
-import type { ClusterView, FilterPlugin, Rejection, ScorePlugin } from '../plugin.ts'
+/**
+ * InterPodAffinity: pods that must, must not or would rather share a topology domain with certain other pods, by their own rules and
+ * by those of the pods that are there (upstream: plugins/interpodaffinity).
+ */
+import type { Node } from '../../api/generated/types.ts'
+import { registered, registeredPods } from '../cluster-event.ts'
+import type { PluginArguments } from '../configuration/plugin-arguments.ts'
+import type { ClusterView, NodeCheck, PluginWith, Rejection } from '../plugin.ts'
+import type { PodGroup } from '../pod-counts.ts'
 import type { PodInfo } from '../pod-info.ts'
-import type { PodTerm } from '../pod-term.ts'
-import { matchesPod, podTerms } from '../pod-term.ts'
+import type { Namespaces, PodTerm } from '../pod-term.ts'
+import { matchesPod, podTermsOf } from '../pod-term.ts'
 import type { NodeInfo } from '../snapshot.ts'
 
 const because = (reason: string, resolvable: boolean): Rejection => ({
@@ -13,110 +20,172 @@ const noAffinity = because("node(s) didn't match pod affinity rules", false)
 const ownAntiAffinity = because("node(s) didn't match pod anti-affinity rules", true)
 const othersAntiAffinity = because("node(s) didn't satisfy existing pods anti-affinity rules", true)
 
-/** Topology domains, as `key=value`. */
-type Domains = Set<string>
+/** A sum for each topology domain, by `key=value`. */
+type Domains = Map<string, number>
 
-function domainOf({ topologyKey }: PodTerm, node: NodeInfo): string | undefined {
+function domainOf(topologyKey: string, node: NodeInfo): string | undefined {
   const value = node.labels[topologyKey]
   return value === undefined ? undefined : `${topologyKey}=${value}`
 }
 
-function add(domains: Domains, term: PodTerm, node: NodeInfo): void {
-  const domain = domainOf(term, node)
-  if (domain !== undefined) domains.add(domain)
+/** The pods that all of the terms speak of. */
+function groupOf(terms: readonly PodTerm[], view: Namespaces): PodGroup {
+  return {
+    key: `affinity ${terms.map(({ key }) => key).join(' ')}`,
+    selector: terms.flatMap(({ selector }) => selector),
+    isByNamespaceLabels: terms.some(({ namespaceSelector }) => namespaceSelector !== undefined),
+    includes: ({ pod }) => terms.every((term) => matchesPod(term, pod, view)),
+  }
 }
 
-/** Where pods are whose own rules keep this one away. */
-function domainsOfOthers(pod: PodInfo, view: ClusterView): Domains {
-  const domains: Domains = new Set()
-  if (view.podsWithAntiAffinity === 0) return domains
+/** Adds, to the domain of every node, `weight` for each pod of the group there. */
+function addPods(
+  domains: Domains,
+  { topologyKey, group, weight }: { topologyKey: string; group: PodGroup; weight: number },
+  view: ClusterView,
+): void {
+  const countOn = view.podsOf(group)
   for (const node of view.nodes) {
-    if (node.podsWithAntiAffinity === 0) continue
-    for (const other of node.pods.values()) {
-      for (const term of other.requiredAntiAffinity) {
-        if (matchesPod(term, pod.pod, view)) add(domains, term, node)
-      }
+    const count = countOn(node)
+    const domain = count === 0 ? undefined : domainOf(topologyKey, node)
+    if (domain !== undefined) domains.set(domain, (domains.get(domain) ?? 0) + count * weight)
+  }
+}
+
+/** Adds what the rules of placed pods say of this one. */
+function addPlaced(
+  domains: Domains,
+  { sort, weight }: { sort: Parameters<ClusterView['termsOf']>[0]; weight?: number },
+  { pod, view }: { pod: PodInfo; view: ClusterView },
+): void {
+  for (const placed of view.termsOf(sort)) {
+    if (!matchesPod(placed.term, pod.pod, view)) continue
+    for (const [name, count] of placed.byNode) {
+      const node = view.node(name)
+      const domain = node === undefined ? undefined : domainOf(placed.term.topologyKey, node)
+      if (domain === undefined) continue
+      domains.set(domain, (domains.get(domain) ?? 0) + count * (weight ?? placed.weight))
     }
   }
-  return domains
 }
 
-export const interPodAffinity: FilterPlugin = {
-  name: 'InterPodAffinity',
-  forPod(pod, view) {
-    const { podAffinity } = pod.pod.spec?.affinity ?? {}
-    const together = podTerms(pod.pod, podAffinity?.requiredDuringSchedulingIgnoredDuringExecution)
-    const apart = pod.requiredAntiAffinity
-    const forbiddenByOthers = domainsOfOthers(pod, view)
-    if (together.length + apart.length + forbiddenByOthers.size === 0) return undefined
-    const forbidden: Domains = new Set()
-    const wanted: Domains = new Set()
-    if (together.length + apart.length > 0) {
-      for (const node of view.nodes) {
-        for (const { pod: other } of node.pods.values()) {
-          for (const term of apart) if (matchesPod(term, other, view)) add(forbidden, term, node)
-          // Only a pod that all terms speak of counts, as upstream.
-          if (together.length > 0 && together.every((term) => matchesPod(term, other, view))) {
-            for (const term of together) add(wanted, term, node)
-          }
-        }
-      }
+function filter(pod: PodInfo, view: ClusterView): NodeCheck | undefined {
+  const { requiredAffinity: together, requiredAntiAffinity: apart } = pod.terms
+  const byOthers: Domains = new Map()
+  addPlaced(byOthers, { sort: 'requiredAntiAffinity', weight: 1 }, { pod, view })
+  if (together.length + apart.length + byOthers.size === 0) return undefined
+  const forbidden: Domains = new Map()
+  for (const term of apart) {
+    const group = groupOf([term], view)
+    addPods(forbidden, { topologyKey: term.topologyKey, group, weight: 1 }, view)
+  }
+  const wanted: Domains = new Map()
+  const group = groupOf(together, view)
+  for (const { topologyKey } of together) addPods(wanted, { topologyKey, group, weight: 1 }, view)
+  // The first pod of a group with affinity to itself has no pod to join yet.
+  const isFirst = wanted.size === 0 && group.includes(pod)
+  const othersKeys = new Set([...byOthers.keys()].map((domain) => domain.split('=', 1)[0] ?? ''))
+  const isIn = (domains: Domains, key: string, node: NodeInfo): boolean => {
+    const domain = domainOf(key, node)
+    return domain !== undefined && domains.has(domain)
+  }
+  return (node) => {
+    for (const { topologyKey } of together) {
+      if (node.labels[topologyKey] === undefined) return noAffinity
+      if (!isFirst && !isIn(wanted, topologyKey, node)) return noAffinity
     }
-    // The first pod of a group with affinity to itself has no pod to join yet.
-    const isFirst = wanted.size === 0 && together.every((term) => matchesPod(term, pod.pod, view))
-    return (node) => {
-      for (const term of together) {
-        const domain = domainOf(term, node)
-        if (domain === undefined || !(isFirst || wanted.has(domain))) return noAffinity
-      }
-      const isIn = (domains: Domains, key: string, value: string): boolean =>
-        domains.has(`${key}=${value}`)
-      for (const { topologyKey } of apart) {
-        const value = node.labels[topologyKey]
-        if (value !== undefined && isIn(forbidden, topologyKey, value)) return ownAntiAffinity
-      }
-      if (forbiddenByOthers.size > 0) {
-        for (const [key, value] of Object.entries(node.labels)) {
-          if (isIn(forbiddenByOthers, key, value)) return othersAntiAffinity
-        }
-      }
-      return undefined
+    for (const { topologyKey } of apart) {
+      if (isIn(forbidden, topologyKey, node)) return ownAntiAffinity
     }
-  },
+    for (const key of othersKeys) if (isIn(byOthers, key, node)) return othersAntiAffinity
+    return undefined
+  }
 }
 
-/** Own preferences only: those that placed pods have about this one are not counted. */
-export const preferredInterPodAffinity: ScorePlugin = {
-  name: 'InterPodAffinity',
-  weight: 2,
-  normalize: 'range',
-  forPod({ pod }, view) {
-    const { podAffinity, podAntiAffinity } = pod.spec?.affinity ?? {}
-    const weighted = [
-      { sign: 1, terms: podAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [] },
-      { sign: -1, terms: podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [] },
-    ].flatMap(({ sign, terms }) =>
-      terms.map(({ weight, podAffinityTerm }) => ({
-        weight: sign * weight,
-        term: podTerms(pod, [podAffinityTerm])[0] as PodTerm,
-      })),
-    )
-    if (weighted.length === 0) return undefined
-    const scores = new Map<string, number>()
-    for (const node of view.nodes) {
-      for (const { pod: other } of node.pods.values()) {
-        for (const { weight, term } of weighted) {
-          const domain = domainOf(term, node)
-          if (domain === undefined || !matchesPod(term, other, view)) continue
-          scores.set(domain, (scores.get(domain) ?? 0) + weight)
-        }
-      }
+/** From the worst, 0, to the best, 100, whatever their signs. */
+function normalizeByRange(scores: Float64Array): Float64Array {
+  let [least, most] = [Infinity, -Infinity]
+  for (const score of scores) {
+    least = Math.min(least, score)
+    most = Math.max(most, score)
+  }
+  return scores.map((score) =>
+    most === least ? 0 : Math.trunc(100 * ((score - least) / (most - least))),
+  )
+}
+
+function score(
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  { view, args }: { view: ClusterView; args: PluginArguments['InterPodAffinity'] },
+): Float64Array | undefined {
+  const { preferred } = pod.terms
+  if (args.ignorePreferredTermsOfExistingPods && preferred.length === 0) return undefined
+  const domains: Domains = new Map()
+  for (const { term, weight } of preferred) {
+    const group = groupOf([term], view)
+    addPods(domains, { topologyKey: term.topologyKey, group, weight }, view)
+  }
+  addPlaced(domains, { sort: 'preferred' }, { pod, view })
+  const { hardPodAffinityWeight: weight } = args
+  if (weight > 0) addPlaced(domains, { sort: 'requiredAffinity', weight }, { pod, view })
+  if (domains.size === 0) return undefined
+  const keys = new Set([...domains.keys()].map((domain) => domain.split('=', 1)[0] ?? ''))
+  const sums = Float64Array.from(nodes, (node) => {
+    let sum = 0
+    for (const key of keys) {
+      const domain = domainOf(key, node)
+      if (domain !== undefined) sum += domains.get(domain) ?? 0
     }
-    const keys = new Set(weighted.map(({ term }) => term.topologyKey))
-    return (node) => {
-      let sum = 0
-      for (const key of keys) sum += scores.get(`${key}=${node.labels[key] ?? ''}`) ?? 0
-      return sum
-    }
-  },
+    return sum
+  })
+  return normalizeByRange(sums)
+}
+
+/** Whether a node came into, or moved between, the domains that the pod's rules speak of. */
+function isNewDomain({ terms }: PodInfo, old: Node | undefined, now: Node): boolean {
+  const { requiredAffinity, requiredAntiAffinity } = terms
+  const home = (node: Node | undefined, key: string): string | undefined =>
+    node?.metadata.labels?.[key]
+  const joins = requiredAffinity.some(
+    ({ topologyKey: key }) => home(now, key) !== undefined && home(now, key) !== home(old, key),
+  )
+  // Rules of other pods may be what keeps it off; any new node may be out of their reach.
+  if (joins || (old === undefined && requiredAffinity.length === 0)) return true
+  return requiredAntiAffinity.some(
+    ({ topologyKey: key }) => old === undefined || home(now, key) !== home(old, key),
+  )
+}
+
+export function interPodAffinity(
+  args: PluginArguments['InterPodAffinity'],
+  namespaces: Namespaces,
+): PluginWith<'filter' | 'score'> {
+  return {
+    name: 'InterPodAffinity',
+    events: [
+      registeredPods(['Add', 'Delete', 'UpdatePodLabel'], (pod, { old, now }) => {
+        if (now?.metadata.uid === pod.uid) return true
+        const { requiredAffinity, requiredAntiAffinity } = pod.terms
+        const isWanted = (each: typeof now): boolean =>
+          each !== undefined &&
+          requiredAffinity.length > 0 &&
+          requiredAffinity.every((term) => matchesPod(term, each, namespaces))
+        const isAvoided = (each: typeof now): boolean =>
+          each !== undefined &&
+          (requiredAntiAffinity.some((term) => matchesPod(term, each, namespaces)) ||
+            podTermsOf(each).requiredAntiAffinity.some((term) =>
+              matchesPod(term, pod.pod, namespaces),
+            ))
+        return (isWanted(now) && !isWanted(old)) || (isAvoided(old) && !isAvoided(now))
+      }),
+      registered(
+        'Node',
+        ['Add', 'UpdateNodeLabel'],
+        (pod, { old, now }) => now !== undefined && isNewDomain(pod, old, now),
+      ),
+    ],
+    filter,
+    score: (pod, nodes, view) => score(pod, nodes, { view, args }),
+  }
 }

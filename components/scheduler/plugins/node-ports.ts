@@ -1,6 +1,8 @@
-/** NodePorts: two pods on a node cannot use one host port. */
-import type { FilterPlugin, Rejection } from '../plugin.ts'
+/** NodePorts: two pods on a node cannot use one host port (upstream: plugins/nodeports). */
+import { registered, registeredPods } from '../cluster-event.ts'
+import type { PluginWith, Rejection } from '../plugin.ts'
 import type { HostPort } from '../pod-info.ts'
+import { hostPortsOf } from '../pod-info.ts'
 
 const anyAddress = '0.0.0.0'
 const rejection: Rejection = {
@@ -13,16 +15,25 @@ function collide(a: HostPort, b: HostPort): boolean {
   return a.ip === b.ip || a.ip === anyAddress || b.ip === anyAddress
 }
 
-export const nodePorts: FilterPlugin = {
+function anyCollide(ports: readonly HostPort[], others: readonly HostPort[]): boolean {
+  return ports.some((port) => others.some((taken) => collide(port, taken)))
+}
+
+export const nodePorts: PluginWith<'filter'> = {
   name: 'NodePorts',
-  forPod({ hostPorts }) {
+  events: [
+    registeredPods(
+      ['Delete'],
+      ({ hostPorts }, { old }) => old !== undefined && anyCollide(hostPorts, hostPortsOf(old)),
+    ),
+    registered('Node', ['Add']),
+  ],
+  filter({ hostPorts }) {
     if (hostPorts.length === 0) return undefined
     return (node) => {
       if (node.podsWithPorts === 0) return undefined
       for (const other of node.pods.values()) {
-        if (hostPorts.some((port) => other.hostPorts.some((taken) => collide(port, taken)))) {
-          return rejection
-        }
+        if (anyCollide(hostPorts, other.hostPorts)) return rejection
       }
       return undefined
     }

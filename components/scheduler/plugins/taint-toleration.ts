@@ -1,6 +1,11 @@
-/** TaintToleration: NoSchedule and NoExecute taints keep out pods that do not tolerate them; PreferNoSchedule scores. */
+/**
+ * TaintToleration: NoSchedule and NoExecute taints keep out pods that do not tolerate them; PreferNoSchedule scores
+ * (upstream: plugins/tainttoleration).
+ */
 import type { Taint, Toleration } from '../../api/generated/types.ts'
-import type { FilterPlugin, ScorePlugin } from '../plugin.ts'
+import { registered, registeredPods } from '../cluster-event.ts'
+import type { PluginWith } from '../plugin.ts'
+import { normalizeByHighest } from '../plugin.ts'
 
 /** Upstream's rule: an empty effect or, with Exists, an empty key matches any; the operator is Equal by default. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
@@ -30,9 +35,19 @@ export function untolerated(
   )
 }
 
-export const taints: FilterPlugin = {
+const isSoft = ({ effect }: Taint): boolean => effect === 'PreferNoSchedule'
+
+export const taintToleration: PluginWith<'filter' | 'score'> = {
   name: 'TaintToleration',
-  forPod: (pod) => (node) => {
+  events: [
+    registered('Node', ['Add', 'UpdateNodeTaint'], ({ tolerations }, { old, now }) => {
+      const isKept = (taints: readonly Taint[] | undefined): boolean =>
+        untolerated(taints ?? [], tolerations) !== undefined
+      return !isKept(now?.spec?.taints) && (old === undefined || isKept(old.spec?.taints))
+    }),
+    registeredPods(['UpdatePodTolerations'], ({ uid }, { now }) => now?.metadata.uid === uid),
+  ],
+  filter: (pod) => (node) => {
     if (node.taints.length === 0) return undefined
     const taint = untolerated(node.taints, pod.tolerations)
     if (taint === undefined) return undefined
@@ -41,19 +56,15 @@ export const taints: FilterPlugin = {
       resolvable: false,
     }
   },
-}
-
-export const preferredTaints: ScorePlugin = {
-  name: 'TaintToleration',
-  weight: 3,
-  normalize: 'reverse',
-  forPod(pod, view) {
-    const isSoft = ({ effect }: Taint): boolean => effect === 'PreferNoSchedule'
-    if (!view.nodes.some((node) => node.taints.some(isSoft))) return undefined
+  score(pod, nodes) {
+    if (!nodes.some((node) => node.taints.some(isSoft))) return undefined
     const relevant = pod.tolerations.filter((t) => !t.effect || t.effect === 'PreferNoSchedule')
-    return (node) =>
-      node.taints.filter(
-        (taint) => isSoft(taint) && !relevant.some((each) => tolerates(each, taint)),
-      ).length
+    const intolerable = Float64Array.from(
+      nodes,
+      ({ taints }) =>
+        taints.filter((taint) => isSoft(taint) && !relevant.some((each) => tolerates(each, taint)))
+          .length,
+    )
+    return normalizeByHighest(intolerable, true)
   },
 }

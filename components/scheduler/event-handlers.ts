@@ -1,0 +1,168 @@
+/** EventHandlers: turns the informers' events into changes of the snapshot and of the queue (upstream: eventhandlers.go). */
+import type {
+  CSIDriver,
+  CSINode,
+  CSIStorageCapacity,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+} from '../api/generated/types.ts'
+import { resourcesOf } from '../api/resources.ts'
+import type { Client } from '../client/client.ts'
+import type { InformerEvent, InformerFactory } from '../client/informer.ts'
+import { keyOf } from '../machinery/objects/object.ts'
+import type { ActionType, RegisteredEvent } from './cluster-event.ts'
+import { nodeUpdateEvents, podUpdateEvents } from './cluster-event.ts'
+import { podInfoOf } from './pod-info.ts'
+import type { Profile } from './profile.ts'
+import { isWaiting } from './waiting-pod.ts'
+import type { SchedulingQueue } from './scheduling-queue.ts'
+import type { Snapshot } from './snapshot.ts'
+
+interface Options {
+  readonly queue: SchedulingQueue
+  readonly snapshot: Snapshot
+  /** Names of the profiles' schedulers. */
+  readonly schedulerNames: ReadonlySet<string>
+}
+
+/** Handlers for the informers of pods and nodes. */
+export function createEventHandlers(options: Options): {
+  onPod(event: InformerEvent<Pod>): void
+  onNode(event: InformerEvent<Node>): void
+} {
+  return {
+    onPod: (event) => onPod(options, event),
+    onNode: (event) => onNode(options, event),
+  }
+}
+
+function dropPod({ queue, snapshot }: Options, pod: Pod): void {
+  const key = keyOf(pod)
+  queue.remove(key)
+  snapshot.withdraw(key)
+  // Room that was kept for a nominated pod is free, too.
+  if (snapshot.removePod(key) || pod.status?.nominatedNodeName) {
+    queue.happened({ resource: 'AssignedPod', action: 'Delete', old: pod })
+  }
+}
+
+function onPod(options: Options, event: InformerEvent<Pod>): void {
+  const pod = event.object
+  const hasEnded = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
+  if (event.type === 'delete' || hasEnded) {
+    dropPod(options, pod)
+    return
+  }
+  const old = event.type === 'update' ? event.old : undefined
+  // A pod of the same name that was deleted and made again between two looks is another pod.
+  const isOther = old !== undefined && old.metadata.uid !== pod.metadata.uid
+  if (isOther) dropPod(options, old)
+  if (pod.spec?.nodeName) onAssignedPod(options, pod, isOther ? undefined : old)
+  else onWaitingPod(options, pod, isOther ? undefined : old)
+}
+
+function onAssignedPod({ queue, snapshot }: Options, pod: Pod, old: Pod | undefined): void {
+  queue.remove(keyOf(pod))
+  snapshot.setPod(pod)
+  if (!old?.spec?.nodeName) {
+    queue.happened({ resource: 'AssignedPod', action: 'Add', now: pod })
+    return
+  }
+  for (const each of podUpdateEvents('AssignedPod', old, pod)) queue.happened(each)
+}
+
+function onWaitingPod(
+  { queue, snapshot, schedulerNames }: Options,
+  pod: Pod,
+  old: Pod | undefined,
+): void {
+  const key = keyOf(pod)
+  if (!isWaiting(pod, schedulerNames)) {
+    queue.remove(key)
+    snapshot.withdraw(key)
+    return
+  }
+  // Its binding is in flight; the outcome decides.
+  if (snapshot.nodeOf(key) !== undefined) return
+  const info = podInfoOf(pod)
+  if (pod.status?.nominatedNodeName) snapshot.nominate(info, pod.status.nominatedNodeName)
+  else if (old?.status?.nominatedNodeName) snapshot.withdraw(key)
+  if (old !== undefined && queue.has(key)) {
+    queue.update(info, podUpdateEvents('UnscheduledPod', old, pod))
+  } else queue.add(info)
+}
+
+function onNode({ queue, snapshot }: Options, event: InformerEvent<Node>): void {
+  const node = event.object
+  if (event.type === 'delete') {
+    snapshot.removeNode(node.metadata.name ?? '')
+    queue.happened({ resource: 'Node', action: 'Delete', old: node })
+    return
+  }
+  snapshot.setNode(node)
+  if (event.type === 'add') queue.happened({ resource: 'Node', action: 'Add', now: node })
+  else for (const each of nodeUpdateEvents(event.old, node)) queue.happened(each)
+}
+
+/** Tells the queue of changes of the other kinds that the profiles' plugins registered. */
+export function followRegistered(
+  client: Pick<Client, 'dialect'>,
+  about: {
+    readonly queue: SchedulingQueue
+    readonly profiles: ReadonlyMap<string, Profile>
+    readonly informers: Pick<InformerFactory, 'informer'>
+  },
+): void {
+  const { queue, profiles, informers } = about
+  const wanted = new Set<RegisteredEvent['resource']>()
+  for (const { plugins } of profiles.values()) {
+    for (const { events = [] } of plugins.values()) {
+      for (const { resource } of events) wanted.add(resource)
+    }
+  }
+  const resources = resourcesOf(client.dialect)
+  if (wanted.has('PersistentVolume')) {
+    const volumes = informers.informer<PersistentVolume>(resources.persistentVolumes)
+    volumes.onEvent((event) => {
+      queue.happened({ resource: 'PersistentVolume', ...changeOf(event) })
+    })
+  }
+  if (wanted.has('PersistentVolumeClaim')) {
+    const claims = informers.informer<PersistentVolumeClaim>(resources.persistentVolumeClaims)
+    claims.onEvent((event) => {
+      queue.happened({ resource: 'PersistentVolumeClaim', ...changeOf(event) })
+    })
+  }
+  if (wanted.has('StorageClass')) {
+    const classes = informers.informer<StorageClass>(resources.storageClasses)
+    classes.onEvent((event) => queue.happened({ resource: 'StorageClass', ...changeOf(event) }))
+  }
+  if (wanted.has('CSINode')) {
+    const nodes = informers.informer<CSINode>(resources.csiNodes)
+    nodes.onEvent((event) => queue.happened({ resource: 'CSINode', ...changeOf(event) }))
+  }
+  if (wanted.has('CSIDriver')) {
+    const drivers = informers.informer<CSIDriver>(resources.csiDrivers)
+    drivers.onEvent((event) => queue.happened({ resource: 'CSIDriver', ...changeOf(event) }))
+  }
+  if (wanted.has('CSIStorageCapacity')) {
+    const capacities = informers.informer<CSIStorageCapacity>(resources.csiStorageCapacities)
+    capacities.onEvent((event) => {
+      queue.happened({ resource: 'CSIStorageCapacity', ...changeOf(event) })
+    })
+  }
+}
+
+function changeOf<T>(event: InformerEvent<T>): { action: ActionType; old?: T; now?: T } {
+  switch (event.type) {
+    case 'add':
+      return { action: 'Add', now: event.object }
+    case 'update':
+      return { action: 'Update', old: event.old, now: event.object }
+    case 'delete':
+      return { action: 'Delete', old: event.object }
+  }
+}

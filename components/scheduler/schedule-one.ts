@@ -1,0 +1,248 @@
+/** ScheduleOne: one attempt to schedule one pod, from the decision to the binding or the report (upstream: schedule_one.go). */
+import type { Pod } from '../api/generated/types.ts'
+import type { Clock } from '../component-base/clock.ts'
+import type { Log } from '../component-base/log.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
+import type { Reserved } from './binding-cycle.ts'
+import { bind, preBind, reserve, unreserve } from './binding-cycle.ts'
+import type { Diagnosis } from './fit-error.ts'
+import { addRejection, fitMessage, newDiagnosis } from './fit-error.ts'
+import type { Decision } from './find-node.ts'
+import { NodeFinder } from './find-node.ts'
+import type { Eviction, PostFilterResult } from './plugin.ts'
+import { podInfoOf } from './pod-info.ts'
+import type { PodReporter } from './pod-reporter.ts'
+import type { Profile } from './profile.ts'
+import type { QueuedPod, SchedulingQueue } from './scheduling-queue.ts'
+import type { NodeInfo, Snapshot } from './snapshot.ts'
+import { schedulerNameOf } from './waiting-pod.ts'
+
+export interface SchedulerOptions {
+  readonly queue: SchedulingQueue
+  readonly snapshot: Snapshot
+  /** By the name of their scheduler; at least one. */
+  readonly profiles: ReadonlyMap<string, Profile>
+  readonly reporter: PodReporter
+  /** The newest form of a pod that still waits for a node, by key: what a failed binding goes on with. */
+  readonly waitingPod: (key: string) => Pod | undefined
+  readonly clock: Clock
+  readonly log: Log
+  /** Bindings in flight; more wait. */
+  readonly parallelism?: number
+  readonly metrics?: SchedulerMetrics
+}
+
+/** The scheduler's counts; times are in seconds. */
+export interface SchedulerMetrics {
+  attempt(profile: string, result: 'scheduled' | 'unschedulable' | 'error', seconds: number): void
+  /** A pod was bound after so many attempts, so long after it came to the queue. */
+  scheduled(attempts: number, seconds: number): void
+  /** An extension point ran. */
+  extensionPoint(
+    point: string,
+    ran: { readonly profile: string; readonly status: string; readonly seconds: number },
+  ): void
+  /** The decision of one attempt was made, without the binding. */
+  algorithm(seconds: number): void
+  /** A post-filter was asked, and evicts so many pods. */
+  preemption(victims: number): void
+}
+
+/** What a decision asks to be written; it may run beside the next decisions. */
+type Write = () => Promise<void>
+
+interface Attempt {
+  readonly queued: QueuedPod
+  readonly profile: Profile
+  readonly startedMs: number
+  /** The queue's events when it began. */
+  readonly eventCount: number
+}
+
+interface Placement extends Attempt {
+  readonly nodeName: string
+  readonly reserved: Reserved
+}
+
+export class ScheduleOne {
+  readonly #options: SchedulerOptions
+  readonly #signal: AbortSignal
+  readonly #finder: NodeFinder
+
+  constructor(options: SchedulerOptions, signal: AbortSignal) {
+    this.#options = options
+    this.#signal = signal
+    this.#finder = new NodeFinder(options.snapshot)
+  }
+
+  /** Decides, and counts the decision at once; never rejects for a fault of one pod. */
+  async scheduleOne(queued: QueuedPod): Promise<Write> {
+    const { clock, queue, profiles } = this.#options
+    const profile = profiles.get(schedulerNameOf(queued.info.pod))
+    if (profile === undefined) return async () => {}
+    const startedMs = clock.now()
+    const attempt = { queued, profile, startedMs, eventCount: queue.eventCount }
+    try {
+      const decision = this.#decide(attempt)
+      if (decision.ok) return await this.#place(attempt, decision.node)
+      return await this.#handleUnschedulable(attempt, decision.diagnosis)
+    } catch (error) {
+      return () => this.#handleError(attempt, error)
+    }
+  }
+
+  #decide({ queued, profile }: Attempt): Decision {
+    const { info } = queued
+    const { nodes, diagnosis } = this.#timed(profile, 'Filter', () =>
+      this.#finder.filter(profile, info),
+    )
+    if (nodes.length === 0) return { ok: false, diagnosis }
+    const node = this.#timed(profile, 'Score', () => this.#finder.choose(profile, info, nodes))
+    return { ok: true, node, feasible: nodes.length }
+  }
+
+  async #place(attempt: Attempt, node: NodeInfo): Promise<Write> {
+    const { snapshot, clock, metrics } = this.#options
+    const { queued, profile, startedMs } = attempt
+    metrics?.algorithm((clock.now() - startedMs) / 1000)
+    snapshot.assume(queued.info, node.name)
+    const reserved = this.#timed(profile, 'Reserve', () => reserve(profile, queued.info, node))
+    if ('reservations' in reserved) {
+      return () => this.#bind({ ...attempt, nodeName: node.name, reserved })
+    }
+    snapshot.forget(queued.info)
+    const diagnosis = newDiagnosis(1)
+    addRejection(diagnosis, reserved)
+    return await this.#handleUnschedulable(attempt, diagnosis)
+  }
+
+  async #bind(placement: Placement): Promise<void> {
+    const { reporter, clock, log, metrics } = this.#options
+    const { queued, profile, nodeName, startedMs, reserved } = placement
+    const { info } = queued
+    try {
+      if (reserved.reservations.length > 0) {
+        await this.#timedWrite(profile, 'PreBind', () => preBind(profile, reserved, this.#signal))
+      }
+      await this.#timedWrite(profile, 'Bind', () => bind(profile, info, nodeName))
+    } catch (error) {
+      unreserve(reserved)
+      await this.#handleBindingFailure(placement, error)
+      return
+    }
+    metrics?.attempt(profile.schedulerName, 'scheduled', (clock.now() - startedMs) / 1000)
+    metrics?.scheduled(queued.attempts, (clock.now() - queued.queuedAtMs) / 1000)
+    log.debug('bound', { pod: info.key, node: nodeName })
+    reporter.scheduled(info, nodeName)
+  }
+
+  /** Forgets the assumed pod; whatever it kept is free again. */
+  async #handleBindingFailure(placement: Placement, error: unknown): Promise<void> {
+    const { queue, snapshot } = this.#options
+    const { info } = placement.queued
+    snapshot.forget(info)
+    const old = { ...info.pod, spec: { ...info.pod.spec, nodeName: placement.nodeName } }
+    queue.happened({ resource: 'AssignedPod', action: 'Delete', old: old as typeof info.pod })
+    await this.#handleError(placement, error)
+  }
+
+  /** Queues the newest form of a pod that still waits for a node, after a back-off, and reports the error. */
+  async #handleError({ queued, profile, startedMs }: Attempt, error: unknown): Promise<void> {
+    const { queue, reporter, waitingPod, log, metrics, clock } = this.#options
+    const { info } = queued
+    metrics?.attempt(profile.schedulerName, 'error', (clock.now() - startedMs) / 1000)
+    const now = waitingPod(info.key)
+    if (now === undefined || now.metadata.uid !== info.uid) return
+    queued.info = podInfoOf(now)
+    log.warn('an attempt failed; the pod is tried again', { pod: info.key, error })
+    queue.addBackoff(queued)
+    const cause = error instanceof Error ? (error.cause ?? error) : error
+    // The pod was just deleted, or bound by another scheduler: there is nothing to report.
+    if (isStatusError(cause, 'NotFound', 'Conflict')) return
+    const message = error instanceof Error ? error.message : String(error)
+    await reporter.failed(info, { reason: 'SchedulerError', message })
+  }
+
+  /** Looks for pods to preempt, and reports why the pod fits nowhere. */
+  async #handleUnschedulable(attempt: Attempt, diagnosis: Diagnosis): Promise<Write> {
+    const { queue, snapshot, reporter, clock, metrics } = this.#options
+    const { queued, profile, startedMs, eventCount } = attempt
+    const { info } = queued
+    const outcome = await this.#postFilter(attempt, diagnosis)
+    const eviction = outcome?.ok === true ? outcome.eviction : undefined
+    const keepsNomination = outcome?.ok === false && outcome.keepsNomination
+    const outdated = eviction === undefined ? [] : snapshot.nominatedAfter(info, eviction.nodeName)
+    if (eviction !== undefined) snapshot.nominate(info, eviction.nodeName)
+    else if (!keepsNomination) snapshot.withdraw(info.key)
+    // What happened while an extender was asked may be what the pod waits for.
+    if (queue.eventCount === eventCount) queue.addUnschedulable(queued, diagnosis.rejectedBy)
+    else queue.addBackoff(queued)
+    metrics?.attempt(profile.schedulerName, 'unschedulable', (clock.now() - startedMs) / 1000)
+    const message = fitMessage(diagnosis, outcome?.ok === false ? outcome.message : undefined)
+    return async () => {
+      await reporter.failed(info, {
+        reason: 'Unschedulable',
+        message,
+        ...(keepsNomination ? {} : { nominatedNodeName: eviction?.nodeName ?? '' }),
+      })
+      if (eviction === undefined) return
+      await this.#evict(queued, eviction)
+      for (const other of outdated) {
+        snapshot.withdraw(other.key)
+        await reporter.withdrawn(other)
+      }
+    }
+  }
+
+  async #postFilter(
+    { queued, profile }: Attempt,
+    diagnosis: Diagnosis,
+  ): Promise<PostFilterResult | undefined> {
+    const { snapshot, metrics } = this.#options
+    if (diagnosis.nodeCount === 0) return undefined
+    let last: PostFilterResult | undefined
+    for (const plugin of profile.postFilters) {
+      last = await this.#timedWrite(profile, 'PostFilter', () =>
+        plugin.postFilter({ pod: queued.info, snapshot, filters: profile.filters, diagnosis }),
+      )
+      metrics?.preemption(last.ok ? last.eviction.victims.length : 0)
+      if (last.ok) return last
+    }
+    return last
+  }
+
+  async #evict({ info }: QueuedPod, { nodeName, victims }: Eviction): Promise<void> {
+    await Promise.all(
+      victims
+        .filter(({ pod }) => pod.metadata.deletionTimestamp === undefined)
+        .map((victim) => this.#options.reporter.preempt(info, victim, nodeName)),
+    )
+  }
+
+  #timed<T>({ schedulerName: profile }: Profile, point: string, run: () => T): T {
+    const { clock, metrics } = this.#options
+    const before = clock.now()
+    const result = run()
+    const seconds = (clock.now() - before) / 1000
+    metrics?.extensionPoint(point, { profile, status: 'Success', seconds })
+    return result
+  }
+
+  async #timedWrite<T>(
+    { schedulerName: profile }: Profile,
+    point: string,
+    run: () => Promise<T>,
+  ): Promise<T> {
+    const { clock, metrics } = this.#options
+    const before = clock.now()
+    let status = 'Error'
+    try {
+      const result = await run()
+      status = 'Success'
+      return result
+    } finally {
+      const seconds = (clock.now() - before) / 1000
+      metrics?.extensionPoint(point, { profile, status, seconds })
+    }
+  }
+}
