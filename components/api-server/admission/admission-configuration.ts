@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { Schema } from '../../machinery/schema/schema.ts'
-import { document, list, struct, text } from '../configuration/config-schema.ts'
-import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.ts'
+import { document, list, struct, text } from '../../machinery/configuration/config-schema.ts'
+import {
+  ConfigurationError,
+  readConfiguration,
+} from '../../machinery/configuration/read-configuration.ts'
 
 const anything: Schema = { kind: 'JSON', goType: 'runtime.Unknown' }
 

@@ -1,7 +1,7 @@
 /** The mode ABAC: a policy file with one JSON object a line; any line that matches allows (spec: "ABAC policy file"). */
 import type { Dialect } from '../../api/dialect.ts'
-import { document, flag, struct, text } from '../configuration/config-schema.ts'
-import { readConfiguration } from '../configuration/read-configuration.ts'
+import { document, flag, struct, text } from '../../machinery/configuration/config-schema.ts'
+import { readConfiguration } from '../../machinery/configuration/read-configuration.ts'
 import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
 import type { Authorizer, Decision, NonResourceRule, ResourceRule } from './authorizer.ts'
 

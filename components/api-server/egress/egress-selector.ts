@@ -10,10 +10,13 @@ import { connect } from 'node:tls'
 import { callbackify } from 'node:util'
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import { request as httpRequest } from '../../component-base/node-http.ts'
-import { document, list, struct, text } from '../configuration/config-schema.ts'
+import { document, list, struct, text } from '../../machinery/configuration/config-schema.ts'
 import { readableCertificates } from '../x509/bundle.ts'
 import { connectVerified } from './verified-connection.ts'
-import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.ts'
+import {
+  ConfigurationError,
+  readConfiguration,
+} from '../../machinery/configuration/read-configuration.ts'
 
 /** Opens a connection to a host. Rejects with the proxy's error. */
 export type Dial = (host: string, port: number) => Promise<Duplex>

@@ -9,8 +9,11 @@ import {
   type LevelVersion,
   type PodSecurityRules,
 } from './policy.ts'
-import { document, list, struct, text } from '../../configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../../configuration/read-configuration.ts'
+import { document, list, struct, text } from '../../../machinery/configuration/config-schema.ts'
+import {
+  readConfiguration,
+  refuseFieldErrors,
+} from '../../../machinery/configuration/read-configuration.ts'
 
 const modes = ['enforce', 'warn', 'audit'] as const
 

@@ -6,9 +6,18 @@ import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { invalidWithoutValue, tooMany } from '../../../machinery/validation/field-errors.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { CelProgram } from '../../cel/cel.ts'
-import { document, flag, list, struct, text } from '../../configuration/config-schema.ts'
+import {
+  document,
+  flag,
+  list,
+  struct,
+  text,
+} from '../../../machinery/configuration/config-schema.ts'
 import { JwtAuthenticatorReader } from './jwt-authenticator-reader.ts'
-import { readConfiguration, refuseFieldErrors } from '../../configuration/read-configuration.ts'
+import {
+  readConfiguration,
+  refuseFieldErrors,
+} from '../../../machinery/configuration/read-configuration.ts'
 
 /** The most issuers, as upstream. */
 const mostIssuers = 64

@@ -14,8 +14,17 @@ import { subdomain } from '../../../machinery/validation/names.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import { CelCompileError, compileCel, type CelProgram } from '../../cel/cel.ts'
 import { bool, listOf, mapOf, string, type CelType } from '../../cel/cel-types.ts'
-import { document, durationText, list, struct, text } from '../../configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../../configuration/read-configuration.ts'
+import {
+  document,
+  durationText,
+  list,
+  struct,
+  text,
+} from '../../../machinery/configuration/config-schema.ts'
+import {
+  readConfiguration,
+  refuseFieldErrors,
+} from '../../../machinery/configuration/read-configuration.ts'
 
 const mostConditions = 64
 const longestTimeoutMs = 30_000

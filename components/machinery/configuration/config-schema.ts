@@ -1,10 +1,5 @@
 /** Schemas of configuration files, written by hand, since the API does not serve these kinds. Types and names are Go's, as messages show them. */
-import type {
-  FieldSchema,
-  ScalarKind,
-  Schema,
-  StructSchema,
-} from '../../machinery/schema/schema.ts'
+import type { FieldSchema, ScalarKind, Schema, StructSchema } from '../schema/schema.ts'
 
 const goTypes: Partial<Record<ScalarKind, string>> = { double: 'float64' }
 

@@ -1,9 +1,9 @@
 /** Reads a configuration file's text: YAML or JSON, strict, of one kind in one of its versions. */
-import { decode } from '../../machinery/schema/decode.ts'
-import { strictProblems } from '../../machinery/values/duplicate-fields.ts'
-import { joinedErrors, type FieldError } from '../../machinery/objects/status-error.ts'
-import type { StructSchema } from '../../machinery/schema/schema.ts'
-import { load } from '../../machinery/values/yaml.ts'
+import { decode } from '../schema/decode.ts'
+import { strictProblems } from '../values/duplicate-fields.ts'
+import { joinedErrors, type FieldError } from '../objects/status-error.ts'
+import type { StructSchema } from '../schema/schema.ts'
+import { load } from '../values/yaml.ts'
 
 /** A file that cannot be used; the message is one line, names the place, and holds no secret. */
 export class ConfigurationError extends Error {}
