@@ -86,7 +86,8 @@ export async function runComponent<D extends FlagDeclarations>(
   component: Component<D>,
   args: readonly string[] = process.argv.slice(2),
 ): Promise<void> {
-  const flags = { ...component.flags, ...commonFlags }
+  // A component may declare a common flag in its own way.
+  const flags = { ...component.flags, ...commonFlags, ...component.flags }
   const warnings: string[] = []
   const options = parseOrExit(component.name, flags, { args, warnings })
   const common = options as FlagValues<typeof commonFlags>

@@ -27,6 +27,8 @@ export interface Flag<T extends FlagType = FlagType, V = FlagTypes[T]> {
   readonly hidden?: boolean
   /** Of a list: commas belong to the values. */
   readonly isWhole?: boolean
+  /** Of --config: the file may be a document with a `kind`, which the process reads itself. */
+  readonly mayBeDocument?: boolean
   /** The least value of a number or duration. */
   readonly least?: number
   /** The flag still works; the warning about it ends with this text, after "has been deprecated, ". */
@@ -49,7 +51,10 @@ export class FlagError extends Error {
   }
 }
 
-type Options = Pick<Flag, 'choices' | 'hidden' | 'isWhole' | 'least' | 'deprecated'>
+type Options = Pick<
+  Flag,
+  'choices' | 'hidden' | 'isWhole' | 'mayBeDocument' | 'least' | 'deprecated'
+>
 
 function declaring<T extends FlagType>(type: T) {
   function flag(description: string, value: FlagTypes[T], options?: Options): Flag<T>
@@ -218,6 +223,7 @@ function declaredFlag(declarations: FlagDeclarations, name: string): Flag {
 }
 
 function readConfig<D extends FlagDeclarations>(path: string, declarations: D): object {
+  const mayBeDocument = declarations['config']?.mayBeDocument === true
   let text: string
   try {
     text = readFileSync(path, 'utf8')
@@ -228,10 +234,12 @@ function readConfig<D extends FlagDeclarations>(path: string, declarations: D): 
   try {
     parsed = JSON.parse(text)
   } catch (error) {
+    if (mayBeDocument) return {}
     throw new FlagError(`cannot read --config ${path}: ${parseFailure(error)}`)
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     throw new FlagError(`--config ${path} must hold a JSON object of flag values`)
+  if (mayBeDocument && Object.hasOwn(parsed, 'kind')) return {}
   const values: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(parsed)) {
     values[name] = parseJson(name, declaredFlag(declarations, name), value)

@@ -18,24 +18,32 @@ import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
 import { createMetrics, declareProcessMetrics, showHiddenFault } from '../component-base/metrics.ts'
 import type { Metrics } from '../component-base/metrics.ts'
+import type {
+  LeaderElectionSettings,
+  SchedulerSettings,
+} from './configuration/kube-scheduler-configuration.ts'
 import { createEventHandlers, followRegistered } from './event-handlers.ts'
 import { scheduler } from './options.ts'
 import type { schedulerFlags } from './options.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
-import { createProfile, defaultProfile } from './profile.ts'
+import { createProfile } from './profile.ts'
 import { createQueueMetrics, createSchedulerMetrics } from './scheduler-metrics.ts'
 import type { SchedulerOptions } from './schedule-one.ts'
 import { runScheduler } from './scheduler.ts'
 import { isWaiting, schedulerNameOf } from './waiting-pod.ts'
 import { SchedulingQueue } from './scheduling-queue.ts'
+import { settingsOf } from './settings.ts'
 import { Snapshot } from './snapshot.ts'
 
 type Context = ComponentContext<typeof schedulerFlags>
 
-async function connect({ options, clock, log }: Context): Promise<Client> {
-  if (options.kubeconfig === undefined) throw new StartError('--kubeconfig is required')
-  const connection = await connectionFrom(await readKubeconfig(options.kubeconfig))
+async function connect(
+  { options, clock, log }: Context,
+  { kubeconfig = options.kubeconfig }: SchedulerSettings,
+): Promise<Client> {
+  if (kubeconfig === undefined) throw new StartError('--kubeconfig is required')
+  const connection = await connectionFrom(await readKubeconfig(kubeconfig))
   return createClient({
     ...connection,
     ...(options.master === undefined ? {} : { server: options.master }),
@@ -99,40 +107,49 @@ interface SchedulerParts {
 function createQueue(
   client: Client,
   context: Context,
-  {
-    snapshot,
-    informers,
-    metrics,
-  }: { snapshot: Snapshot; informers: InformerFactory; metrics: Metrics },
+  parts: {
+    readonly settings: SchedulerSettings
+    readonly snapshot: Snapshot
+    readonly informers: InformerFactory
+    readonly metrics: Metrics
+  },
 ): { readonly queue: SchedulingQueue; readonly profiles: ReadonlyMap<string, Profile> } {
   const { options, clock, log } = context
+  const { settings, snapshot, informers, metrics } = parts
   const { dialect } = client
   const handle = { dialect, client, informers, namespaces: snapshot, clock, log }
-  const settings = {
-    ...defaultProfile(options['scheduler-name']),
-    percentageOfNodesToScore: options['percentage-of-nodes-to-score'],
-  }
-  const first = createProfile(settings, handle)
-  const profiles = new Map([[first.schedulerName, first]])
+  const made = settings.profiles.map((profile) => createProfile(profile, handle))
+  const [first] = made
+  if (first === undefined) throw new StartError('no profile is configured')
+  const profiles = new Map(made.map((profile) => [profile.schedulerName, profile]))
   const queue = new SchedulingQueue({
     clock,
     queueSort: first.queueSort,
     pluginsFor: ({ pod }) => profiles.get(schedulerNameOf(pod)) ?? first,
-    initialBackoffMs: options['pod-initial-backoff-seconds'] * 1000,
-    maxBackoffMs: options['pod-max-backoff-seconds'] * 1000,
+    initialBackoffMs: settings.podInitialBackoffMs,
+    maxBackoffMs: settings.podMaxBackoffMs,
     maxUnschedulableMs: options['pod-max-in-unschedulable-pods-duration'],
     onIncoming: createQueueMetrics(metrics),
   })
   return { queue, profiles }
 }
 
-function createScheduler(client: Client, context: Context): SchedulerParts {
-  const { options, clock, log } = context
+function createScheduler(
+  client: Client,
+  context: Context,
+  settings: SchedulerSettings,
+): SchedulerParts {
+  const { clock, log } = context
   const resources = resourcesOf(client.dialect)
   const snapshot = new Snapshot()
   const metrics = metricsOf(context)
   const informers = createInformerFactory(client, clock, log)
-  const { queue, profiles } = createQueue(client, context, { snapshot, informers, metrics })
+  const { queue, profiles } = createQueue(client, context, {
+    settings,
+    snapshot,
+    informers,
+    metrics,
+  })
   const pods = followCluster(client, { queue, snapshot, profiles, informers })
   const events = client.resource(resources.events)
   const recorders = new Map(
@@ -159,7 +176,7 @@ function createScheduler(client: Client, context: Context): SchedulerParts {
     },
     clock,
     log,
-    parallelism: options.parallelism,
+    parallelism: settings.parallelism,
     metrics: createSchedulerMetrics(metrics, queue),
   }
   const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
@@ -170,24 +187,29 @@ function createScheduler(client: Client, context: Context): SchedulerParts {
 async function lead(
   client: Client,
   { options, clock, log }: Context,
-  { recorders, schedule, signal }: SchedulerParts & { readonly signal: AbortSignal },
+  parts: SchedulerParts & {
+    readonly election: LeaderElectionSettings
+    readonly signal: AbortSignal
+  },
 ): Promise<void> {
-  if (!options['leader-elect']) {
+  const { recorders, schedule, election, signal } = parts
+  if (!election.leaderElect) {
     await schedule(signal)
     return
   }
+  const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = election
   await runLeaderElection(
     {
       leases: client.resource(resourcesOf(client.dialect).leases),
-      namespace: options['leader-elect-resource-namespace'] ?? client.dialect.systemNamespace,
-      name: options['leader-elect-resource-name'],
+      namespace: election.resourceNamespace ?? client.dialect.systemNamespace,
+      name: election.resourceName,
       identity: electionIdentity(clock, options['leader-elect-identity']),
       ...(recorders[0] === undefined ? {} : { recorder: recorders[0] }),
       clock,
       log,
-      leaseDurationMs: options['leader-elect-lease-duration'],
-      renewDeadlineMs: options['leader-elect-renew-deadline'],
-      retryPeriodMs: options['leader-elect-retry-period'],
+      leaseDurationMs,
+      renewDeadlineMs,
+      retryPeriodMs,
     },
     schedule,
     signal,
@@ -196,8 +218,10 @@ async function lead(
 
 async function run(context: Context): Promise<void> {
   const { options, clock, log } = context
-  const client = await connect(context)
-  const scheduler = createScheduler(client, context)
+  const settings = settingsOf(options)
+  for (const warning of settings.warnings) log.warn(warning)
+  const client = await connect(context, settings)
+  const scheduler = createScheduler(client, context, settings)
   const { informers, recorders, metrics } = scheduler
   let isSynced = false
   const server = await openComponentListener({
@@ -217,7 +241,7 @@ async function run(context: Context): Promise<void> {
     if (signal.aborted) return
     isSynced = true
     context.ready(at === undefined ? {} : { port: at.port })
-    await lead(client, context, { ...scheduler, signal })
+    await lead(client, context, { ...scheduler, election: settings.leaderElection, signal })
   }
   const parts = [informers.run(signal), ...recorders.map((recorder) => recorder.run(signal))]
   if (server !== undefined) parts.push(server.run(signal))

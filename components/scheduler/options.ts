@@ -3,6 +3,13 @@ import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 
 export const schedulerFlags = defineFlags({
+  config: flag.string(
+    'File with a KubeSchedulerConfiguration, version v1, as YAML or JSON; flags of profiles, back-offs and parallelism have ' +
+      'no effect beside it, and those of leader election only where they differ from their defaults. ' +
+      'Or a file with flag values as a JSON object.',
+    undefined,
+    { mayBeDocument: true },
+  ),
   dialect: flag.string(
     'Dialect of the cluster: the names of its API groups, labels and namespaces.',
     'kubernetes',

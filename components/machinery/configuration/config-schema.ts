@@ -7,6 +7,11 @@ const scalarOf = (kind: ScalarKind): Schema => ({ kind, goType: goTypes[kind] ??
 
 export const text = scalarOf('string')
 export const flag = scalarOf('bool')
+export const int32 = scalarOf('int32')
+export const int64 = scalarOf('int64')
+export const float = scalarOf('double')
+/** Any JSON: a document that something else reads. */
+export const anything = scalarOf('RawExtension')
 /** Upstream's durations are texts like `30s`; reading a number fails with upstream's message. */
 export const durationText = scalarOf('string')
 

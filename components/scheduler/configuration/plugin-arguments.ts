@@ -40,7 +40,11 @@ export interface PluginArguments {
     /** `System` or `List`. */
     readonly defaultingType: string
   }
-  readonly VolumeBinding: { readonly bindTimeoutSeconds: number }
+  readonly VolumeBinding: {
+    readonly bindTimeoutSeconds: number
+    /** Behind the gate VolumeCapacityPriority, which is off: an error when it is given. */
+    readonly shape?: readonly UtilizationShapePoint[]
+  }
 }
 
 const cpuAndMemory: readonly ResourceSpec[] = [
