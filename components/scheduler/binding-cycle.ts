@@ -1,4 +1,5 @@
 /** BindingCycle: what happens to a pod between the choice of its node and its binding, and what undoes it (upstream: schedule_one.go, bindingCycle). */
+import type { Extender } from './extender.ts'
 import type { Plugin, Rejection, Reservation } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 import type { Profile } from './profile.ts'
@@ -51,8 +52,24 @@ export async function preBind(
   }
 }
 
-/** Binds with the profile's first bind plugin. Rejects with an error that names it; its cause is the plugin's. */
-export async function bind({ binds }: Profile, info: PodInfo, nodeName: string): Promise<void> {
+/**
+ * Binds with an extender that binds such pods, else with the profile's first bind plugin. Rejects with an error that names it; its
+ * cause is the plugin's.
+ */
+export async function bind(
+  { binds }: Profile,
+  binders: readonly Extender[],
+  { info, nodeName }: { readonly info: PodInfo; readonly nodeName: string },
+): Promise<void> {
+  for (const extender of binders) {
+    try {
+      await extender.bind(info, nodeName)
+      return
+    } catch (error) {
+      if (extender.isIgnorable) continue
+      throw new Error(`binding rejected: ${messageOf(error)}`, { cause: error })
+    }
+  }
   const [plugin] = binds
   if (plugin === undefined) throw new Error('no bind plugin is enabled')
   try {

@@ -25,6 +25,8 @@ import type {
 import { createEventHandlers, followRegistered } from './event-handlers.ts'
 import { scheduler } from './options.ts'
 import type { schedulerFlags } from './options.ts'
+import type { Extender } from './extender.ts'
+import { createExtender } from './extender.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
 import { createProfile } from './profile.ts'
@@ -109,6 +111,7 @@ function createQueue(
   context: Context,
   parts: {
     readonly settings: SchedulerSettings
+    readonly extenders: readonly Extender[]
     readonly snapshot: Snapshot
     readonly informers: InformerFactory
     readonly metrics: Metrics
@@ -117,7 +120,8 @@ function createQueue(
   const { options, clock, log } = context
   const { settings, snapshot, informers, metrics } = parts
   const { dialect } = client
-  const handle = { dialect, client, informers, namespaces: snapshot, clock, log }
+  const { extenders } = parts
+  const handle = { dialect, client, informers, namespaces: snapshot, extenders, clock, log }
   const made = settings.profiles.map((profile) => createProfile(profile, handle))
   const [first] = made
   if (first === undefined) throw new StartError('no profile is configured')
@@ -134,6 +138,17 @@ function createQueue(
   return { queue, profiles }
 }
 
+/** A file that cannot be read keeps the process from starting. */
+function makeExtenders({ extenders }: SchedulerSettings): Extender[] {
+  return extenders.map((extender) => {
+    try {
+      return createExtender(extender)
+    } catch (error) {
+      throw new StartError(`extender ${extender.urlPrefix}: ${(error as Error).message}`, error)
+    }
+  })
+}
+
 function createScheduler(
   client: Client,
   context: Context,
@@ -144,8 +159,10 @@ function createScheduler(
   const snapshot = new Snapshot()
   const metrics = metricsOf(context)
   const informers = createInformerFactory(client, clock, log)
+  const extenders = makeExtenders(settings)
   const { queue, profiles } = createQueue(client, context, {
     settings,
+    extenders,
     snapshot,
     informers,
     metrics,
@@ -169,6 +186,7 @@ function createScheduler(
     queue,
     snapshot,
     profiles,
+    extenders,
     reporter,
     waitingPod: (key) => {
       const pod = pods.get(key)

@@ -9,6 +9,7 @@ import type { InformerFactory } from '../client/informer.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { RegisteredEvent } from './cluster-event.ts'
+import type { Extender } from './extender.ts'
 import type { Diagnosis } from './fit-error.ts'
 import type { PlacedTerm, TermSort } from './placed-terms.ts'
 import type { PodGroup } from './pod-counts.ts'
@@ -106,6 +107,7 @@ export interface Handle {
   /** Caches of other kinds. An informer that is asked for while plugins are made is filled before the first decision. */
   readonly informers: Pick<InformerFactory, 'informer'>
   readonly namespaces: Namespaces
+  readonly extenders: readonly Extender[]
   readonly clock: Clock
   readonly log: Log
 }

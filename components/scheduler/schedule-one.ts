@@ -5,11 +5,14 @@ import type { Log } from '../component-base/log.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import type { Reserved } from './binding-cycle.ts'
 import { bind, preBind, reserve, unreserve } from './binding-cycle.ts'
+import { chooseWithExtenders, filterByExtenders } from './extended-choice.ts'
+import type { Extender } from './extender.ts'
 import type { Diagnosis } from './fit-error.ts'
 import { addRejection, fitMessage, newDiagnosis } from './fit-error.ts'
 import type { Decision } from './find-node.ts'
 import { NodeFinder } from './find-node.ts'
 import type { Eviction, PostFilterResult } from './plugin.ts'
+import type { PodInfo } from './pod-info.ts'
 import { podInfoOf } from './pod-info.ts'
 import type { PodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
@@ -22,6 +25,7 @@ export interface SchedulerOptions {
   readonly snapshot: Snapshot
   /** By the name of their scheduler; at least one. */
   readonly profiles: ReadonlyMap<string, Profile>
+  readonly extenders?: readonly Extender[]
   readonly reporter: PodReporter
   /** The newest form of a pod that still waits for a node, by key: what a failed binding goes on with. */
   readonly waitingPod: (key: string) => Pod | undefined
@@ -83,21 +87,29 @@ export class ScheduleOne {
     const startedMs = clock.now()
     const attempt = { queued, profile, startedMs, eventCount: queue.eventCount }
     try {
-      const decision = this.#decide(attempt)
+      const decision = await this.#decide(attempt)
       if (decision.ok) return await this.#place(attempt, decision.node)
       return await this.#handleUnschedulable(attempt, decision.diagnosis)
     } catch (error) {
+      this.#options.snapshot.forget(queued.info)
       return () => this.#handleError(attempt, error)
     }
   }
 
-  #decide({ queued, profile }: Attempt): Decision {
-    const { info } = queued
-    const { nodes, diagnosis } = this.#timed(profile, 'Filter', () =>
-      this.#finder.filter(profile, info),
-    )
+  async #decide({ queued, profile }: Attempt): Promise<Decision> {
+    const { extenders = [], snapshot, log } = this.#options
+    const { info: pod } = queued
+    const found = this.#timed(profile, 'Filter', () => this.#finder.filter(profile, pod))
+    const { diagnosis } = found
+    const nodes =
+      extenders.length === 0 ? found.nodes : await filterByExtenders(extenders, { pod, log }, found)
     if (nodes.length === 0) return { ok: false, diagnosis }
-    const node = this.#timed(profile, 'Score', () => this.#finder.choose(profile, info, nodes))
+    if (extenders.length > 0) {
+      const about = { profile, pod, view: snapshot, log }
+      const node = await chooseWithExtenders(extenders, about, nodes)
+      return { ok: true, node, feasible: nodes.length }
+    }
+    const node = this.#timed(profile, 'Score', () => this.#finder.choose(profile, pod, nodes))
     return { ok: true, node, feasible: nodes.length }
   }
 
@@ -124,7 +136,9 @@ export class ScheduleOne {
       if (reserved.reservations.length > 0) {
         await this.#timedWrite(profile, 'PreBind', () => preBind(profile, reserved, this.#signal))
       }
-      await this.#timedWrite(profile, 'Bind', () => bind(profile, info, nodeName))
+      await this.#timedWrite(profile, 'Bind', () =>
+        bind(profile, this.#binders(info), { info, nodeName }),
+      )
     } catch (error) {
       unreserve(reserved)
       await this.#handleBindingFailure(placement, error)
@@ -134,6 +148,12 @@ export class ScheduleOne {
     metrics?.scheduled(queued.attempts, (clock.now() - queued.queuedAtMs) / 1000)
     log.debug('bound', { pod: info.key, node: nodeName })
     reporter.scheduled(info, nodeName)
+  }
+
+  /** The extenders that bind this pod in place of the profile's plugin. */
+  #binders(info: PodInfo): Extender[] {
+    const { extenders = [] } = this.#options
+    return extenders.filter((extender) => extender.binds && extender.isInterested(info))
   }
 
   /** Forgets the assumed pod; whatever it kept is free again. */

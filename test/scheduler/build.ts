@@ -6,6 +6,7 @@ import { silentLog } from '../../components/component-base/log.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { keyOf } from '../../components/machinery/objects/object.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
+import type { Extender } from '../../components/scheduler/extender.ts'
 import { NodeFinder } from '../../components/scheduler/find-node.ts'
 import type { Decision } from '../../components/scheduler/find-node.ts'
 import type { Handle, PostFilterResult } from '../../components/scheduler/plugin.ts'
@@ -91,6 +92,7 @@ export function fakeInformers(objects: Readonly<Record<string, readonly KubeObje
 export function handleFor(
   snapshot: Snapshot,
   objects: Readonly<Record<string, readonly KubeObject[]>> = {},
+  extenders: readonly Extender[] = [],
 ): Handle {
   const clock = new FakeClock()
   return {
@@ -98,6 +100,7 @@ export function handleFor(
     client: new FakeCluster(clock).client(),
     informers: fakeInformers(objects),
     namespaces: snapshot,
+    extenders,
     clock,
     log: silentLog,
   }
@@ -107,15 +110,19 @@ export function handleFor(
 export function clusterWith(
   {
     objects,
+    extenders,
     ...settings
-  }: Partial<ProfileSettings> & { objects?: Readonly<Record<string, readonly KubeObject[]>> },
+  }: Partial<ProfileSettings> & {
+    objects?: Readonly<Record<string, readonly KubeObject[]>>
+    extenders?: readonly Extender[]
+  },
   ...nodes: Node[]
 ) {
   const snapshot = new Snapshot()
   for (const each of nodes) snapshot.setNode(each)
   const profile = createProfile(
     { ...defaultProfile('default-scheduler'), ...settings },
-    handleFor(snapshot, objects),
+    handleFor(snapshot, objects, extenders),
   )
   const finder = new NodeFinder(snapshot)
   const findNode = (info: PodInfo): Decision => finder.find(profile, info)

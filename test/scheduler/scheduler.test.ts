@@ -40,7 +40,11 @@ async function start(...nodes: Node[]) {
   const snapshot = new Snapshot()
   const informers = createInformerFactory(client, clock, silentLog)
   const handle = { dialect: server.dialect, client, informers, namespaces: snapshot, clock }
-  const profile = createProfile(defaultProfile(schedulerName), { ...handle, log: silentLog })
+  const profile = createProfile(defaultProfile(schedulerName), {
+    ...handle,
+    extenders: [],
+    log: silentLog,
+  })
   const profiles = new Map([[schedulerName, profile]])
   const { queueSort } = profile
   const queue = new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile })

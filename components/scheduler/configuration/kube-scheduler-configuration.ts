@@ -122,10 +122,24 @@ export function parseSchedulerConfiguration(source: string, dialect: Dialect): S
     kubeconfig: clientConnection.kubeconfig || undefined,
     podInitialBackoffMs: initial * 1000,
     podMaxBackoffMs: max * 1000,
-    profiles,
+    profiles: profiles.map((profile) => withIgnored(profile, extenders)),
     extenders,
     warnings: unusedFields(raw),
   }
+}
+
+/** NodeResourcesFit leaves resources to the extenders that say so. */
+function withIgnored(
+  profile: ProfileSettings,
+  extenders: readonly ExtenderSettings[],
+): ProfileSettings {
+  const ignored = extenders
+    .flatMap(({ managedResources }) => managedResources)
+    .flatMap(({ name, ignoredByScheduler }) => (ignoredByScheduler ? [name] : []))
+  if (ignored.length === 0) return profile
+  const fit = profile.args.NodeResourcesFit
+  const ignoredResources = [...fit.ignoredResources, ...ignored]
+  return { ...profile, args: { ...profile.args, NodeResourcesFit: { ...fit, ignoredResources } } }
 }
 
 /** What is read and not acted on. */

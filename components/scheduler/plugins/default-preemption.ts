@@ -5,6 +5,7 @@
 import type { PodDisruptionBudget } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
+import type { VictimsByNode } from '../extender.ts'
 import { addRejection, newDiagnosis, nodesAvailable } from '../fit-error.ts'
 import { checksOf, rejectionBeside } from '../find-node.ts'
 import type { FoundRejection } from '../find-node.ts'
@@ -176,8 +177,37 @@ export function findCandidates(
   return { candidates, message: nodesAvailable(diagnosis.nodeCount, rejected.reasons) }
 }
 
+/** The candidates that the extenders leave, with the victims that they name. */
+async function askExtenders(
+  { extenders, log }: Pick<Handle, 'extenders' | 'log'>,
+  { pod, snapshot }: FailedAttempt,
+  candidates: readonly PreemptionCandidate[],
+): Promise<readonly PreemptionCandidate[]> {
+  let left: VictimsByNode = new Map(candidates.map((each) => [each.nodeName, each]))
+  for (const extender of extenders) {
+    if (left.size === 0) break
+    if (!extender.preempts || !extender.isInterested(pod)) continue
+    try {
+      const answered = await extender.preempt(pod, left, (name) => snapshot.node(name))
+      const empty = [...answered].find(([, { victims }]) => victims.length === 0)
+      if (empty !== undefined && !extender.isIgnorable) {
+        throw new Error(`expected at least one victim pod on node "${empty[0]}"`)
+      }
+      left = new Map([...answered].filter(([, { victims }]) => victims.length > 0))
+    } catch (error) {
+      if (!extender.isIgnorable) throw error
+      log.warn('an extender failed and was skipped', { extender: extender.name, error })
+    }
+  }
+  return [...left].map(([nodeName, { victims, violations }]) => ({
+    nodeName,
+    victims: victims.toSorted(byImportance),
+    violations,
+  }))
+}
+
 export function defaultPreemption(
-  handle: Pick<Handle, 'dialect' | 'informers' | 'clock'>,
+  handle: Pick<Handle, 'dialect' | 'informers' | 'extenders' | 'clock' | 'log'>,
   args: Arguments,
 ): PluginWith<'postFilter'> {
   const { clock } = handle
@@ -193,8 +223,13 @@ export function defaultPreemption(
       }
       const offset = Math.trunc(clock.random() * attempt.diagnosis.resolvable.length)
       const found = findCandidates(attempt, { args, budgets: budgets.list(), offset })
-      const best = selectCandidate(found.candidates)
+      const left = await askExtenders(handle, attempt, found.candidates)
+      const best = selectCandidate(left)
       if (best !== undefined) return { ok: true, eviction: best }
+      if (found.candidates.length > 0) {
+        const message = 'preemption: no candidate node for preemption'
+        return { ok: false, message, keepsNomination: true }
+      }
       return { ok: false, message: `preemption: ${found.message}`, keepsNomination: false }
     },
   }
