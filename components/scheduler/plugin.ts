@@ -112,11 +112,22 @@ export interface Handle {
   readonly log: Log
 }
 
+/** One score for each node, in their order. */
+export function scoreEach(
+  nodes: readonly NodeInfo[],
+  score: (node: NodeInfo) => number,
+): Float64Array {
+  const scores = new Float64Array(nodes.length)
+  for (let index = 0; index < nodes.length; index++) scores[index] = score(nodes[index] as NodeInfo)
+  return scores
+}
+
 /** Brings raw scores to 0..100 in place: the highest gets 100, or, reversed, 0 (upstream: helper.DefaultNormalizeScore). */
 export function normalizeByHighest(scores: Float64Array, isReversed = false): Float64Array {
   let highest = 0
   for (const score of scores) if (score > highest) highest = score
-  for (const [index, score] of scores.entries()) {
+  for (let index = 0; index < scores.length; index++) {
+    const score = scores[index] as number
     const share = highest === 0 ? 0 : Math.trunc((score * 100) / highest)
     scores[index] = isReversed ? 100 - share : share
   }

@@ -4,6 +4,7 @@
  */
 import type { Container } from '../../api/generated/types.ts'
 import type { PluginWith } from '../plugin.ts'
+import { scoreEach } from '../plugin.ts'
 
 const megabyte = 1024 * 1024
 const smallest = 23 * megabyte
@@ -28,7 +29,7 @@ export const imageLocality: PluginWith<'score'> = {
     })
     if (images.length === 0) return undefined
     const largest = largestPerContainer * containers.length
-    return Float64Array.from(nodes, (node) => {
+    return scoreEach(nodes, (node) => {
       let sum = 0
       for (const { name, share } of images) sum += Math.trunc((node.images.get(name) ?? 0) * share)
       const within = Math.min(Math.max(sum, smallest), largest)

@@ -6,6 +6,7 @@ import type { Node } from '../../api/generated/types.ts'
 import { registered, registeredPods } from '../cluster-event.ts'
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { ClusterView, NodeCheck, PluginWith, Rejection } from '../plugin.ts'
+import { scoreEach } from '../plugin.ts'
 import type { PodGroup } from '../pod-counts.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { Namespaces, PodTerm } from '../pod-term.ts'
@@ -20,12 +21,22 @@ const noAffinity = because("node(s) didn't match pod affinity rules", false)
 const ownAntiAffinity = because("node(s) didn't match pod anti-affinity rules", true)
 const othersAntiAffinity = because("node(s) didn't satisfy existing pods anti-affinity rules", true)
 
-/** A sum for each topology domain, by `key=value`. */
-type Domains = Map<string, number>
+/** A sum for each topology domain, by topology key and value. */
+type Domains = Map<string, Map<string, number>>
 
-function domainOf(topologyKey: string, node: NodeInfo): string | undefined {
+/** Adds to the domain of a node, if it has that topology. */
+function addTo(domains: Domains, node: NodeInfo | undefined, by: readonly [string, number]): void {
+  const [topologyKey, sum] = by
+  const value = node?.labels[topologyKey]
+  if (value === undefined) return
+  const sums = domains.get(topologyKey)
+  if (sums === undefined) domains.set(topologyKey, new Map([[value, sum]]))
+  else sums.set(value, (sums.get(value) ?? 0) + sum)
+}
+
+function isIn(domains: Domains, topologyKey: string, node: NodeInfo): boolean {
   const value = node.labels[topologyKey]
-  return value === undefined ? undefined : `${topologyKey}=${value}`
+  return value !== undefined && domains.get(topologyKey)?.has(value) === true
 }
 
 /** The pods that all of the terms speak of. */
@@ -47,8 +58,7 @@ function addPods(
   const countOn = view.podsOf(group)
   for (const node of view.nodes) {
     const count = countOn(node)
-    const domain = count === 0 ? undefined : domainOf(topologyKey, node)
-    if (domain !== undefined) domains.set(domain, (domains.get(domain) ?? 0) + count * weight)
+    if (count !== 0) addTo(domains, node, [topologyKey, count * weight])
   }
 }
 
@@ -61,10 +71,8 @@ function addPlaced(
   for (const placed of view.termsOf(sort)) {
     if (!matchesPod(placed.term, pod.pod, view)) continue
     for (const [name, count] of placed.byNode) {
-      const node = view.node(name)
-      const domain = node === undefined ? undefined : domainOf(placed.term.topologyKey, node)
-      if (domain === undefined) continue
-      domains.set(domain, (domains.get(domain) ?? 0) + count * (weight ?? placed.weight))
+      const sum = count * (weight ?? placed.weight)
+      addTo(domains, view.node(name), [placed.term.topologyKey, sum])
     }
   }
 }
@@ -84,11 +92,6 @@ function filter(pod: PodInfo, view: ClusterView): NodeCheck | undefined {
   for (const { topologyKey } of together) addPods(wanted, { topologyKey, group, weight: 1 }, view)
   // The first pod of a group with affinity to itself has no pod to join yet.
   const isFirst = wanted.size === 0 && group.includes(pod)
-  const othersKeys = new Set([...byOthers.keys()].map((domain) => domain.split('=', 1)[0] ?? ''))
-  const isIn = (domains: Domains, key: string, node: NodeInfo): boolean => {
-    const domain = domainOf(key, node)
-    return domain !== undefined && domains.has(domain)
-  }
   return (node) => {
     for (const { topologyKey } of together) {
       if (node.labels[topologyKey] === undefined) return noAffinity
@@ -97,7 +100,7 @@ function filter(pod: PodInfo, view: ClusterView): NodeCheck | undefined {
     for (const { topologyKey } of apart) {
       if (isIn(forbidden, topologyKey, node)) return ownAntiAffinity
     }
-    for (const key of othersKeys) if (isIn(byOthers, key, node)) return othersAntiAffinity
+    for (const key of byOthers.keys()) if (isIn(byOthers, key, node)) return othersAntiAffinity
     return undefined
   }
 }
@@ -130,13 +133,9 @@ function score(
   const { hardPodAffinityWeight: weight } = args
   if (weight > 0) addPlaced(domains, { sort: 'requiredAffinity', weight }, { pod, view })
   if (domains.size === 0) return undefined
-  const keys = new Set([...domains.keys()].map((domain) => domain.split('=', 1)[0] ?? ''))
-  const sums = Float64Array.from(nodes, (node) => {
+  const sums = scoreEach(nodes, ({ labels }) => {
     let sum = 0
-    for (const key of keys) {
-      const domain = domainOf(key, node)
-      if (domain !== undefined) sum += domains.get(domain) ?? 0
-    }
+    for (const [key, values] of domains) sum += values.get(labels[key] ?? '') ?? 0
     return sum
   })
   return normalizeByRange(sums)

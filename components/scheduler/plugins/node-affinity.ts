@@ -10,7 +10,7 @@ import type {
 import { registered } from '../cluster-event.ts'
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { PluginWith, Rejection } from '../plugin.ts'
-import { normalizeByHighest } from '../plugin.ts'
+import { normalizeByHighest, scoreEach } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { NodeLabels } from '../snapshot.ts'
 import { nodeLabels } from '../snapshot.ts'
@@ -65,6 +65,11 @@ export function matchesTerm(term: NodeSelectorTerm, node: NodeLabels): boolean {
 
 function requiredTerms({ pod }: PodInfo): readonly NodeSelectorTerm[] | undefined {
   return requiredOf(pod.spec?.affinity?.nodeAffinity)
+}
+
+/** Whether nodeSelector or required node affinity rule any node out. */
+export function hasNodeAffinity(info: PodInfo): boolean {
+  return info.pod.spec?.nodeSelector !== undefined || requiredTerms(info) !== undefined
 }
 
 /** True when nodeSelector and required node affinity allow the node. */
@@ -124,9 +129,7 @@ export function nodeAffinity({ addedAffinity }: PluginArguments['NodeAffinity'] 
       }),
     ],
     filter(pod) {
-      const { nodeSelector } = pod.pod.spec ?? {}
-      const hasOwn = nodeSelector !== undefined || requiredTerms(pod) !== undefined
-      if (!hasOwn && added === undefined) return undefined
+      if (!hasNodeAffinity(pod) && added === undefined) return undefined
       return (node) => {
         if (!matchesAdded(node)) return enforced
         return matchesNodeAffinity(pod, node) ? undefined : rejection
@@ -139,7 +142,7 @@ export function nodeAffinity({ addedAffinity }: PluginArguments['NodeAffinity'] 
         ...preferredOf(pod.pod.spec?.affinity?.nodeAffinity),
       ]
       if (preferred.length === 0) return undefined
-      const sums = Float64Array.from(nodes, (node) => {
+      const sums = scoreEach(nodes, (node) => {
         let sum = 0
         for (const { weight, preference } of preferred) {
           if (matchesTerm(preference, node)) sum += weight

@@ -4,6 +4,7 @@
  */
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { PluginWith } from '../plugin.ts'
+import { scoreEach } from '../plugin.ts'
 import type { Allocation } from './resource-allocation.ts'
 import { allocationsOf, amountOf } from './resource-allocation.ts'
 
@@ -30,7 +31,7 @@ export function nodeResourcesBalancedAllocation({
     score(pod, nodes) {
       if (resources.every(({ name }) => amountOf(pod.requests, name) === 0)) return undefined
       const allocations = allocationsOf(pod, resources, false)
-      return Float64Array.from(nodes, (node) => balance(allocations(node)))
+      return scoreEach(nodes, (node) => balance(allocations(node)))
     },
   }
 }

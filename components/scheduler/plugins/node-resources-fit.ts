@@ -8,18 +8,25 @@ import { amountsOf } from '../../api/amounts.ts'
 import { registered, registeredPods } from '../cluster-event.ts'
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { PluginWith, Rejection } from '../plugin.ts'
+import { scoreEach } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { NodeInfo } from '../snapshot.ts'
-import { allocationsOf, amountOf } from './resource-allocation.ts'
+import { allocationsOf, amountReader } from './resource-allocation.ts'
 import { scorerOf } from './scoring-strategies.ts'
 
 type FitArguments = PluginArguments['NodeResourcesFit']
+
+interface CountedRequest {
+  readonly name: string
+  readonly amount: number
+  readonly read: ReturnType<typeof amountReader>
+}
 
 /** The resources that a pod asks for and that count, with their amounts. */
 function countedRequests(
   { requests }: PodInfo,
   { ignoredResources, ignoredResourceGroups }: FitArguments,
-): readonly (readonly [string, number])[] {
+): CountedRequest[] {
   const counted: [string, number][] = [
     ['cpu', requests.milliCpu],
     ['memory', requests.memory],
@@ -33,14 +40,16 @@ function countedRequests(
     if (!isIgnored) counted.push([name, amount])
   }
   // A resource that is not asked for cannot be short, even on a node that is over-committed in it.
-  return counted.filter(([, amount]) => amount > 0)
+  return counted
+    .filter(([, amount]) => amount > 0)
+    .map(([name, amount]) => ({ name, amount, read: amountReader(name) }))
 }
 
-function shortages(requests: readonly (readonly [string, number])[], node: NodeInfo): string[] {
+function shortages(requests: readonly CountedRequest[], node: NodeInfo): string[] {
   const short: string[] = []
   if (node.pods.size + 1 > node.allowedPods) short.push('Too many pods')
-  for (const [name, amount] of requests) {
-    const left = amountOf(node.allocatable, name) - amountOf(node.requested, name)
+  for (const { name, amount, read } of requests) {
+    const left = read(node.allocatable) - read(node.requested)
     if (amount > left) short.push(`Insufficient ${name}`)
   }
   return short
@@ -52,19 +61,16 @@ function allocatableOf(node: Node): Amounts {
 
 /** A node that has what the pod asks for, and, if it was there before, has more of some of it now. */
 function mayFit(
-  requests: readonly (readonly [string, number])[],
+  requests: readonly CountedRequest[],
   { old, now }: { readonly old?: Node; readonly now?: Node },
 ): boolean {
   if (now === undefined) return false
   const after = allocatableOf(now)
-  if (requests.some(([name, amount]) => amount > amountOf(after, name))) return false
+  if (requests.some(({ amount, read }) => amount > read(after))) return false
   if (old === undefined) return true
   const before = allocatableOf(old)
   const podsOf = (node: Node): number => Number(node.status?.allocatable?.['pods'] ?? 0)
-  return (
-    podsOf(now) > podsOf(old) ||
-    requests.some(([name]) => amountOf(after, name) > amountOf(before, name))
-  )
+  return podsOf(now) > podsOf(old) || requests.some(({ read }) => read(after) > read(before))
 }
 
 export function nodeResourcesFit(args: FitArguments): PluginWith<'filter' | 'score'> {
@@ -90,7 +96,7 @@ export function nodeResourcesFit(args: FitArguments): PluginWith<'filter' | 'sco
     },
     score(pod, nodes) {
       const allocations = allocationsOf(pod, resources, type !== 'RequestedToCapacityRatio')
-      return Float64Array.from(nodes, (node) => scorer(allocations(node)))
+      return scoreEach(nodes, (node) => scorer(allocations(node)))
     },
   }
 }

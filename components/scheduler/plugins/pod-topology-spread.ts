@@ -9,6 +9,7 @@ import { deepEqual } from '../../machinery/objects/object.ts'
 import { registered, registeredPods } from '../cluster-event.ts'
 import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { ClusterView, Handle, NodeCheck, PluginWith, Rejection } from '../plugin.ts'
+import { scoreEach } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
 import { podInfoOf } from '../pod-info.ts'
 import type { NodeInfo } from '../snapshot.ts'
@@ -124,8 +125,8 @@ function score(
 ): Float64Array {
   const { view, constraints, isSystem, hostLabel } = about
   const isScored = (node: NodeInfo): boolean => isSystem || hasAllTopologies(node, constraints)
-  const scored = nodes.filter(isScored)
-  const counted = view.nodes.filter(isScored)
+  const scored = isSystem ? nodes : nodes.filter(isScored)
+  const counted = isSystem ? view.nodes : view.nodes.filter(isScored)
   const spreads = constraints.map((constraint) => {
     const { topologyKey, maxSkew } = constraint
     const isByHost = topologyKey === hostLabel
@@ -134,7 +135,7 @@ function score(
     const domains = isByHost ? undefined : domainsOf(pod, constraint, { nodes: counted, view })
     return { topologyKey, maxSkew, weight, domains, countOn: view.podsOf(constraint.group) }
   })
-  const raw = Float64Array.from(nodes, (node) => {
+  const raw = scoreEach(nodes, (node) => {
     if (!isScored(node)) return -1
     let sum = 0
     for (const { topologyKey, maxSkew, weight, domains, countOn } of spreads) {

@@ -5,7 +5,7 @@
 import type { Taint, Toleration } from '../../api/generated/types.ts'
 import { registered, registeredPods } from '../cluster-event.ts'
 import type { PluginWith } from '../plugin.ts'
-import { normalizeByHighest } from '../plugin.ts'
+import { normalizeByHighest, scoreEach } from '../plugin.ts'
 
 /** Upstream's rule: an empty effect or, with Exists, an empty key matches any; the operator is Equal by default. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
@@ -59,7 +59,7 @@ export const taintToleration: PluginWith<'filter' | 'score'> = {
   score(pod, nodes) {
     if (!nodes.some((node) => node.taints.some(isSoft))) return undefined
     const relevant = pod.tolerations.filter((t) => !t.effect || t.effect === 'PreferNoSchedule')
-    const intolerable = Float64Array.from(
+    const intolerable = scoreEach(
       nodes,
       ({ taints }) =>
         taints.filter((taint) => isSoft(taint) && !relevant.some((each) => tolerates(each, taint)))

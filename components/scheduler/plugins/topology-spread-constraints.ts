@@ -5,7 +5,7 @@ import { labelSelectorFrom, matchesLabels } from '../../machinery/selectors/labe
 import type { PodGroup } from '../pod-counts.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { NodeInfo } from '../snapshot.ts'
-import { matchesNodeAffinity } from './node-affinity.ts'
+import { hasNodeAffinity, matchesNodeAffinity } from './node-affinity.ts'
 import { untolerated } from './taint-toleration.ts'
 
 export interface SpreadConstraint {
@@ -47,18 +47,19 @@ function selectorFor(
 
 /** The constraints of that sort; `selector` is that of constraints by default, which have none of their own. */
 export function spreadConstraints(
-  { pod }: PodInfo,
+  info: PodInfo,
   constraints: readonly TopologySpreadConstraint[],
   about: { readonly whenUnsatisfiable: WhenUnsatisfiable; readonly selector?: LabelSelector },
 ): SpreadConstraint[] {
-  const { namespace = '', labels = {} } = pod.metadata
+  const { namespace = '', labels = {} } = info.pod.metadata
+  const hasAffinity = hasNodeAffinity(info)
   return constraints
     .filter(({ whenUnsatisfiable }) => whenUnsatisfiable === about.whenUnsatisfiable)
     .map((constraint) => ({
       topologyKey: constraint.topologyKey,
       maxSkew: constraint.maxSkew,
       minDomains: constraint.minDomains ?? 1,
-      honorsAffinity: (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
+      honorsAffinity: hasAffinity && (constraint.nodeAffinityPolicy ?? 'Honor') === 'Honor',
       honorsTaints: constraint.nodeTaintsPolicy === 'Honor',
       group: groupOf(namespace, about.selector ?? selectorFor(constraint, labels)),
     }))
