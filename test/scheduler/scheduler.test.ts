@@ -1,4 +1,5 @@
 /** The scheduling loop against an in-memory server: what it binds, reports and takes up again. */
+import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Node, Pod } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -7,6 +8,7 @@ import { silentLog } from '../../components/component-base/log.ts'
 import { conflict } from '../../components/machinery/objects/status-error.ts'
 import { createEventHandlers } from '../../components/scheduler/event-handlers.ts'
 import { createPodReporter } from '../../components/scheduler/pod-reporter.ts'
+import type { Profile } from '../../components/scheduler/profile.ts'
 import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
 import { runScheduler } from '../../components/scheduler/scheduler.ts'
 import { isWaiting } from '../../components/scheduler/waiting-pod.ts'
@@ -24,6 +26,14 @@ afterEach(() => {
 })
 
 async function start(...nodes: Node[]) {
+  return await startWith({}, ...nodes)
+}
+
+/** With these plugins added to the default profile, and other profiles beside it. */
+async function startWith(
+  { more = {}, names = [] }: { more?: Partial<Profile>; names?: readonly string[] },
+  ...nodes: Node[]
+) {
   const clock = new FakeClock()
   const server = new FakeCluster(clock)
   const resources = resourcesOf(server.dialect)
@@ -45,19 +55,22 @@ async function start(...nodes: Node[]) {
     extenders: [],
     log: silentLog,
   })
-  const profiles = new Map([[schedulerName, profile]])
+  const profiles = new Map(
+    [schedulerName, ...names].map((name) => [name, { ...profile, ...more, schedulerName: name }]),
+  )
   const { queueSort } = profile
   const queue = new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile })
   const podInformer = informers.informer<Pod>(resources.pods)
-  const events = createEventHandlers({ queue, snapshot, schedulerNames: new Set([schedulerName]) })
+  const events = createEventHandlers({ queue, snapshot, schedulerNames: new Set(profiles.keys()) })
   podInformer.onEvent(events.onPod)
   informers.informer<Node>(resources.nodes).onEvent(events.onNode)
   const recorded: string[] = []
   const pods = client.resource<Pod>(resources.pods)
   const reporter = createPodReporter({
     pods,
-    record: (_from, { metadata }, { type, reason, message }) => {
-      recorded.push(`${metadata.name} ${type} ${reason}: ${message}`)
+    record: (from, { metadata }, { type, reason, message }) => {
+      const by = from === schedulerName ? '' : `${from}: `
+      recorded.push(`${by}${metadata.name} ${type} ${reason}: ${message}`)
     },
     clock,
   })
@@ -254,4 +267,100 @@ describe('a pod that fits nowhere', () => {
     await clock.step(1000)
     expect(bound).toEqual(['default/low n1', 'default/high n1'])
   })
+})
+
+describe('profiles', () => {
+  test('schedule the pods of their own names, and their events come from them', async () => {
+    const { add, bound, recorded } = await startWith({ names: ['second'] }, node('n1'))
+    await add(pod({ name: 'a', schedulerName: 'second' }))
+    await add(pod({ name: 'b', schedulerName: 'third' }))
+    expect(bound).toEqual(['default/a n1'])
+    expect(recorded).toEqual(['second: a Normal Scheduled: Successfully assigned default/a to n1'])
+  })
+})
+
+describe('a plugin that reserves', () => {
+  const reserving = (steps: string[], preBind: () => Promise<void>): Partial<Profile> => ({
+    reserves: [
+      {
+        name: 'Keeper',
+        reserve: (info, { name }) => {
+          steps.push(`reserve ${info.key} ${name}`)
+          return { preBind, unreserve: () => void steps.push(`unreserve ${info.key}`) }
+        },
+      },
+    ],
+    preBinds: new Set(['Keeper']),
+  })
+
+  test('works before the binding', async () => {
+    const steps: string[] = []
+    const more = reserving(steps, async () => void steps.push('pre-bind'))
+    const { add, bound } = await startWith({ more }, node('n1'))
+    await add(pod({ name: 'a' }))
+    expect(steps).toEqual(['reserve default/a n1', 'pre-bind'])
+    expect(bound).toEqual(['default/a n1'])
+  })
+
+  test('gives back when it fails, and the pod is tried again', async () => {
+    const steps: string[] = []
+    let failures = 1
+    const more = reserving(steps, async () => {
+      failures -= 1
+      if (failures >= 0) throw new Error('no volume')
+    })
+    const { add, bound, clock, conditionOf } = await startWith({ more }, node('n1'))
+    await add(pod({ name: 'a' }))
+    expect(steps).toEqual(['reserve default/a n1', 'unreserve default/a'])
+    expect(conditionOf('a')).toMatchObject({
+      reason: 'SchedulerError',
+      message: 'running PreBind plugin "Keeper": no volume',
+    })
+    await clock.step(2000)
+    expect(bound).toEqual(['default/a n1'])
+  })
+
+  test('may reject the node, and then nothing is bound', async () => {
+    const rejection = { reasons: ['node(s) had no volumes left'], resolvable: false }
+    const reserves = [{ name: 'Keeper', reserve: () => rejection }]
+    const { add, bound, conditionOf } = await startWith({ more: { reserves } }, node('n1'))
+    await add(pod({ name: 'a' }))
+    expect(bound).toEqual([])
+    expect(conditionOf('a')?.message).toContain('0/1 nodes are available: 1 node(s) had no volumes')
+  })
+})
+
+test('whatever bindings fail, no pod is bound twice and no node beyond its room', async () => {
+  const faults = fc.array(fc.constantFrom('ok', 'conflict', 'server'), { maxLength: 12 })
+  const sizes = fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(sizes, faults, async (cpus, outcomes) => {
+      const nodes = [node('n1', { cpu: '4' }), node('n2', { cpu: '4' })]
+      const { add, bound, clock, server, resources } = await start(...nodes)
+      const left = [...outcomes]
+      server.react('create', 'pods/binding', () => {
+        const outcome = left.shift()
+        if (outcome === 'conflict') throw conflict(resources.pods, 'p', 'busy')
+        if (outcome === 'server') throw new Error('500')
+        return undefined
+      })
+      for (const [index, cpu] of cpus.entries()) {
+        await add(pod({ name: `p${index}`, cpu: String(cpu) }))
+      }
+      for (let round = 0; round < 20; round++) await clock.step(10_000)
+      const names = bound.map((each) => each.split(' ')[0])
+      expect(new Set(names).size).toBe(names.length)
+      const used = new Map<string, number>()
+      for (const each of bound) {
+        const [key = '', on = ''] = each.split(' ')
+        used.set(on, (used.get(on) ?? 0) + (cpus[Number(key.replace('default/p', ''))] ?? 0))
+      }
+      expect(Math.max(...used.values())).toBeLessThanOrEqual(4)
+      // What fits nowhere is larger than what is left everywhere.
+      const waiting = cpus.filter((_cpu, index) => !names.includes(`default/p${index}`))
+      const room = ['n1', 'n2'].map((name) => 4 - (used.get(name) ?? 0))
+      for (const cpu of waiting) expect(cpu).toBeGreaterThan(Math.max(...room))
+    }),
+    { numRuns: 25 },
+  )
 })
