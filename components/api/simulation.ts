@@ -1,12 +1,16 @@
 /**
- * Simulation: the annotations by which pods and nodes ask a simulated node for trouble. This is the one list of them: the node
- * agent obeys it, the API server warns by it, and docs/simulation.md is held against it. A pod's annotation applies to all of
- * its containers; with `.<container>` appended it applies to that one.
+ * Simulation: the annotations by which pods and nodes ask a simulated node for trouble, and claims and volumes the simulated
+ * storage. This is the one list of them: the node agent and the provisioner obey it, the API server warns by it, and
+ * docs/simulation.md is held against it. A pod's annotation applies to all of its containers; with `.<container>` appended it
+ * applies to that one.
  */
 import { nearestName, parseDuration } from '../component-base/flags.ts'
 import { readUsage, usageForms, type Usage } from './simulated-usage.ts'
 
 const domain = 'skiff.dev'
+
+/** The provisioner of storage classes whose volumes are simulated. */
+export const simulatedProvisioner = `${domain}/simulated`
 
 interface Annotation<T> {
   readonly key: string
@@ -136,6 +140,25 @@ const ofNodes = {
   } satisfies Annotation<string | false>,
 } as const
 
+/** `fail` or how long it takes. */
+export type StorageWish = 'fail' | number
+
+const storage = (name: string, effect: string): Annotation<StorageWish> => ({
+  key: `${domain}/${name}`,
+  values: `fail, or ${times}`,
+  effect,
+  read: (text) => (text === 'fail' ? text : simulatedTime(text)),
+})
+
+const ofClaims = {
+  provision: storage('provision', 'Making the volume fails, or takes this long.'),
+  expand: storage('expand', 'Expanding the volume fails, or takes this long.'),
+} as const
+
+const ofVolumes = {
+  delete: storage('delete', 'Deleting the volume fails, or takes this long.'),
+} as const
+
 type Keys<Table> = { readonly [Name in keyof Table]: string }
 type Value<One> = One extends Annotation<infer T> ? T : never
 
@@ -184,14 +207,43 @@ export function nodeWish<Name extends keyof NodeWishes>(
   return valueOf(annotation, annotations?.[annotation.key])
 }
 
+const ofStorage = { ...ofClaims, ...ofVolumes } as const
+
+/**
+ * What a claim or volume asks of the simulated storage by its annotations, else what the class asks by a parameter of that name:
+ * `provision: fail`. Undefined: nothing, or nothing that can be read.
+ */
+export function storageWish(
+  name: keyof typeof ofStorage,
+  annotations: Annotations,
+  parameters: Annotations,
+): StorageWish | undefined {
+  const annotation = ofStorage[name]
+  return (
+    valueOf(annotation, annotations?.[annotation.key]) ?? valueOf(annotation, parameters?.[name])
+  )
+}
+
 /** An annotation that does nothing, and why. */
 export interface AnnotationFault {
   readonly key: string
   readonly why: string
 }
 
-const tables = { Pod: Object.values(ofPods), Node: Object.values(ofNodes) } as const
+const tables = {
+  Pod: Object.values(ofPods),
+  Node: Object.values(ofNodes),
+  PersistentVolumeClaim: Object.values(ofClaims),
+  PersistentVolume: Object.values(ofVolumes),
+} as const
 type Bearer = keyof typeof tables
+const bearers = Object.keys(tables) as Bearer[]
+const plurals: Readonly<Record<Bearer, string>> = {
+  Pod: 'pods',
+  Node: 'nodes',
+  PersistentVolumeClaim: 'persistent volume claims',
+  PersistentVolume: 'persistent volumes',
+}
 
 /** Every annotation, for documentation. */
 export const simulationAnnotations = Object.entries(tables).flatMap(([bearer, annotations]) =>
@@ -218,15 +270,14 @@ function faultOf(
   const end = key.indexOf('.', domain.length + 1)
   const base = end < 0 ? key : key.slice(0, end)
   const container = end < 0 ? undefined : key.slice(end + 1)
-  const other = bearer === 'Pod' ? 'Node' : 'Pod'
   const known = tables[bearer].find((one) => one.key === base)
   if (known === undefined) {
-    const isOthers = tables[other].some((one) => one.key === base)
-    if (isOthers) return `this annotation is for ${other === 'Pod' ? 'pods' : 'nodes'}`
+    const other = bearers.find((one) => tables[one].some(({ key: name }) => name === base))
+    if (other !== undefined) return `this annotation is for ${plurals[other]}`
     const names = tables[bearer].map((one) => one.key)
     return `unknown annotation${hint(base, names)}`
   }
-  if (container !== undefined && bearer === 'Node') {
+  if (container !== undefined && bearer !== 'Pod') {
     return `unknown annotation${hint(key, [known.key])}`
   }
   if (container !== undefined && !containers.includes(container)) {
@@ -236,7 +287,7 @@ function faultOf(
   return `invalid value "${shown(value)}": must be ${known.values}`
 }
 
-/** The annotations of a pod or node that do nothing: the first 20. `containers` are the names of the pod's. */
+/** The annotations of an object that do nothing: the first 20. `containers` are the names of the pod's. */
 export function annotationFaults(
   bearer: Bearer,
   annotations: Annotations,

@@ -11,11 +11,6 @@ export const unattendedKinds: ReadonlyMap<string, string> = new Map([
     'autoscaling/horizontalpodautoscalers',
     'this cluster has no HorizontalPodAutoscaler controller: nothing is scaled',
   ],
-  [
-    'core/persistentvolumeclaims',
-    'this cluster has no volume controllers: the claim stays Pending',
-  ],
-  ['core/persistentvolumes', 'this cluster has no volume controllers: no claim is bound to it'],
   ['core/resourcequotas', 'this cluster has no ResourceQuota controller: quotas are not enforced'],
   [
     'networking/ingresses',

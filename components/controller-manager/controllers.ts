@@ -8,18 +8,24 @@ import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { deploymentController } from './deployment/deployment.ts'
 import { disruptionController } from './disruption/disruption.ts'
+import { ephemeralVolumes } from './ephemeral-volumes.ts'
 import { endpointSliceController } from './endpoints/endpoint-slices.ts'
 import { endpointsController } from './endpoints/endpoints.ts'
 import { endpointSliceMirroringController } from './endpoints/slice-mirroring.ts'
 import { garbageCollector } from './garbage-collector/garbage-collector.ts'
 import { namespaceController } from './namespace/namespace.ts'
 import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
+import { persistentVolumeBinder } from './persistent-volumes/binder.ts'
 import { podGarbageCollector } from './pod-gc.ts'
 import { replicaSetController, replicationController } from './replica-set/replica-set.ts'
 import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
+import { simulatedProvisionerController } from './simulated-storage/simulated-provisioner.ts'
 import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
+import { volumeExpander } from './volume-expander.ts'
+import { claimProtection } from './volume-protection/claim-protection.ts'
+import { volumeProtection } from './volume-protection/volume-protection.ts'
 
 /** Those that others wait for come first: without its accounts no controller has an identity of its own. */
 export const controllers: readonly ControllerEntry[] = [
@@ -40,6 +46,12 @@ export const controllers: readonly ControllerEntry[] = [
   endpointSliceController,
   endpointsController,
   endpointSliceMirroringController,
+  persistentVolumeBinder,
+  simulatedProvisionerController,
+  volumeExpander,
+  claimProtection,
+  volumeProtection,
+  ephemeralVolumes,
   namespaceController,
   garbageCollector,
   bootstrapSigner,

@@ -164,11 +164,21 @@ const workloadFlags = defineFlags({
   ),
 })
 
+const volumeFlags = defineFlags({
+  'pvclaimbinder-sync-period': flag.duration(
+    'Time between two looks at all claims and volumes.',
+    15_000,
+  ),
+  'enable-dynamic-provisioning': flag.bool('Ask provisioners for volumes.', true),
+  'concurrent-ephemeralvolume-syncs': flag.int('Pods with ephemeral volumes worked on at once.', 5),
+})
+
 export const controllerManagerFlags = defineFlags({
   ...generalFlags,
   ...credentialFlags,
   ...nodeFlags,
   ...workloadFlags,
+  ...volumeFlags,
   profiling: flag.bool('Accepted and ignored: there is no profiling endpoint.', false, {
     hidden: true,
   }),

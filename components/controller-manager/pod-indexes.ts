@@ -9,7 +9,8 @@ const byNode = 'node'
 const byNamespace = 'namespace'
 const indexed = new WeakMap<object, Set<string>>()
 
-function addOnce<T extends KubeObject>(
+/** Adds an index to an informer that several controllers share. Call it before the informer runs. */
+export function addIndexOnce<T extends KubeObject>(
   informer: Informer<T>,
   name: string,
   valuesOf: (object: T) => readonly string[],
@@ -23,7 +24,7 @@ function addOnce<T extends KubeObject>(
 
 /** Lets `controlledBy` be asked. Call it before the informer runs. */
 export function indexByController(informer: Informer): void {
-  addOnce(informer, byController, (object) => {
+  addIndexOnce(informer, byController, (object) => {
     const controller = controllerOf(object)
     return [controller === undefined ? `orphan/${object.metadata.namespace}` : controller.uid]
   })
@@ -43,7 +44,7 @@ export function controlledBy<T extends KubeObject>(
 
 /** Lets `podsOnNode` be asked. Call it before the informer runs. */
 export function indexByNode(pods: Informer<Pod>): void {
-  addOnce(pods, byNode, ({ spec }) => (spec?.nodeName ? [spec.nodeName] : []))
+  addIndexOnce(pods, byNode, ({ spec }) => (spec?.nodeName ? [spec.nodeName] : []))
 }
 
 export function podsOnNode(pods: Informer<Pod>, node: string): readonly Pod[] {
@@ -52,7 +53,7 @@ export function podsOnNode(pods: Informer<Pod>, node: string): readonly Pod[] {
 
 /** Lets `inNamespace` be asked. Call it before the informer runs. */
 export function indexByNamespace<T extends KubeObject>(informer: Informer<T>): void {
-  addOnce(informer, byNamespace, ({ metadata }) => [metadata.namespace ?? ''])
+  addIndexOnce(informer, byNamespace, ({ metadata }) => [metadata.namespace ?? ''])
 }
 
 export function inNamespace<T extends KubeObject>(

@@ -175,6 +175,15 @@ export const controllerRoles: RoleTable = {
     'list,watch core nodes',
     eventsRule,
   ],
+  // Upstream has no such controller: a cluster's external provisioner brings a role of its own.
+  'simulated-provisioner-controller': [
+    'create,delete,get,list,update,watch core persistentvolumes',
+    'list,update,watch core persistentvolumeclaims',
+    'update core persistentvolumeclaims/status',
+    'list,watch storage storageclasses',
+    'get core nodes',
+    eventsRule,
+  ],
   'statefulset-controller': [
     'list,watch core pods',
     'read apps statefulsets',

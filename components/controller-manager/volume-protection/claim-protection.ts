@@ -1,0 +1,80 @@
+/** Keeps a deleted claim until no pod uses it (upstream: pkg/controller/volume/pvcprotection). */
+import type { PersistentVolumeClaim, Pod } from '../../api/generated/types.ts'
+import { volumeKeys } from '../../api/volume-binding.ts'
+import { runController, source } from '../../client/controller.ts'
+import { controllerOf, keyOf } from '../../machinery/objects/object.ts'
+import { claimKeysOf, indexByClaim, podsOfClaim } from '../claim-pods.ts'
+import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { protect } from './protection.ts'
+
+/** It is being removed by force: its agent will not use the claim again. */
+function isShutDown({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
+}
+
+/**
+ * Whether the pod needs the claim kept. An unscheduled pod does not: its node will not start it with a claim that is being
+ * deleted. A finished one does, until it is deleted. Pure.
+ */
+function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
+  if (!pod.spec?.nodeName) return false
+  const { name = '' } = claim.metadata
+  return (pod.spec.volumes ?? []).some((volume) => {
+    if (volume.persistentVolumeClaim !== undefined)
+      return volume.persistentVolumeClaim.claimName === name
+    const isOwn = controllerOf(claim)?.uid === pod.metadata.uid
+    return (
+      volume.ephemeral !== undefined &&
+      `${pod.metadata.name}-${volume.name}` === name &&
+      isOwn &&
+      !isShutDown(pod)
+    )
+  })
+}
+
+/** Runs until `signal` aborts. */
+export async function runClaimProtection(
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, informers, resources, dialect, clock, log, queues } = context
+  const claims = informers.informer<PersistentVolumeClaim>(resources.persistentVolumeClaims)
+  const pods = informers.informer<Pod>(resources.pods)
+  const podClient = client.resource<Pod>(resources.pods)
+  indexByClaim(pods)
+  const isUsed = async (claim: PersistentVolumeClaim): Promise<boolean> => {
+    const uses = (pod: Pod): boolean => usesClaim(pod, claim)
+    if (podsOfClaim(pods, keyOf(claim)).some(uses)) return true
+    // A pod may have been scheduled since the cache was filled: the server has the last word.
+    const { namespace = '' } = claim.metadata
+    return (await podClient.list({ namespace })).items.some(uses)
+  }
+  const protection = {
+    client: client.resource<PersistentVolumeClaim>(resources.persistentVolumeClaims),
+    finalizer: volumeKeys(dialect).claimProtection,
+    isUsed,
+  }
+  const isDeleted = (key: string): boolean =>
+    claims.get(key)?.metadata.deletionTimestamp !== undefined
+  await runController(
+    {
+      name: 'persistentvolumeclaim-protection-controller',
+      informers: [source(claims), source(pods, (pod) => claimKeysOf(pod).filter(isDeleted))],
+      reconcile: async (key) => {
+        const claim = claims.get(key)
+        if (claim !== undefined) await protect(protection, claim)
+      },
+      clock,
+      log,
+      queues,
+    },
+    signal,
+  )
+}
+
+export const claimProtection: ControllerEntry = {
+  name: 'persistentvolumeclaim-protection-controller',
+  aliases: ['pvc-protection'],
+  defaultOn: true,
+  start: runClaimProtection,
+}
