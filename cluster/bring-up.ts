@@ -7,6 +7,7 @@ import { readAuthorityPem } from './state/check-pki.ts'
 import { dialectOf, serverUrl } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ComponentStatus } from './control-protocol.ts'
+import { defaultStorage } from './plan/default-storage.ts'
 import { createObjects, joinObjects } from './plan/join-objects.ts'
 import type { LaunchedCluster } from './launch.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
@@ -39,7 +40,7 @@ async function rejectedBy(signal: AbortSignal): Promise<never> {
   throw signal.reason
 }
 
-/** Creates what nodes join with. */
+/** Creates what nodes join with, and the default StorageClass. */
 async function openForJoining(
   { config, paths, token, resumed }: LaunchedCluster,
   { client, checkJoins, tokenTtlMs, signal }: BringUpOptions,
@@ -58,6 +59,7 @@ async function openForJoining(
     [
       { resource: resourcesOf(dialect).secrets, object: secret },
       ...joinObjects({ dialect, server: serverUrl(config), authorityPem }),
+      defaultStorage(dialect),
     ],
     signal,
   )

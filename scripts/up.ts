@@ -12,6 +12,7 @@ import { startChild } from '../cluster/supervisor/child-process.ts'
 import { clusterClient } from '../cluster/cluster-client.ts'
 import { dialectOf, serverUrl, writeClusterConfig } from '../cluster/plan/cluster-config.ts'
 import type { ClusterConfig } from '../cluster/plan/cluster-config.ts'
+import { defaultStorage } from '../cluster/plan/default-storage.ts'
 import { createObjects, joinObjects } from '../cluster/plan/join-objects.ts'
 import { caHashOf } from '../cluster/launch.ts'
 import { planCluster } from '../cluster/plan/plan.ts'
@@ -102,8 +103,9 @@ for (const spec of plan.filter((one) => !agents.includes(one))) {
   if (spec.program !== 'api-server') continue
 
   await step(
-    'What nodes join with',
-    `The token as a Secret; cluster-info, which anybody may read; and who may ask for which certificate.`,
+    'What nodes join with, and the default StorageClass',
+    `The token as a Secret; cluster-info, which anybody may read; who may ask for which certificate; and the class of claims
+     that name none.`,
   )
   const client = clusterClient({ config, paths, clock })
   const dialect = dialectOf(config)
@@ -112,6 +114,7 @@ for (const spec of plan.filter((one) => !agents.includes(one))) {
   const objects = [
     { resource: resourcesOf(dialect).secrets, object: secret },
     ...joinObjects({ dialect, server: serverUrl(config), authorityPem }),
+    defaultStorage(dialect),
   ]
   await createObjects(client, objects)
   for (const { resource, object } of objects) show(`${resource.kind} ${object.metadata.name ?? ''}`)

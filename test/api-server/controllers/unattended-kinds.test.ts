@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dialects } from '../../../components/api/dialect.ts'
+import { apiGroup, dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { unattendedKinds } from '../../../components/api/unattended-kinds.ts'
 import { controllers } from '../../../components/controller-manager/controllers.ts'
@@ -76,12 +76,10 @@ describeDialects('a kind that nothing in the cluster acts on', (server) => {
 
   it('is warned of by a dry run, without an event, and not by later writes', async () => {
     const ns = await server().namespace()
-    const path = `/api/v1/namespaces/${ns}/persistentvolumeclaims`
-    const spec = {
-      accessModes: ['ReadWriteOnce'],
-      resources: { requests: { storage: '1Gi' } },
-    }
-    const text = unattendedKinds.get('core/persistentvolumeclaims')
+    const apiVersion = `${apiGroup(server().dialect, 'networking')}/v1`
+    const path = `/apis/${apiVersion}/namespaces/${ns}/networkpolicies`
+    const spec = { podSelector: {} }
+    const text = unattendedKinds.get('networking/networkpolicies')
     const dry = await server().request('POST', `${path}?dryRun=All`, {
       body: { metadata: { name: 'dry' }, spec },
     })
@@ -90,7 +88,7 @@ describeDialects('a kind that nothing in the cluster acts on', (server) => {
     const applied = (name: string, labels: object) =>
       server().request('PATCH', `${path}/${name}?fieldManager=me`, {
         headers: { 'content-type': 'application/apply-patch+yaml' },
-        body: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, labels }, spec },
+        body: { apiVersion, kind: 'NetworkPolicy', metadata: { name, labels }, spec },
       })
     expect(missingIn((await applied('real', {})).headers)).toEqual([text])
     expect(missingIn((await applied('real', { a: 'b' })).headers)).toEqual([])
