@@ -5,7 +5,7 @@ import { compareQuantities } from '../machinery/values/quantity.ts'
 import { labelSelectorFrom, matchesLabels } from '../machinery/selectors/label-selector.ts'
 import { labelKey, type Dialect } from './dialect.ts'
 import type { PersistentVolume, PersistentVolumeClaim } from './generated/types.ts'
-import { claimClassName } from './storage-classes.ts'
+import { claimClassName } from './default-classes.ts'
 
 /** Annotations and finalizers of claims and volumes. */
 export interface VolumeKeys {

@@ -4,6 +4,7 @@ import { silentLog } from '../../components/component-base/log.ts'
 import type { ContainerRuntime } from '../../components/node-agent/runtime/container-runtime.ts'
 import { PodAddresses } from '../../components/node-agent/pods/pod-addresses.ts'
 import { createPodEnvironment } from '../../components/node-agent/pods/pod-environment.ts'
+import { createPodVolumes } from '../../components/node-agent/pods/pod-volumes.ts'
 import { PodWorker } from '../../components/node-agent/pods/pod-worker.ts'
 import { SimulatedRuntime } from '../../components/node-agent/runtime/simulated-runtime.ts'
 import { FakeCluster } from '../support/fake-client.ts'
@@ -46,15 +47,17 @@ export async function runPod(
   const events: string[] = []
   let current = first
   let deletions = 0
+  const client = more.cluster?.client() ?? new FakeCluster(clock).client()
   const worker = new PodWorker(first, {
     runtime,
     addresses: more.addresses ?? new PodAddresses('10.1.0.0/24'),
     hostIp: '127.0.0.1',
     environment: createPodEnvironment({
-      client: more.cluster?.client() ?? new FakeCluster(clock).client(),
+      client,
       servicesFor: async () => ({ own: more.services ?? [], apiServer: undefined }),
       allocatable: () => ({ cpu: '4', memory: '8Gi', 'ephemeral-storage': '100Gi' }),
     }),
+    volumes: createPodVolumes(client),
     admit: () => undefined,
     onProbe: () => {},
     record: (_pod, { reason, message }) => void events.push(`${reason}: ${message}`),

@@ -8,7 +8,7 @@ import type {
   Pod,
   StorageClass,
 } from '../../api/generated/types.ts'
-import { claimClassName, namesClass } from '../../api/storage-classes.ts'
+import { claimClassName, namesClass } from '../../api/default-classes.ts'
 import { volumeClassName, volumeKeys } from '../../api/volume-binding.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Informer } from '../../client/informer.ts'

@@ -4,7 +4,7 @@
  */
 import type { PersistentVolumeClaim } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
-import { claimClassName, defaultStorageClass, namesClass } from '../../api/storage-classes.ts'
+import { claimClassName, defaultStorageClass, namesClass } from '../../api/default-classes.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { notFound } from '../../machinery/objects/status-error.ts'
 import { isTerminal } from '../pod-state.ts'

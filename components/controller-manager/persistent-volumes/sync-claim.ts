@@ -1,6 +1,6 @@
 /** One claim: finds it a volume, or keeps it bound to the one it has (upstream: pv_controller.go syncClaim). */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts'
-import { claimClassName } from '../../api/storage-classes.ts'
+import { claimClassName } from '../../api/default-classes.ts'
 import {
   differInVolumeMode,
   isBoundTo,

@@ -8,7 +8,7 @@ import type {
   PersistentVolumeClaimStatus,
 } from '../../api/generated/types.ts'
 import { simulatedProvisioner, storageWish } from '../../api/simulation.ts'
-import { claimClassName } from '../../api/storage-classes.ts'
+import { claimClassName } from '../../api/default-classes.ts'
 import { requestedStorage, storageIn } from '../../api/volume-binding.ts'
 import type { Result } from '../../client/controller.ts'
 import { timestamp } from '../../component-base/clock.ts'

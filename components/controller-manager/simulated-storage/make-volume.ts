@@ -1,7 +1,7 @@
 /** Makes a volume for a claim that asks for one (upstream: sig-storage-lib-external-provisioner provisionClaimOperation). */
 import type { Node, PersistentVolumeClaim, StorageClass } from '../../api/generated/types.ts'
 import { simulatedProvisioner, storageWish } from '../../api/simulation.ts'
-import { claimClassName } from '../../api/storage-classes.ts'
+import { claimClassName } from '../../api/default-classes.ts'
 import type { Result } from '../../client/controller.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/objects/object.ts'

@@ -9,7 +9,7 @@ import type {
   StorageClass,
 } from '../../api/generated/types.ts'
 import { simulatedProvisioner } from '../../api/simulation.ts'
-import { claimClassName } from '../../api/storage-classes.ts'
+import { claimClassName } from '../../api/default-classes.ts'
 import { volumeKeys } from '../../api/volume-binding.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'

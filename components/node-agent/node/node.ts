@@ -47,6 +47,7 @@ import type { Registration } from './register.ts'
 import { nodeLabels, registerNode } from './register.ts'
 import { runRotation } from '../join/rotate-certificate.ts'
 import type { ServedNode } from '../server/server.ts'
+import { createPodVolumes } from '../pods/pod-volumes.ts'
 import type { ServicesFor } from '../pods/service-variables.ts'
 import { annotationFaults, nodeWish } from '../../api/simulation.ts'
 import { nodeUsage } from './node-usage.ts'
@@ -341,6 +342,7 @@ function startPods(state: NodeState): void {
     },
     environment: createPodEnvironment({ client, servicesFor, allocatable }),
     onProbe: (probe) => state.probes.count(probe),
+    volumes: createPodVolumes(client),
     admit: createPodAdmission({ dialect, allocatable, allowedUnsafeSysctls }),
     ...podWrites(client.resource<Pod>(resources.pods)),
     clock,

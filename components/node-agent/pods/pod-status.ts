@@ -118,6 +118,20 @@ function containerStatus(input: PodStatusInput, record: ContainerRecord): Contai
     imageID: record.imageId,
     ...(record.id === undefined ? {} : { containerID: `${input.runtimeName}://${record.id}` }),
     started: isUp && record.isStarted,
+    ...volumeMounts(record),
+  }
+}
+
+/** What the container has mounted, once it was created (upstream: kubelet_pods.go; KEP-3857). */
+function volumeMounts({ id, spec }: ContainerRecord): Pick<ContainerStatus, 'volumeMounts'> {
+  const { volumeMounts: mounts = [] } = spec
+  if (id === undefined || mounts.length === 0) return {}
+  return {
+    volumeMounts: mounts.map(({ name, mountPath, readOnly = false }) => ({
+      name,
+      mountPath,
+      ...(readOnly && { readOnly, recursiveReadOnly: 'Disabled' }),
+    })),
   }
 }
 

@@ -19,6 +19,9 @@ import type { Rejection } from './pod-admission.ts'
 import { planPod } from './pod-plan.ts'
 import { containerNames } from './pod-spec.ts'
 import { podStatusOf } from './pod-status.ts'
+import type { PodVolumes } from './pod-volumes.ts'
+import type { VolumeWait } from './volume-wait.ts'
+import { createVolumeWait } from './volume-wait.ts'
 
 export interface PodWorkerOptions {
   readonly runtime: ContainerRuntime
@@ -29,6 +32,7 @@ export interface PodWorkerOptions {
   readonly record: RecordPodEvent
   readonly environment: PodEnvironment
   readonly onProbe: PodContainersOptions['onProbe']
+  readonly volumes: PodVolumes
   /** Writes the status; `gone` when the server has this pod no more. */
   readonly writeStatus: (pod: Pod, status: PodStatus) => Promise<'written' | 'gone'>
   /** Removes the pod's object, once nothing of it runs. */
@@ -66,6 +70,7 @@ export class PodWorker {
   readonly done: Promise<void>
   readonly #options: PodWorkerOptions
   readonly #containers: PodContainers
+  readonly #volumeWait: VolumeWait
   readonly #sayFaults: (faults: readonly AnnotationFault[]) => void
   readonly #startedMs: number
   readonly #log: Log
@@ -113,6 +118,12 @@ export class PodWorker {
       isEnding: () => this.#isEnding,
       environment: (container) => options.environment(this.#addressed(), container),
       onProbe: options.onProbe,
+      onChange: () => this.#queueSync(),
+    })
+    this.#volumeWait = createVolumeWait({
+      volumes: options.volumes,
+      record: options.record,
+      clock: options.clock,
       onChange: () => this.#queueSync(),
     })
     if (pod.spec?.hostNetwork === true) this.#podIp = options.hostIp
@@ -177,6 +188,7 @@ export class PodWorker {
     this.#isStopped = true
     this.#cancelWake()
     this.#containers.abandon()
+    this.#volumeWait.stop()
     this.#finish()
   }
 
@@ -220,7 +232,10 @@ export class PodWorker {
       nowMs,
     }
     const plan = this.#wasOver ? planPod({ ...view, isEnding: true }) : planPod(view)
-    for (const action of plan.actions) void this.#containers.act(action)
+    const isHeld = this.#isHeld
+    for (const action of plan.actions) {
+      if (!isHeld || action.do !== 'start') void this.#containers.act(action)
+    }
     this.#cancelWake()
     const wakeAt = Math.min(plan.wakeAtMs ?? Infinity, plan.isOver ? Infinity : deadlineMs)
     if (wakeAt < Infinity) {
@@ -229,7 +244,14 @@ export class PodWorker {
     this.#isOver = plan.isOver
     // Its address is free for others; the status goes on naming it.
     if (plan.isOver) this.#options.addresses.release(this.uid)
-    this.#report(plan.isOver)
+    this.#report(plan.isOver, isHeld)
+  }
+
+  /** It waits for its volumes. A container that has run has found them. */
+  get #isHeld(): boolean {
+    if (this.#isEnding || this.#wasOver) return false
+    const hasRun = this.#containers.records.some(({ state }) => state.kind !== 'waiting')
+    return !hasRun && !this.#volumeWait.isOver(this.#pod)
   }
 
   /** A pod that the node does not take fails (upstream: kubelet.go, rejectPod). */
@@ -289,12 +311,12 @@ export class PodWorker {
     })
   }
 
-  #report(isOver: boolean): void {
+  #report(isOver: boolean, isHeld: boolean): void {
     if (this.#isWriting) return
     const isStarting = this.#containers.records.some(
       ({ isBusy, state }) => isBusy && state.kind === 'waiting',
     )
-    if (this.#published === undefined && isStarting) {
+    if (this.#published === undefined && (isStarting || isHeld)) {
       const { clock } = this.#options
       const waitMs = this.#startedMs + firstReportMs - clock.now()
       if (waitMs > 0) {

@@ -3,7 +3,7 @@ import { defaultStorage } from '../../../cluster/plan/default-storage.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import type { StorageClass } from '../../../components/api/generated/types.ts'
 import { simulatedProvisioner } from '../../../components/api/simulation.ts'
-import { defaultStorageClass } from '../../../components/api/storage-classes.ts'
+import { defaultStorageClass } from '../../../components/api/default-classes.ts'
 
 it.each([dialects.kubernetes, dialects.svc])(
   'a new $name cluster has one default class, and its volumes are simulated',

@@ -114,6 +114,7 @@ function startNode() {
     admit: admission(),
     onProbe: () => {},
     environment: async () => ({}),
+    volumes: { needsCheck: () => false, check: async () => [] },
     record: () => {},
     writeStatus: async ({ metadata }, status) => {
       statuses.set(metadata.name ?? '', status)
