@@ -236,9 +236,10 @@ const tables = {
   PersistentVolumeClaim: Object.values(ofClaims),
   PersistentVolume: Object.values(ofVolumes),
 } as const
-type Bearer = keyof typeof tables
-const bearers = Object.keys(tables) as Bearer[]
-const plurals: Readonly<Record<Bearer, string>> = {
+/** Kinds whose annotations ask for something. */
+export type SimulationBearer = keyof typeof tables
+const bearers = Object.keys(tables) as SimulationBearer[]
+const plurals: Readonly<Record<SimulationBearer, string>> = {
   Pod: 'pods',
   Node: 'nodes',
   PersistentVolumeClaim: 'persistent volume claims',
@@ -246,8 +247,8 @@ const plurals: Readonly<Record<Bearer, string>> = {
 }
 
 /** Every annotation, for documentation. */
-export const simulationAnnotations = Object.entries(tables).flatMap(([bearer, annotations]) =>
-  annotations.map(({ key, values, effect }) => ({ bearer, key, values, effect })),
+export const simulationAnnotations = bearers.flatMap((bearer) =>
+  tables[bearer].map(({ key, values, effect }) => ({ bearer, key, values, effect })),
 )
 
 /** More are not looked for: one request may carry thousands. */
@@ -263,7 +264,7 @@ function hint(word: string, names: readonly string[]): string {
 const shown = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}...` : text)
 
 function faultOf(
-  bearer: Bearer,
+  bearer: SimulationBearer,
   key: string,
   { value, containers }: { value: string; containers: readonly string[] },
 ): string | undefined {
@@ -289,7 +290,7 @@ function faultOf(
 
 /** The annotations of an object that do nothing: the first 20. `containers` are the names of the pod's. */
 export function annotationFaults(
-  bearer: Bearer,
+  bearer: SimulationBearer,
   annotations: Annotations,
   containers: readonly string[] = [],
 ): AnnotationFault[] {

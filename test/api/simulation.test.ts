@@ -6,7 +6,10 @@ import {
   nodeWish,
   podAnnotations,
   podWish,
+  simulationAnnotations,
+  storageWish,
 } from '../../components/api/simulation.ts'
+import type { SimulationBearer } from '../../components/api/simulation.ts'
 import { readDoc } from '../docs/markdown.ts'
 
 const key = (name: keyof typeof podAnnotations): string => podAnnotations[name]
@@ -67,8 +70,15 @@ describe('values', () => {
   })
 })
 
+test('of storage: a claim’s annotation wins over its class’s parameter', () => {
+  const annotations = { 'skiff.dev/provision': '5s' }
+  expect(storageWish('provision', annotations, { provision: 'fail' })).toBe(5000)
+  expect(storageWish('provision', undefined, { provision: 'fail' })).toBe('fail')
+  expect(storageWish('expand', annotations, { expand: 'often' })).toBeUndefined()
+})
+
 describe('faults', () => {
-  const whyOf = (bearer: 'Pod' | 'Node', annotation: string, value = '5s') =>
+  const whyOf = (bearer: SimulationBearer, annotation: string, value = '5s') =>
     annotationFaults(bearer, { [annotation]: value }, ['web'])[0]?.why
 
   test.each([
@@ -76,6 +86,8 @@ describe('faults', () => {
     ['Pod', 'skiff.dev/zzz', 'unknown annotation'],
     ['Pod', 'skiff.dev/memory-pressure', 'this annotation is for nodes'],
     ['Node', 'skiff.dev/exit-after', 'this annotation is for pods'],
+    ['PersistentVolumeClaim', 'skiff.dev/delete', 'this annotation is for persistent volumes'],
+    ['PersistentVolume', 'skiff.dev/provision', 'this annotation is for persistent volume claims'],
     ['Pod', 'skiff.dev/exit-after.db', 'no container is named "db"; did you mean "web"?'],
     ['Pod', 'skiff.dev/exit-after.nothing-like-it', 'no container is named "nothing-like-it"'],
     [
@@ -108,15 +120,15 @@ describe('docs/simulation.md', () => {
   }))
 
   test('has every annotation, and no other', () => {
-    const known = [...Object.values(podAnnotations), ...Object.values(nodeAnnotations)]
+    const known = simulationAnnotations.map(({ key: name }) => name)
     expect(documented.map(({ name }) => name).toSorted()).toEqual(known.toSorted())
   })
 
   test('names values that are understood', () => {
-    const nodes = new Set<string>(Object.values(nodeAnnotations))
+    const bearers = new Map(simulationAnnotations.map((one) => [one.key, one.bearer]))
     for (const { name, examples } of documented) {
       for (const example of examples) {
-        expect(annotationFaults(nodes.has(name) ? 'Node' : 'Pod', { [name]: example })).toEqual([])
+        expect(annotationFaults(bearers.get(name) ?? 'Pod', { [name]: example })).toEqual([])
       }
     }
   })

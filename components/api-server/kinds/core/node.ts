@@ -1,6 +1,5 @@
 /** Node (upstream: core/validation ValidateNode, ValidateNodeUpdate, pkg/registry/core/node). */
 import type { Node, Taint } from '../../../api/generated/types.ts'
-import { annotationFaults } from '../../../api/simulation.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList, goStruct, GoText } from '../../../machinery/values/go-syntax.ts'
 import { isDualStack, validateIpRange } from '../../../machinery/validation/ip-address.ts'
@@ -11,6 +10,7 @@ import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateTaintEffect } from './pod/affinity-validation.ts'
 import { roundUpAmounts } from '../rules/quantities.ts'
 import { validateResourceAmount } from '../rules/resource-list.ts'
+import { simulationWarnings } from '../rules/simulation-warnings.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 
@@ -116,14 +116,8 @@ export const nodeStrategy: Strategy = {
   prepareForUpdate: dropConfigSource,
   ...validation<Node>(validateNode, validateChange),
   warnings(object, old) {
-    const { metadata, spec = {} } = object as Node
-    const warnings: string[] = []
-    const before = old?.metadata.annotations
-    // Nodes change often: others than who set an annotation would be warned too.
-    for (const { key, why } of annotationFaults('Node', metadata.annotations)) {
-      if (before?.[key] === metadata.annotations?.[key]) continue
-      warnings.push(`metadata.annotations[${key}]: ignored: ${why}`)
-    }
+    const { spec = {} } = object as Node
+    const warnings = simulationWarnings('Node', object, old)
     if (spec.configSource) warnings.push('spec.configSource: the feature is no longer supported')
     if (spec.externalID) {
       warnings.push('spec.externalID: this field is deprecated, and is unused by Kubernetes')

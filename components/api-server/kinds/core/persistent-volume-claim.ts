@@ -17,6 +17,7 @@ import {
   roundUpAmounts,
   shownQuantity,
 } from '../rules/quantities.ts'
+import { simulationWarnings } from '../rules/simulation-warnings.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 
@@ -140,6 +141,7 @@ export const persistentVolumeClaimStrategy: Strategy = {
     pairDataSources((object as PersistentVolumeClaim).spec)
   },
   ...validation<PersistentVolumeClaim>(validateClaim, validateChange),
+  warnings: (object, old) => simulationWarnings('PersistentVolumeClaim', object, old),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

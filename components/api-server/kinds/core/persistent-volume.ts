@@ -5,6 +5,7 @@ import type { Strategy } from '../strategy.ts'
 import { validateVolume, validateVolumeChange } from './persistent-volume-validation.ts'
 import { defaultVolumeSource } from './pod/volume-defaults.ts'
 import { roundUpAmounts } from '../rules/quantities.ts'
+import { simulationWarnings } from '../rules/simulation-warnings.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { validation } from '../rules/strategy-checks.ts'
 
@@ -31,6 +32,7 @@ export const persistentVolumeStrategy: Strategy = {
     dropAttributesClass(object as PersistentVolume, old as PersistentVolume)
   },
   ...validation<PersistentVolume>(validateVolume, validateVolumeChange),
+  warnings: (object, old) => simulationWarnings('PersistentVolume', object, old),
   subresources: {
     status: {
       prepareForUpdate(object, old, { nowMs }) {
