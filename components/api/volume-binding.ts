@@ -4,7 +4,7 @@
 import { compareQuantities } from '../machinery/values/quantity.ts'
 import { labelSelectorFrom, matchesLabels } from '../machinery/selectors/label-selector.ts'
 import { labelKey, type Dialect } from './dialect.ts'
-import type { PersistentVolume, PersistentVolumeClaim } from './generated/types.ts'
+import type { ObjectReference, PersistentVolume, PersistentVolumeClaim } from './generated/types.ts'
 import { claimClassName } from './default-classes.ts'
 
 /** Annotations and finalizers of claims and volumes. */
@@ -54,6 +54,16 @@ export function isBoundTo(volume: PersistentVolume, claim: PersistentVolumeClaim
   const { namespace, name, uid } = claim.metadata
   if (ref === undefined || ref.name !== name || ref.namespace !== namespace) return false
   return !ref.uid || ref.uid === uid
+}
+
+/** A reference to the claim, as volumes hold it. */
+export function referenceToClaim({
+  apiVersion = 'v1',
+  kind = 'PersistentVolumeClaim',
+  metadata,
+}: PersistentVolumeClaim): ObjectReference {
+  const { namespace = '', name = '', uid = '', resourceVersion = '' } = metadata
+  return { kind, namespace, name, uid, apiVersion, resourceVersion }
 }
 
 /** The storage in a list of amounts; '0' when it has none. */

@@ -11,10 +11,14 @@ import { nodePorts } from './plugins/node-ports.ts'
 import { nodeResourcesBalancedAllocation } from './plugins/node-resources-balanced-allocation.ts'
 import { nodeResourcesFit } from './plugins/node-resources-fit.ts'
 import { nodeUnschedulable } from './plugins/node-unschedulable.ts'
+import { nodeVolumeLimits } from './plugins/node-volume-limits.ts'
 import { podTopologySpread } from './plugins/pod-topology-spread.ts'
 import { prioritySort } from './plugins/priority-sort.ts'
 import { schedulingGates } from './plugins/scheduling-gates.ts'
 import { taintToleration } from './plugins/taint-toleration.ts'
+import { volumeBinding } from './plugins/volume-binding.ts'
+import { volumeRestrictions } from './plugins/volume-restrictions.ts'
+import { volumeZone } from './plugins/volume-zone.ts'
 
 /** Makes one profile's instance of a plugin. */
 export type PluginFactory = (handle: Handle, args: PluginArguments) => Plugin
@@ -29,6 +33,10 @@ export const pluginRegistry: ReadonlyMap<string, PluginFactory> = new Map<string
   ['NodeAffinity', (_handle, { NodeAffinity: args }) => nodeAffinity(args)],
   ['NodePorts', () => nodePorts],
   ['NodeResourcesFit', (_handle, { NodeResourcesFit: args }) => nodeResourcesFit(args)],
+  ['VolumeRestrictions', volumeRestrictions],
+  ['NodeVolumeLimits', nodeVolumeLimits],
+  ['VolumeBinding', (handle, args) => volumeBinding(handle, args.VolumeBinding)],
+  ['VolumeZone', volumeZone],
   ['PodTopologySpread', (handle, args) => podTopologySpread(handle, args.PodTopologySpread)],
   [
     'InterPodAffinity',

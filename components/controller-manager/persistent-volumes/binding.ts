@@ -7,11 +7,10 @@ import type {
   PersistentVolumeClaim,
   PersistentVolumeClaimStatus,
 } from '../../api/generated/types.ts'
-import { isBoundTo, storageIn } from '../../api/volume-binding.ts'
+import { isBoundTo, referenceToClaim, storageIn } from '../../api/volume-binding.ts'
 import type { RecordedEvent } from '../../client/event-recorder.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import { compareQuantities } from '../../machinery/values/quantity.ts'
-import { referenceToClaim } from '../claim-reference.ts'
 import type { BinderTools } from './binder-tools.ts'
 
 export type VolumePhase = 'Available' | 'Bound' | 'Released' | 'Failed'

@@ -8,8 +8,7 @@ import type {
   VolumeNodeAffinity,
 } from '../../api/generated/types.ts'
 import { simulatedProvisioner } from '../../api/simulation.ts'
-import { requestedStorage, volumeKeys } from '../../api/volume-binding.ts'
-import { referenceToClaim } from '../claim-reference.ts'
+import { referenceToClaim, requestedStorage, volumeKeys } from '../../api/volume-binding.ts'
 
 /** Nothing is ever written there. */
 const folder = '/var/lib/skiff/volumes'
