@@ -1,4 +1,5 @@
 /** The explicit list of all controllers, in the order they start. */
+import { attachDetach } from './attach-detach/attach-detach.ts'
 import { bootstrapSigner } from './bootstrap-tokens/bootstrap-signer.ts'
 import { tokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
 import { csrApproving } from './certificates/csr-approving.ts'
@@ -52,6 +53,7 @@ export const controllers: readonly ControllerEntry[] = [
   claimProtection,
   volumeProtection,
   ephemeralVolumes,
+  attachDetach,
   namespaceController,
   garbageCollector,
   bootstrapSigner,

@@ -170,6 +170,14 @@ const volumeFlags = defineFlags({
     15_000,
   ),
   'enable-dynamic-provisioning': flag.bool('Ask provisioners for volumes.', true),
+  'attach-detach-reconcile-sync-period': flag.duration(
+    'Accepted and ignored: attachments follow the pods at once.',
+    60_000,
+  ),
+  'disable-attach-detach-reconcile-sync': flag.bool(
+    'Accepted and ignored: there is no periodic sync of attachments.',
+    false,
+  ),
   'concurrent-ephemeralvolume-syncs': flag.int('Pods with ephemeral volumes worked on at once.', 5),
 })
 
