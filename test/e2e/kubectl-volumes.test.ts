@@ -131,6 +131,60 @@ describe('volumes', () => {
     await kubectl.ok`wait pod/early --for=condition=Ready --timeout=60s`
   })
 
+  test('a claim of a class that waits is bound where its first pod goes, and an ephemeral one with its pod', async () => {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
+    const waiting = [
+      {
+        apiVersion: 'storage.k8s.io/v1',
+        kind: 'StorageClass',
+        metadata: { name: 'local' },
+        provisioner: 'skiff.dev/simulated',
+        parameters: { topologyKeys: 'kubernetes.io/hostname' },
+        volumeBindingMode: 'WaitForFirstConsumer',
+      },
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'late' },
+        spec: { ...spec, storageClassName: 'local' },
+      },
+    ]
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: waiting })
+    await kubectl.withInput(input).ok`create -f -`
+    await eventually(async () => {
+      expect(await kubectl.ok`describe pvc late`).toMatch(
+        /Normal +WaitForFirstConsumer .+waiting for first consumer to be created before binding/,
+      )
+    })
+    const volumeClaimTemplate = { spec: { ...spec, storageClassName: 'local' } }
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'first' },
+      spec: {
+        containers: [{ name: 'main', image: 'db:1' }],
+        volumes: [
+          { name: 'data', persistentVolumeClaim: { claimName: 'late' } },
+          { name: 'scratch', ephemeral: { volumeClaimTemplate } },
+        ],
+      },
+    }
+    await kubectl.withInput(JSON.stringify(pod)).ok`create -f -`
+    await kubectl.ok`wait pod/first --for=condition=Ready --timeout=60s`
+    const node = await field('pod/first', '{.spec.nodeName}')
+    const volume = await field('pvc/late', '{.spec.volumeName}')
+    expect(
+      await field(
+        `pv/${volume}`,
+        '{.spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].values}',
+      ),
+    ).toBe(JSON.stringify([node]))
+    expect(await field('pvc/first-scratch', '{.status.phase}')).toBe('Bound')
+    await kubectl.ok`delete pod first`
+    await kubectl.ok`wait pvc/first-scratch --for=delete --timeout=60s`
+    await kubectl.ok`delete pvc/late sc/local --timeout=30s`
+  })
+
   test('a claim in use is Terminating until its last pod is gone, and its volume goes with it', async () => {
     const volume = await field('pvc/data', '{.spec.volumeName}')
     await kubectl.ok`delete pvc data --wait=false`
