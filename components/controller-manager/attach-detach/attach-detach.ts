@@ -25,6 +25,7 @@ import type { OwnWrites } from '../own-writes.ts'
 import { indexByNode, podsOnNode } from '../pod-indexes.ts'
 import {
   attachedVolume,
+  isOwnAttachment,
   isElsewhere,
   isExclusive,
   wantedAttachments,
@@ -56,7 +57,7 @@ async function syncNode(sync: AttachSync, nodeName: string): Promise<Result | vo
   const all = attachments.list()
   const own = new Map(
     all
-      .filter(({ spec }) => spec.nodeName === nodeName && spec.source.persistentVolumeName)
+      .filter((one) => one.spec.nodeName === nodeName && isOwnAttachment(one, caches))
       .map((one) => [one.metadata.name ?? '', one]),
   )
   let isBlocked = false

@@ -33,6 +33,20 @@ function attachmentName(handle: string, driver: string, nodeName: string): strin
   return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`
 }
 
+/** Whether this controller made the attachment: those of others have other names. Without its volume, the form of the name decides. */
+export function isOwnAttachment(
+  { metadata, spec }: VolumeAttachment,
+  caches: Pick<AttachmentCaches, 'volume'>,
+): boolean {
+  const volumeName = spec.source.persistentVolumeName
+  if (volumeName === undefined) return false
+  const volume = caches.volume(volumeName)
+  const handle = volume?.spec?.csi?.volumeHandle
+  if (handle !== undefined)
+    return metadata.name === attachmentName(handle, spec.attacher, spec.nodeName)
+  return volume === undefined && /^csi-[0-9a-f]{64}$/.test(metadata.name ?? '')
+}
+
 /** The volume as `status.volumesAttached` of the node names it. */
 export function attachedVolume(
   { driver, handle }: Pick<WantedAttachment, 'driver' | 'handle'>,

@@ -93,6 +93,19 @@ describe('persistentvolume-attach-detach-controller', () => {
     expect(attachedTo('n1') ?? []).toEqual([])
   })
 
+  it('leaves attachments alone that others made', async () => {
+    await settled({ pods: [] })
+    const { cluster, resources } = harness
+    const source = { persistentVolumeName: 'v' }
+    for (const name of ['by-hand', `csi-${'0'.repeat(64)}`])
+      cluster.seed(resources.volumeAttachments, {
+        metadata: { name },
+        spec: { attacher: driver, nodeName: 'n1', source },
+      })
+    await harness.step(60_000)
+    expect(attachments()).toHaveLength(2)
+  })
+
   it('says once why the driver could not attach', async () => {
     await settled()
     await answer({ attached: false, attachError: { message: 'no such disk' } })

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { dialects } from '../../../components/api/dialect.ts'
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -107,6 +108,23 @@ describe('a claim', () => {
       'Normal ProvisioningSucceeded PersistentVolumeClaim default/c: Successfully provisioned volume pvc-c-uid',
     ])
     expect(harness.complaints).toEqual([])
+  })
+
+  it('is bound in the dialect svc, by that dialect’s names', async () => {
+    harness = createReconcilerHarness({ dialect: dialects.svc })
+    const { cluster, resources } = harness
+    const annotations = { 'storageclass.svc.io/is-default-class': 'true' }
+    const metadata = { name: 'standard', annotations }
+    cluster.seed(resources.storageClasses, storageClass('standard', { metadata }))
+    cluster.seed(resources.persistentVolumeClaims, claim('c', unnamed))
+    await start()
+    expect(claimNow().status?.phase).toBe('Bound')
+    expect(Object.keys(claimNow().metadata.annotations ?? {}).toSorted()).toEqual([
+      'pv.svc.io/bind-completed',
+      'pv.svc.io/bound-by-controller',
+      'volume.beta.svc.io/storage-provisioner',
+      'volume.svc.io/storage-provisioner',
+    ])
   })
 
   it('of another provisioner is left to that', async () => {
