@@ -38,6 +38,7 @@ export const featureGates = {
   CBORServingAndStorage: alpha('1.32'),
   ContainerCheckpoint: beta({ alpha: '1.25', beta: '1.30' }),
   CustomResourceFieldSelectors: stable({ alpha: '1.30', beta: '1.31', ga: '1.32' }),
+  MaxUnavailableStatefulSet: alpha('1.24'),
   RemoteRequestHeaderUID: alpha('1.32'),
   StructuredAuthenticationConfiguration: beta({ alpha: '1.29', beta: '1.30' }),
   StructuredAuthorizationConfiguration: stable({ alpha: '1.29', beta: '1.30', ga: '1.32' }),

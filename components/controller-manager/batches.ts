@@ -31,15 +31,26 @@ export async function eachAtOnce<T>(
   return failures
 }
 
-/** Runs `act` `count` times in batches of slow start; stops after the first batch with a failure and gives that. */
-export async function slowStart(
+/** Runs `act` on every item in batches of slow start; stops after the first batch with a failure and gives that. */
+export async function slowStartEach<T>(
+  items: readonly T[],
+  width: number,
+  act: (item: T) => Promise<unknown>,
+): Promise<{ readonly error?: unknown }> {
+  let done = 0
+  for (const size of slowStartSizes(items.length)) {
+    const [error] = await eachAtOnce(items.slice(done, done + size), width, act)
+    if (error !== undefined) return { error }
+    done += size
+  }
+  return {}
+}
+
+/** As `slowStartEach`, `count` times. */
+export function slowStart(
   count: number,
   width: number,
   act: () => Promise<unknown>,
 ): Promise<{ readonly error?: unknown }> {
-  for (const size of slowStartSizes(count)) {
-    const [error] = await eachAtOnce(Array.from({ length: size }), width, act)
-    if (error !== undefined) return { error }
-  }
-  return {}
+  return slowStartEach(Array.from({ length: count }), width, act)
 }

@@ -1,7 +1,7 @@
 /** Claiming: which objects are a controller's own, adopting and letting go of the others (upstream: controller_ref_manager.go). */
 import type { ResourceClient } from '../client/resource-client.ts'
 import type { LabelSelector } from '../machinery/selectors/label-selector.ts'
-import { matchesLabels } from '../machinery/selectors/label-selector.ts'
+import { matchesLabels, selectNothing } from '../machinery/selectors/label-selector.ts'
 import type { KubeObject, OwnerReference } from '../machinery/objects/object.ts'
 import { controllerOf } from '../machinery/objects/object.ts'
 import type { Resource } from '../machinery/objects/resource.ts'
@@ -44,6 +44,8 @@ export interface ClaimOptions<T extends KubeObject> {
   readonly ownerClient: ResourceClient
   readonly selector: LabelSelector
   readonly client: ResourceClient<T>
+  /** What an object must be besides selected; default: anything. */
+  readonly isMember?: (object: T) => boolean
 }
 
 /**
@@ -52,7 +54,7 @@ export interface ClaimOptions<T extends KubeObject> {
  * that the object is gone.
  */
 export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>): Promise<T[]> {
-  const { candidates, owner, ownerClient, selector, client } = options
+  const { candidates, owner, ownerClient, selector, client, isMember = () => true } = options
   const { namespace, name = '', uid = '' } = owner.metadata
   let checked: Promise<void> | undefined
   const checkOwner = async (): Promise<void> => {
@@ -84,7 +86,7 @@ export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>)
   const claimed: T[] = []
   for (const object of candidates) {
     const { ownerReferences = [] } = object.metadata
-    switch (claimOf(object, owner, selector)) {
+    switch (claimOf(object, owner, isMember(object) ? selector : selectNothing)) {
       case 'keep':
         claimed.push(object)
         break

@@ -1,5 +1,6 @@
 /** The context that every controller gets, and an entry of the list of controllers. */
 import type { Dialect } from '../api/dialect.ts'
+import type { FeatureGates } from '../api/feature-gates.ts'
 import type { Resources } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import type { EventRecorder } from '../client/event-recorder.ts'
@@ -24,6 +25,7 @@ export interface ControllerContext {
   /** Queues whose metrics the process shows. */
   readonly queues: WorkQueues
   readonly options: ControllerManagerOptions
+  readonly gates: FeatureGates
 }
 
 /** One controller of the explicit list in controllers.ts. */

@@ -1,4 +1,5 @@
 /** The controller manager: one leader at a time runs the selected controllers over shared informers. */
+import type { FeatureGates } from '../api/feature-gates.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
@@ -18,6 +19,7 @@ export interface ControllerManagerDeps {
   readonly clientOf: ((account: string) => Client) | undefined
   readonly entries: readonly ControllerEntry[]
   readonly options: ControllerManagerOptions
+  readonly gates: FeatureGates
   readonly clock: Clock
   readonly log: Log
   readonly queues: WorkQueues
@@ -30,7 +32,7 @@ export async function runControllers(
   deps: ControllerManagerDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clientOf, entries, options, clock, log } = deps
+  const { client, clientOf, entries, options, gates, clock, log } = deps
   const { dialect } = client
   const resources = resourcesOf(dialect)
   const informers = createInformerFactory(client, clock, log)
@@ -58,6 +60,7 @@ export async function runControllers(
       recorder,
       queues: deps.queues,
       options,
+      gates,
     }
   }
   for (const entry of entries) {

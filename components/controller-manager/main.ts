@@ -1,5 +1,6 @@
 /** The controller manager's process: flags, identities, listener, leadership, controllers. */
 import { dialectNamed, dialects } from '../api/dialect.ts'
+import { parseFeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { createClient } from '../client/client.ts'
 import { openComponentListener } from '../client/component-listener.ts'
@@ -33,17 +34,23 @@ async function connect({ options, clock, log }: Context) {
   return { client, clientOf: createServiceAccountClients(client, bare), bare }
 }
 
+/** Reads a flag; what is wrong with it ends the start with its message. */
+function checked<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new FlagError((error as Error).message, error)
+  }
+}
+
 async function run(context: Context): Promise<void> {
   const { options, signal, clock, log } = context
   const showHidden = options['show-hidden-metrics-for-version']
   const fault = showHiddenFault(showHidden, servedRelease)
   if (fault !== undefined) throw new FlagError(fault)
-  let entries
-  try {
-    entries = selectControllers(controllers, options.controllers)
-  } catch (error) {
-    throw new FlagError((error as Error).message, error)
-  }
+  const entries = checked(() => selectControllers(controllers, options.controllers))
+  const { gates, warnings } = checked(() => parseFeatureGates(options['feature-gates']))
+  for (const warning of warnings) log.warn(warning)
   const { client, clientOf, bare } = await connect(context)
   const { metrics, observerOf, isLeading } = createManagerMetrics({
     showHidden: showHidden !== '',
@@ -67,6 +74,7 @@ async function run(context: Context): Promise<void> {
     clientOf,
     entries,
     options,
+    gates,
     clock,
     log,
     queues: (name: string) => createWorkQueue({ clock, observer: observerOf(name) }),

@@ -1,4 +1,5 @@
 /** Flags of the controller manager, named as upstream's kube-controller-manager names them. */
+import { featureGateHelp } from '../api/feature-gates.ts'
 import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 import type { FlagValues } from '../component-base/flags.ts'
@@ -53,6 +54,10 @@ const generalFlags = defineFlags({
   'leader-elect-resource-name': flag.string('Name of the lease.', 'kube-controller-manager'),
   'leader-elect-resource-namespace': flag.string(
     'Namespace of the lease; default the system namespace.',
+  ),
+  'feature-gates': flag.string(
+    ['Features to turn on or off: name=bool,...', ...featureGateHelp()].join('\n        '),
+    '',
   ),
   'show-hidden-metrics-for-version': flag.string(
     'Also show the metrics that this release hides. The only valid value is the previous release.',

@@ -39,6 +39,18 @@ export function availableInMs(
   return since === undefined ? undefined : Math.max(0, since + minReadySeconds * 1000 - nowMs)
 }
 
+/** When the next ready pod becomes available; undefined when none is on the way. */
+export function nextAvailableInMs(
+  pods: readonly Pod[],
+  minReadySeconds: number,
+  nowMs: number,
+): number | undefined {
+  const waits = pods
+    .map((pod) => availableInMs(pod, minReadySeconds, nowMs) ?? 0)
+    .filter((ms) => ms > 0)
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}
+
 /** The pod's conditions with one of them set; a change of status moves its lastTransitionTime. */
 export function withPodCondition(
   pod: Pod,

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
+import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { ClusterRole } from '../../components/api/generated/types.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
@@ -175,6 +176,7 @@ describe('controller manager', () => {
           },
           entries,
           options: parseFlags(controllerManagerFlags, flags),
+          gates: defaultFeatureGates,
           clock,
           log: silentLog,
           queues: () => createWorkQueue({ clock }),

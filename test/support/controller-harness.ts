@@ -1,6 +1,7 @@
 /** Runs one controller, with the rights of its default role, against the in-memory cluster, on a clock that the test steps. */
 import type { Dialect } from '../../components/api/dialect.ts'
 import { dialects } from '../../components/api/dialect.ts'
+import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resources } from '../../components/api/resources.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
@@ -75,6 +76,7 @@ export function createHarness(
         recorder,
         queues: () => createWorkQueue({ clock }),
         options: parseFlags(controllerManagerFlags, flags),
+        gates: defaultFeatureGates,
       }
       const { signal } = controller
       running.push(entry.start(context, signal), informers.run(signal))

@@ -3,6 +3,8 @@
  * what the default roles allow it.
  */
 import type { Dialect } from '../../components/api/dialect.ts'
+import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
+import type { FeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resources } from '../../components/api/resources.ts'
 import type { RecordedEvent } from '../../components/client/event-recorder.ts'
@@ -50,6 +52,7 @@ export function createReconcilerHarness(
   options: {
     dialect?: Dialect
     flags?: Partial<ControllerManagerOptions>
+    gates?: Partial<FeatureGates>
     seed?: number
     /** To go on with what another harness left behind. */
     cluster?: FakeCluster
@@ -92,6 +95,7 @@ export function createReconcilerHarness(
     recorder: { record, run: async () => {} },
     queues: () => createWorkQueue({ clock }),
     options: { ...defaults, ...options.flags },
+    gates: { ...defaultFeatureGates, ...options.gates },
   }
   return {
     cluster,

@@ -1,5 +1,6 @@
 /** Runs one kind's strategy as the generic verbs do, without a server: decode, default, prepare, validate. */
 import { dialects, type Dialect } from '../../components/api/dialect.ts'
+import { defaultFeatureGates, type FeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf, type Resources } from '../../components/api/resources.ts'
 import { schemaOf } from '../../components/api/schemas.ts'
 import { convert } from '../../components/api/conversions/conversions.ts'
@@ -38,6 +39,7 @@ export interface RunOptions {
   readonly user?: UserInfo
   readonly dialect?: Dialect
   readonly serviceAllocator?: ServiceAllocator
+  readonly gates?: FeatureGates
   /** Instead of the resource's own. */
   readonly strategy?: Strategy
 }
@@ -67,6 +69,7 @@ export function strategyRuns(
     user = { name: 'alice', groups: [] },
     dialect = dialects.kubernetes,
     serviceAllocator,
+    gates = defaultFeatureGates,
     strategy = strategyOf(resourcesOf(dialect)[name]),
   }: RunOptions = {},
 ): StrategyRuns {
@@ -79,6 +82,7 @@ export function strategyRuns(
     reader: new FakeReader(),
     serviceAllocator,
     dryRun: false,
+    gates,
     random: () => 0.5,
   }
 

@@ -1,10 +1,14 @@
-/** Pods, ReplicaSets and Deployments for tests, and a stand-in for the nodes' agents that makes pods ready. */
+/** Pods and what makes them, for tests, and a stand-in for the nodes' agents that makes pods ready. */
 import type {
+  DaemonSet,
+  DaemonSetSpec,
   Deployment,
   DeploymentSpec,
   Pod,
   PodTemplateSpec,
   ReplicaSet,
+  StatefulSet,
+  StatefulSetSpec,
 } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { timestamp } from '../../components/component-base/clock.ts'
@@ -40,6 +44,42 @@ export function deployment(name: string, spec: Partial<DeploymentSpec> = {}): De
       },
       revisionHistoryLimit: 10,
       progressDeadlineSeconds: 600,
+      ...spec,
+    },
+  }
+}
+
+/** As the server leaves it, with every default. */
+export function statefulSet(name: string, spec: Partial<StatefulSetSpec> = {}): StatefulSet {
+  return {
+    metadata: { name, namespace: 'default' },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: { app: name } },
+      template: template(name),
+      serviceName: name,
+      podManagementPolicy: 'OrderedReady',
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
+      revisionHistoryLimit: 10,
+      ...spec,
+    },
+  }
+}
+
+/** As the server leaves it, with every default. */
+export function daemonSet(name: string, spec: Partial<DaemonSetSpec> = {}): DaemonSet {
+  return {
+    metadata: {
+      name,
+      namespace: 'default',
+      annotations: { 'deprecated.daemonset.template.generation': '1' },
+    },
+    spec: {
+      selector: { matchLabels: { app: name } },
+      template: template(name),
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+      revisionHistoryLimit: 10,
       ...spec,
     },
   }

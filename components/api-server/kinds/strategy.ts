@@ -1,5 +1,6 @@
 /** Strategy: the pure per-kind part of the generic verbs (upstream: registry/rest/{create,update,delete}.go). */
 import type { Dialect } from '../../api/dialect.ts'
+import type { FeatureGates } from '../../api/feature-gates.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
@@ -15,6 +16,7 @@ export interface StrategyContext {
   readonly user: UserInfo
   readonly reader: ObjectReader
   readonly dryRun: boolean
+  readonly gates: FeatureGates
   /** Gives Services their addresses and ports; without one they keep what they ask for. */
   readonly serviceAllocator?: ServiceAllocator | undefined
   random(): number

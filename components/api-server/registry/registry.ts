@@ -5,6 +5,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { objectKindOf } from '../../api/object-kind.ts'
 import type { Resources } from '../../api/resources.ts'
+import { defaultFeatureGates, type FeatureGates } from '../../api/feature-gates.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
@@ -62,6 +63,8 @@ export interface RegistryOptions extends StoredObjectsOptions {
   readonly resources: Resources
   readonly clock: Clock
   readonly admission: AdmissionChain
+  /** Default: each at its own default. */
+  readonly gates?: FeatureGates
   /** Gives Services their addresses and ports. */
   readonly serviceAllocator?: ServiceAllocator
   /** Called for every stored object; the expiry of Events uses it. */
@@ -102,7 +105,7 @@ export class Registry {
   }
 
   strategyContext(target: Pick<WriteTarget, 'resource' | 'user' | 'dryRun'>): StrategyContext {
-    const { dialect, clock, cache, serviceAllocator } = this.#options
+    const { dialect, clock, cache, serviceAllocator, gates = defaultFeatureGates } = this.#options
     const { resource, user, dryRun } = target
     return {
       dialect,
@@ -112,6 +115,7 @@ export class Registry {
       user,
       reader: cache,
       dryRun,
+      gates,
       random: () => clock.random(),
     }
   }

@@ -5,16 +5,11 @@ import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
-import {
-  labelSelectorFrom,
-  matchesLabels,
-  selectNothing,
-} from '../../machinery/selectors/label-selector.ts'
-import { controllerOf, keyOf } from '../../machinery/objects/object.ts'
-import { apiVersionOf } from '../../machinery/objects/resource.ts'
+import { controllerOf } from '../../machinery/objects/object.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'
+import { ownerKeys, selectorOrNothing } from '../owner-keys.ts'
 import { controlledBy, indexByController } from '../pod-indexes.ts'
 import { countedStatus, pauseCondition, withDeploymentCondition } from './deployment-status.ts'
 import { isRolling } from './replica-math.ts'
@@ -23,13 +18,8 @@ import { Rollout } from './rollout.ts'
 import type { RolloutTools } from './rollout.ts'
 import { isScaled, recreate, reportRollout, rollingUpdate, scaleOnly } from './strategies.ts'
 
-function selectorOf(deployment: Deployment): LabelSelector {
-  try {
-    return labelSelectorFrom(deployment.spec?.selector)
-  } catch {
-    // The server validates selectors; one that slipped through must not select anything.
-    return selectNothing
-  }
+function selectorOf({ spec }: Deployment): LabelSelector {
+  return selectorOrNothing(spec?.selector)
 }
 
 /** The reconciler's caches, clients and tools. */
@@ -63,17 +53,17 @@ export async function runDeploymentController(
     ownWrites: createOwnWrites(replicaSets, clock),
   }
   const sync = { deployments, replicaSets, pods, tools, resources }
+  const ownersOfSet = ownerKeys(deployments, selectorOf)
   // A Recreate waits for the last old pod to end; no ReplicaSet changes then.
   pods.onEvent(({ type, object }) => {
     if (type !== 'delete') return
     const set = controllerOf(object)
     const replicaSet = set && replicaSets.get(`${object.metadata.namespace ?? ''}/${set.name}`)
-    for (const key of replicaSet === undefined ? [] : ownersOf(sync, replicaSet)) {
+    for (const key of replicaSet === undefined ? [] : ownersOfSet(replicaSet)) {
       const deployment = deployments.get(key)
       if (deployment !== undefined && !isRolling(deployment)) queue.add(key)
     }
   })
-  const ownersOfSet = (replicaSet: ReplicaSet): string[] => ownersOf(sync, replicaSet)
   await runController(
     {
       name: 'deployment-controller',
@@ -86,23 +76,6 @@ export async function runDeploymentController(
     },
     signal,
   )
-}
-
-/** The Deployment a ReplicaSet names, or every one that would adopt it. */
-function ownersOf({ deployments, resources }: DeploymentSync, replicaSet: ReplicaSet): string[] {
-  const controller = controllerOf(replicaSet)
-  const { namespace = '', labels } = replicaSet.metadata
-  if (controller !== undefined) {
-    const { kind } = resources.deployments
-    const apiVersion = apiVersionOf(resources.deployments)
-    const isOurs = controller.kind === kind && controller.apiVersion === apiVersion
-    return isOurs ? [`${namespace}/${controller.name}`] : []
-  }
-  return deployments
-    .list()
-    .filter((deployment) => deployment.metadata.namespace === namespace)
-    .filter((deployment) => matchesLabels(selectorOf(deployment), labels))
-    .map(keyOf)
 }
 
 async function syncDeployment(sync: DeploymentSync, key: string): Promise<Result | void> {

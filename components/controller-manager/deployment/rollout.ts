@@ -26,7 +26,7 @@ import {
   sizeAnnotations,
 } from './revisions.ts'
 import type { RevisionKeys } from './revisions.ts'
-import { templateHash } from './template-hash.ts'
+import { templateHash } from '../template-hash.ts'
 
 export interface RolloutTools {
   readonly deployments: ResourceClient<Deployment>

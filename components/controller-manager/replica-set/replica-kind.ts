@@ -6,9 +6,10 @@ import type {
 } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
 import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
-import { labelSelectorFrom, labelSelectorOfMap } from '../../machinery/selectors/label-selector.ts'
+import { labelSelectorOfMap } from '../../machinery/selectors/label-selector.ts'
 import type { ObjectMeta } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
+import { selectorOrNothing } from '../owner-keys.ts'
 
 /** Fields that both kinds share. */
 export interface ReplicaOwner {
@@ -26,13 +27,12 @@ export interface ReplicaOwner {
 
 export interface ReplicaKind {
   resourceOf(resources: Resources): Resource
-  /** Throws for a selector that is not valid. */
   selectorOf(owner: ReplicaOwner): LabelSelector
 }
 
 export const replicaSetKind: ReplicaKind = {
   resourceOf: (resources) => resources.replicaSets,
-  selectorOf: ({ spec }) => labelSelectorFrom(spec?.selector as SelectorObject | undefined),
+  selectorOf: ({ spec }) => selectorOrNothing(spec?.selector as SelectorObject | undefined),
 }
 
 export const replicationControllerKind: ReplicaKind = {

@@ -8,24 +8,22 @@ import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
-import { matchesLabels, selectNothing } from '../../machinery/selectors/label-selector.ts'
-import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
 import { controllerOf, deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import { eachAtOnce, slowStart } from '../batches.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
+import { ownerKeys } from '../owner-keys.ts'
 import { controlledBy, indexByController } from '../pod-indexes.ts'
-import { isActive } from '../pod-state.ts'
+import { isActive, nextAvailableInMs } from '../pod-state.ts'
 import { createPodControl, isNamespaceTerminating } from './pod-control.ts'
 import type { PodControl } from './pod-control.ts'
 import { podsToDelete } from './pod-ranking.ts'
 import { replicaSetKind, replicationControllerKind } from './replica-kind.ts'
 import type { ReplicaKind, ReplicaOwner } from './replica-kind.ts'
-import { nextAvailableInMs, replicaStatus } from './replica-status.ts'
+import { replicaStatus } from './replica-status.ts'
 import type { ReplicaFailure } from './replica-status.ts'
 
 /** Most pods made or deleted in one go; the rest follows when these were seen. */
@@ -75,7 +73,7 @@ export async function runReplicaController(
     ownWrites: createOwnWrites(pods, clock),
     clock,
   }
-  const sources = [source(owners), source(pods, (pod) => ownersOf(sync, pod))]
+  const sources = [source(owners), source(pods, ownerKeys(owners, kind.selectorOf))]
   const reconcile = (key: string) => syncReplicas(sync, key)
   await runController({ queues, name, informers: sources, reconcile, workers, clock, log }, signal)
 }
@@ -91,7 +89,7 @@ async function syncReplicas(sync: ReplicaSync, key: string): Promise<Result | vo
     candidates: [...owned, ...orphans].filter(isActive),
     owner,
     ownerClient,
-    selector: selectorOf(kind, owner),
+    selector: kind.selectorOf(owner),
     client: podClient,
   })
   const mayScale = pendingMs === undefined && owner.metadata.deletionTimestamp === undefined
@@ -102,35 +100,11 @@ async function syncReplicas(sync: ReplicaSync, key: string): Promise<Result | vo
   const status = replicaStatus(owner, active, { nowMs, now: timestamp(nowMs), failure })
   if (!deepEqual(owner.status, status)) await ownerClient.updateStatus({ ...owner, status })
   if (outcome.error !== undefined) throw outcome.error
-  const waits = [nextAvailableInMs(owner, active, nowMs), pendingMs].filter(
+  const { minReadySeconds = 0 } = owner.spec ?? {}
+  const waits = [nextAvailableInMs(active, minReadySeconds, nowMs), pendingMs].filter(
     (ms) => ms !== undefined,
   )
   return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) }
-}
-
-function selectorOf(kind: ReplicaKind, owner: ReplicaOwner): LabelSelector {
-  try {
-    return kind.selectorOf(owner)
-  } catch {
-    // The server validates selectors; one that slipped through must not select anything.
-    return selectNothing
-  }
-}
-
-/** The owner a pod names, or every owner that would adopt it. */
-function ownersOf({ kind, resource, owners }: ReplicaSync, pod: Pod): string[] {
-  const controller = controllerOf(pod)
-  const { namespace = '', labels } = pod.metadata
-  if (controller !== undefined) {
-    if (controller.kind !== resource.kind || controller.apiVersion !== apiVersionOf(resource))
-      return []
-    return [`${namespace}/${controller.name}`]
-  }
-  return owners
-    .list()
-    .filter((owner) => owner.metadata.namespace === namespace)
-    .filter((owner) => matchesLabels(selectorOf(kind, owner), labels))
-    .map(keyOf)
 }
 
 /** Active pods of all replica sets of the same deployment: moving between them leaves nodes as crowded as they were. */

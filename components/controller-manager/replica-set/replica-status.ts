@@ -49,16 +49,3 @@ export function replicaStatus(
 function some<K extends string>(name: K, count: number): Partial<Record<K, number>> {
   return count === 0 ? {} : ({ [name]: count } as Record<K, number>)
 }
-
-/** When the next ready pod becomes available; undefined when none is on the way. */
-export function nextAvailableInMs(
-  owner: ReplicaOwner,
-  pods: readonly Pod[],
-  nowMs: number,
-): number | undefined {
-  const { minReadySeconds = 0 } = owner.spec ?? {}
-  const waits = pods
-    .map((pod) => availableInMs(pod, minReadySeconds, nowMs) ?? 0)
-    .filter((ms) => ms > 0)
-  return waits.length === 0 ? undefined : Math.min(...waits)
-}

@@ -1,13 +1,6 @@
 /** How long a pod may stay on a node with NoExecute taints (upstream: pkg/controller/tainteviction). Pure. */
 import type { Taint, Toleration } from '../../api/generated/types.ts'
-
-function tolerates({ key, operator, value, effect }: Toleration, taint: Taint): boolean {
-  if (effect && effect !== taint.effect) return false
-  if (key && key !== taint.key) return false
-  if (operator === 'Exists') return true
-  if (operator !== undefined && operator !== '' && operator !== 'Equal') return false
-  return (key ?? '') !== '' && (value ?? '') === (taint.value ?? '')
-}
+import { tolerates } from '../../api/node-selection.ts'
 
 /**
  * Milliseconds until the pod is to go: 0 when a taint is not tolerated at all, Infinity when all are tolerated for good,

@@ -3,7 +3,7 @@ import { labelKey } from '../../api/dialect.ts'
 import { registered, registeredPods } from '../cluster-event.ts'
 import type { Handle, PluginWith, Rejection } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
-import { tolerates } from './taint-toleration.ts'
+import { tolerates } from '../../api/node-selection.ts'
 
 const rejection: Rejection = { reasons: ['node(s) were unschedulable'], resolvable: false }
 

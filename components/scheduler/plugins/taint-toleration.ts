@@ -2,38 +2,11 @@
  * TaintToleration: NoSchedule and NoExecute taints keep out pods that do not tolerate them; PreferNoSchedule scores
  * (upstream: plugins/tainttoleration).
  */
-import type { Taint, Toleration } from '../../api/generated/types.ts'
+import type { Taint } from '../../api/generated/types.ts'
+import { tolerates, untolerated } from '../../api/node-selection.ts'
 import { registered, registeredPods } from '../cluster-event.ts'
 import type { PluginWith } from '../plugin.ts'
 import { normalizeByHighest, scoreEach } from '../plugin.ts'
-
-/** Upstream's rule: an empty effect or, with Exists, an empty key matches any; the operator is Equal by default. */
-export function tolerates(toleration: Toleration, taint: Taint): boolean {
-  if (toleration.effect && toleration.effect !== taint.effect) return false
-  if (toleration.key && toleration.key !== taint.key) return false
-  switch (toleration.operator) {
-    case undefined:
-    case '':
-    case 'Equal':
-      return (toleration.value ?? '') === (taint.value ?? '')
-    case 'Exists':
-      return true
-    default:
-      return false
-  }
-}
-
-/** The first taint that keeps a pod with these tolerations off the node. */
-export function untolerated(
-  taints: readonly Taint[],
-  tolerations: readonly Toleration[],
-): Taint | undefined {
-  return taints.find(
-    (taint) =>
-      (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') &&
-      !tolerations.some((toleration) => tolerates(toleration, taint)),
-  )
-}
 
 const isSoft = ({ effect }: Taint): boolean => effect === 'PreferNoSchedule'
 
@@ -42,7 +15,7 @@ export const taintToleration: PluginWith<'filter' | 'score'> = {
   events: [
     registered('Node', ['Add', 'UpdateNodeTaint'], ({ tolerations }, { old, now }) => {
       const isKept = (taints: readonly Taint[] | undefined): boolean =>
-        untolerated(taints ?? [], tolerations) !== undefined
+        untolerated(taints, tolerations) !== undefined
       return !isKept(now?.spec?.taints) && (old === undefined || isKept(old.spec?.taints))
     }),
     registeredPods(['UpdatePodTolerations'], ({ uid }, { now }) => now?.metadata.uid === uid),

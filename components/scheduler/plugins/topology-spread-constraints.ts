@@ -5,8 +5,8 @@ import { labelSelectorFrom, matchesLabels } from '../../machinery/selectors/labe
 import type { PodGroup } from '../pod-counts.ts'
 import type { PodInfo } from '../pod-info.ts'
 import type { NodeInfo } from '../snapshot.ts'
-import { hasNodeAffinity, matchesNodeAffinity } from './node-affinity.ts'
-import { untolerated } from './taint-toleration.ts'
+import { matchesRequiredNodes, untolerated } from '../../api/node-selection.ts'
+import { hasNodeAffinity } from './node-affinity.ts'
 
 export interface SpreadConstraint {
   readonly topologyKey: string
@@ -79,6 +79,6 @@ export function isNodeIncluded(
   constraint: SpreadConstraint,
   node: NodeInfo,
 ): boolean {
-  if (constraint.honorsAffinity && !matchesNodeAffinity(pod, node)) return false
+  if (constraint.honorsAffinity && !matchesRequiredNodes(pod.pod.spec, node)) return false
   return !constraint.honorsTaints || untolerated(node.taints, pod.tolerations) === undefined
 }

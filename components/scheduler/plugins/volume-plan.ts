@@ -17,7 +17,7 @@ import { labelSelectorFrom, matchesLabels } from '../../machinery/selectors/labe
 import { keyOf } from '../../machinery/objects/object.ts'
 import { compareQuantities } from '../../machinery/values/quantity.ts'
 import type { NodeLabels } from '../snapshot.ts'
-import { matchesTerm } from './node-affinity.ts'
+import { matchesNodeTerm } from '../../api/node-selection.ts'
 import { classOf } from './pod-volumes.ts'
 import type { VolumeCaches } from './pod-volumes.ts'
 
@@ -78,7 +78,7 @@ export function isFullyBound({ metadata, spec }: PersistentVolumeClaim, keys: Vo
 /** Whether the volume can be reached from the node. */
 export function isReachable({ spec }: PersistentVolume, node: NodeLabels): boolean {
   const terms = spec?.nodeAffinity?.required?.nodeSelectorTerms
-  return terms === undefined || terms.some((term) => matchesTerm(term, node))
+  return terms === undefined || terms.some((term) => matchesNodeTerm(term, node))
 }
 
 export interface VolumePlan {

@@ -1,6 +1,7 @@
 /** Cluster roles that are gathered from others: a real server and its controller. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClusterRole, PolicyRule } from '../../../components/api/generated/types.ts'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { createClient } from '../../../components/client/client.ts'
 import { createInformerFactory } from '../../../components/client/informer.ts'
@@ -36,6 +37,7 @@ async function startAggregation(server: TestApiServer): Promise<AsyncDisposable>
       recorder: { record: () => {}, run: async () => {} },
       queues: () => createWorkQueue({ clock: systemClock }),
       options: parseFlags(controllerManagerFlags, []),
+      gates: defaultFeatureGates,
     },
     stop.signal,
   )

@@ -107,14 +107,14 @@ export const statefulSetStrategy: Strategy = {
   ...templateHooks,
   nameForm: 'label',
   applyDefaults: defaultStatefulSet,
-  prepareForCreate(object) {
+  prepareForCreate(object, { gates }) {
     templateHooks.prepareForCreate(object)
     object['status'] = { replicas: 0, availableReplicas: 0 }
-    dropMaxUnavailable(object)
+    if (!gates.MaxUnavailableStatefulSet) dropMaxUnavailable(object)
   },
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, { gates }) {
     templateHooks.prepareForUpdate(object, old)
-    dropMaxUnavailable(object, old)
+    if (!gates.MaxUnavailableStatefulSet) dropMaxUnavailable(object, old)
   },
   ...validation(validateStatefulSet, ({ object, old }: Change<KubeObject>, root) => {
     if (semanticEqual(fixedPart(object), fixedPart(old))) return
@@ -137,7 +137,7 @@ export const statefulSetStrategy: Strategy = {
   },
 }
 
-/** The feature is off in release 1.32. */
+/** With the gate off the field is not set anew; one that is there stays. */
 function dropMaxUnavailable(object: KubeObject, old?: KubeObject): void {
   const before = (old as StatefulSet | undefined)?.spec?.updateStrategy?.rollingUpdate
   if (before?.maxUnavailable !== undefined) return
