@@ -4,7 +4,6 @@
  */
 export const unattendedKinds: ReadonlyMap<string, string> = new Map([
   ['apps/daemonsets', 'this cluster has no DaemonSet controller: no pods are created'],
-  ['apps/statefulsets', 'this cluster has no StatefulSet controller: no pods are created'],
   ['batch/cronjobs', 'this cluster has no CronJob controller: no jobs are created'],
   ['batch/jobs', 'this cluster has no Job controller: no pods are created'],
   [

@@ -23,6 +23,7 @@ import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
 import { simulatedProvisionerController } from './simulated-storage/simulated-provisioner.ts'
+import { statefulSetController } from './stateful-set/stateful-set.ts'
 import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
 import { volumeExpander } from './volume-expander.ts'
 import { claimProtection } from './volume-protection/claim-protection.ts'
@@ -43,6 +44,7 @@ export const controllers: readonly ControllerEntry[] = [
   replicaSetController,
   replicationController,
   deploymentController,
+  statefulSetController,
   disruptionController,
   endpointSliceController,
   endpointsController,

@@ -49,7 +49,15 @@ async function startScheduler(): Promise<string[]> {
   const snapshot = new Snapshot()
   const informers = createInformerFactory(client, clock, silentLog)
   const { dialect } = cluster
-  const handle = { dialect, client, informers, namespaces: snapshot, clock, log: silentLog }
+  const handle = {
+    dialect,
+    client,
+    informers,
+    namespaces: snapshot,
+    extenders: [],
+    clock,
+    log: silentLog,
+  }
   const profile = createProfile(defaultProfile(schedulerName), handle)
   const profiles = new Map([[schedulerName, profile]])
   const { queueSort } = profile
