@@ -3,7 +3,6 @@
  * client that creates one is warned, and an Event says it of the object. An entry goes when its controller comes.
  */
 export const unattendedKinds: ReadonlyMap<string, string> = new Map([
-  ['apps/daemonsets', 'this cluster has no DaemonSet controller: no pods are created'],
   ['batch/cronjobs', 'this cluster has no CronJob controller: no jobs are created'],
   ['batch/jobs', 'this cluster has no Job controller: no pods are created'],
   [

@@ -7,6 +7,7 @@ import { csrCleaner } from './certificates/csr-cleaner.ts'
 import { csrSigning } from './certificates/csr-signing.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
+import { daemonSetController } from './daemon-set/daemon-set.ts'
 import { deploymentController } from './deployment/deployment.ts'
 import { disruptionController } from './disruption/disruption.ts'
 import { ephemeralVolumes } from './ephemeral-volumes.ts'
@@ -45,6 +46,7 @@ export const controllers: readonly ControllerEntry[] = [
   replicationController,
   deploymentController,
   statefulSetController,
+  daemonSetController,
   disruptionController,
   endpointSliceController,
   endpointsController,
