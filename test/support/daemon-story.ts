@@ -87,7 +87,9 @@ export async function startDaemon(
       return count
     },
     stabilize: async (which) => {
-      while ((await story.ready(which)) > 0);
+      for (let round = 0; (await story.ready(which)) > 0; round += 1) {
+        if (round === 100) throw new Error('pods are replaced again and again')
+      }
     },
   }
   for (let index = 1; index <= nodes; index += 1)

@@ -76,7 +76,9 @@ export async function startStateful(
       return count
     },
     stabilize: async (which) => {
-      while ((await story.ready(which)) > 0);
+      for (let round = 0; (await story.ready(which)) > 0; round += 1) {
+        if (round === 100) throw new Error('pods are replaced again and again')
+      }
     },
     remove: async (name) => {
       cluster.remove(resources.pods, `default/${name}`)
