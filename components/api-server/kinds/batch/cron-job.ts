@@ -4,7 +4,9 @@ import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
-import { isTimeZone, scheduleFault } from './cron-schedule.ts'
+import { parseCron } from '../../../api/cron/cron-schedule.ts'
+import { isTimeZone } from '../../../api/cron/time-zone.ts'
+import { messageOf } from '../../../component-base/log.ts'
 import { validateNonNegativeFields, validateRequiredOneOf } from '../rules/field-rules.ts'
 import { validateJobSpec } from './job-spec-validation.ts'
 import { defaultJobSpec } from './job.ts'
@@ -50,8 +52,11 @@ function validateSchedule(spec: CronJobSpec, old: CronJobSpec | undefined, at: F
     at.required()
     return
   }
-  const fault = scheduleFault(schedule)
-  if (fault !== undefined) at.invalid(schedule, fault)
+  try {
+    parseCron(schedule)
+  } catch (error) {
+    at.invalid(schedule, messageOf(error))
+  }
   if (!schedule.includes('TZ')) return
   const hadZone = old?.schedule.includes('TZ') ?? false
   if (!hadZone) {
