@@ -77,7 +77,8 @@ async function run(context: Context): Promise<void> {
     gates,
     clock,
     log,
-    queues: (name: string) => createWorkQueue({ clock, observer: observerOf(name) }),
+    queues: (name: string, delays?: { initialMs: number; maxMs: number }) =>
+      createWorkQueue({ clock, observer: observerOf(name), ...delays }),
     onLeading: (leads: boolean) => isLeading.set(leads ? 1 : 0),
   }
   const parts = [runControllerManager(deps, whole)]
