@@ -36,8 +36,11 @@ export interface WorkQueueObserver {
   finished(key: string): void
 }
 
-/** Makes the queue of that name. */
-export type WorkQueues = (name: string) => WorkQueue
+/** Makes the queue of that name; `delays` are those of its retries, where upstream's controller has its own. */
+export type WorkQueues = (
+  name: string,
+  delays?: { readonly initialMs: number; readonly maxMs: number },
+) => WorkQueue
 
 export interface WorkQueueOptions {
   readonly clock: Clock

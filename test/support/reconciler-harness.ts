@@ -93,7 +93,7 @@ export function createReconcilerHarness(
     clock,
     log,
     recorder: { record, run: async () => {} },
-    queues: () => createWorkQueue({ clock }),
+    queues: (_, delays) => createWorkQueue({ clock, ...delays }),
     options: { ...defaults, ...options.flags },
     gates: { ...defaultFeatureGates, ...options.gates },
   }
