@@ -166,7 +166,9 @@ function validateProgress(job: Job, old: Job, at: FieldPath): void {
   if (completionTime && before.completionTime && completionTime !== before.completionTime) {
     at.child('completionTime').invalid(completionTime, 'completionTime cannot be mutated')
   }
-  if (before.startTime && before.startTime !== startTime && job.spec?.suspend !== true) {
+  const isResumed = has(old, 'Suspended') && !has(job, 'Suspended')
+  const isStopped = job.spec?.suspend === true
+  if (before.startTime && before.startTime !== startTime && !isStopped && !isResumed) {
     at.child('startTime').required('startTime cannot be removed for unsuspended job')
   }
   if (has(old, 'SuccessCriteriaMet') && !has(job, 'SuccessCriteriaMet')) {
