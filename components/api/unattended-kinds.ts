@@ -4,7 +4,6 @@
  */
 export const unattendedKinds: ReadonlyMap<string, string> = new Map([
   ['batch/cronjobs', 'this cluster has no CronJob controller: no jobs are created'],
-  ['batch/jobs', 'this cluster has no Job controller: no pods are created'],
   [
     'autoscaling/horizontalpodautoscalers',
     'this cluster has no HorizontalPodAutoscaler controller: nothing is scaled',

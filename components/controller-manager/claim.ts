@@ -46,6 +46,8 @@ export interface ClaimOptions<T extends KubeObject> {
   readonly client: ResourceClient<T>
   /** What an object must be besides selected; default: anything. */
   readonly isMember?: (object: T) => boolean
+  /** A finalizer that adopted objects get, and released ones lose. */
+  readonly finalizer?: string
 }
 
 /**
@@ -54,7 +56,7 @@ export interface ClaimOptions<T extends KubeObject> {
  * that the object is gone.
  */
 export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>): Promise<T[]> {
-  const { candidates, owner, ownerClient, selector, client, isMember = () => true } = options
+  const { candidates, owner, ownerClient, selector, isMember = () => true } = options
   const { namespace, name = '', uid = '' } = owner.metadata
   let checked: Promise<void> | undefined
   const checkOwner = async (): Promise<void> => {
@@ -67,22 +69,6 @@ export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>)
     if (live.metadata.deletionTimestamp !== undefined)
       throw new Error(`${namespace}/${name} has just been deleted`)
   }
-  const setOwners = async (
-    object: T,
-    ownerReferences: OwnerReference[],
-  ): Promise<T | undefined> => {
-    const { resourceVersion } = object.metadata
-    const patch = { metadata: { uid: object.metadata.uid, resourceVersion, ownerReferences } }
-    try {
-      return await client.patch({ namespace, name: object.metadata.name ?? '' }, patch, {
-        type: 'merge',
-      })
-    } catch (error) {
-      if (isStatusError(error, 'NotFound')) return undefined
-      throw error
-    }
-  }
-
   const claimed: T[] = []
   for (const object of candidates) {
     const { ownerReferences = [] } = object.metadata
@@ -94,12 +80,13 @@ export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>)
         checked ??= checkOwner()
         await checked
         const reference = controllerReference(owner, ownerClient.resource)
-        const adopted = await setOwners(object, [...ownerReferences, reference])
+        const adopted = await setOwners(options, object, [...ownerReferences, reference])
         if (adopted !== undefined) claimed.push(adopted)
         break
       }
       case 'release':
         await setOwners(
+          options,
           object,
           ownerReferences.filter((reference) => reference.uid !== uid),
         )
@@ -109,4 +96,29 @@ export async function claimOwned<T extends KubeObject>(options: ClaimOptions<T>)
     }
   }
   return claimed
+}
+
+/** The object with these owners, and with the finalizer if it is now the owner's; undefined when it is gone. */
+async function setOwners<T extends KubeObject>(
+  { owner, client, finalizer }: ClaimOptions<T>,
+  { metadata }: T,
+  ownerReferences: OwnerReference[],
+): Promise<T | undefined> {
+  const { namespace, name = '', uid, resourceVersion, finalizers = [] } = metadata
+  const isOwned = ownerReferences.some((reference) => reference.uid === owner.metadata.uid)
+  const others = finalizers.filter((one) => one !== finalizer)
+  const patch = {
+    metadata: {
+      uid,
+      resourceVersion,
+      ownerReferences,
+      ...(finalizer && { finalizers: isOwned ? [...others, finalizer] : others }),
+    },
+  }
+  try {
+    return await client.patch({ namespace, name }, patch, { type: 'merge' })
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return undefined
+    throw error
+  }
 }

@@ -15,6 +15,7 @@ import { endpointSliceController } from './endpoints/endpoint-slices.ts'
 import { endpointsController } from './endpoints/endpoints.ts'
 import { endpointSliceMirroringController } from './endpoints/slice-mirroring.ts'
 import { garbageCollector } from './garbage-collector/garbage-collector.ts'
+import { jobController } from './job/job.ts'
 import { namespaceController } from './namespace/namespace.ts'
 import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
 import { persistentVolumeBinder } from './persistent-volumes/binder.ts'
@@ -47,6 +48,7 @@ export const controllers: readonly ControllerEntry[] = [
   deploymentController,
   statefulSetController,
   daemonSetController,
+  jobController,
   disruptionController,
   endpointSliceController,
   endpointsController,

@@ -50,12 +50,12 @@ describe('workloads', () => {
     await kubectl.ok`get ${name} -o jsonpath=${template}`
 
   test('create warns of a kind that nothing acts on, and describe says why nothing happens', async () => {
-    const why = unattendedKinds.get('batch/jobs')
-    const made = await kubectl.try`create job idle --image=busybox -- true`
-    expect(made).toMatchObject({ code: 0, stdout: 'job.batch/idle created\n' })
+    const why = unattendedKinds.get('networking/ingresses')
+    const made = await kubectl.try`create ingress idle --rule=${'example.com/=web:80'}`
+    expect(made).toMatchObject({ code: 0, stdout: 'ingress.networking.k8s.io/idle created\n' })
     expect(made.stderr).toBe(`Warning: ${why}\n`)
     await eventually(async () => {
-      expect(await kubectl.ok`describe job idle`).toMatch(
+      expect(await kubectl.ok`describe ingress idle`).toMatch(
         new RegExp(`Warning +NoController +.+ +kube-apiserver +${why}`),
       )
     })

@@ -28,14 +28,20 @@ export function matches(object: KubeObject, options: ListOptions): boolean {
   )
 }
 
-/** RFC 7386; lists are replaced, so it serves strategic patches only as far as those do not merge lists. */
+/** RFC 7386; lists are replaced, so of strategic patches it serves those that merge no lists, or delete from lists of texts. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch))
     return structuredClone(patch)
   const result: Record<string, unknown> =
     typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {}
+  const deletion = '$deleteFromPrimitiveList/'
   for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete result[name]
+    if (name.startsWith(deletion)) {
+      const list = name.slice(deletion.length)
+      result[list] = ((result[list] ?? []) as unknown[]).filter(
+        (item) => !(value as unknown[]).includes(item),
+      )
+    } else if (value === null) delete result[name]
     else result[name] = mergePatch(result[name], value)
   }
   return result

@@ -3,7 +3,7 @@
  * what the default roles allow it.
  */
 import type { Dialect } from '../../components/api/dialect.ts'
-import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
+import { parseFeatureGates } from '../../components/api/feature-gates.ts'
 import type { FeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Resources } from '../../components/api/resources.ts'
@@ -95,7 +95,7 @@ export function createReconcilerHarness(
     recorder: { record, run: async () => {} },
     queues: (_, delays) => createWorkQueue({ clock, ...delays }),
     options: { ...defaults, ...options.flags },
-    gates: { ...defaultFeatureGates, ...options.gates },
+    gates: { ...parseFeatureGates(options.flags?.['feature-gates'] ?? '').gates, ...options.gates },
   }
   return {
     cluster,

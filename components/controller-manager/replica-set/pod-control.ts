@@ -10,18 +10,19 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
 import { controllerReference } from '../claim.ts'
 
-/** The pod a template asks for, owned by `owner`. Pure. */
+/** The pod a template asks for, owned by `owner`; its name begins with `generateName`, or the owner's name. Pure. */
 export function podFromTemplate(
   template: PodTemplateSpec | undefined,
   owner: KubeObject,
   resource: Resource,
+  generateName?: string,
 ): Pod {
   const { namespace = '', name = '' } = owner.metadata
   const { labels, annotations, finalizers } = template?.metadata ?? {}
   const prefix = objectNamePrefix(`${name}-`, 'subdomain').length === 0 ? `${name}-` : name
   return copyJson<Pod>({
     metadata: {
-      generateName: prefix,
+      generateName: generateName ?? prefix,
       namespace,
       ...(labels && { labels }),
       ...(annotations && { annotations }),
@@ -41,8 +42,12 @@ export function isNamespaceTerminating(error: unknown): boolean {
 }
 
 export interface PodControl {
-  /** Creates one pod; throws what the server says. */
-  create(owner: KubeObject, template: PodTemplateSpec | undefined): Promise<Pod>
+  /** Creates one pod, by default named after its owner; throws what the server says. */
+  create(
+    owner: KubeObject,
+    template: PodTemplateSpec | undefined,
+    generateName?: string,
+  ): Promise<Pod>
   /** Deletes one pod. A pod that is gone already is no error. */
   delete(owner: KubeObject, pod: Pod): Promise<void>
 }
@@ -57,10 +62,10 @@ export function createPodControl(options: {
   const fail = (owner: KubeObject, reason: string, message: string): void =>
     recorder.record(owner, { type: 'Warning', reason, message })
   return {
-    create: async (owner, template) => {
+    create: async (owner, template, generateName) => {
       let pod: Pod
       try {
-        pod = await pods.create(podFromTemplate(template, owner, resource))
+        pod = await pods.create(podFromTemplate(template, owner, resource, generateName))
       } catch (error) {
         if (!isNamespaceTerminating(error))
           fail(owner, 'FailedCreate', `Error creating: ${messageOf(error)}`)
