@@ -3,7 +3,6 @@
  * client that creates one is warned, and an Event says it of the object. An entry goes when its controller comes.
  */
 export const unattendedKinds: ReadonlyMap<string, string> = new Map([
-  ['batch/cronjobs', 'this cluster has no CronJob controller: no jobs are created'],
   [
     'autoscaling/horizontalpodautoscalers',
     'this cluster has no HorizontalPodAutoscaler controller: nothing is scaled',

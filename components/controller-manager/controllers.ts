@@ -8,6 +8,7 @@ import { csrSigning } from './certificates/csr-signing.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { daemonSetController } from './daemon-set/daemon-set.ts'
+import { cronJobController } from './cron-job/cron-job.ts'
 import { deploymentController } from './deployment/deployment.ts'
 import { disruptionController } from './disruption/disruption.ts'
 import { ephemeralVolumes } from './ephemeral-volumes.ts'
@@ -30,6 +31,7 @@ import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
 import { volumeExpander } from './volume-expander.ts'
 import { claimProtection } from './volume-protection/claim-protection.ts'
 import { volumeProtection } from './volume-protection/volume-protection.ts'
+import { ttlAfterFinishedController } from './ttl-after-finished/ttl-after-finished.ts'
 
 /** Those that others wait for come first: without its accounts no controller has an identity of its own. */
 export const controllers: readonly ControllerEntry[] = [
@@ -49,6 +51,8 @@ export const controllers: readonly ControllerEntry[] = [
   statefulSetController,
   daemonSetController,
   jobController,
+  cronJobController,
+  ttlAfterFinishedController,
   disruptionController,
   endpointSliceController,
   endpointsController,
