@@ -59,6 +59,49 @@ describe('a Job whose controller is slow to learn', () => {
     },
   )
 
+  it('makes no pod twice while it sees none of those it made', async () => {
+    let heal = (): void => {}
+    const story = await startJobs([job('work', { completions: 4, parallelism: 2 })], {
+      before: ({ cluster }) => {
+        heal = cluster.react('watch', 'pods', () => {
+          throw new StatusError('ServiceUnavailable', 'not now')
+        })
+      },
+    })
+    for (let round = 1; round <= 5; round += 1) {
+      story.change(({ spec }) => {
+        if (spec) spec.ttlSecondsAfterFinished = round
+      })
+      await story.wait()
+    }
+    expect(story.pods()).toHaveLength(2)
+    heal()
+    await story.harness.stop()
+  })
+
+  it.each(['NonIndexed', 'Indexed'])(
+    'counts no pod of a Job that is %s twice while it sees its finalizer still',
+    async (completionMode) => {
+      const spec = { completions: 4, parallelism: 2, completionMode, backoffLimit: 9 }
+      const story = await startJobs([job('work', spec)])
+      await story.wait()
+      const [first, second] = story.active() as [Pod, Pod]
+      story.end(first)
+      story.end(second, 1)
+      await story.wait(500)
+      const heal = lag(story, 'pods')
+      for (let round = 1; round <= 5; round += 1) {
+        await story.wait()
+        story.change(({ spec: changed }) => {
+          if (changed) changed.ttlSecondsAfterFinished = round
+        })
+      }
+      expect(story.job().status).toMatchObject({ succeeded: 1, failed: 1 })
+      heal()
+      await story.harness.stop()
+    },
+  )
+
   it.each(['TooManyRequests', 'InternalError'] as const)(
     'goes on, without haste, when writes get %s for five minutes',
     async (reason) => {
