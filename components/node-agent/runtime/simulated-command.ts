@@ -4,6 +4,7 @@
  * to be kept: the same is worked out again after the agent was restarted.
  */
 import type { Container, Pod } from '../../api/generated/types.ts'
+import { controllerOf } from '../../machinery/objects/object.ts'
 import { environmentOf, hostnameOf } from './simulated-exec.ts'
 import { runSimulated } from './simulated-shell.ts'
 import { withReferences } from './variable-references.ts'
@@ -26,6 +27,9 @@ export interface Course {
 
 /** The command's outcome cannot be predicted. */
 class Unforeseen extends Error {}
+
+/** How long a container of a Job runs when nothing says what it does. */
+const workMs = 1000
 
 /** The outcome of longer commands counts as unknown. */
 const mostCharacters = 16_384
@@ -104,4 +108,21 @@ export async function courseOfCommand(
 ): Promise<Course | undefined> {
   const words = [...(container.command ?? []), ...(container.args ?? [])]
   return await courseOfWords({ words, pod, variables, hasInput: container.stdin === true })
+}
+
+/** The course of a container whose command is not known in full; undefined: it runs until it is stopped. */
+export function courseOfUnknown(pod: Pod, name: string): Course | undefined {
+  const end = (afterMs: number): Course => ({
+    output: undefined,
+    endsAfterMs: afterMs,
+    exitCode: 0,
+  })
+  const { containers = [], initContainers = [] } = pod.spec ?? {}
+  const init = initContainers.find((one) => one.name === name)
+  // The pod waits for what an init container does; it has nothing to do.
+  if (init !== undefined) return init.restartPolicy === 'Always' ? undefined : end(0)
+  // The work of a Job is meant to end, unless somebody types into it.
+  const own = containers.find((one) => one.name === name)
+  const isWork = own !== undefined && own.stdin !== true && controllerOf(pod)?.kind === 'Job'
+  return isWork ? end(workMs) : undefined
 }

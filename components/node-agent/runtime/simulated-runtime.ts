@@ -1,6 +1,6 @@
 /**
  * SimulatedRuntime: containers that exist only as records. They start at once and run until told otherwise, init containers
- * until they are started; they do what their command says when it is one that can be foreseen (simulated-command.ts), and
+ * until they are started, those of a Job for a second; they do what their command says when it is one that can be foreseen (simulated-command.ts), and
  * misbehave as the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was
  * restarted.
  */
@@ -25,7 +25,7 @@ import { containerSpecOf } from '../pods/pod-spec.ts'
 import { exited, type HowExited } from './exited-container.ts'
 import { imageIdOf } from './image-id.ts'
 import { restoredFrom } from './restored-container.ts'
-import { courseOfCommand, shellOf, type Course } from './simulated-command.ts'
+import { courseOfCommand, courseOfUnknown, shellOf, type Course } from './simulated-command.ts'
 import { drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
 import { lineDueMs, logLength, logLines, type Writing } from './simulated-log.ts'
@@ -429,12 +429,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const exitAfter = this.#wish(pod, 'exitAfter', name)
     if (exitAfter !== undefined) return { output: undefined, endsAfterMs: exitAfter, exitCode: 0 }
     const spec = containerSpecOf(pod, name)
-    const foreseen = spec && (await courseOfCommand(pod, spec, variables))
-    if (foreseen !== undefined) return foreseen
-    // The pod waits for what an init container does; it has nothing to do.
-    const init = pod.spec?.initContainers?.find((one) => one.name === name)
-    const isAwaited = init !== undefined && init.restartPolicy !== 'Always'
-    return isAwaited ? { output: undefined, endsAfterMs: 0, exitCode: 0 } : undefined
+    return (spec && (await courseOfCommand(pod, spec, variables))) ?? courseOfUnknown(pod, name)
   }
 
   #take(record: Simulated | undefined, course: Course | undefined): void {

@@ -132,6 +132,47 @@ describe('a container that was restarted', () => {
   })
 })
 
+describe('a pod of a Job', () => {
+  const ofJob = (one: Pod): Pod => ({
+    ...one,
+    metadata: {
+      ...one.metadata,
+      ownerReferences: [
+        { apiVersion: 'batch/v1', kind: 'Job', name: 'work', uid: 'u', controller: true },
+      ],
+    },
+  })
+  const spec = { restartPolicy: 'Never' }
+
+  test('has done its work after a second when nothing says what that is', async () => {
+    const run = await runPod(ofJob(pod('work', spec)))
+    expect(run.last.phase).toBe('Running')
+    await run.clock.step(1000)
+    expect(run.last.phase).toBe('Succeeded')
+    expect(run.last.containerStatuses?.[0]?.state?.terminated).toMatchObject({ exitCode: 0 })
+  })
+
+  test('does what its command and its annotations say instead', async () => {
+    const command = ['sh', '-c', 'sleep 5; exit 3']
+    const said = { ...spec, containers: [{ name: 'main', image: 'app:1', command }] }
+    const run = await runPod(ofJob(pod('work', said)))
+    await run.clock.step(4000)
+    expect(run.last.phase).toBe('Running')
+    await run.clock.step(2000)
+    expect(run.last.phase).toBe('Failed')
+    const asked = await runPod(ofJob(pod('work', spec, { [podAnnotations.exitAfter]: '1h' })))
+    await asked.clock.step(60_000)
+    expect(asked.last.phase).toBe('Running')
+  })
+
+  test('goes on while somebody may type into it', async () => {
+    const open = { ...spec, containers: [{ name: 'main', image: 'app:1', stdin: true }] }
+    const run = await runPod(ofJob(pod('work', open)))
+    await run.clock.step(60_000)
+    expect(run.last.phase).toBe('Running')
+  })
+})
+
 describe('init containers', () => {
   const spec = {
     initContainers: [
