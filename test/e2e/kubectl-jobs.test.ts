@@ -38,9 +38,9 @@ describe('jobs', () => {
     expect(await kubectl.ok`logs job/hello`).toBe('hello')
     expect(await kubectl.ok`get job hello --no-headers`).toMatch(/^hello +.*1\/1 +/)
     expect(await kubectl.ok`describe job hello`).toMatch(/Normal +Completed +.+ Job completed/)
-    expect(await field('pods --selector=job-name=hello', '{.items[*].metadata.finalizers}')).toBe(
-      '',
-    )
+    expect(
+      await kubectl.ok`get pods --selector=job-name=hello -o jsonpath={.items[*].metadata.finalizers}`,
+    ).toBe('')
   })
 
   test('a job of an image that nothing is known of ends too', async () => {
