@@ -20,6 +20,7 @@ const longest = [
   'store/sqlite-store.test.ts',
   'api-server/start/memory.test.ts',
   'e2e/kubectl-workloads.test.ts',
+  'e2e/kubectl-jobs.test.ts',
   'e2e/helm.test.ts',
   'api-server/start/reloads.test.ts',
   'node-agent/join/join.test.ts',

@@ -44,11 +44,7 @@ export async function syncJob(sync: JobSync, key: string): Promise<Result | void
   const { jobs, recorder, backoffs } = sync
   const { rules, podWrites, jobWrites } = sync.tools
   const job = jobs.get(key)
-  if (job === undefined) {
-    backoffs.delete(key)
-    return
-  }
-  if (isManagedElsewhere(job, rules)) return
+  if (job === undefined || isManagedElsewhere(job, rules)) return
   if (finishedCondition(job) !== undefined) {
     backoffs.delete(key)
     return

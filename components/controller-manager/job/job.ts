@@ -59,9 +59,14 @@ async function runJobs(
   sync: JobSync,
   signal: AbortSignal,
 ): Promise<void> {
-  const { jobs, pods } = sync
+  const { jobs, pods, backoffs } = sync
   const queue = queues('job', retryDelays)
-  jobs.onEvent((event) => queue.addAfter(keyOf(event.object), isNews(event) ? 0 : batchMs))
+  jobs.onEvent((event) => {
+    const key = keyOf(event.object)
+    // The next Job of this name begins without the failures of this one.
+    if (event.type === 'delete') backoffs.delete(key)
+    queue.addAfter(key, isNews(event) ? 0 : batchMs)
+  })
   const wake = (pod: Pod): void => {
     for (const key of jobsOf(sync, pod)) queue.addAfter(key, batchMs)
   }

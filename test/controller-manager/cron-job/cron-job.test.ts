@@ -302,6 +302,24 @@ describe('a CronJob', () => {
     expect(reasons().filter((reason) => reason === 'SuccessfulCreate')).toHaveLength(1)
   })
 
+  it('goes on with a Job that was made, and not written down, before the controller was restarted', async () => {
+    await started()
+    const allow = harness.cluster.react('update', 'cronjobs/status', () => {
+      throw new StatusError('InternalError', 'the process is gone')
+    })
+    await harness.step(5 * minuteMs + 500)
+    await harness.stop()
+    allow()
+    harness = createReconcilerHarness({ cluster: harness.cluster })
+    await start()
+    await harness.step(1000)
+    expect(names()).toEqual([`tick-${minutes(startMs) + 5}`])
+    expect(tick().status).toMatchObject({
+      active: [{ name: names()[0] }],
+      lastScheduleTime: '2025-01-01T00:05:00Z',
+    })
+  })
+
   it.each(['TooManyRequests', 'InternalError'] as const)(
     'starts its Job once a server that answers %s for minutes is well again',
     async (reason) => {

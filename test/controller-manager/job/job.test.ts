@@ -539,4 +539,41 @@ describe('pods and their Job', () => {
     expect((story.job() as Job).status?.uncountedTerminatedPods).toEqual({})
     expect(held()).toHaveLength(1)
   })
+
+  it('are made anew, and not counted, where their labels no longer match', async () => {
+    await started()
+    await story.wait()
+    const [pod] = story.active() as [Pod]
+    story.cluster.change(story.harness.resources.pods, keyOf(pod), ({ metadata }) => {
+      metadata.labels = { app: 'debug' }
+    })
+    await story.wait()
+    const released = story.pods().find(({ metadata }) => metadata.name === pod.metadata.name)
+    expect(released?.metadata).toMatchObject({ ownerReferences: [], finalizers: [] })
+    expect(story.active()).toHaveLength(2)
+    expect(story.job().status).toMatchObject({ active: 1 })
+    expect(story.job().status?.failed).toBeUndefined()
+  })
+
+  it('stay with the Job that made them, where two Jobs select the same', async () => {
+    const selector = { matchLabels: { app: 'shared' } }
+    const template = job('work').spec?.template as JobSpec['template']
+    const shared = { ...template, metadata: { labels: selector.matchLabels } }
+    const spec = {
+      completions: 2,
+      parallelism: 2,
+      manualSelector: true,
+      selector,
+      template: shared,
+    }
+    story = await startJobs([job('work', spec), job('other', spec)])
+    for (let round = 1; round <= 5; round += 1) await story.wait()
+    expect(story.active()).toHaveLength(4)
+    await endAll()
+    for (const name of ['work', 'other']) {
+      expect(story.job(name).status).toMatchObject({ succeeded: 2 })
+    }
+    expect(story.pods()).toHaveLength(4)
+    expect(held()).toEqual([])
+  })
 })
