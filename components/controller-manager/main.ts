@@ -55,6 +55,7 @@ async function run(context: Context): Promise<void> {
   const { metrics, observerOf, isLeading } = createManagerMetrics({
     showHidden: showHidden !== '',
     leaseName: options['leader-elect-resource-name'],
+    gates,
     clock,
   })
   const listener = await openComponentListener({

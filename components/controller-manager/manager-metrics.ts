@@ -1,4 +1,6 @@
-/** The controller manager's metrics: those of any process, those of its queues, and whether it leads. */
+/** The controller manager's metrics: those of any process, those of its queues and feature gates, and whether it leads. */
+import { declareFeatureGates } from '../api/feature-gate-metrics.ts'
+import type { FeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { createQueueObservers } from '../client/work-queue-metrics.ts'
 import type { WorkQueueObserver } from '../client/work-queue.ts'
@@ -16,10 +18,12 @@ export interface ManagerMetrics {
 export function createManagerMetrics(options: {
   readonly showHidden: boolean
   readonly leaseName: string
+  readonly gates: FeatureGates
   readonly clock: Clock
 }): ManagerMetrics {
   const metrics = createMetrics({ release: servedRelease, showHidden: options.showHidden })
   declareProcessMetrics(metrics)
+  declareFeatureGates(metrics, options.gates)
   const observerOf = createQueueObservers(metrics, options.clock)
   const isLeading = metrics
     .gauge({

@@ -75,7 +75,12 @@ function schedulerMetrics(): readonly DeclaredMetric[] {
 
 /** By endpoint. */
 export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]> {
-  const manager = createManagerMetrics({ showHidden: true, leaseName: '', clock })
+  const manager = createManagerMetrics({
+    showHidden: true,
+    leaseName: '',
+    gates: parseFeatureGates('').gates,
+    clock,
+  })
   return new Map([
     ['api-server', apiServerMetrics()],
     ['api-server: /metrics/slis', createHealthMetrics().declared],

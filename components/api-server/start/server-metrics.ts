@@ -1,5 +1,6 @@
 /** server-metrics: the metrics of the process, of the cache, of the build and of the feature gates. */
-import { featureGates, type FeatureGates } from '../../api/feature-gates.ts'
+import { declareFeatureGates } from '../../api/feature-gate-metrics.ts'
+import type { FeatureGates } from '../../api/feature-gates.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import { createMetrics, declareProcessMetrics } from '../../component-base/metrics.ts'
 import { qualifiedName, type Resource } from '../../machinery/objects/resource.ts'
@@ -34,16 +35,7 @@ export function createServerMetrics(options: {
     })
     .with(...Object.values(build))
     .set(1)
-  const enabled = metrics.gauge({
-    name: 'kubernetes_feature_enabled',
-    help: 'Whether a feature gate is on, by name and stage.',
-    stability: 'BETA',
-    labels: ['name', 'stage'],
-  })
-  for (const [name, isOn] of Object.entries(gates)) {
-    const { stage } = featureGates[name as keyof FeatureGates]
-    enabled.with(name, (stage as string) === 'GA' ? '' : stage).set(isOn ? 1 : 0)
-  }
+  declareFeatureGates(metrics, gates)
   return metrics
 }
 
