@@ -7,6 +7,7 @@ import { messageOf } from '../../component-base/log.ts'
 import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { OwnWrites } from '../own-writes.ts'
+import { isNamespaceTerminating } from '../replica-set/pod-control.ts'
 import type { OwnerKinds } from './claim-owners.ts'
 import { isOwnershipRight, withRightOwners } from './claim-owners.ts'
 import type { IdentityKeys } from './identity.ts'
@@ -56,8 +57,9 @@ export function createStatefulPodControl(tools: StatefulPodTools): StatefulPodCo
       recorder.record(set, { type: 'Normal', reason: reasonOf('Successful', verb), message })
       return result
     } catch (error) {
-      // A lost race is retried, and a pod of another owner stays: neither is news each time.
-      if (!isStatusError(error, 'AlreadyExists', 'Conflict')) {
+      // A lost race is retried, a pod of another owner stays, and a namespace that ends takes nothing new: no news each time.
+      const isNews = !isStatusError(error, 'AlreadyExists', 'Conflict')
+      if (isNews && !isNamespaceTerminating(error)) {
         const message = `${what} failed error: ${messageOf(error)}`
         recorder.record(set, { type: 'Warning', reason: reasonOf('Failed', verb), message })
       }

@@ -22,6 +22,7 @@ import type { OwnWrites } from '../own-writes.ts'
 import { ownerKeys, selectorOrNothing } from '../owner-keys.ts'
 import { controlledBy, inNamespace, indexByController, indexByNamespace } from '../pod-indexes.ts'
 import { nextAvailableInMs } from '../pod-state.ts'
+import { isNamespaceTerminating } from '../replica-set/pod-control.ts'
 import { createRevisionControl } from '../revisions/revision-control.ts'
 import type { RevisionControl } from '../revisions/revision-control.ts'
 import type { IdentityKeys } from './identity.ts'
@@ -207,7 +208,8 @@ async function rollOut(
   const used = new Set([names.current, names.update, ...members.map(podRevision)])
   for (const revision of outdatedRevisions(set, history, used))
     await sync.revisions.delete(set, revision)
-  if (error !== undefined) throw error
+  // Nothing can be created in a namespace that ends; trying again is no use.
+  if (error !== undefined && !isNamespaceTerminating(error)) throw error
   return result
 }
 

@@ -67,6 +67,23 @@ describe('statefulset-controller', () => {
     expect(story.set().status).toMatchObject({ replicas: 0, observedGeneration: 1 })
   })
 
+  it('tries no pod again in a namespace that ends, and does not complain', async () => {
+    story = await startStateful(statefulSet('web'), {
+      before: ({ cluster }) => {
+        cluster.react('create', 'pods', () => {
+          throw new StatusError('Forbidden', 'namespace default is being terminated', {
+            details: { causes: [{ reason: 'NamespaceTerminating', message: '', field: '' }] },
+          })
+        })
+      },
+    })
+    const attempts = story.cluster.writes.length
+    await story.harness.step(600_000)
+    expect(story.cluster.writes).toHaveLength(attempts)
+    expect(story.harness.complaints).toEqual([])
+    expect(story.harness.events).toEqual([])
+  })
+
   it('makes nothing twice while its informers lag behind', async () => {
     story = await startStateful(statefulSet('web', { podManagementPolicy: 'Parallel' }), {
       before: ({ cluster }) => {
