@@ -17,6 +17,7 @@ const longest = [
   'e2e/damage.test.ts',
   'e2e/kubectl-versions.test.ts',
   'e2e/kubectl-nodes.test.ts',
+  'e2e/kubectl-stateful-and-daemon-sets.test.ts',
   'store/sqlite-store.test.ts',
   'api-server/start/memory.test.ts',
   'e2e/kubectl-workloads.test.ts',

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
+import type { StatefulSet } from '../../../components/api/generated/types.ts'
+import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { strategyRuns } from '../../support/strategy-runs.ts'
 
 const container = { name: 'c', image: 'i' }
@@ -149,6 +152,20 @@ test('annotations of a Deployment count as a generation: its ReplicaSets have th
   const status = deployments.updated(old, annotate({ a: 'b' }, { labels: { c: 'd' } }), 'status')
   expect(status.metadata).toMatchObject({ generation: 1, annotations: { a: 'b' } })
   expect(status.metadata).not.toHaveProperty('labels')
+})
+
+test('a StatefulSet keeps maxUnavailable only where its gate is on, or where it is set already', () => {
+  const rollingUpdate = { partition: 0, maxUnavailable: 2 }
+  const wanted = { spec: { selector, template, updateStrategy: { rollingUpdate } } }
+  const on = strategyRuns('statefulSets', {
+    gates: { ...defaultFeatureGates, MaxUnavailableStatefulSet: true },
+  })
+  const kept = (object: KubeObject): unknown =>
+    (object as StatefulSet).spec?.updateStrategy?.rollingUpdate
+  expect(kept(statefulSets.created(wanted))).toEqual({ partition: 0 })
+  const old = on.created(wanted)
+  expect(kept(old)).toEqual(rollingUpdate)
+  expect(kept(statefulSets.updated(old, wanted))).toEqual(rollingUpdate)
 })
 
 test('a DaemonSet counts changes of its template in an annotation that nobody else sets', () => {
