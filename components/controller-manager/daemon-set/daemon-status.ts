@@ -1,5 +1,6 @@
 /** The status of a DaemonSet (upstream: daemon_controller.go updateDaemonSetStatus). Pure. */
 import type { DaemonSetStatus } from '../../api/generated/types.ts'
+import { nonZero } from '../non-zero.ts'
 import { isReady } from '../pod-state.ts'
 import { podHash } from './daemon-pods.ts'
 import type { DaemonFacts } from './node-pods.ts'
@@ -31,9 +32,4 @@ export function daemonStatus(facts: DaemonFacts, collisions: number): DaemonSetS
     ...(collisions > 0 || collisionCount !== undefined ? { collisionCount: collisions } : {}),
     ...(conditions === undefined ? {} : { conditions }),
   }
-}
-
-/** Counts of zero are absent on the wire. */
-function nonZero(counts: Readonly<Record<string, number>>): Partial<DaemonSetStatus> {
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
 }

@@ -7,6 +7,7 @@ import type {
 } from '../../api/generated/types.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { findCondition, withCondition, withoutCondition } from '../conditions.ts'
+import { nonZero } from '../non-zero.ts'
 import { desiredReplicas, maxUnavailable, totalAvailable } from './replica-math.ts'
 
 type Reason = Readonly<{ type: string; status: string; reason: string; message: string }>
@@ -75,11 +76,6 @@ export function countedStatus(
       nowMs,
     ),
   )
-}
-
-/** Counts of zero are absent on the wire. */
-function nonZero(counts: Readonly<Record<string, number>>): Partial<DeploymentStatus> {
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
 }
 
 export function isComplete(deployment: Deployment, status: DeploymentStatus): boolean {

@@ -2,6 +2,7 @@
 import type { Pod, ReplicaSetStatus } from '../../api/generated/types.ts'
 import { matchesLabels, labelSelectorOfMap } from '../../machinery/selectors/label-selector.ts'
 import { withCondition, withoutCondition } from '../conditions.ts'
+import { nonZero } from '../non-zero.ts'
 import { availableInMs, isReady } from '../pod-state.ts'
 import type { ReplicaOwner } from './replica-kind.ts'
 
@@ -31,21 +32,12 @@ export function replicaStatus(
   const count = (test: (pod: Pod) => boolean): number => pods.filter(test).length
   return {
     replicas: pods.length,
-    ...some(
-      'fullyLabeledReplicas',
-      count((pod) => matchesLabels(ofTemplate, pod.metadata.labels)),
-    ),
-    ...some('readyReplicas', count(isReady)),
-    ...some(
-      'availableReplicas',
-      count((pod) => availableInMs(pod, minReadySeconds, at.nowMs) === 0),
-    ),
-    ...some('observedGeneration', owner.metadata.generation ?? 0),
+    ...nonZero({
+      fullyLabeledReplicas: count((pod) => matchesLabels(ofTemplate, pod.metadata.labels)),
+      readyReplicas: count(isReady),
+      availableReplicas: count((pod) => availableInMs(pod, minReadySeconds, at.nowMs) === 0),
+      observedGeneration: owner.metadata.generation ?? 0,
+    }),
     ...(conditions.length === 0 ? {} : { conditions: [...conditions] }),
   }
-}
-
-/** Counts of zero are absent on the wire, and so not a change. */
-function some<K extends string>(name: K, count: number): Partial<Record<K, number>> {
-  return count === 0 ? {} : ({ [name]: count } as Record<K, number>)
 }

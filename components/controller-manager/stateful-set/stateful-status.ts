@@ -1,5 +1,6 @@
 /** The status of a StatefulSet (upstream: stateful_set_control.go computeReplicaStatus, completeRollingUpdate). Pure. */
 import type { Pod, StatefulSet, StatefulSetStatus } from '../../api/generated/types.ts'
+import { nonZero } from '../non-zero.ts'
 import { availableInMs } from '../pod-state.ts'
 import { podRevision, replicasOf } from './identity.ts'
 import { isRunningAndReady } from './plan.ts'
@@ -44,9 +45,4 @@ export function statefulStatus(
     collisionCount: collisions,
     ...(conditions === undefined ? {} : { conditions }),
   }
-}
-
-/** Counts of zero are absent on the wire. */
-function nonZero(counts: Readonly<Record<string, number>>): Partial<StatefulSetStatus> {
-  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0))
 }
