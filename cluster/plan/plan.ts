@@ -88,6 +88,7 @@ function planApiServer(config: ClusterConfig, paths: StatePaths): ComponentSpec 
     'authorization-mode': 'Node,RBAC',
     'enable-admission-plugins': 'NodeRestriction',
     'enable-bootstrap-token-auth': 'true',
+    'metrics-api': 'true',
   }
   return {
     name: 'api-server',

@@ -15,6 +15,7 @@ import {
   storagemigrationPrinters,
 } from './columns/cluster.ts'
 import { corePrinters, eventPrinter } from './columns/core.ts'
+import { metricsPrinters } from './columns/metrics.ts'
 import { discoveryPrinters, networkingPrinters } from './columns/networking.ts'
 import { storagePrinters } from './columns/storage.ts'
 import { defaultPrinter } from './columns/table-printer.ts'
@@ -34,6 +35,7 @@ const printers: Readonly<Record<string, Readonly<Record<string, TablePrinter>>>>
   discovery: discoveryPrinters,
   events: { events: eventPrinter },
   flowcontrol: flowcontrolPrinters,
+  metrics: metricsPrinters,
   networking: networkingPrinters,
   node: nodePrinters,
   policy: policyPrinters,

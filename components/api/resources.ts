@@ -19,6 +19,7 @@ import { flowcontrol } from './flowcontrol.ts'
 import type { GroupTable, KindEntry } from './group-table.ts'
 import { allVerbs } from './group-table.ts'
 import { internalApiserver } from './internal-apiserver.ts'
+import { metrics } from './metrics.ts'
 import { networking } from './networking.ts'
 import { node } from './node.ts'
 import { policy } from './policy.ts'
@@ -53,6 +54,7 @@ const tables = [
   internalApiserver,
   resource,
   storagemigration,
+  metrics,
 ] as const
 
 type KeysOf<Table> = Table extends GroupTable<infer Key> ? Key : never

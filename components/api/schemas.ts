@@ -78,6 +78,7 @@ const scalarGoTypes: Record<ScalarKind, string> = {
   bytes: '[]uint8',
   Time: 'v1.Time',
   MicroTime: 'v1.MicroTime',
+  Duration: 'v1.Duration',
   Quantity: 'resource.Quantity',
   IntOrString: 'intstr.IntOrString',
   RawExtension: 'runtime.RawExtension',

@@ -17,6 +17,7 @@ const scalars: Readonly<Record<string, string>> = {
   bytes: 'string',
   Time: 'string',
   MicroTime: 'string',
+  Duration: 'string',
   Quantity: 'string',
   IntOrString: 'number | string',
   RawExtension: 'unknown',

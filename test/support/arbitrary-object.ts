@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { schemaOf } from '../../components/api/schemas.ts'
 import { decode } from '../../components/machinery/schema/decode.ts'
+import { durationText } from '../../components/machinery/values/go-duration.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import type { Schema, StructSchema } from '../../components/machinery/schema/schema.ts'
 
@@ -38,6 +39,8 @@ function scalar(schema: Exclude<Schema, StructSchema | { kind: 'list' | 'map' }>
       return date.map((value) => value.toISOString().replace(/\.\d+Z$/, 'Z'))
     case 'MicroTime':
       return date.map((value) => value.toISOString().replace('Z', '042Z'))
+    case 'Duration':
+      return fc.nat(1e6).map((ms) => durationText(ms * 1e6))
     case 'Quantity':
       return quantity
     case 'IntOrString':

@@ -21,7 +21,7 @@ export function userOfController(name: string, dialect: Dialect): string {
 export function defaultRights(dialect: Dialect): (user: string) => CallCheck {
   const reader = new FakeReader()
   const { clusterRoles, clusterRoleBindings, roles, roleBindings } = resourcesOf(dialect)
-  const policy = policyObjects(dialect)
+  const policy = policyObjects(dialect, { servesMetrics: true })
   for (const object of policy.clusterRoles) reader.put(clusterRoles, object)
   for (const object of policy.clusterRoleBindings) reader.put(clusterRoleBindings, object)
   for (const object of policy.roles) reader.put(roles, object)

@@ -154,6 +154,10 @@ export const apiServerFlags = defineFlags({
     'Answer 502 when an extension API server redirects.',
     true,
   ),
+  'metrics-api': flag.bool(
+    'Serve the metrics group, for which the server asks the node agents. Off where a metrics server brings it.',
+    false,
+  ),
   'runtime-config': flag.string('API versions to switch on or off: KEY=VALUE,...', ''),
   'feature-gates': flag.string(
     ['Features to turn on or off: name=bool,...', ...featureGateHelp()].join('\n        '),

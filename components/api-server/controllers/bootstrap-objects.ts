@@ -52,9 +52,11 @@ function ownObjects(
   return objects.map((object) => ({ resource, object, reconcile }))
 }
 
-function policy({ dialect }: BootstrapOptions): OwnObject[] {
+function policy({ dialect, served }: BootstrapOptions): OwnObject[] {
   const { clusterRoles, clusterRoleBindings, roles, roleBindings } = resourcesOf(dialect)
-  const wanted = policyObjects(dialect)
+  const wanted = policyObjects(dialect, {
+    servesMetrics: served.includes(resourcesOf(dialect).podMetrics),
+  })
   const reconcile: Reconcile = (existing, object) => reconcilePolicy(existing, object, dialect)
   return [
     ...ownObjects(clusterRoles, wanted.clusterRoles, reconcile),

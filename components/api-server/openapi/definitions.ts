@@ -214,6 +214,8 @@ function scalarDefinition({ kind }: ScalarSchema, { version }: DefinitionContext
     case 'Time':
     case 'MicroTime':
       return { type: 'string', format: 'date-time' }
+    case 'Duration':
+      return { type: 'string' }
     case 'Quantity':
       return version === 2
         ? { type: 'string' }

@@ -14,6 +14,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 const machinery: Readonly<Record<string, string>> = {
   Time: 'pkg.apis.meta.v1.Time',
   MicroTime: 'pkg.apis.meta.v1.MicroTime',
+  Duration: 'pkg.apis.meta.v1.Duration',
   FieldsV1: 'pkg.apis.meta.v1.FieldsV1',
   Patch: 'pkg.apis.meta.v1.Patch',
   Quantity: 'pkg.api.resource.Quantity',

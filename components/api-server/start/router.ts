@@ -72,7 +72,10 @@ function subresourceHandler(
 function handlerOf(context: RequestContext, resource: Resource, routes: Routes): ResourceHandler {
   const { info } = context
   // Only a resource that can be listed has a path across namespaces.
-  if (resource.virtual && resource.namespaced && info.namespace === '') throw noSuchResource()
+  const isListed = resource.verbs.includes('list')
+  if (resource.virtual && resource.namespaced && !isListed && info.namespace === '') {
+    throw noSuchResource()
+  }
   if (info.subresource !== '') {
     const subresource = resource.subresources.find(({ name }) => name === info.subresource)
     // Only a proxy has a path of the client behind it.

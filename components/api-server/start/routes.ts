@@ -9,8 +9,10 @@ import type { Reviews } from '../handlers/reviews.ts'
 import { scaleHandler } from '../handlers/scale.ts'
 import { createStreamHandlers } from '../handlers/streams.ts'
 import { createTokenHandler } from '../handlers/token.ts'
+import { createMetricsHandlers } from '../handlers/resource-metrics.ts'
 import { listComponentStatuses } from '../handlers/component-statuses.ts'
 import type { HealthCheck } from '../health/health.ts'
+import type { NodeSummaryReader } from '../egress/node-summaries.ts'
 import type { NodeAgentCredentials } from '../egress/node-agents.ts'
 import type { Routes } from './router.ts'
 
@@ -18,6 +20,7 @@ export function createRoutes(options: {
   reviews: Reviews
   authentication: Authentication
   nodeAgents: NodeAgentCredentials
+  summaries: NodeSummaryReader
   /** Aborts when the server begins to shut down. */
   stopping: AbortSignal
   checks: readonly HealthCheck[]
@@ -25,8 +28,8 @@ export function createRoutes(options: {
   custom: Routes['custom']
   aggregated: Routes['aggregated']
 }): Routes {
-  const { reviews, authentication, nodeAgents, stopping, checks, nonResource, custom, aggregated } =
-    options
+  const { reviews, authentication, nodeAgents, summaries, stopping, checks } = options
+  const { nonResource, custom, aggregated } = options
   return {
     subresources: {
       scale: scaleHandler,
@@ -40,6 +43,7 @@ export function createRoutes(options: {
     virtual: {
       bindings: createBinding,
       componentstatuses: listComponentStatuses(checks),
+      ...createMetricsHandlers(summaries),
       ...createReviewHandlers(reviews),
     },
     nonResource,

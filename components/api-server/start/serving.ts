@@ -8,6 +8,7 @@ import { measuredAuthentication } from '../authn/authentication-metrics.ts'
 import { measuredAuthorizer } from '../authz/authorization-metrics.ts'
 import { continueTokenKey, createContinueTokens } from '../codec/continue-token.ts'
 import type { NodeAgentCredentials } from '../egress/node-agents.ts'
+import { NodeSummaryReader } from '../egress/node-summaries.ts'
 import { YamlBodies } from '../encoding/yaml-bodies.ts'
 import { createDeniedRequests, type DeniedRequests } from '../filters/denied-requests.ts'
 import { createRequestMetrics } from '../filters/request-metrics.ts'
@@ -123,9 +124,11 @@ function chainsOf(
 }
 
 function routesOf(
-  { settings, security, writes, stopping }: ServingParts,
+  { settings, state, security, writes, stopping }: ServingParts,
   more: Pick<Serving, 'aggregator' | 'health'> & Pick<Routes, 'nonResource'>,
 ): Routes {
+  const { resources, clock, log } = settings
+  const credentials = nodeAgentsOf(settings, security)
   const { authentication, authorization } = security
   return createRoutes({
     reviews: createReviews({
@@ -135,7 +138,14 @@ function routesOf(
       dialect: settings.dialect,
     }),
     authentication,
-    nodeAgents: nodeAgentsOf(settings, security),
+    nodeAgents: credentials,
+    summaries: new NodeSummaryReader({
+      nodes: resources.nodes,
+      reader: state.cache,
+      credentials,
+      clock,
+      log,
+    }),
     stopping,
     checks: more.health.checks,
     nonResource: more.nonResource,

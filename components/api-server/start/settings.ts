@@ -35,6 +35,14 @@ export function startValue<T>(make: () => T): T {
   }
 }
 
+/** `--runtime-config`, and before it what `--metrics-api` switches on. */
+function runtimeConfigOf(options: ApiServerOptions, { podMetrics }: Resources): string {
+  const given = options['runtime-config']
+  if (!options['metrics-api']) return given
+  const { group, version } = podMetrics
+  return `${group}/${version}=true${given === '' ? '' : `,${given}`}`
+}
+
 /** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
   const { options, clock, log } = context
@@ -42,7 +50,7 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
   const resources = resourcesOf(dialect)
   const parsed = startValue(() => parseFeatureGates(options['feature-gates']))
   const { served, warnings } = startValue(() =>
-    servedResources(resources, options['runtime-config']),
+    servedResources(resources, runtimeConfigOf(options, resources)),
   )
   for (const text of [...parsed.warnings, ...warnings]) log.warn(text)
   const showHidden = options['show-hidden-metrics-for-version']

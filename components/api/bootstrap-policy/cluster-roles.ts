@@ -17,6 +17,9 @@ export const aggregatedRoles: Readonly<Record<string, string>> = {
   view: 'aggregate-to-view',
 }
 
+/** Who has it reads the metrics group; a metrics server brings the same. */
+export const metricsReader = 'system:aggregated-metrics-reader'
+
 /** The label that makes a role part of an aggregated one. */
 export const aggregateLabels: Readonly<Record<string, string>> = {
   edit: 'aggregate-to-admin',
@@ -24,6 +27,7 @@ export const aggregateLabels: Readonly<Record<string, string>> = {
   'system:aggregate-to-admin': 'aggregate-to-admin',
   'system:aggregate-to-edit': 'aggregate-to-edit',
   'system:aggregate-to-view': 'aggregate-to-view',
+  [metricsReader]: 'aggregate-to-view',
 }
 
 export const nodeRole = 'system:node'
@@ -61,6 +65,7 @@ export const clusterRoles: RoleTable = {
     'read policy poddisruptionbudgets,poddisruptionbudgets/status',
     'read networking ingresses,ingresses/status,networkpolicies',
   ],
+  [metricsReader]: ['read metrics nodes,pods'],
   'system:auth-delegator': [tokenReviews, subjectReviews],
   'system:basic-user': [
     'create authorization selfsubjectaccessreviews,selfsubjectrulesreviews',

@@ -6,7 +6,13 @@ import type { ClusterRole, PolicyRule, Subject } from '../generated/types.ts'
 import { aggregatedRules } from './aggregated-rules.ts'
 import type { NamespacedRole, SubjectText } from './bindings.ts'
 import { clusterRoleBindings, namespacedRoles } from './bindings.ts'
-import { aggregatedRoles, aggregateLabels, clusterRoles, nodeRole } from './cluster-roles.ts'
+import {
+  aggregatedRoles,
+  aggregateLabels,
+  clusterRoles,
+  metricsReader,
+  nodeRole,
+} from './cluster-roles.ts'
 import { controllerRoles } from './controller-roles.ts'
 import { inDialect, parseRule } from './rule-text.ts'
 
@@ -33,10 +39,15 @@ export function nodeRules(dialect: Dialect): PolicyRule[] {
   return parseRules(clusterRoles[nodeRole] ?? [], dialect)
 }
 
-/** Every object that the server creates when it starts. */
-export function policyObjects(dialect: Dialect): PolicyObjects {
+/** Every object that the server creates when it starts; the role for metrics only where these are served. */
+export function policyObjects(
+  dialect: Dialect,
+  { servesMetrics }: { servesMetrics: boolean },
+): PolicyObjects {
   const plain = [
-    ...Object.entries(clusterRoles).map(([name, rules]) => clusterRole(dialect, name, rules)),
+    ...Object.entries(clusterRoles)
+      .filter(([name]) => servesMetrics || name !== metricsReader)
+      .map(([name, rules]) => clusterRole(dialect, name, rules)),
     ...Object.entries(controllerRoles).map(([name, rules]) =>
       clusterRole(dialect, controllerRoleName(name), rules),
     ),

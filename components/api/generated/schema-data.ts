@@ -812,6 +812,11 @@ Condition type:1:string:required status:2:ConditionStatus:required observedGener
 GroupVersionKind group:1:string:required version:2:string:required kind:3:string:required
 GroupVersionResource group:1:string:required version:2:string:required resource:3:string:required
 WatchEvent type:1:string:required object:2:RawExtension:required`,
+  'metrics/v1beta1': `NodeMetrics ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta timestamp:2:Time:required window:3:Duration:required usage:4:core/v1.ResourceList:required
+NodeMetricsList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]NodeMetrics:required
+PodMetrics ::meta/v1.TypeMeta metadata:1:meta/v1.ObjectMeta timestamp:2:Time:required window:3:Duration:required containers:4:[]ContainerMetrics:required
+PodMetricsList ::meta/v1.TypeMeta metadata:1:meta/v1.ListMeta items:2:[]PodMetrics:required
+ContainerMetrics name:1:string:required usage:2:core/v1.ResourceList:required`,
   'networking/v1': `=PathType string
 =PolicyType string
 #PolicyType!|Ingress|Egress

@@ -43,6 +43,8 @@ function typeOf(schema: Schema): string {
     case 'Time':
     case 'MicroTime':
       return 'time'
+    case 'Duration':
+      return 'string'
     case 'IntOrString':
       return 'number-or-string'
     case 'RawExtension':

@@ -145,6 +145,7 @@ function checkScalar({ kind }: ScalarSchema, place: Place): void {
     case 'bytes':
     case 'Time':
     case 'MicroTime':
+    case 'Duration':
       if (type !== 'string') {
         const text = goSyntaxOf(value)
         fault(place, `expected string, got &value.valueUnstructured{Value:${text}}`)

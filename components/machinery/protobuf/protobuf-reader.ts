@@ -2,6 +2,7 @@
  * Protobuf to JSON values by schema: the binary form that client-go writes. Wire rules are proto2's, with upstream's own
  * encodings of times, quantities and embedded JSON. What comes out is checked and completed by decode, like a JSON body.
  */
+import { durationText } from '../values/go-duration.ts'
 import { measureJson } from '../values/json-measure.ts'
 import type { FieldSchema, ScalarSchema, Schema, StructSchema } from '../schema/schema.ts'
 import { ValueBudget } from '../values/value-limit.ts'
@@ -123,6 +124,16 @@ function readTime(bytes: Buffer, kind: 'Time' | 'MicroTime'): string | null {
   return `${text}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`
 }
 
+function readDuration(bytes: Buffer): string {
+  let nanos = 0
+  eachField(bytes, (number, type, cursor) => {
+    if (type !== wire.varint || number !== 1) return false
+    nanos = cursor.varint()
+    return true
+  })
+  return durationText(nanos)
+}
+
 function readIntOrString(bytes: Buffer): number | string {
   let isString = false
   let int = 0
@@ -190,6 +201,8 @@ function readScalar(schema: ScalarSchema, { type, cursor, budget }: At): unknown
         case 'Time':
         case 'MicroTime':
           return readTime(bytes, kind)
+        case 'Duration':
+          return readDuration(bytes)
         case 'Quantity':
           return readWrapped(bytes).toString()
         case 'IntOrString':

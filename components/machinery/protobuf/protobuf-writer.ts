@@ -2,6 +2,7 @@
  * JSON values to protobuf by schema, byte for byte what upstream's generated code writes: fields in order of number, zero
  * values of fields that are no pointers written out, map entries in order of key, messages built from their end to the front.
  */
+import { durationNanos } from '../values/go-duration.ts'
 import type { FieldSchema, ScalarSchema, Schema, StructSchema } from '../schema/schema.ts'
 import { protobufMagic } from './protobuf-reader.ts'
 
@@ -219,6 +220,14 @@ function scalarWriter({ kind }: ScalarSchema): ScalarWriter {
         wireType: wire.bytes,
         write: (value) => {
           if (typeof value === 'string') writeTime(value, kind)
+        },
+      }
+    case 'Duration':
+      return {
+        wireType: wire.bytes,
+        write: (value) => {
+          putVarint(typeof value === 'string' ? durationNanos(value) : 0)
+          putByte(0x08)
         },
       }
     case 'Quantity':

@@ -29,6 +29,7 @@ export function zeroScalar(kind: ScalarKind): unknown {
 export function readScalar(schema: ScalarSchema): Walk {
   switch (schema.kind) {
     case 'string':
+    case 'Duration':
       return (value, context) =>
         typeof value === 'string' ? value : wrong(context, value, schema, '')
     case 'bool':

@@ -14,6 +14,7 @@ export type ScalarKind =
   | 'bytes'
   | 'Time'
   | 'MicroTime'
+  | 'Duration'
   | 'Quantity'
   | 'IntOrString'
   | 'RawExtension'

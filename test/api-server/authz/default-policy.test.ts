@@ -14,7 +14,7 @@ import { attributes, user } from './attributes.ts'
 
 describe.each([dialects.kubernetes, dialects.svc])('the default policy ($name)', (dialect) => {
   const resources = resourcesOf(dialect)
-  const policy = policyObjects(dialect)
+  const policy = policyObjects(dialect, { servesMetrics: false })
   const reader = new FakeReader()
   for (const kind of ['clusterRoles', 'clusterRoleBindings', 'roles', 'roleBindings'] as const) {
     for (const object of policy[kind]) reader.put(resources[kind], object)

@@ -328,7 +328,7 @@ describeDialects('roles and bindings', (server) => {
       'system:kube-scheduler',
       'system:kube-proxy',
     ])
-    const policy = policyObjects(server().dialect)
+    const policy = policyObjects(server().dialect, { servesMetrics: false })
     const names = [...policy.clusterRoleBindings, ...policy.roleBindings].flatMap((binding) =>
       ((binding['subjects'] ?? []) as { kind: string; name: string }[])
         .filter(({ kind }) => kind !== 'ServiceAccount')

@@ -6,7 +6,7 @@ import { dialects } from '../../../components/api/dialect.ts'
 import { strategyRuns } from '../../support/strategy-runs.ts'
 
 describe.each(Object.values(dialects))('in dialect $name', (dialect) => {
-  const policy = policyObjects(dialect)
+  const policy = policyObjects(dialect, { servesMetrics: true })
 
   test.each(['clusterRoles', 'clusterRoleBindings', 'roles', 'roleBindings'] as const)(
     'the initial %s are valid and stay as they are',
