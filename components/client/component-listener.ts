@@ -7,6 +7,7 @@ import type { HttpsServer } from '../component-base/https-server.ts'
 import type { Log } from '../component-base/log.ts'
 import type { Client } from './client.ts'
 import { createDelegatedAuth, parseClientCa } from './delegated-auth.ts'
+import type { MoreEndpoints } from './health-listener.ts'
 import { createHealthListener } from './health-listener.ts'
 
 /** As upstream's components call their flags. */
@@ -39,10 +40,11 @@ export async function openComponentListener(options: {
   /** Why the process is not ready; undefined when it is. */
   readonly notReady: () => string | undefined
   readonly metrics: () => string
+  readonly more?: MoreEndpoints
   readonly clock: Clock
   readonly log: Log
 }): Promise<Pick<HttpsServer, 'ready' | 'run'> | undefined> {
-  const { flags, client, notReady, metrics, clock, log } = options
+  const { flags, client, notReady, metrics, more, clock, log } = options
   if (flags['secure-port'] < 0) return undefined
   const pair = await openCertificatePair(flags, 'tls-cert-file', 'tls-private-key-file')
   if (pair === undefined) return undefined
@@ -62,7 +64,13 @@ export async function openComponentListener(options: {
     host: flags['bind-address'],
     port: flags['secure-port'],
     tls: tls(),
-    handler: createHealthListener({ auth, notReady, metrics, log }),
+    handler: createHealthListener({
+      auth,
+      notReady,
+      metrics,
+      ...(more === undefined ? {} : { more }),
+      log,
+    }),
     log,
   })
   const show = (): void => server.setCertificate(tls())

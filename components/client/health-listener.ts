@@ -24,15 +24,19 @@ async function refusalOf(
   return plain(403, `Forbidden (user=${user.username}, verb=${verb}, path=${path})`)
 }
 
-/** Answers `/healthz`, `/livez`, `/readyz` and `/metrics`. */
+/** What a component shows besides: a JSON value for a path, or undefined for one that it does not have. */
+export type MoreEndpoints = (path: string) => Promise<unknown>
+
+/** Answers `/healthz`, `/livez`, `/readyz` and `/metrics`; callers of other paths are authorized like those of metrics. */
 export function createHealthListener(options: {
   readonly auth: DelegatedAuth
   /** Why the process is not ready; undefined when it is. */
   readonly notReady: () => string | undefined
   readonly metrics: () => string
+  readonly more?: MoreEndpoints
   readonly log: Log
 }): (request: HttpRequest) => Promise<Answer> {
-  const { auth, notReady, metrics, log } = options
+  const { auth, notReady, metrics, more, log } = options
   return async (request) => {
     const target = URL.parse(request.url, 'https://localhost')
     if (target === null) return plain(400, '400 Bad Request')
@@ -48,8 +52,10 @@ export function createHealthListener(options: {
       log.warn('the API server could not be asked about a caller', { error: String(error) })
       return plain(500, 'the API server could not be asked about the caller')
     }
-    return path === '/metrics'
-      ? plain(200, metrics(), metricsContentType)
-      : plain(404, '404 page not found\n')
+    if (path === '/metrics') return plain(200, metrics(), metricsContentType)
+    const shown = request.method === 'GET' ? await more?.(path) : undefined
+    return shown === undefined
+      ? plain(404, '404 page not found\n')
+      : plain(200, `${JSON.stringify(shown)}\n`, 'application/json')
   }
 }

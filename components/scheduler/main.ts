@@ -25,8 +25,10 @@ import type {
 import { createEventHandlers, followRegistered } from './event-handlers.ts'
 import { scheduler } from './options.ts'
 import type { schedulerFlags } from './options.ts'
+import { explainPod } from './explain-pod.ts'
 import type { Extender } from './extender.ts'
 import { createExtender } from './extender.ts'
+import { podInfoOf } from './pod-info.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
 import { createProfile } from './profile.ts'
@@ -103,6 +105,8 @@ interface SchedulerParts {
   readonly metrics: Metrics
   /** Schedules until the signal aborts. */
   readonly schedule: (signal: AbortSignal) => Promise<void>
+  /** What it thinks of a waiting pod, by `/explain/pods/NAMESPACE/NAME`; undefined for any other path. */
+  readonly explain: (path: string) => Promise<unknown>
 }
 
 /** The profiles, and the queue that their plugins order. */
@@ -198,7 +202,14 @@ function createScheduler(
     metrics: createSchedulerMetrics(metrics, queue),
   }
   const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
-  return { informers, recorders: [...recorders.values()], metrics, schedule }
+  const explain = async (path: string): Promise<unknown> => {
+    const [, key = ''] = /^\/explain\/pods\/([^/]+\/[^/]+)$/.exec(path) ?? []
+    const pod = scheduling.waitingPod(key)
+    const profile = pod === undefined ? undefined : profiles.get(schedulerNameOf(pod))
+    if (pod === undefined || profile === undefined) return undefined
+    return await explainPod({ pod: podInfoOf(pod), profile, snapshot })
+  }
+  return { informers, recorders: [...recorders.values()], metrics, schedule, explain }
 }
 
 /** Schedules, while this process leads if there is an election. */
@@ -247,6 +258,7 @@ async function run(context: Context): Promise<void> {
     client,
     notReady: () => (isSynced ? undefined : 'waiting for the first list of pods and nodes'),
     metrics: () => metrics.text(),
+    more: scheduler.explain,
     clock,
     log,
   })

@@ -38,8 +38,10 @@ async function seed(): Promise<void> {
   await server.namespace('pods')
 }
 
-async function addPod(name: string): Promise<void> {
-  const spec = { containers: [{ name: 'main', image: 'example.com/app:1' }] }
+async function addPod(name: string, requests: Record<string, string> = {}): Promise<void> {
+  const spec = {
+    containers: [{ name: 'main', image: 'example.com/app:1', resources: { requests } }],
+  }
   await server.ok('POST', '/api/v1/namespaces/pods/pods', { body: { metadata: { name }, spec } })
 }
 
@@ -76,11 +78,11 @@ function start(...flags: string[]): ChildProcess {
   })
 }
 
-async function metricsAt(port: number): Promise<string> {
+async function textAt(port: number, path: string): Promise<string> {
   const { certificatePem: cert, privateKeyPem: key } = server.credential(admin) ?? {}
   const ca = server.pki.authority.certificatePem
   return await new Promise((done, fail) => {
-    get({ host: '127.0.0.1', port, path: '/metrics', cert, key, ca, agent: false }, (answer) => {
+    get({ host: '127.0.0.1', port, path, cert, key, ca, agent: false }, (answer) => {
       let text = ''
       answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
       answer.on('end', () => done(text))
@@ -98,7 +100,7 @@ async function metricsAfter(pod: string, ...flags: string[]): Promise<string> {
     const { port } = JSON.parse(line) as { port: number }
     await addPod(pod)
     return await eventually(async () => {
-      const text = await metricsAt(port)
+      const text = await textAt(port, '/metrics')
       expect(text).toMatch(/^scheduler_pod_scheduling_attempts_count 1$/m)
       return text
     })
@@ -108,6 +110,43 @@ async function metricsAfter(pod: string, ...flags: string[]): Promise<string> {
     await closed
   }
 }
+
+describe('the listener of the scheduler', () => {
+  it('explains a waiting pod to callers that may see its metrics', async () => {
+    const child = start()
+    try {
+      let line = ''
+      child.stdio[3]?.on('data', (chunk: Buffer) => (line += chunk.toString()))
+      await eventually(() => expect(line).toContain('\n'))
+      const { port } = JSON.parse(line) as { port: number }
+      await addPod('large', { cpu: '64' })
+      const said = await eventually(async () => {
+        const text = await textAt(port, '/explain/pods/pods/large')
+        expect(text).toContain('{')
+        return JSON.parse(text) as { nodes: object[]; message: string }
+      })
+      expect(said.nodes).toEqual([
+        {
+          node: 'n1',
+          fits: false,
+          plugin: 'NodeResourcesFit',
+          reasons: ['Insufficient cpu'],
+          resolvable: true,
+        },
+      ])
+      expect(said.message).toContain('0/1 nodes are available: 1 Insufficient cpu.')
+      expect(await textAt(port, '/explain/pods/pods/none')).toBe('404 page not found\n')
+      expect(await textAt(port, '/metrics')).toMatch(
+        /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m,
+      )
+    } finally {
+      const closed = once(child, 'close')
+      child.kill('SIGTERM')
+      await closed
+      await server.ok('DELETE', '/api/v1/namespaces/pods/pods/large')
+    }
+  })
+})
 
 describe('metrics of the scheduler', () => {
   it('[VER-051] --show-hidden-metrics-for-version registers what is hidden, for the previous release only', async () => {
