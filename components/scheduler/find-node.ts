@@ -11,6 +11,8 @@ import { withPods } from './snapshot.ts'
 export interface Feasible {
   readonly nodes: NodeInfo[]
   readonly diagnosis: Diagnosis
+  /** Only the node that the pod was nominated to has been looked at. */
+  readonly isNominated?: boolean
 }
 
 export type Decision =
@@ -149,8 +151,8 @@ export class NodeFinder {
     return { ok: true, node: this.choose(profile, pod, nodes), feasible: nodes.length }
   }
 
-  /** The nodes that can take the pod, as many as are enough; `wantsAll` finds them all. */
-  filter(profile: Profile, pod: PodInfo, wantsAll = false): Feasible {
+  /** The nodes that can take the pod, as many as are enough; `anew` looks beyond the node that it was nominated to. */
+  filter(profile: Profile, pod: PodInfo, anew = false): Feasible {
     const all = this.#snapshot.nodes
     const diagnosis = newDiagnosis(all.length)
     const checks = checksOf(profile.filters, pod, this.#snapshot)
@@ -160,10 +162,10 @@ export class NodeFinder {
       if (checks.rejection.resolvable) diagnosis.resolvable.push(...all.map(({ name }) => name))
       return { nodes: [], diagnosis }
     }
-    const nominated = this.#nominatedNode(profile, { pod, checks })
-    if (nominated !== undefined) return { nodes: [nominated], diagnosis }
+    const nominated = anew ? undefined : this.#nominatedNode(profile, { pod, checks })
+    if (nominated !== undefined) return { nodes: [nominated], diagnosis, isNominated: true }
     const nodes = this.#narrowed(profile, pod, diagnosis)
-    return { nodes: this.#search(profile, { pod, nodes, checks, wantsAll }, diagnosis), diagnosis }
+    return { nodes: this.#search(profile, { pod, nodes, checks }, diagnosis), diagnosis }
   }
 
   /** The best of some feasible nodes. */
@@ -206,13 +208,12 @@ export class NodeFinder {
       readonly pod: PodInfo
       readonly nodes: readonly NodeInfo[]
       readonly checks: PodChecks
-      readonly wantsAll: boolean
     },
     diagnosis: Diagnosis,
   ): NodeInfo[] {
-    const { pod, nodes, checks, wantsAll } = about
+    const { pod, nodes, checks } = about
     const snapshot = this.#snapshot
-    const enough = wantsAll ? nodes.length : enoughFeasible(nodes.length, percentageOfNodesToScore)
+    const enough = enoughFeasible(nodes.length, percentageOfNodesToScore)
     const feasible: NodeInfo[] = []
     let seen = 0
     for (; seen < nodes.length && feasible.length < enough; seen++) {

@@ -199,7 +199,7 @@ function createScheduler(
     clock,
     log,
     parallelism: settings.parallelism,
-    metrics: createSchedulerMetrics(metrics, queue),
+    metrics: createSchedulerMetrics(metrics, queue, snapshot),
   }
   const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
   const explain = async (path: string): Promise<unknown> => {

@@ -13,7 +13,7 @@ export interface PodGroup {
   readonly selector: LabelSelector
   /** True when the group depends on labels of namespaces. */
   readonly isByNamespaceLabels: boolean
-  includes(info: PodInfo): boolean
+  includes(info: Pick<PodInfo, 'pod'>): boolean
 }
 
 /** Pods by name of node; nodes without any are left out. */

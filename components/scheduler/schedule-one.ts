@@ -9,7 +9,7 @@ import { chooseWithExtenders, filterByExtenders } from './extended-choice.ts'
 import type { Extender } from './extender.ts'
 import type { Diagnosis } from './fit-error.ts'
 import { addRejection, fitMessage, newDiagnosis } from './fit-error.ts'
-import type { Decision } from './find-node.ts'
+import type { Decision, Feasible } from './find-node.ts'
 import { NodeFinder } from './find-node.ts'
 import type { Eviction, PostFilterResult } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
@@ -99,11 +99,15 @@ export class ScheduleOne {
   async #decide({ queued, profile }: Attempt): Promise<Decision> {
     const { extenders = [], snapshot, log } = this.#options
     const { info: pod } = queued
-    const found = this.#timed(profile, 'Filter', () => this.#finder.filter(profile, pod))
-    const { diagnosis } = found
-    const nodes =
-      extenders.length === 0 ? found.nodes : await filterByExtenders(extenders, { pod, log }, found)
-    if (nodes.length === 0) return { ok: false, diagnosis }
+    const look = (anew: boolean): Feasible =>
+      this.#timed(profile, 'Filter', () => this.#finder.filter(profile, pod, anew))
+    let found = look(false)
+    let nodes = await filterByExtenders(extenders, { pod, log }, found)
+    if (nodes.length === 0 && found.isNominated === true) {
+      found = look(true)
+      nodes = await filterByExtenders(extenders, { pod, log }, found)
+    }
+    if (nodes.length === 0) return { ok: false, diagnosis: found.diagnosis }
     if (extenders.length > 0) {
       const about = { profile, pod, view: snapshot, log }
       const node = await chooseWithExtenders(extenders, about, nodes)

@@ -3,6 +3,7 @@ import { deprecatedMetrics } from '../api/lifecycles/lifecycles.ts'
 import type { Metrics } from '../component-base/metrics.ts'
 import type { SchedulerMetrics } from './schedule-one.ts'
 import type { QueuePart, SchedulingQueue } from './scheduling-queue.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** Upper bounds in seconds, upstream's: so many of them, each twice the one before. */
 function doubling(first: number, count: number): number[] {
@@ -12,22 +13,14 @@ function doubling(first: number, count: number): number[] {
 /** Counts attempts and bindings, and shows how many pods wait where. */
 export function createSchedulerMetrics(
   metrics: Metrics,
-  queue: Pick<SchedulingQueue, 'sizes'>,
+  queue: Pick<SchedulingQueue, 'sizes' | 'rejections'>,
+  snapshot: Pick<Snapshot, 'sizes'>,
 ): SchedulerMetrics {
   const { attempts, seconds } = declareAttempts(metrics)
   const { needed, sli, older } = declareScheduled(metrics)
   const { points, algorithm } = declareDurations(metrics)
   const preemption = declarePreemption(metrics)
-  metrics.observed(
-    {
-      kind: 'gauge',
-      name: 'scheduler_pending_pods',
-      help: 'Pending pods, by part of the queue.',
-      stability: 'STABLE',
-      labels: ['queue'],
-    },
-    () => Object.entries(queue.sizes).map(([part, value]) => ({ labels: [part], value })),
-  )
+  observeSizes(metrics, queue, snapshot)
   return {
     attempt: (profile, result, took) => {
       attempts.with(result, profile).inc()
@@ -48,6 +41,46 @@ export function createSchedulerMetrics(
       if (victims > 0) preemption.victims.observe(victims)
     },
   }
+}
+
+/** Counts that are taken when the metrics are shown. */
+function observeSizes(
+  metrics: Metrics,
+  queue: Pick<SchedulingQueue, 'sizes' | 'rejections'>,
+  snapshot: Pick<Snapshot, 'sizes'>,
+): void {
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'scheduler_pending_pods',
+      help: 'Pending pods, by part of the queue.',
+      stability: 'STABLE',
+      labels: ['queue'],
+    },
+    () => Object.entries(queue.sizes).map(([part, value]) => ({ labels: [part], value })),
+  )
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'scheduler_unschedulable_pods',
+      help: 'Pods that a plugin keeps waiting.',
+      labels: ['plugin', 'profile'],
+    },
+    () =>
+      [...queue.rejections()].map(({ plugin, profile, pods }) => ({
+        labels: [plugin, profile],
+        value: pods,
+      })),
+  )
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'scheduler_scheduler_cache_size',
+      help: 'Nodes, pods and assumed pods that the scheduler knows.',
+      labels: ['type'],
+    },
+    () => Object.entries(snapshot.sizes).map(([type, value]) => ({ labels: [type], value })),
+  )
 }
 
 /** Counts pods that come into a part of the queue, by the event that brought them. */

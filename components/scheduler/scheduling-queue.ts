@@ -8,6 +8,7 @@ import { eventLabel, labelsOf } from './cluster-event.ts'
 import { Heap } from './heap.ts'
 import type { Plugin, PluginWith } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
+import { schedulerNameOf } from './waiting-pod.ts'
 
 export interface QueuedPod {
   info: PodInfo
@@ -54,6 +55,8 @@ export class SchedulingQueue {
   readonly #helpedBy = new Map<string, Set<QueuedPod>>()
   /** Pods that any event may help. */
   readonly #helpedByAll = new Set<QueuedPod>()
+  /** What each plugin registered, by the label of the event. */
+  readonly #hints = new Map<Plugin, ReadonlyMap<string, readonly RegisteredEvent[]>>()
   readonly #unschedulable = new Map<string, { pod: QueuedPod; since: number }>()
   readonly #gated = new Map<string, QueuedPod>()
   #waiting: (() => void) | undefined
@@ -78,6 +81,21 @@ export class SchedulingQueue {
       unschedulable: this.#unschedulable.size,
       gated: this.#gated.size,
     }
+  }
+
+  /** How many pods each plugin keeps waiting, by profile. */
+  *rejections(): Iterable<{ plugin: string; profile: string; pods: number }> {
+    const counts = new Map<string, { plugin: string; profile: string; pods: number }>()
+    for (const { pod } of this.#unschedulable.values()) {
+      const profile = schedulerNameOf(pod.info.pod)
+      for (const plugin of pod.rejectedBy) {
+        const key = `${plugin} ${profile}`
+        const count = counts.get(key)
+        if (count === undefined) counts.set(key, { plugin, profile, pods: 1 })
+        else count.pods += 1
+      }
+    }
+    yield* counts.values()
   }
 
   /** Rises with every event: tells whether one came while an attempt was under way. */
@@ -185,25 +203,31 @@ export class SchedulingQueue {
     }
   }
 
-  #registered(pod: QueuedPod): { all: boolean; events: RegisteredEvent[] } {
+  /** What the plugins that rejected the pod registered; undefined when any event may help it. */
+  #hintsFor(pod: QueuedPod): ReadonlyMap<string, readonly RegisteredEvent[]>[] | undefined {
+    if (pod.rejectedBy.size === 0) return undefined
     const { plugins } = this.#options.pluginsFor(pod.info)
-    const events: RegisteredEvent[] = []
-    let all = pod.rejectedBy.size === 0
+    const hints: ReadonlyMap<string, readonly RegisteredEvent[]>[] = []
     for (const name of pod.rejectedBy) {
-      const own = plugins.get(name)?.events
-      if (own === undefined) all = true
-      else events.push(...own)
+      const plugin = plugins.get(name)
+      if (plugin?.events === undefined) return undefined
+      let own = this.#hints.get(plugin)
+      if (own === undefined) {
+        own = eventsByLabel(plugin.events)
+        this.#hints.set(plugin, own)
+      }
+      hints.push(own)
     }
-    return { all, events }
+    return hints
   }
 
   #awaitEvents(pod: QueuedPod): void {
-    const { all, events } = this.#registered(pod)
-    if (all) {
+    const hints = this.#hintsFor(pod)
+    if (hints === undefined) {
       this.#helpedByAll.add(pod)
       return
     }
-    for (const label of events.flatMap(labelsOf)) {
+    for (const label of hints.flatMap((own) => [...own.keys()])) {
       const pods = this.#helpedBy.get(label)
       if (pods === undefined) this.#helpedBy.set(label, new Set([pod]))
       else pods.add(pod)
@@ -212,11 +236,11 @@ export class SchedulingQueue {
 
   /** Asks the hints of the plugins that rejected the pod. */
   #mayHelp(pod: QueuedPod, event: ClusterEvent): boolean {
-    const { all, events } = this.#registered(pod)
-    if (all) return true
+    const hints = this.#hintsFor(pod)
+    if (hints === undefined) return true
     const label = eventLabel(event)
-    return events.some(
-      (each) => labelsOf(each).includes(label) && (each.helps?.(pod.info, event) ?? true),
+    return hints.some((own) =>
+      own.get(label)?.some(({ helps }) => helps === undefined || helps(pod.info, event)),
     )
   }
 
@@ -293,4 +317,14 @@ export class SchedulingQueue {
     }
     this.#arm()
   }
+}
+
+function eventsByLabel(
+  events: readonly RegisteredEvent[],
+): ReadonlyMap<string, readonly RegisteredEvent[]> {
+  const byLabel = new Map<string, RegisteredEvent[]>()
+  for (const event of events) {
+    for (const label of labelsOf(event)) byLabel.set(label, [...(byLabel.get(label) ?? []), event])
+  }
+  return byLabel
 }

@@ -121,6 +121,13 @@ export class Snapshot implements ClusterView {
     return this.#images.get(name) ?? 0
   }
 
+  /** How much it knows. */
+  get sizes(): Readonly<Record<'nodes' | 'pods' | 'assumed_pods', number>> {
+    let assumed = 0
+    for (const { isAssumed } of this.#placements.values()) if (isAssumed) assumed += 1
+    return { nodes: this.#byName.size, pods: this.#placements.size, assumed_pods: assumed }
+  }
+
   podsOf(group: PodGroup): (node: NodeInfo) => number {
     const counts = this.#counts.of(group, () => this.#placed())
     return ({ name }) => counts.get(name) ?? 0

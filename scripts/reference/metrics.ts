@@ -69,7 +69,7 @@ function schedulerMetrics(): readonly DeclaredMetric[] {
   const metrics = createMetrics({ release: servedRelease })
   declareProcessMetrics(metrics)
   createQueueMetrics(metrics)
-  createSchedulerMetrics(metrics, unused())
+  createSchedulerMetrics(metrics, unused(), unused())
   return metrics.declared
 }
 

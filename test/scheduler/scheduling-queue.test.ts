@@ -4,15 +4,19 @@ import { Heap } from '../../components/scheduler/heap.ts'
 import { podInfoOf } from '../../components/scheduler/pod-info.ts'
 import { Snapshot } from '../../components/scheduler/snapshot.ts'
 import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
+import type { QueueOptions } from '../../components/scheduler/scheduling-queue.ts'
 import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { handleFor, node, pod } from './build.ts'
 
-function setup() {
+function setup(onIncoming: QueueOptions['onIncoming'] = () => {}) {
   const clock = new FakeClock()
   const profile = createProfile(defaultProfile('default-scheduler'), handleFor(new Snapshot()))
   const { queueSort } = profile
-  return { clock, queue: new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile }) }
+  return {
+    clock,
+    queue: new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile, onIncoming }),
+  }
 }
 
 function drain(queue: SchedulingQueue): string[] {
@@ -85,6 +89,54 @@ test('nothing waits longer than five minutes for a change', async () => {
   await clock.step(5 * 60_000 - 1)
   expect(queue.sizes.active).toBe(0)
   await clock.step(1)
+  expect(drain(queue)).toEqual(['a'])
+})
+
+test('a gated pod enters the active part only without its gates', () => {
+  const { queue } = setup()
+  const gated = pod({ name: 'a', schedulingGates: [{ name: 'example.com/wait' }] })
+  queue.add(podInfoOf(gated))
+  expect(queue.sizes).toEqual({ active: 0, backoff: 0, unschedulable: 0, gated: 1 })
+  queue.update(podInfoOf({ ...gated, metadata: { ...gated.metadata, labels: { a: 'b' } } }), [])
+  expect(queue.sizes.gated).toBe(1)
+  queue.update(podInfoOf(pod({ name: 'a' })), [])
+  expect(queue.sizes).toEqual({ active: 1, backoff: 0, unschedulable: 0, gated: 0 })
+})
+
+test('what brought pods into which part is told, and which plugins keep them waiting', async () => {
+  const told: string[] = []
+  const { clock, queue } = setup((part, event) => told.push(`${part} ${event}`))
+  queue.add(podInfoOf(pod({ name: 'a' })))
+  const next = queue.tryPop()
+  if (next === undefined) throw new Error('the pod should be active')
+  queue.addUnschedulable(next, new Set(['NodeName', 'NodePorts']))
+  expect([...queue.rejections()]).toEqual([
+    { plugin: 'NodeName', profile: 'default-scheduler', pods: 1 },
+    { plugin: 'NodePorts', profile: 'default-scheduler', pods: 1 },
+  ])
+  queue.happened({ resource: 'Node', action: 'Add', now: node('n') })
+  await clock.step(1000)
+  expect(told).toEqual([
+    'active PodAdd',
+    'unschedulable ScheduleAttemptFailure',
+    'backoff NodeAdd',
+    'active BackoffComplete',
+  ])
+})
+
+test('a pod that was rejected by no plugin waits for any event', async () => {
+  const { clock, queue } = setup()
+  queue.add(podInfoOf(pod({ name: 'a' })))
+  const next = queue.tryPop()
+  if (next === undefined) throw new Error('the pod should be active')
+  queue.addUnschedulable(next, new Set())
+  await clock.step(20_000)
+  queue.happened({
+    resource: 'Node',
+    action: 'UpdateNodeCondition',
+    old: node('n'),
+    now: node('n'),
+  })
   expect(drain(queue)).toEqual(['a'])
 })
 

@@ -11,7 +11,6 @@ import type { PluginArguments } from '../configuration/plugin-arguments.ts'
 import type { ClusterView, Handle, NodeCheck, PluginWith, Rejection } from '../plugin.ts'
 import { scoreEach } from '../plugin.ts'
 import type { PodInfo } from '../pod-info.ts'
-import { podInfoOf } from '../pod-info.ts'
 import type { NodeInfo } from '../snapshot.ts'
 import { nodeLabels } from '../snapshot.ts'
 import { createDefaultSelector } from './default-selector.ts'
@@ -175,9 +174,10 @@ export function podTopologySpread(
     name: 'PodTopologySpread',
     events: [
       registeredPods(['Add', 'Delete', 'UpdatePodLabel'], (pod, { old, now }) => {
-        const changed = [old, now].flatMap((each) => (each === undefined ? [] : [podInfoOf(each)]))
         if (now?.metadata.uid === pod.uid) return true
-        return hard(pod).some(({ group }) => changed.some((each) => group.includes(each)))
+        return hard(pod).some(({ group }) =>
+          [old, now].some((each) => each !== undefined && group.includes({ pod: each })),
+        )
       }),
       registered('Node', ['Add', 'Delete', 'UpdateNodeLabel'], (pod, { old, now }) => {
         const constraints = hard(pod)
