@@ -165,8 +165,10 @@ export class ScheduleOne {
     const { queue, snapshot } = this.#options
     const { info } = placement.queued
     snapshot.forget(info)
-    const old = { ...info.pod, spec: { ...info.pod.spec, nodeName: placement.nodeName } }
-    queue.happened({ resource: 'AssignedPod', action: 'Delete', old: old as typeof info.pod })
+    const { pod } = info
+    const spec = pod.spec === undefined ? undefined : { ...pod.spec, nodeName: placement.nodeName }
+    const old = spec === undefined ? pod : { ...pod, spec }
+    queue.happened({ resource: 'AssignedPod', action: 'Delete', old })
     await this.#handleError(placement, error)
   }
 
@@ -203,17 +205,23 @@ export class ScheduleOne {
     else queue.addBackoff(queued)
     metrics?.attempt(profile.schedulerName, 'unschedulable', (clock.now() - startedMs) / 1000)
     const message = fitMessage(diagnosis, outcome?.ok === false ? outcome.message : undefined)
-    return async () => {
-      await reporter.failed(info, {
+    const report = (): Promise<void> =>
+      reporter.failed(info, {
         reason: 'Unschedulable',
         message,
         ...(keepsNomination ? {} : { nominatedNodeName: eviction?.nodeName ?? '' }),
       })
-      if (eviction === undefined) return
-      await this.#evict(queued, eviction)
-      for (const other of outdated) {
-        snapshot.withdraw(other.key)
-        await reporter.withdrawn(other)
+    if (eviction === undefined) return report
+    for (const { key } of outdated) snapshot.withdraw(key)
+    return async () => {
+      try {
+        await report()
+        await this.#evict(queued, eviction)
+        for (const other of outdated) await reporter.withdrawn(other)
+      } catch (error) {
+        // A victim that stays makes no event that the pod could wait for.
+        queue.retry(info.key)
+        throw error
       }
     }
   }

@@ -192,6 +192,12 @@ export class SchedulingQueue {
     this.#enterBackoff(pod, 'ScheduleAttemptFailure')
   }
 
+  /** A waiting pod gets another attempt after its back-off, whatever it waits for. */
+  retry(key: string): void {
+    const known = this.#parts.get(key)
+    if (known?.part === 'unschedulable') this.#release(known.pod, 'ScheduleAttemptFailure')
+  }
+
   /** Something happened in the cluster: pods it may help get another attempt. */
   happened(event: ClusterEvent): void {
     this.#events += 1

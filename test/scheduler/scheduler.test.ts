@@ -269,6 +269,41 @@ describe('a pod that fits nowhere', () => {
   })
 })
 
+test('an eviction that fails is tried again', async () => {
+  const { add, bound, clock, server } = await start(node('n1', { cpu: '2' }))
+  await add(pod({ name: 'low', cpu: '2', priority: 1 }))
+  let failures = 2
+  server.react('delete', 'pods', () => {
+    failures -= 1
+    if (failures >= 0) throw new Error('500')
+    return undefined
+  })
+  await add(pod({ name: 'high', cpu: '2', priority: 100 }))
+  await clock.step(30_000)
+  expect(failures).toBeLessThan(0)
+  await clock.step(30_000)
+  expect(bound).toEqual(['default/low n1', 'default/high n1'])
+})
+
+test('a nominated pod gives way to a more important one, which takes its node', async () => {
+  const { add, bound, clock, server, resources } = await start(node('n1', { cpu: '2' }))
+  const low = pod({ name: 'low', cpu: '2', priority: 1 })
+  low.metadata.finalizers = ['example.com/slow']
+  await add(low)
+  await add(pod({ name: 'mid', cpu: '2', priority: 50 }))
+  const nominationOf = (name: string) =>
+    server.peek<Pod>(resources.pods, `default/${name}`)?.status?.nominatedNodeName
+  expect(nominationOf('mid')).toBe('n1')
+  await add(pod({ name: 'high', cpu: '2', priority: 100 }))
+  expect([nominationOf('high'), nominationOf('mid')]).toEqual(['n1', undefined])
+  expect(server.writes.filter((write) => write === 'delete pods default/low')).toHaveLength(1)
+  server.change(resources.pods, 'default/low', (stored) => {
+    stored.metadata.finalizers = []
+  })
+  await clock.step(10_000)
+  expect(bound).toEqual(['default/low n1', 'default/high n1'])
+})
+
 describe('profiles', () => {
   test('schedule the pods of their own names, and their events come from them', async () => {
     const { add, bound, recorded } = await startWith({ names: ['second'] }, node('n1'))
