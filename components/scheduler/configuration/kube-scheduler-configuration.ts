@@ -15,7 +15,7 @@ import type { ProfileSettings } from '../profile.ts'
 import { argumentSchemas, configurationSchema } from './configuration-schema.ts'
 import type { ExtenderSettings, RawExtender } from './extender-settings.ts'
 import { completeExtenders, validateExtenders } from './extender-settings.ts'
-import type { PluginArguments } from './plugin-arguments.ts'
+import type { PluginArguments, ScoringStrategy } from './plugin-arguments.ts'
 import { defaultPluginArguments } from './plugin-arguments.ts'
 import type { PluginSets } from './plugin-sets.ts'
 import { argumentValidators } from './validate-arguments.ts'
@@ -235,90 +235,87 @@ function completeProfiles(
   return completed
 }
 
-function isArgumentName(name: string): name is keyof PluginArguments {
-  return Object.hasOwn(argumentSchemas, name)
-}
+type GivenArguments = NonNullable<RawProfile['pluginConfig']>
 
 /** The arguments of all plugins, those that the file gives completed with the defaults. */
 function completeArguments(
-  given: NonNullable<RawProfile['pluginConfig']>,
+  given: GivenArguments,
   at: FieldPath,
   dialect: Dialect,
 ): PluginArguments {
-  const completed: Record<string, unknown> = { ...defaultPluginArguments }
-  const seen = new Set<string>()
-  for (const [i, { name = '', args }] of given.entries()) {
-    if (seen.has(name)) at.index(i).duplicate(name)
-    seen.add(name)
-    if (isArgumentName(name))
-      completed[name] = decodeArguments(name, args ?? {}, { at: at.index(i), dialect })
-  }
-  const all = completed as unknown as PluginArguments
+  const positions = new Map<string, number>()
   for (const [i, { name = '' }] of given.entries()) {
-    if (isArgumentName(name)) validateOne(name, all, at.index(i).child('args'))
+    if (positions.has(name)) at.index(i).duplicate(name)
+    else positions.set(name, i)
   }
-  return all
-}
-
-function validateOne<N extends keyof PluginArguments>(
-  name: N,
-  args: PluginArguments,
-  at: FieldPath,
-): void {
-  argumentValidators[name](args[name], at)
+  const of = <N extends keyof PluginArguments>(name: N): PluginArguments[N] => {
+    const position = positions.get(name)
+    if (position === undefined) return defaultPluginArguments[name]
+    const field = at.index(position).child('args')
+    const args = decodeArguments(name, given[position]?.args ?? {}, { at: field, dialect })
+    argumentValidators[name](args, field)
+    return args
+  }
+  return {
+    DefaultPreemption: of('DefaultPreemption'),
+    InterPodAffinity: of('InterPodAffinity'),
+    NodeAffinity: of('NodeAffinity'),
+    NodeResourcesBalancedAllocation: of('NodeResourcesBalancedAllocation'),
+    NodeResourcesFit: of('NodeResourcesFit'),
+    PodTopologySpread: of('PodTopologySpread'),
+    VolumeBinding: of('VolumeBinding'),
+  }
 }
 
 /** Decodes one plugin's arguments, whose kind and version need not be given. */
-function decodeArguments(
-  name: keyof PluginArguments,
-  args: object,
+function decodeArguments<N extends keyof PluginArguments>(
+  name: N,
+  args: { readonly kind?: unknown; readonly apiVersion?: unknown },
   { at, dialect }: { readonly at: FieldPath; readonly dialect: Dialect },
-): unknown {
-  const { kind = `${name}Args`, apiVersion, ...fields } = args as Record<string, unknown>
+): PluginArguments[N] {
   const version = versionOf(dialect)
-  if (kind !== `${name}Args` || (apiVersion ?? version) !== version) {
-    at.child('args').invalid(
-      `${String(apiVersion ?? version)}, ${String(kind)}`,
-      'has to match plugin args',
-    )
+  const { kind = `${name}Args`, apiVersion = version, ...fields } = args
+  if (kind !== `${name}Args` || apiVersion !== version) {
+    at.invalid(`${String(apiVersion)}, ${String(kind)}`, 'has to match plugin args')
     return defaultPluginArguments[name]
   }
-  const { object, problems } = decode<Record<string, unknown>>(fields, argumentSchemas[name])
-  const why = problems.fatal ?? problems.unknown.map((path) => `unknown field "${path}"`).join(', ')
-  if (why !== '') {
-    throw new ConfigurationError(
-      `decoding ${at.toString()}.args: ${problems.fatal === undefined ? 'strict decoding error: ' : ''}${why}`,
-    )
+  const { object, problems } = decode<Partial<PluginArguments[N]>>(fields, argumentSchemas[name])
+  const unknown = problems.unknown.map((path) => `unknown field "${path}"`)
+  if (problems.fatal !== undefined || unknown.length > 0) {
+    const why = problems.fatal ?? `strict decoding error: ${unknown.join(', ')}`
+    throw new ConfigurationError(`decoding ${at.toString()}: ${why}`)
   }
-  return completed(name, object)
-}
-
-/** With the defaults of what is not given. */
-function completed(name: keyof PluginArguments, object: Record<string, unknown>): unknown {
-  if (name === 'NodeResourcesFit')
-    return { ...defaultPluginArguments[name], ...object, scoringStrategy: completeStrategy(object) }
-  const withDefaults = { ...defaultPluginArguments[name], ...object }
-  if (name === 'NodeResourcesBalancedAllocation') {
-    return { ...withDefaults, ...weighted(withDefaults as { resources?: readonly RawResource[] }) }
-  }
-  return withDefaults
-}
-
-interface RawResource {
-  readonly name?: string
-  readonly weight?: number
+  return completers[name](object)
 }
 
 /** A resource without a weight has 1. */
-function weighted({ resources = [] }: { readonly resources?: readonly RawResource[] }) {
-  return { resources: resources.map(({ name = '', weight }) => ({ name, weight: weight || 1 })) }
+function weighted(resources: readonly { readonly name?: string; readonly weight?: number }[]) {
+  return resources.map(({ name = '', weight }) => ({ name, weight: weight || 1 }))
 }
 
-function completeStrategy(object: Record<string, unknown>): unknown {
-  const given = object['scoringStrategy'] as
-    { resources?: readonly RawResource[]; requestedToCapacityRatio?: object } | undefined
+function completeStrategy(given: Partial<ScoringStrategy> | undefined): ScoringStrategy {
   const { scoringStrategy } = defaultPluginArguments.NodeResourcesFit
   if (given === undefined) return scoringStrategy
   const resources = given.resources?.length ? given.resources : scoringStrategy.resources
-  return { ...given, ...weighted({ resources }) }
+  return { type: '', ...given, resources: weighted(resources) }
+}
+
+/** Adds the defaults of what is not given. */
+const completers: {
+  readonly [N in keyof PluginArguments]: (given: Partial<PluginArguments[N]>) => PluginArguments[N]
+} = {
+  DefaultPreemption: (given) => ({ ...defaultPluginArguments.DefaultPreemption, ...given }),
+  InterPodAffinity: (given) => ({ ...defaultPluginArguments.InterPodAffinity, ...given }),
+  NodeAffinity: (given) => given,
+  NodeResourcesBalancedAllocation: ({ resources = [] }) =>
+    resources.length === 0
+      ? defaultPluginArguments.NodeResourcesBalancedAllocation
+      : { resources: weighted(resources) },
+  NodeResourcesFit: (given) => ({
+    ...defaultPluginArguments.NodeResourcesFit,
+    ...given,
+    scoringStrategy: completeStrategy(given.scoringStrategy),
+  }),
+  PodTopologySpread: (given) => ({ ...defaultPluginArguments.PodTopologySpread, ...given }),
+  VolumeBinding: (given) => ({ ...defaultPluginArguments.VolumeBinding, ...given }),
 }
