@@ -5,6 +5,7 @@ import type { StartRequest } from '../../../components/node-agent/runtime/contai
 import { SimulatedRuntime } from '../../../components/node-agent/runtime/simulated-runtime.ts'
 import { podAnnotations } from '../../../components/api/simulation.ts'
 import { runPod } from '../../node-agent/build.ts'
+import { FakeCluster } from '../../support/fake-client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { describeDialects, type SharedServer } from '../../support/shared-server.ts'
 
@@ -29,7 +30,8 @@ async function profiles(server: SharedServer, spec: Pod['spec']): Promise<Record
     return start(request)
   }
   read.metadata.annotations = { [`${podAnnotations.exitAfter}.init`]: '1s' }
-  await runPod(read, { clock, runtime })
+  const cluster = new FakeCluster(clock, server().dialect)
+  await runPod(read, { clock, runtime, cluster })
   // Those of initialization end before the next ones start.
   for (let seconds = 0; seconds < 10; seconds += 1) await clock.step(1000)
   return Object.fromEntries(
