@@ -8,6 +8,8 @@ import type {
   PersistentVolumeClaim,
   Pod,
 } from '../../api/generated/types.ts'
+import { podAmounts } from '../../api/pod-resources.ts'
+import type { ResourceList } from '../../api/resource-list.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { getOwn, setOwn } from '../../machinery/values/json-copy.ts'
 import {
@@ -18,13 +20,12 @@ import {
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
-import { podAmounts, type Amounts } from './pod-resources.ts'
 
 /** The requests and limits of an object, and its name in messages. */
 interface Asked {
   readonly type: string
-  readonly requests: Amounts
-  readonly limits: Amounts
+  readonly requests: ResourceList
+  readonly limits: ResourceList
 }
 
 function ratioFault(asked: Asked, name: string, enforced: string): string | undefined {
@@ -72,7 +73,7 @@ function maxRequestFault({ type, requests }: Asked, name: string, enforced: stri
 
 type Fault = (asked: Asked, name: string, enforced: string) => string | undefined
 
-function faultsOf(asked: Asked, by: readonly [amounts: Amounts | undefined, fault: Fault][]) {
+function faultsOf(asked: Asked, by: readonly [amounts: ResourceList | undefined, fault: Fault][]) {
   return by.flatMap(([amounts, fault]) =>
     Object.entries(amounts ?? {})
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -112,7 +113,7 @@ function claimFaults({ spec }: PersistentVolumeClaim, item: LimitRangeItem): str
 }
 
 /** Sets missing resources. Returns their names. */
-function fill(target: Record<string, string>, defaults: Amounts | undefined): string[] {
+function fill(target: Record<string, string>, defaults: ResourceList | undefined): string[] {
   const missing = Object.entries(defaults ?? {}).filter(([name]) => !Object.hasOwn(target, name))
   for (const [name, amount] of missing) setOwn(target, name, amount)
   return missing.map(([name]) => name).toSorted()

@@ -8,7 +8,7 @@ import { validatePodAnnotations, validatePodAnnotationUpdate } from './pod-annot
 import { defaultPod } from './pod-defaults.ts'
 import { dropDisabledPodFields } from './pod-features.ts'
 import { expandLabelKeys } from './pod-label-keys.ts'
-import { qosClassOf } from './pod-qos.ts'
+import { qosClassOf } from '../../../../api/pod-qos.ts'
 import type { PodRules } from './pod-rules.ts'
 import { validatePodSpec } from './pod-spec-validation.ts'
 import { validatePodChange } from './pod-update-validation.ts'

@@ -7,7 +7,7 @@ import { rangeMessage } from '../../../../machinery/validation/names.ts'
 import { goJson, semanticEqual } from '../../rules/field-rules.ts'
 import { specDifference } from './spec-difference.ts'
 import { validateTolerations } from './affinity-validation.ts'
-import { qosClassOf } from './pod-qos.ts'
+import { qosClassOf } from '../../../../api/pod-qos.ts'
 
 const changeableFields = [
   '`spec.containers[*].image`',

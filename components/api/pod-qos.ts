@@ -1,6 +1,6 @@
 /** A Pod's quality of service class, from its containers' requests and limits (upstream: helper/qos). */
-import type { Pod } from '../../../../api/generated/types.ts'
-import { compareAmounts, isZeroQuantity } from '../../rules/quantities.ts'
+import { compareQuantities } from '../machinery/values/quantity.ts'
+import type { Pod } from './generated/types.ts'
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort'
 
@@ -16,7 +16,8 @@ export function qosClassOf(pod: Pod): QosClass {
       const limit = positive(resources?.limits?.[name])
       if (request !== undefined || limit !== undefined) hasAny = true
       if (limit === undefined) isGuaranteed = false
-      else if (request !== undefined && compareAmounts(request, limit) !== 0) isGuaranteed = false
+      else if (request !== undefined && compareQuantities(request, limit) !== 0)
+        isGuaranteed = false
       else if (request === undefined) isGuaranteed = false
     }
   }
@@ -25,5 +26,5 @@ export function qosClassOf(pod: Pod): QosClass {
 }
 
 function positive(amount: string | undefined): string | undefined {
-  return amount === undefined || isZeroQuantity(amount) ? undefined : amount
+  return amount === undefined || compareQuantities(amount, '0') === 0 ? undefined : amount
 }
