@@ -33,6 +33,8 @@ export interface PluginConfiguration {
   readonly source: string
   /** Its place, for messages: `plugins[0].configuration`, or the path of a file of its own. */
   readonly place: string
+  /** The folder of its file: relative paths in it start there. */
+  readonly folder: string
 }
 
 function read(path: string, at: string): string {
@@ -60,10 +62,12 @@ export function readAdmissionConfiguration(path: string, dialect: Dialect): Plug
     if (!isFirst) throw new ConfigurationError(`${at}.name: Duplicate value: "${name}"`)
     if (own !== '') {
       const file = isAbsolute(own) ? own : join(dirname(path), own)
-      return [{ plugin: name, source: read(file, `${at}.path`), place: file }]
+      return [
+        { plugin: name, source: read(file, `${at}.path`), place: file, folder: dirname(file) },
+      ]
     }
     if (configuration === undefined || configuration === null) return []
     const source = JSON.stringify(configuration)
-    return [{ plugin: name, source, place: `${at}.configuration` }]
+    return [{ plugin: name, source, place: `${at}.configuration`, folder: dirname(path) }]
   })
 }

@@ -27,6 +27,8 @@ export interface AdmissionRequest {
   readonly isNameGenerated?: boolean
   /** Sets the defaults of a draft that replaces `object`; present if that is the whole object. */
   readonly applyDefaults?: (draft: KubeObject) => void
+  /** Called once the write is stored or has failed. A plugin that holds something for the request sets it while it validates. */
+  release?: () => void
   /** The state of mutating webhooks; only their plugin uses it. */
   rounds?: Rounds
 }

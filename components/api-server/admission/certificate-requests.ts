@@ -43,10 +43,10 @@ interface SignerAccess {
   readonly dialect: Dialect
 }
 
-type SignerVerb = 'approve' | 'sign'
+type SignerVerb = 'approve' | 'sign' | 'attest'
 
 /** Whether the user may act for the signer, by its name or by its domain (upstream: certificates.IsAuthorizedForSignerName). */
-async function isAuthorizedForSigner(
+export async function isAuthorizedForSigner(
   { authorizer, dialect }: SignerAccess,
   { user, verb, signerName }: { user: UserInfo; verb: SignerVerb; signerName: string },
 ): Promise<boolean> {

@@ -1,30 +1,8 @@
-/** The admission plugins in upstream's order, and which of them run (`--enable-admission-plugins`, `--disable-...`). */
-import type { Dialect } from '../../api/dialect.ts'
-import type { Resources } from '../../api/resources.ts'
-import type { Clock } from '../../component-base/clock.ts'
-import type { Log } from '../../component-base/log.ts'
-import type { Resource } from '../../machinery/objects/resource.ts'
-import type { Authorizer } from '../authz/authorizer.ts'
-import type { CheckEscalation } from '../authz/escalation.ts'
-import type { AdmissionWebhookMetrics } from './webhook/admission-webhook-metrics.ts'
-import type { ObjectReader } from '../watch-cache/object-reader.ts'
+/** The chain of admission plugins, and which of them run (`--enable-admission-plugins`, `--disable-admission-plugins`). */
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
-import { certificateRequestAdmission } from './certificate-requests.ts'
-import { defaultTolerationSeconds } from './default-toleration-seconds.ts'
-import { limitRanger } from './limit-ranger.ts'
-import { namespaceLifecycle } from './namespace-lifecycle.ts'
-import { nodeRestriction } from './node-restriction.ts'
 import { refusedBy } from '../request/refusal.ts'
-import { podSecurity } from './pod-security/pod-security.ts'
-import type { PodSecurityRules } from './pod-security/policy.ts'
-import { validatingPolicies } from './policy/validating-policies.ts'
-import { priorityAdmission } from './priority.ts'
+import { allPlugins, defaultPlugins, type AdmissionDependencies } from './plugins.ts'
 import { rbacEscalation } from './rbac-escalation.ts'
-import { serviceAccountAdmission } from './service-account.ts'
-import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
-import { mutatingWebhooks } from './webhook/mutating-webhooks.ts'
-import type { WebhookEgress } from '../egress/review-sender.ts'
-import { validatingWebhooks } from './webhook/validating-webhooks.ts'
 
 /** First all mutating plugins, later all validating ones. */
 export interface AdmissionChain {
@@ -87,51 +65,6 @@ export function admissionChain(plugins: readonly AdmissionPlugin[]): AdmissionCh
   }
 }
 
-export interface AdmissionDependencies {
-  readonly reader: ObjectReader
-  readonly dialect: Dialect
-  readonly clock: Clock
-  readonly authorizer: Authorizer
-  readonly checkEscalation: CheckEscalation
-  readonly resources: Resources
-  /** The versions that are served. */
-  readonly served: readonly Resource[]
-  /** The kinds that CustomResourceDefinitions add now. */
-  readonly customKinds: () => readonly Resource[]
-  /** How to dial webhooks: those of Services and those of URLs. */
-  readonly egress: WebhookEgress
-  readonly log: Log
-  readonly webhookMetrics: AdmissionWebhookMetrics
-  /** Default: namespaces without labels are privileged, and there are no exemptions. */
-  readonly podSecurityRules?: PodSecurityRules | undefined
-}
-
-/** Off unless enabled; all others are on unless disabled, as upstream. */
-const offByDefault: ReadonlySet<string> = new Set(['NodeRestriction'])
-
-/** Every plugin, in the order in which they run. */
-function allPlugins(dependencies: AdmissionDependencies): AdmissionPlugin[] {
-  const { reader, dialect, clock, authorizer } = dependencies
-  const certificates = certificateRequestAdmission(authorizer, dialect)
-  const webhooks = { ...dependencies, metrics: dependencies.webhookMetrics }
-  return [
-    namespaceLifecycle(reader, dialect),
-    limitRanger(reader, dialect),
-    serviceAccountAdmission({ reader, dialect, clock }),
-    nodeRestriction(reader, dialect),
-    taintNodesByCondition(dialect),
-    podSecurity(reader, dialect, dependencies.podSecurityRules),
-    priorityAdmission(reader, dialect),
-    defaultTolerationSeconds(dialect),
-    certificates.approval,
-    certificates.signing,
-    certificates.subject,
-    mutatingWebhooks(webhooks),
-    validatingPolicies(dependencies),
-    validatingWebhooks(webhooks),
-  ]
-}
-
 /** The chosen plugins, in order, as a chain. */
 export interface Admission extends AdmissionChain {
   /** Names of the plugins that run, in order. */
@@ -146,14 +79,13 @@ function checkNames(names: readonly string[], known: readonly string[], flag: st
   )
 }
 
-/** Throws an Error for a name that is unknown, or both enabled and disabled. */
+/** Throws an Error for a name that is unknown, or both enabled and disabled, and for a plugin that cannot start. */
 export function createAdmission(
   flags: { readonly enable?: readonly string[]; readonly disable?: readonly string[] },
   dependencies: AdmissionDependencies,
 ): Admission {
   const { enable = [], disable = [] } = flags
-  const all = allPlugins(dependencies)
-  const known = all.map(({ name }) => name)
+  const known = Object.keys(allPlugins)
   checkNames(enable, known, '--enable-admission-plugins')
   checkNames(disable, known, '--disable-admission-plugins')
   const both = enable.find((name) => disable.includes(name))
@@ -162,9 +94,20 @@ export function createAdmission(
       `"${both}" in enable-admission-plugins and disable-admission-plugins overlapped`,
     )
   }
-  const chosen = all.filter(
-    ({ name }) => enable.includes(name) || (!offByDefault.has(name) && !disable.includes(name)),
-  )
+  const chosen = Object.entries(allPlugins)
+    .filter(
+      ([name]) => enable.includes(name) || (defaultPlugins.has(name) && !disable.includes(name)),
+    )
+    .map(([name, create]) => started(name, () => create(dependencies)))
   const chain = admissionChain([...chosen, rbacEscalation(dependencies.checkEscalation)])
   return { plugins: chosen.map(({ name }) => name), ...chain }
+}
+
+function started(name: string, create: () => AdmissionPlugin): AdmissionPlugin {
+  try {
+    return create()
+  } catch (error) {
+    const why = (error as Error).message
+    throw new Error(`couldn't init admission plugin "${name}": ${why}`, { cause: error })
+  }
 }

@@ -31,8 +31,8 @@ export interface EscalationRequest {
 /** Throws a 403 StatusError when the write would grant what the user does not hold. */
 export type CheckEscalation = (request: EscalationRequest) => Promise<void>
 
-/** Garbage collection may change owner references and finalizers of any role or binding. */
-function changesOnlyOwnership(object: KubeObject, old: KubeObject): boolean {
+/** Whether an update changes owner references and finalizers alone, as garbage collection does. */
+export function changesOnlyOwnership(object: KubeObject, old: KubeObject): boolean {
   const kept = ({ metadata, ...rest }: KubeObject): unknown => {
     const { ownerReferences: _, finalizers: __, managedFields: ___, ...others } = metadata
     return { ...rest, metadata: others }

@@ -20,6 +20,16 @@ export interface ReviewTarget {
   readonly timeoutMs: number
 }
 
+/** What the server shows of itself to a webhook: a certificate (PEM), a bearer token, both or neither. */
+export interface Credentials {
+  readonly cert?: string
+  readonly key?: string
+  readonly token?: string
+}
+
+/** The credentials for `host:port`. */
+export type CredentialsFor = (target: string) => Credentials
+
 /** A call without a usable answer. `code` is the HTTP status, or 0; `why` is the message without its prefix. */
 export class WebhookCallError extends Error {
   readonly code: number
@@ -84,6 +94,8 @@ export interface ReviewSenderOptions {
   readonly endpoints: Resource
   readonly clock: Clock
   readonly egress: WebhookEgress
+  /** Default: none are shown. */
+  readonly credentials?: CredentialsFor | undefined
   /** The largest answer; default: that of admission reviews. */
   readonly maxAnswerBytes?: number
 }
@@ -106,6 +118,13 @@ function targetOf({ url, service }: ReviewTarget, options: ReviewSenderOptions):
   }
 }
 
+/** `host:port`, as credentials name it. */
+function credentialTarget({ url, service }: ReviewTarget): string {
+  if (service !== undefined) return `${serverNameOf(service)}:${service.port ?? defaultPort}`
+  const { hostname, port } = new URL(url ?? '')
+  return `${hostname}:${port === '' ? defaultPort : port}`
+}
+
 function serverNameOf({ name, namespace }: ServiceReference): string {
   return `${name}.${namespace}.svc`
 }
@@ -116,16 +135,22 @@ interface Callers {
 }
 
 /** Callers with their connections, one for the webhooks of the same CA, server name and timeout. */
-function createCallers({ clock, egress, maxAnswerBytes }: ReviewSenderOptions): Callers {
+function createCallers(options: ReviewSenderOptions): Callers {
+  const { clock, egress, maxAnswerBytes, credentials } = options
   const callers = new Map<string, HttpsCaller>()
-  const keyOf = ({ ca, service, timeoutMs }: ReviewTarget): string =>
-    JSON.stringify([ca, service && serverNameOf(service), timeoutMs])
+  const keyOf = (webhook: ReviewTarget): string => {
+    const { ca, service, timeoutMs } = webhook
+    const identity = credentials === undefined ? undefined : credentialTarget(webhook)
+    return JSON.stringify([ca, service && serverNameOf(service), timeoutMs, identity])
+  }
 
-  function open({ ca, service, timeoutMs }: ReviewTarget): HttpsCaller {
+  function open(webhook: ReviewTarget): HttpsCaller {
+    const { ca, service, timeoutMs } = webhook
     const serverName = service && serverNameOf(service)
+    const { cert, key } = credentials?.(credentialTarget(webhook)) ?? {}
     const dial = service === undefined ? egress.controlplane : egress.cluster
     const maxBytes = maxAnswerBytes ?? mostAnswerBytes
-    return createHttpsCaller({ clock, ca, serverName, timeoutMs, maxBytes, dial })
+    return createHttpsCaller({ clock, ca, cert, key, serverName, timeoutMs, maxBytes, dial })
   }
 
   return {
@@ -170,6 +195,7 @@ export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
     webhook: ReviewTarget,
     { target, body }: { target: Target; body: string },
   ): Promise<HttpsAnswer> {
+    const token = options.credentials?.(credentialTarget(webhook)).token
     return await callers.of(webhook).call({
       url: `${target.address()}${target.path}?timeout=${webhook.timeoutMs / 1000}s`,
       method: 'POST',
@@ -177,6 +203,7 @@ export function createReviewSender(options: ReviewSenderOptions): ReviewSender {
         'content-type': 'application/json',
         accept: 'application/json',
         host: new URL(target.url).host,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       },
       body,
     })

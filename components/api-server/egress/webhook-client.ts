@@ -72,18 +72,28 @@ function connectionOf(config: Kubeconfig, folder: string): WebhookConnection {
     cluster['certificate-authority'],
     folder,
   )
-  const cert = material(user['client-certificate-data'], user['client-certificate'], folder)
-  const key = material(user['client-key-data'], user['client-key'], folder)
-  const token = user.token ?? material(undefined, user.tokenFile, folder)?.trim()
   const serverName = cluster['tls-server-name']
   return {
     url: checkedUrl(cluster.server),
     ...(ca === undefined ? {} : { ca }),
+    ...userCredentials(user, folder),
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(cluster['insecure-skip-tls-verify'] === true ? { insecure: true } : {}),
+  }
+}
+
+/** The certificate, key and token of a kubeconfig's user. Throws when a file cannot be read. */
+export function userCredentials(
+  user: KubeconfigUser,
+  folder: string,
+): Pick<WebhookConnection, 'cert' | 'key' | 'token'> {
+  const cert = material(user['client-certificate-data'], user['client-certificate'], folder)
+  const key = material(user['client-key-data'], user['client-key'], folder)
+  const token = user.token ?? material(undefined, user.tokenFile, folder)?.trim()
+  return {
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
     ...(token === undefined ? {} : { token }),
-    ...(serverName === undefined ? {} : { serverName }),
-    ...(cluster['insecure-skip-tls-verify'] === true ? { insecure: true } : {}),
   }
 }
 
@@ -136,9 +146,15 @@ function isPassing(status: number): boolean {
 
 export function createWebhookClient(
   connection: WebhookConnection,
-  options: { readonly clock: Clock; readonly timeoutMs: number; readonly dial?: Dial | undefined },
+  options: {
+    readonly clock: Clock
+    readonly timeoutMs: number
+    readonly dial?: Dial | undefined
+    /** Before the second attempt; default 500. */
+    readonly retryMs?: number
+  },
 ): WebhookClient {
-  const { clock, timeoutMs, dial } = options
+  const { clock, timeoutMs, dial, retryMs = retry.initialMs } = options
   const { url, token, ...tls } = connection
   const caller = createHttpsCaller({ clock, timeoutMs, maxBytes: maxAnswerBytes, dial, ...tls })
   const headers = {
@@ -148,7 +164,7 @@ export function createWebhookClient(
   }
 
   async function attempt(body: string): Promise<HttpsAnswer> {
-    const waits = createBackoff(retry, () => clock.random())
+    const waits = createBackoff({ ...retry, initialMs: retryMs }, () => clock.random())
     for (let at = 1; ; at += 1) {
       let failure: unknown
       try {

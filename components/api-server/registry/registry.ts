@@ -171,19 +171,23 @@ export class Registry {
     await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
     await this.#checkNew(request, { strategy, context, isLarge })
-    await admission.validate(admitted)
-    if (isLarge) await nextTurn()
-    // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
-    strategy.applyDefaults?.(object, context)
-    if (isOfAnother && !dryRun) {
-      throw badRequest('resourceVersion should not be set on objects to be created')
+    try {
+      await admission.validate(admitted)
+      if (isLarge) await nextTurn()
+      // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
+      strategy.applyDefaults?.(object, context)
+      if (isOfAnother && !dryRun) {
+        throw badRequest('resourceVersion should not be set on objects to be created')
+      }
+      const name = object.metadata.name ?? ''
+      const stored = await objectKindOf(resource).toStored(object)
+      const bytes = encodeForStore(stored, owners)
+      const written = await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
+      if (written === undefined) throw alreadyExists(resource, name)
+      return { entry: written, outcome: 'created' }
+    } finally {
+      admitted.release?.()
     }
-    const name = object.metadata.name ?? ''
-    const stored = await objectKindOf(resource).toStored(object)
-    const bytes = encodeForStore(stored, owners)
-    const written = await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
-    if (written === undefined) throw alreadyExists(resource, name)
-    return { entry: written, outcome: 'created' }
   }
 
   /** Prepares and validates a draft that plugins have changed; throws Invalid. */
@@ -245,9 +249,14 @@ export class Registry {
     key: string,
   ): Promise<Written | undefined> {
     const update = await this.#draftUpdate(request, current)
-    await this.#admitUpdate(request, update)
-    if (update.isLarge) await nextTurn()
-    return await this.#commitUpdate(request, update, { current, key })
+    const admitted = await this.#prepareAdmitted(request, update)
+    try {
+      if (request.isAdmitted !== true) await this.#options.admission.validate(admitted)
+      if (update.isLarge) await nextTurn()
+      return await this.#commitUpdate(request, update, { current, key })
+    } finally {
+      admitted.release?.()
+    }
   }
 
   /** The draft that the request's change makes of the current state, with its field managers. */
@@ -275,8 +284,8 @@ export class Registry {
     return { strategy, context, object, old, isLarge }
   }
 
-  /** Both phases of admission around preparation and validation; throws Invalid. */
-  async #admitUpdate(request: UpdateRequest, update: Update): Promise<void> {
+  /** The mutating phase of admission, preparation and validation; throws Invalid. */
+  async #prepareAdmitted(request: UpdateRequest, update: Update): Promise<AdmissionRequest> {
     const { subresource, name, warnings } = request
     const { admission } = this.#options
     const { object, old, isLarge } = update
@@ -300,7 +309,7 @@ export class Registry {
     this.#prepareUpdate(request, loaded, managedFields)
     if (isLarge) await nextTurn()
     this.#checkUpdate(request, loaded)
-    if (request.isAdmitted !== true) await admission.validate(admitted)
+    return admitted
   }
 
   #prepareUpdate(

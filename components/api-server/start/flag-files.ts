@@ -3,7 +3,7 @@ import { StartError } from '../../component-base/component.ts'
 import { readFlagFile } from '../../component-base/flag-file.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { Log } from '../../component-base/log.ts'
-import type { PodSecurityRules } from '../admission/pod-security/policy.ts'
+import type { PluginSettings } from '../admission/plugin-settings.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
 import type { EgressSelector } from '../egress/egress-selector.ts'
@@ -30,27 +30,33 @@ export async function encryptionOf(
 }
 
 /** The configuration of admission plugins in --admission-control-config-file. */
-export async function admissionRulesOf(
+export async function admissionSettingsOf(
   options: ApiServerOptions,
   { dialect, log }: { readonly dialect: Dialect; readonly log: Log },
-): Promise<{ readonly podSecurityRules?: PodSecurityRules }> {
+): Promise<PluginSettings> {
   const path = options['admission-control-config-file'] ?? ''
   if (path === '') return {}
-  const [{ readAdmissionConfiguration }, { parsePodSecurityConfiguration }] = await Promise.all([
-    import('../admission/admission-configuration.ts'),
-    import('../admission/pod-security/pod-security-configuration.ts'),
-  ])
+  const [{ readAdmissionConfiguration }, { isConfigurable, readPluginSettings }, { allPlugins }] =
+    await Promise.all([
+      import('../admission/admission-configuration.ts'),
+      import('../admission/plugin-settings.ts'),
+      import('../admission/plugins.ts'),
+    ])
   const flagged = `--admission-control-config-file: ${path}`
   let place = ''
   try {
-    let rules: { podSecurityRules?: PodSecurityRules } = {}
-    for (const { plugin, source, ...from } of readAdmissionConfiguration(path, dialect)) {
+    let settings: PluginSettings = {}
+    for (const { plugin, source, folder, ...from } of readAdmissionConfiguration(path, dialect)) {
       place = `${from.place}: `
-      if (plugin === 'PodSecurity') {
-        rules = { podSecurityRules: parsePodSecurityConfiguration(source, dialect) }
+      if (!Object.hasOwn(allPlugins, plugin)) throw new Error(`plugin "${plugin}" is unknown`)
+      if (isConfigurable(plugin)) {
+        settings = {
+          ...settings,
+          ...(await readPluginSettings(plugin, source, { dialect, folder })),
+        }
       } else log.warn(`${flagged}: the configuration of ${plugin} is not used`)
     }
-    return rules
+    return settings
   } catch (error) {
     throw new StartError(`${flagged}: ${place}${(error as Error).message}`, error)
   }

@@ -200,6 +200,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   // The last step that can reject. The caller closes the audit log.
   const audit = await openAudit(options, { clock, log })
   const { handler, ownClient } = chainsOf(from, { parts, audit, denied, routes })
+  writes.pluginClient.use(ownClient)
   const listener = listenerOf(from, { handler, isElsewhere: aggregator.isElsewhere })
   const useAddress = (port: number): void => {
     address = `${options['advertise-address']}:${port}`

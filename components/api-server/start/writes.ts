@@ -1,6 +1,7 @@
 /** writes: the served kinds, admission, and the registry of every write. */
 import { measuredAdmission } from '../admission/admission-metrics.ts'
 import { createAdmission, type Admission } from '../admission/chain.ts'
+import type { OwnClient } from '../admission/own-client.ts'
 import { admissionWebhookMetrics } from '../admission/webhook/admission-webhook-metrics.ts'
 import { createConverters, type Converters } from '../custom-resources/conversion-webhook.ts'
 import {
@@ -9,7 +10,8 @@ import {
 } from '../custom-resources/served-definitions.ts'
 import { createServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { Registry } from '../registry/registry.ts'
-import { admissionRulesOf } from './flag-files.ts'
+import { createDeferredClient, type DeferredClient } from './deferred-client.ts'
+import { admissionSettingsOf } from './flag-files.ts'
 import type { Security } from './security.ts'
 import { startValue, type Settings } from './settings.ts'
 import { expiringEvents, type State } from './state.ts'
@@ -18,16 +20,18 @@ export interface Writes {
   readonly converters: Converters
   readonly custom: ServedDefinitions
   readonly registry: Registry
+  /** The client of admission plugins. It must get the server's own client before the server listens. */
+  readonly pluginClient: DeferredClient
 }
 
 async function admissionOf(
   settings: Settings,
   { cache }: State,
-  more: Security & { readonly custom: ServedDefinitions },
+  more: Security & { readonly custom: ServedDefinitions; readonly client: OwnClient },
 ): Promise<Admission> {
   const { options, dialect, log, served, metrics } = settings
-  const { authorization, checkEscalation, egress, custom } = more
-  const rules = await admissionRulesOf(options, { dialect, log })
+  const { authorization, checkEscalation, egress, custom, client } = more
+  const plugins = await admissionSettingsOf(options, { dialect, log })
   return startValue(() =>
     createAdmission(
       {
@@ -43,7 +47,8 @@ async function admissionOf(
         customKinds: () => custom.established,
         egress,
         webhookMetrics: admissionWebhookMetrics(metrics),
-        ...rules,
+        client,
+        settings: plugins,
       },
     ),
   )
@@ -65,7 +70,9 @@ export async function createWrites(
     endWatches: (prefix) => cache.endWatches(prefix),
     converters,
   })
-  const admission = await admissionOf(settings, state, { ...security, custom })
+  const pluginClient = createDeferredClient()
+  const { client } = pluginClient
+  const admission = await admissionOf(settings, state, { ...security, custom, client })
   const registry = new Registry({
     ...settings,
     store,
@@ -81,5 +88,5 @@ export async function createWrites(
     }),
     onStored: expiringEvents(settings, state),
   })
-  return { converters, custom, registry }
+  return { converters, custom, registry, pluginClient }
 }

@@ -12,6 +12,12 @@ export const int64 = scalarOf('int64')
 export const float = scalarOf('double')
 /** Any JSON: a document that something else reads. */
 export const anything = scalarOf('RawExtension')
+export const texts: Schema = {
+  kind: 'map',
+  goType: 'map[string]string',
+  values: text,
+  atomic: false,
+}
 /** Upstream's durations are texts like `30s`; reading a number fails with upstream's message. */
 export const durationText = scalarOf('string')
 

@@ -34,7 +34,20 @@ export function readConfiguration<T>(source: string, wanted: ConfigurationKind):
       `no kind "${kind}" is registered for version "${apiVersion}"; expected kind ${wanted.kind} in ${versions.join(' or ')}`,
     )
   }
-  const { object, problems } = decode<T & object>(value, wanted.schema)
+  return decoded<T>(value, wanted.schema)
+}
+
+/** The content of a file without kind and version. Throws ConfigurationError. */
+export function readUnversioned<T>(source: string, schema: StructSchema): T {
+  const value = parsed(source)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ConfigurationError('the file holds no object')
+  }
+  return decoded<T>(value, schema)
+}
+
+function decoded<T>(value: object, schema: StructSchema): T {
+  const { object, problems } = decode<T & object>(value, schema)
   if (problems.fatal !== undefined) throw new ConfigurationError(problems.fatal)
   if (problems.unknown.length > 0) {
     const faults = problems.unknown.map((path) => `unknown field "${path}"`)

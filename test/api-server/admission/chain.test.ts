@@ -31,13 +31,54 @@ describe('the admission flags', () => {
       'PodSecurity',
       'Priority',
       'DefaultTolerationSeconds',
+      'DefaultStorageClass',
+      'PersistentVolumeClaimResize',
+      'RuntimeClass',
       'CertificateApproval',
       'CertificateSigning',
+      'ClusterTrustBundleAttest',
       'CertificateSubjectRestriction',
+      'DefaultIngressClass',
       'MutatingAdmissionWebhook',
       'ValidatingAdmissionPolicy',
       'ValidatingAdmissionWebhook',
+      'ResourceQuota',
     ])
+  })
+
+  test('all others run in their places once they are enabled', () => {
+    const others = [
+      'AlwaysAdmit',
+      'NamespaceAutoProvision',
+      'NamespaceExists',
+      'LimitPodHardAntiAffinityTopology',
+      'NodeRestriction',
+      'AlwaysPullImages',
+      'PodNodeSelector',
+      'PodTolerationRestriction',
+      'ExtendedResourceToleration',
+      'OwnerReferencesPermissionEnforcement',
+      'DenyServiceExternalIPs',
+      'AlwaysDeny',
+    ]
+    const all = plugins({ enable: others.toReversed() })
+    expect(all.filter((name) => others.includes(name))).toEqual(others)
+    expect(all.slice(0, 4)).toEqual([
+      'AlwaysAdmit',
+      'NamespaceAutoProvision',
+      'NamespaceLifecycle',
+      'NamespaceExists',
+    ])
+    expect(all.at(-1)).toBe('AlwaysDeny')
+  })
+
+  test('a plugin that needs a configuration does not start without one', () => {
+    expect(() => plugins({ enable: ['EventRateLimit'] })).toThrow(
+      'couldn\'t init admission plugin "EventRateLimit": limits: Invalid value: []eventratelimit.Limit(nil): must not be empty',
+    )
+    expect(() => plugins({ enable: ['ImagePolicyWebhook'] })).toThrow(
+      'couldn\'t init admission plugin "ImagePolicyWebhook": no config specified',
+    )
   })
 
   test('NodeRestriction runs when it is enabled', () => {
@@ -51,7 +92,7 @@ describe('the admission flags', () => {
 
   test('unknown names, and names in both lists, are refused', () => {
     expect(() => plugins({ enable: ['Magic'] })).toThrow(
-      /^--enable-admission-plugins: plugin "Magic" is unknown; known are NamespaceLifecycle, /,
+      /^--enable-admission-plugins: plugin "Magic" is unknown; known are AlwaysAdmit, /,
     )
     expect(() => plugins({ disable: ['Magic'] })).toThrow('--disable-admission-plugins')
     expect(() => plugins({ enable: ['Priority'], disable: ['Priority'] })).toThrow('overlapped')

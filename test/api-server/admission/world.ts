@@ -1,14 +1,15 @@
 /** A world for admission tests: a reader to fill, and requests through the chosen plugins as the registry sends them. */
 import type { AdmissionRequest } from '../../../components/api-server/admission/admission.ts'
+import { createAdmission } from '../../../components/api-server/admission/chain.ts'
 import {
-  createAdmission,
+  allPlugins,
   type AdmissionDependencies,
-} from '../../../components/api-server/admission/chain.ts'
+} from '../../../components/api-server/admission/plugins.ts'
 import type { Authorizer } from '../../../components/api-server/authz/authorizer.ts'
 import { admissionWebhookMetrics } from '../../../components/api-server/admission/webhook/admission-webhook-metrics.ts'
 import type { UserInfo } from '../../../components/api-server/request/request.ts'
-import type { Dialect } from '../../../components/api/dialect.ts'
 import { dialects } from '../../../components/api/dialect.ts'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { createMetrics } from '../../../components/component-base/metrics.ts'
@@ -40,7 +41,10 @@ export function admissionDependencies(
     checkEscalation: async () => {},
     resources,
     served: resources.all,
+    gates: defaultFeatureGates,
     customKinds: () => [],
+    client: { create: async () => {}, updateStatus: async () => {} },
+    settings: {},
     egress: { cluster: undefined, controlplane: undefined },
     log: silentLog,
     webhookMetrics: admissionWebhookMetrics(createMetrics({ release: '1.32' })),
@@ -51,20 +55,13 @@ export function admissionDependencies(
 /** Only the named plugins run. */
 export function admissionWorld(
   plugins: readonly string[],
-  options: { dialect?: Dialect; authorizer?: Authorizer } = {},
+  options: { reader?: FakeReader } & Partial<Omit<AdmissionDependencies, 'reader' | 'clock'>> = {},
 ) {
-  const { dialect = dialects.kubernetes, authorizer = denyAll } = options
-  const reader = new FakeReader()
+  const { dialect = dialects.kubernetes, reader = new FakeReader() } = options
   const clock = new FakeClock()
-  const dependencies = admissionDependencies({ reader, dialect, clock, authorizer })
-  const all = createAdmission({ enable: ['NodeRestriction'] }, dependencies).plugins
-  const admission = createAdmission(
-    {
-      enable: plugins.filter((name) => name === 'NodeRestriction'),
-      disable: all.filter((name) => !plugins.includes(name)),
-    },
-    dependencies,
-  )
+  const dependencies = admissionDependencies({ ...options, reader, dialect, clock })
+  const others = Object.keys(allPlugins).filter((name) => !plugins.includes(name))
+  const admission = createAdmission({ enable: plugins, disable: others }, dependencies)
 
   /** Resolves with the object as the plugins leave it. Rejects as they refuse. */
   async function admit(asked: Asked): Promise<KubeObject | undefined> {
@@ -97,7 +94,8 @@ export function admissionWorld(
     }
   }
 
-  return { dialect, reader, clock, resources: resourcesOf(dialect), admit, outcome }
+  const resources = resourcesOf(dialect)
+  return { dialect, reader, clock, resources, admit, outcome }
 }
 
 export function nodeAgent(name: string): UserInfo {

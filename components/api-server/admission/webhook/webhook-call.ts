@@ -9,6 +9,7 @@ import { badRequest } from '../../../machinery/objects/status-error.ts'
 import type { Authorizer } from '../../authz/authorizer.ts'
 import {
   WebhookCallError,
+  type CredentialsFor,
   type ReviewSender,
   type WebhookEgress,
 } from '../../egress/review-sender.ts'
@@ -27,6 +28,8 @@ export interface WebhookDependencies {
   readonly served: readonly Resource[]
   readonly clock: Clock
   readonly egress: WebhookEgress
+  /** Default: webhooks see no credentials. */
+  readonly credentials?: CredentialsFor | undefined
   readonly log: Log
   readonly metrics: AdmissionWebhookMetrics
   /** Answers the access checks of match conditions. */

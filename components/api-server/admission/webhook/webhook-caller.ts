@@ -80,10 +80,10 @@ export function createWebhookCaller(
   dependencies: WebhookDependencies,
 ): WebhookCaller {
   const phase: WebhookPhase = { ...dependencies, phase: phaseName }
-  const { reader, resources, served, clock, egress } = phase
+  const { reader, resources, served, clock, egress, credentials } = phase
   const { namespaces, services, endpoints } = resources
   const exempt = exemptPrefixes(resources)
-  const sender = createReviewSender({ reader, services, endpoints, clock, egress })
+  const sender = createReviewSender({ reader, services, endpoints, clock, egress, credentials })
   const current = configuredWebhooks(phase, (webhooks) => sender.keep(webhooks))
   const conditionsHold = conditionCheck(phase)
 

@@ -1,0 +1,17 @@
+/** NamespaceExists: rejects every write in a namespace that does not exist (upstream: plugin/pkg/admission/namespace/exists). */
+import type { Dialect } from '../../api/dialect.ts'
+import { resourcesOf } from '../../api/resources.ts'
+import { notFound } from '../../machinery/objects/status-error.ts'
+import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import type { AdmissionPlugin } from './admission.ts'
+
+export function namespaceExists(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
+  const { namespaces } = resourcesOf(dialect)
+  return {
+    name: 'NamespaceExists',
+    validate({ operation, resource, namespace }) {
+      if (operation === 'CONNECT' || namespace === '' || resource === namespaces) return
+      if (reader.get(namespaces, '', namespace) === undefined) throw notFound(namespaces, namespace)
+    },
+  }
+}

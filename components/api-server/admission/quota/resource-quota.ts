@@ -1,0 +1,107 @@
+/**
+ * ResourceQuota: rejects what a namespace's quotas have no room for, and reserves room for the rest (upstream:
+ * apiserver/pkg/admission/plugin/resourcequota).
+ */
+import type { Dialect } from '../../../api/dialect.ts'
+import type { ResourceQuota } from '../../../api/generated/types.ts'
+import { createQuotaEvaluators } from '../../../api/quota/quota-evaluators.ts'
+import { resourcesOf } from '../../../api/resources.ts'
+import type { Clock } from '../../../component-base/clock.ts'
+import { splitKey } from '../../../machinery/objects/object.ts'
+import type { Resource } from '../../../machinery/objects/resource.ts'
+import type { ObjectReader } from '../../watch-cache/object-reader.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
+import type { OwnClient } from '../own-client.ts'
+import { createPendingWrites } from './pending-writes.ts'
+import { checkQuotas, type LimitedResource, type QuotaRequest } from './quota-check.ts'
+import { raiseToFloor } from './quota-floor.ts'
+import { createReserve } from './reservations.ts'
+
+export interface ResourceQuotaOptions {
+  readonly reader: ObjectReader
+  readonly dialect: Dialect
+  readonly clock: Clock
+  readonly client: OwnClient
+  /** All kinds that are served now. */
+  readonly served: () => readonly Resource[]
+  /** Default: none. */
+  readonly limited?: readonly LimitedResource[] | undefined
+}
+
+const none: readonly ResourceQuota[] = []
+
+/** The quotas of a namespace. Where there are none, which is nearly everywhere, it costs one look-up. */
+function createQuotaLookup(reader: ObjectReader, resource: Resource) {
+  let counts: Map<string, number> | undefined
+  reader.onChange(resource, ({ type, key }) => {
+    if (counts === undefined || type === 'MODIFIED') return
+    const { namespace } = splitKey(key)
+    const count = (counts.get(namespace) ?? 0) + (type === 'ADDED' ? 1 : -1)
+    if (count > 0) counts.set(namespace, count)
+    else counts.delete(namespace)
+  })
+  const countAll = (): Map<string, number> => {
+    const found = new Map<string, number>()
+    for (const { metadata } of reader.list(resource)) {
+      const { namespace = '' } = metadata
+      found.set(namespace, (found.get(namespace) ?? 0) + 1)
+    }
+    return found
+  }
+  return (namespace: string): readonly ResourceQuota[] => {
+    counts ??= countAll()
+    return counts.has(namespace)
+      ? (reader.list(resource, namespace) as readonly ResourceQuota[])
+      : none
+  }
+}
+
+export function resourceQuotaAdmission(options: ResourceQuotaOptions): AdmissionPlugin {
+  const { reader, dialect, clock, client, limited = [] } = options
+  const { resourceQuotas, namespaces } = resourcesOf(dialect)
+  const evaluators = createQuotaEvaluators(dialect)
+  const quotasOf = createQuotaLookup(reader, resourceQuotas)
+  const pending = createPendingWrites()
+  const reserve = createReserve({
+    quotasOf,
+    client,
+    resource: resourceQuotas,
+    limited,
+    pending,
+    clock,
+  })
+
+  /** The request as quotas see it; undefined when they do not. */
+  function quotaRequest(request: AdmissionRequest): QuotaRequest | undefined {
+    const { operation, resource, object } = request
+    const evaluator = object === undefined ? undefined : evaluators.of(resource)
+    if (object === undefined || evaluator === undefined) return undefined
+    if (operation === 'UPDATE' && !evaluator.changesOnUpdate) return undefined
+    return { request: request as QuotaRequest['request'], evaluator }
+  }
+
+  return {
+    name: 'ResourceQuota',
+    mutate({ operation, resource, subresource, object, old }) {
+      if (resource !== resourceQuotas || operation !== 'UPDATE' || subresource !== 'status') return
+      if (object === undefined || old === undefined) return
+      const change = { draft: object as ResourceQuota, stored: old as ResourceQuota }
+      raiseToFloor({ ...options, evaluators, pending }, change, clock.now())
+    },
+    validate(request) {
+      const { operation, resource, subresource, namespace, dryRun } = request
+      if (subresource !== '' || namespace === '' || resource === namespaces) return
+      if (operation !== 'CREATE' && operation !== 'UPDATE') return
+      const quotas = quotasOf(namespace)
+      if (quotas.length === 0 && limited.length === 0) return
+      const ask = quotaRequest(request)
+      if (ask === undefined) return
+      const charged = checkQuotas(ask, quotas, { limited, nowMs: clock.now() })
+      if (dryRun || quotas.length === 0) return
+      request.release = () => pending.remove(ask)
+      if (charged !== quotas) return reserve(ask)
+      // A quota whose status is not counted yet must not miss it.
+      pending.add(ask)
+    },
+  }
+}
