@@ -39,6 +39,7 @@ import { priorityAdmission } from './priority.ts'
 import { resourceQuotaAdmission } from './quota/resource-quota.ts'
 import { runtimeClassAdmission } from './runtime-class.ts'
 import { serviceAccountAdmission } from './service-account.ts'
+import { storageObjectInUseProtection } from './storage-object-in-use-protection.ts'
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts'
 import type { AdmissionWebhookMetrics } from './webhook/admission-webhook-metrics.ts'
 import { mutatingWebhooks } from './webhook/mutating-webhooks.ts'
@@ -97,6 +98,7 @@ export const allPlugins: Readonly<Record<string, CreatePlugin>> = {
     eventRateLimit(dialect, clock, settings.EventRateLimit),
   ExtendedResourceToleration: ({ dialect }) => extendedResourceToleration(dialect),
   DefaultStorageClass: ({ reader, dialect }) => defaultStorageClassAdmission(reader, dialect),
+  StorageObjectInUseProtection: ({ dialect }) => storageObjectInUseProtection(dialect),
   OwnerReferencesPermissionEnforcement: (dependencies) =>
     ownerReferencesPermissionEnforcement({ ...dependencies, kinds: allKinds(dependencies) }),
   PersistentVolumeClaimResize: ({ reader, dialect }) =>
@@ -144,6 +146,7 @@ export const defaultPlugins: ReadonlySet<string> = new Set([
   'Priority',
   'DefaultTolerationSeconds',
   'DefaultStorageClass',
+  'StorageObjectInUseProtection',
   'PersistentVolumeClaimResize',
   'RuntimeClass',
   'CertificateApproval',

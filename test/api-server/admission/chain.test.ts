@@ -32,6 +32,7 @@ describe('the admission flags', () => {
       'Priority',
       'DefaultTolerationSeconds',
       'DefaultStorageClass',
+      'StorageObjectInUseProtection',
       'PersistentVolumeClaimResize',
       'RuntimeClass',
       'CertificateApproval',
