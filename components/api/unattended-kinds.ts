@@ -7,7 +7,6 @@ export const unattendedKinds: ReadonlyMap<string, string> = new Map([
     'autoscaling/horizontalpodautoscalers',
     'this cluster has no HorizontalPodAutoscaler controller: nothing is scaled',
   ],
-  ['core/resourcequotas', 'this cluster has no ResourceQuota controller: quotas are not enforced'],
   [
     'networking/ingresses',
     'this cluster has no ingress controller of its own: unless you run one, no traffic is routed',

@@ -9,8 +9,7 @@ import type { Client } from './client.ts'
 import { createObjectCache } from './object-cache.ts'
 import type { ObjectCache } from './object-cache.ts'
 import { runReflector } from './reflector.ts'
-import type { ReflectorSink } from './reflector.ts'
-import type { ResourceClient } from './resource-client.ts'
+import type { ReflectorOptions, ReflectorSink } from './reflector.ts'
 
 export type InformerEvent<T> =
   | { readonly type: 'add'; readonly object: T }
@@ -50,7 +49,7 @@ type Selection = { namespace?: string; fieldSelector?: string; labelSelector?: s
 
 /** An informer of one selection of a resource. A handler that is added late first gets an 'add' for every object in the cache. */
 export function createInformer<T extends KubeObject>(options: {
-  readonly client: ResourceClient<T>
+  readonly client: ReflectorOptions<T>['client']
   readonly selection?: Selection
   readonly clock: Clock
   readonly log: Log

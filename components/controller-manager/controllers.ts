@@ -22,6 +22,7 @@ import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
 import { persistentVolumeBinder } from './persistent-volumes/binder.ts'
 import { podGarbageCollector } from './pod-gc.ts'
 import { replicaSetController, replicationController } from './replica-set/replica-set.ts'
+import { resourceQuotaController } from './resource-quota/resource-quota.ts'
 import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
@@ -64,6 +65,7 @@ export const controllers: readonly ControllerEntry[] = [
   volumeProtection,
   ephemeralVolumes,
   attachDetach,
+  resourceQuotaController,
   namespaceController,
   garbageCollector,
   bootstrapSigner,
