@@ -5,7 +5,7 @@ import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { document, integer, list, struct, text } from '../../configuration/config-schema.ts'
 import { readConfiguration, refuseFieldErrors } from '../../configuration/read-configuration.ts'
 
-const limitTypes = ['Server', 'Namespace', 'User', 'SourceAndObject'] as const
+const limitTypes = ['Namespace', 'Server', 'SourceAndObject', 'User'] as const
 
 /** What one bucket of tokens is for. */
 export type LimitType = (typeof limitTypes)[number]
@@ -49,7 +49,8 @@ export function parseEventRateLimits(source: string, dialect: Dialect): EventRat
     schema,
   })
   const at = FieldPath.root('limits')
-  if (limits.length === 0) at.invalid(goList(undefined, 'eventratelimit.Limit'), 'must not be empty')
+  if (limits.length === 0)
+    at.invalid(goList(undefined, 'eventratelimit.Limit'), 'must not be empty')
   const parsed = limits.flatMap(({ type = '', qps = 0, burst = 0, cacheSize = 0 }, i) => {
     const place = at.index(i)
     if (burst <= 0) place.child('burst').invalid(burst, 'must be positive')

@@ -50,7 +50,8 @@ export function eventRateLimit(
   clock: Clock,
   limits: EventRateLimits | undefined,
 ): AdmissionPlugin {
-  if (limits === undefined) throw new Error('limits: Invalid value: []eventratelimit.Limit(nil): must not be empty')
+  if (limits === undefined)
+    throw new Error('limits: Invalid value: []eventratelimit.Limit(nil): must not be empty')
   const { events } = resourcesOf(dialect)
   const enforcers = limits.map((limit) => ({
     type: limit.type,

@@ -16,6 +16,8 @@ import type { ImagePolicySettings } from './image-policy-configuration.ts'
 /** As upstream. */
 const mostCached = 1024
 const timeoutMs = 30_000
+/** The audit record adds the domain. */
+const auditPrefix = 'imagepolicywebhook.image-policy/'
 
 interface ReviewSpec {
   readonly containers: readonly { readonly image: string }[]
@@ -59,17 +61,15 @@ class ImagePolicy {
   readonly #options: Options
   readonly #cache: ExpiringCache<ReviewStatus>
   readonly #client: WebhookClient
-  readonly #prefix: string
 
   constructor(settings: ImagePolicySettings, options: Options) {
-    const { clock, egress, dialect } = options
+    const { clock, egress } = options
     const { connection, retryMs } = settings
     this.#settings = settings
     this.#options = options
     this.#cache = new ExpiringCache({ most: mostCached, clock })
     const dial = egress.controlplane
     this.#client = createWebhookClient(connection, { clock, timeoutMs, dial, retryMs })
-    this.#prefix = apiKey(dialect, 'imagepolicywebhook.image-policy', '')
   }
 
   /** Rejects with a 403 if the images may not run. */
@@ -79,7 +79,7 @@ class ImagePolicy {
     const status = this.#cache.get(key) ?? (await this.#ask(request, spec, key))
     if (status === undefined) return
     for (const [name, value] of Object.entries(status.auditAnnotations ?? {})) {
-      annotate(request, `${this.#prefix}${name}`, value)
+      annotate(request, `${auditPrefix}${name}`, value)
     }
     if (status.allowed === true) return
     const why =
@@ -108,7 +108,7 @@ class ImagePolicy {
       log.warn('error contacting the image policy webhook; the pod is allowed', {
         why: messageOf(error),
       })
-      annotate(request, `${this.#prefix}failed-open`, 'true')
+      annotate(request, `${auditPrefix}failed-open`, 'true')
       const { metadata } = request.object as Pod
       const failedOpen = `alpha.${apiKey(dialect, 'image-policy', 'failed-open')}`
       metadata.annotations = { ...metadata.annotations, [failedOpen]: 'true' }
