@@ -1,7 +1,12 @@
 /** The chain of admission plugins, and which of them run (`--enable-admission-plugins`, `--disable-admission-plugins`). */
+import {
+  admissionPlugins,
+  defaultAdmissionPlugins,
+  isAdmissionPlugin,
+} from '../../api/admission-plugins.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { refusedBy } from '../request/refusal.ts'
-import { allPlugins, defaultPlugins, type AdmissionDependencies } from './plugins.ts'
+import { allPlugins, type AdmissionDependencies } from './plugins.ts'
 import { rbacEscalation } from './rbac-escalation.ts'
 
 /** First all mutating plugins, later all validating ones. */
@@ -71,11 +76,11 @@ export interface Admission extends AdmissionChain {
   readonly plugins: readonly string[]
 }
 
-function checkNames(names: readonly string[], known: readonly string[], flag: string): void {
-  const unknown = names.filter((name) => !known.includes(name))
+function checkNames(names: readonly string[], flag: string): void {
+  const unknown = names.filter((name) => !isAdmissionPlugin(name))
   if (unknown.length === 0) return
   throw new Error(
-    `${flag}: plugin ${unknown.map((name) => `"${name}"`).join(', ')} is unknown; known are ${known.join(', ')}`,
+    `${flag}: plugin ${unknown.map((name) => `"${name}"`).join(', ')} is unknown; known are ${admissionPlugins.join(', ')}`,
   )
 }
 
@@ -85,20 +90,20 @@ export function createAdmission(
   dependencies: AdmissionDependencies,
 ): Admission {
   const { enable = [], disable = [] } = flags
-  const known = Object.keys(allPlugins)
-  checkNames(enable, known, '--enable-admission-plugins')
-  checkNames(disable, known, '--disable-admission-plugins')
+  checkNames(enable, '--enable-admission-plugins')
+  checkNames(disable, '--disable-admission-plugins')
   const both = enable.find((name) => disable.includes(name))
   if (both !== undefined) {
     throw new Error(
       `"${both}" in enable-admission-plugins and disable-admission-plugins overlapped`,
     )
   }
-  const chosen = Object.entries(allPlugins)
-    .filter(
-      ([name]) => enable.includes(name) || (defaultPlugins.has(name) && !disable.includes(name)),
-    )
-    .map(([name, create]) => started(name, () => create(dependencies)))
+  const chosen = admissionPlugins
+    .filter((name) => {
+      const isDefault = defaultAdmissionPlugins.includes(name) && !disable.includes(name)
+      return isDefault || enable.includes(name)
+    })
+    .map((name) => started(name, () => allPlugins[name](dependencies)))
   const chain = admissionChain([...chosen, rbacEscalation(dependencies.checkEscalation)])
   return { plugins: chosen.map(({ name }) => name), ...chain }
 }

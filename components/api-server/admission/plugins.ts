@@ -1,4 +1,5 @@
-/** Every admission plugin, in upstream's order, and those that are on by default (upstream: pkg/kubeapiserver/options/plugins.go). */
+/** How each admission plugin is made (upstream: pkg/kubeapiserver/options/plugins.go). */
+import type { AdmissionPluginName } from '../../api/admission-plugins.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { FeatureGates } from '../../api/feature-gates.ts'
 import type { Resources } from '../../api/resources.ts'
@@ -73,8 +74,7 @@ const allKinds = ({ served, customKinds }: AdmissionDependencies) => {
   return (): readonly Resource[] => [...served, ...customKinds()]
 }
 
-/** By name, in the order in which they run. */
-export const allPlugins: Readonly<Record<string, CreatePlugin>> = {
+export const allPlugins: Readonly<Record<AdmissionPluginName, CreatePlugin>> = {
   AlwaysAdmit: ({ log }) => alwaysAdmit(log),
   NamespaceAutoProvision: namespaceAutoProvision,
   NamespaceLifecycle: ({ reader, dialect }) => namespaceLifecycle(reader, dialect),
@@ -135,27 +135,3 @@ export const allPlugins: Readonly<Record<string, CreatePlugin>> = {
     }),
   AlwaysDeny: ({ log }) => alwaysDeny(log),
 }
-
-/** On unless disabled. All others are off unless enabled. */
-export const defaultPlugins: ReadonlySet<string> = new Set([
-  'NamespaceLifecycle',
-  'LimitRanger',
-  'ServiceAccount',
-  'TaintNodesByCondition',
-  'PodSecurity',
-  'Priority',
-  'DefaultTolerationSeconds',
-  'DefaultStorageClass',
-  'StorageObjectInUseProtection',
-  'PersistentVolumeClaimResize',
-  'RuntimeClass',
-  'CertificateApproval',
-  'CertificateSigning',
-  'ClusterTrustBundleAttest',
-  'CertificateSubjectRestriction',
-  'DefaultIngressClass',
-  'MutatingAdmissionWebhook',
-  'ValidatingAdmissionPolicy',
-  'ValidatingAdmissionWebhook',
-  'ResourceQuota',
-])

@@ -1,4 +1,5 @@
 /** Flags of the API server, spelled as upstream's kube-apiserver spells them. */
+import { admissionPlugins, defaultAdmissionPlugins } from '../../api/admission-plugins.ts'
 import type { ComponentDeclaration } from '../../component-base/component.ts'
 import { featureGateHelp } from '../../api/feature-gates.ts'
 import { defineFlags, flag, type FlagValues } from '../../component-base/flags.ts'
@@ -116,10 +117,13 @@ export const apiServerFlags = defineFlags({
     120_000,
   ),
   'enable-admission-plugins': flag.list(
-    'Admission plugins to switch on besides the default ones.',
+    `Admission plugins to switch on besides the default ones, which are ${defaultAdmissionPlugins.join(', ')}. Plugins: ${admissionPlugins.join(', ')}. Their order here does not matter.`,
     [],
   ),
-  'disable-admission-plugins': flag.list('Default admission plugins to switch off.', []),
+  'disable-admission-plugins': flag.list(
+    `Default admission plugins to switch off: any of ${defaultAdmissionPlugins.join(', ')}.`,
+    [],
+  ),
   'admission-control-config-file': flag.string(
     'File with the AdmissionConfiguration: the configuration of admission plugins.',
   ),

@@ -1,6 +1,7 @@
 /** flag-files: reads the files that flags name, once at the start. */
 import { StartError } from '../../component-base/component.ts'
 import { readFlagFile } from '../../component-base/flag-file.ts'
+import { isAdmissionPlugin } from '../../api/admission-plugins.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { PluginSettings } from '../admission/plugin-settings.ts'
@@ -36,11 +37,10 @@ export async function admissionSettingsOf(
 ): Promise<PluginSettings> {
   const path = options['admission-control-config-file'] ?? ''
   if (path === '') return {}
-  const [{ readAdmissionConfiguration }, { isConfigurable, readPluginSettings }, { allPlugins }] =
+  const [{ readAdmissionConfiguration }, { isConfigurable, readPluginSettings }] =
     await Promise.all([
       import('../admission/admission-configuration.ts'),
       import('../admission/plugin-settings.ts'),
-      import('../admission/plugins.ts'),
     ])
   const flagged = `--admission-control-config-file: ${path}`
   let place = ''
@@ -48,7 +48,7 @@ export async function admissionSettingsOf(
     let settings: PluginSettings = {}
     for (const { plugin, source, folder, ...from } of readAdmissionConfiguration(path, dialect)) {
       place = `${from.place}: `
-      if (!Object.hasOwn(allPlugins, plugin)) throw new Error(`plugin "${plugin}" is unknown`)
+      if (!isAdmissionPlugin(plugin)) throw new Error(`plugin "${plugin}" is unknown`)
       if (isConfigurable(plugin)) {
         settings = {
           ...settings,

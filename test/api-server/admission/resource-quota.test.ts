@@ -319,9 +319,9 @@ describe('reservations', () => {
   test('take no turn where no quota counts the object', () => {
     const { quota, reader, resources } = world()
     quota('q', { secrets: '1' })
-    const plugin = allPlugins['ResourceQuota']?.(admissionDependencies({ reader }))
+    const plugin = allPlugins.ResourceQuota(admissionDependencies({ reader }))
     const ask = (namespace: string) =>
-      plugin?.validate?.({
+      plugin.validate?.({
         operation: 'CREATE',
         resource: resources.pods,
         subresource: '',

@@ -1,10 +1,8 @@
 /** A world for admission tests: a reader to fill, and requests through the chosen plugins as the registry sends them. */
 import type { AdmissionRequest } from '../../../components/api-server/admission/admission.ts'
+import { admissionPlugins } from '../../../components/api/admission-plugins.ts'
 import { createAdmission } from '../../../components/api-server/admission/chain.ts'
-import {
-  allPlugins,
-  type AdmissionDependencies,
-} from '../../../components/api-server/admission/plugins.ts'
+import type { AdmissionDependencies } from '../../../components/api-server/admission/plugins.ts'
 import type { Authorizer } from '../../../components/api-server/authz/authorizer.ts'
 import { admissionWebhookMetrics } from '../../../components/api-server/admission/webhook/admission-webhook-metrics.ts'
 import type { UserInfo } from '../../../components/api-server/request/request.ts'
@@ -60,7 +58,7 @@ export function admissionWorld(
   const { dialect = dialects.kubernetes, reader = new FakeReader() } = options
   const clock = new FakeClock()
   const dependencies = admissionDependencies({ ...options, reader, dialect, clock })
-  const others = Object.keys(allPlugins).filter((name) => !plugins.includes(name))
+  const others = admissionPlugins.filter((name) => !plugins.includes(name))
   const admission = createAdmission({ enable: plugins, disable: others }, dependencies)
 
   /** Resolves with the object as the plugins leave it. Rejects as they refuse. */
