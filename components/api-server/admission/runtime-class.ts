@@ -59,14 +59,15 @@ function checkOverhead({ request, spec, found }: Classified): void {
 export function runtimeClassAdmission(reader: ObjectReader, dialect: Dialect): AdmissionPlugin {
   const { pods, runtimeClasses } = resourcesOf(dialect)
 
-  /** The new pod with its class; undefined for requests that make no pod. Throws a 403 if the class does not exist. */
+  /** The new pod with its class; undefined for other requests, and for pods without class and overhead. Throws a 403 if the class does not exist. */
   function classified(request: AdmissionRequest): Classified | undefined {
     const { operation, resource, subresource, object } = request
     if (operation !== 'CREATE' || resource !== pods || subresource !== '') return undefined
     const spec = (object as Pod | undefined)?.spec
     if (spec === undefined) return undefined
     const name = spec.runtimeClassName ?? undefined
-    if (name === undefined) return { request, spec, found: undefined }
+    // Nearly every pod: there is nothing to set or check.
+    if (name === undefined) return spec.overhead ? { request, spec, found: undefined } : undefined
     const found = reader.get(runtimeClasses, '', name) as RuntimeClass | undefined
     if (found !== undefined) return { request, spec, found }
     throw admissionForbidden(request, `pod rejected: RuntimeClass ${goQuote(name)} not found`)
