@@ -1,7 +1,9 @@
 /** What the objects of a namespace use of a quota (upstream: apiserver/pkg/quota/v1/resources.go CalculateUsage). */
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { ResourceQuota } from '../generated/types.ts'
-import { addLists, onlyNamed, type ResourceList } from '../resource-list.ts'
+import { getOwn } from '../../machinery/values/json-copy.ts'
+import { formatQuantity, parseQuantity, type Quantity } from '../../machinery/values/quantity.ts'
+import type { ResourceList } from '../resource-list.ts'
 import { isInScopes, scopeSelectorsOf, type QuotaEvaluator } from './quota-evaluator.ts'
 
 /** Those of the names that the kind uses, added up over the objects that are in the quota's scopes; zero without any. */
@@ -16,12 +18,23 @@ export function quotaUsage(
 ): ResourceList {
   const { names, objects, nowMs } = of
   const selectors = scopeSelectorsOf(quota)
-  let used: ResourceList = Object.fromEntries(names.map((name) => [name, '0']))
+  const totals = new Map<string, Quantity>(names.map((name) => [name, nothing]))
   for (const object of objects) {
     if (!isInScopes(evaluator, selectors, object)) continue
-    used = addLists(used, onlyNamed(evaluator.usage(object, nowMs), names))
+    const usage = evaluator.usage(object, nowMs)
+    for (const [name, total] of totals) {
+      const amount = getOwn(usage, name)
+      if (amount !== undefined) totals.set(name, sum(total, parseQuantity(amount)))
+    }
   }
-  return used
+  return Object.fromEntries(Array.from(totals, ([name, total]) => [name, formatQuantity(total)]))
+}
+
+const nothing: Quantity = { nanos: 0n, format: 'DecimalSI' }
+
+/** In the format of the first unless that is zero. Texts are made of the last sum alone: there may be thousands of objects. */
+function sum(a: Quantity, b: Quantity): Quantity {
+  return { nanos: a.nanos + b.nanos, format: a.nanos === 0n ? b.format : a.format }
 }
 
 /** The kind that a name counts, `count/<resource>.<group>`; undefined for names that are no such count. */
