@@ -16,6 +16,7 @@ import {
   type TokenAuthenticator,
 } from './authenticator.ts'
 import { clientCertificateAuthenticator } from './client-certificate.ts'
+import type { LegacyTokenUses } from './legacy-token-uses.ts'
 import type { Issuers } from './oidc/issuers.ts'
 import { requestHeaderAuthenticator } from './request-header.ts'
 import { createServiceAccountIssuer, type ServiceAccountIssuer } from './service-account-issuer.ts'
@@ -71,6 +72,7 @@ interface AuthenticationParts {
   readonly certificates: ClientAuthorities
   /** How to dial the token webhook; connections to issuers are direct. */
   readonly dial: Dial | undefined
+  readonly legacyTokenUses: LegacyTokenUses
 }
 
 /** Anonymous access by the flags; on by default, unless the mode AlwaysAllow is used (AUTHN-028). */

@@ -1,10 +1,12 @@
 /** Service account bindings: whether the objects that a verified token names still exist (upstream: serviceaccount/claims.go, legacy.go). */
 import type { Dialect } from '../../api/dialect.ts'
-import { labelKey } from '../../api/dialect.ts'
+import { legacyTokenTracking, tokenDateOf } from '../../api/legacy-tokens.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
+import { keyOf } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import type { LegacyTokenUses } from './legacy-token-uses.ts'
 import type { ClaimedObject, ServiceAccountClaims } from './service-account-claims.ts'
 
 /** How far clocks may differ, and how long tokens outlive a deleted object (upstream: go-jose's default leeway). */
@@ -15,6 +17,8 @@ export interface BindingOptions {
   readonly dialect: Dialect
   /** False: legacy tokens hold even when their account or Secret is gone (`--service-account-lookup=false`). */
   readonly lookup?: boolean
+  /** Told of the Secret whose token was accepted, once a day at least. */
+  readonly legacyTokenUses?: Pick<LegacyTokenUses, 'used'> | undefined
 }
 
 function isGone(object: KubeObject | undefined, nowMs: number): boolean {
@@ -68,12 +72,13 @@ export function legacyTokenCheck({
   reader,
   dialect,
   lookup = true,
+  legacyTokenUses,
 }: BindingOptions): (
   token: { claims: ServiceAccountClaims; token: string },
   nowMs: number,
 ) => string | undefined {
   const { serviceAccounts, secrets } = resourcesOf(dialect)
-  const invalidSince = labelKey(dialect, '', 'legacy-token-invalid-since')
+  const { invalidSince, lastUsed } = legacyTokenTracking(dialect)
   return ({ claims, token }, nowMs) => {
     if (claims.secret === undefined || claims.secret.name === '') return 'names no Secret'
     if (!lookup) return undefined
@@ -87,6 +92,9 @@ export function legacyTokenCheck({
       return 'its Secret holds another token'
     }
     if (secret.metadata.labels?.[invalidSince]) return 'marked invalid after long disuse'
-    return whyUnbound(reader, { resource: serviceAccounts, namespace, claimed, nowMs })
+    const why = whyUnbound(reader, { resource: serviceAccounts, namespace, claimed, nowMs })
+    if (why === undefined && secret.metadata.labels?.[lastUsed] !== tokenDateOf(nowMs))
+      legacyTokenUses?.used(keyOf(secret))
+    return why
   }
 }

@@ -9,6 +9,7 @@ import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { TokenAuthenticator } from './authenticator.ts'
 import { forOwnAudiences } from './bearer-token.ts'
 import { bootstrapTokenAuthenticator } from './bootstrap-token.ts'
+import type { LegacyTokenUses } from './legacy-token-uses.ts'
 import type { Issuers } from './oidc/issuers.ts'
 import {
   parseSigningKey,
@@ -25,6 +26,7 @@ interface TokenParts {
   readonly dialect: Dialect
   /** How to dial the token webhook; connections to issuers are direct. */
   readonly dial: Dial | undefined
+  readonly legacyTokenUses: LegacyTokenUses
 }
 
 function parsed<T>(

@@ -12,6 +12,7 @@ import type { LocalClient } from '../registry/local-client.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { keepApiServices } from './registration.ts'
 import { reportUnattended } from './report-unattended.ts'
+import { trackLegacyTokens } from './track-legacy-tokens.ts'
 import type { StartHooks } from '../health/start-hooks.ts'
 
 export interface KeeperOptions {
@@ -24,6 +25,8 @@ export interface KeeperOptions {
   /** All kinds that are served now. */
   readonly served: () => readonly Resource[]
   readonly converters: Converters
+  /** Calls back with the `namespace/name` of a Secret whose token was used. Returns the way to stop. */
+  readonly onLegacyTokenUse: (handler: (secret: string) => void) => () => void
   readonly hooks: Pick<StartHooks, 'keep'>
   readonly clock: Clock
   readonly log: Log
@@ -36,6 +39,10 @@ export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promi
     keepFlowSchemaStatus(options, signal),
     keepPolicyStatus(options, signal),
     reportUnattended(options, signal),
+    options.hooks.keep(
+      ['start-legacy-token-tracking-controller'],
+      trackLegacyTokens(options, signal),
+    ),
     options.hooks.keep(
       ['kube-apiserver-autoregistration'],
       keepApiServices({ ...options, served: options.builtIn }, signal),

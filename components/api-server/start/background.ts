@@ -56,7 +56,7 @@ export function startBackground(
 
 /** Keeps objects true by the server's own writes until `signal` aborts. Call it once the server listens. */
 export function startControllers(
-  { settings, state, writes }: ServingParts,
+  { settings, state, security, writes }: ServingParts,
   { ownClient, health, aggregator }: Serving,
   signal: AbortSignal,
 ): Promise<void>[] {
@@ -72,6 +72,7 @@ export function startControllers(
         builtIn: served,
         served: () => [...served, ...custom.established],
         converters,
+        onLegacyTokenUse: security.legacyTokenUses.follow,
         hooks,
       },
       signal,

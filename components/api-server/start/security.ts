@@ -1,5 +1,6 @@
 /** security: certificates, authentication, authorization and egress. */
 import { createAuthentication, type Authentication } from '../authn/authentication.ts'
+import { createLegacyTokenUses, type LegacyTokenUses } from '../authn/legacy-token-uses.ts'
 import { createAuthorization, type Authorization } from '../authz/authorization.ts'
 import { createEscalationCheck, type CheckEscalation } from '../authz/escalation.ts'
 import type { EgressSelector } from '../egress/egress-selector.ts'
@@ -14,6 +15,7 @@ export interface Security {
   readonly authentication: Authentication
   readonly authorization: Authorization
   readonly checkEscalation: CheckEscalation
+  readonly legacyTokenUses: LegacyTokenUses
 }
 
 /** Reads certificates, keys and configuration files. Rejects with a StartError that names the flag and the file. */
@@ -22,7 +24,12 @@ export async function openSecurity(settings: Settings, { cache }: State): Promis
   const certificates = await openCertificates(options)
   const egress = await egressOf(options, dialect)
   const parts = { ...settings, reader: cache, dial: egress.controlplane, gates }
-  const authentication = await createAuthentication(options, { ...parts, certificates })
+  const legacyTokenUses = createLegacyTokenUses()
+  const authentication = await createAuthentication(options, {
+    ...parts,
+    certificates,
+    legacyTokenUses,
+  })
   const authorization = await createAuthorization(options, parts)
   const checkEscalation = createEscalationCheck({
     index: authorization.rbacIndex,
@@ -30,5 +37,12 @@ export async function openSecurity(settings: Settings, { cache }: State): Promis
     reader: cache,
     dialect,
   })
-  return { certificates, egress, authentication, authorization, checkEscalation }
+  return {
+    certificates,
+    egress,
+    authentication,
+    authorization,
+    checkEscalation,
+    legacyTokenUses,
+  }
 }

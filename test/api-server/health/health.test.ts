@@ -76,6 +76,7 @@ describeDialects('a healthy server', (server) => {
       'crd-informer-synced',
       'start-system-namespaces-controller',
       'start-cluster-authentication-info-controller',
+      'start-legacy-token-tracking-controller',
       'start-service-ip-repair-controllers',
       'rbac/bootstrap-roles',
       'scheduling/bootstrap-system-priority-classes',
