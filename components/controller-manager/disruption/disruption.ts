@@ -9,6 +9,8 @@ import { runController, source } from '../../client/controller.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { createDiscovery } from '../../client/server-resources.ts'
+import type { Discover } from '../../client/server-resources.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
@@ -17,14 +19,14 @@ import {
   matchesLabels,
   selectNothing,
 } from '../../machinery/selectors/label-selector.ts'
-import { controllerOf, deepEqual, keyOf, type ObjectMeta } from '../../machinery/objects/object.ts'
-import { qualifiedName } from '../../machinery/objects/resource.ts'
+import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
 import { withPodCondition } from '../pod-state.ts'
 import { budgetStatus, disruptedPods, failedStatus } from './budget-status.ts'
 import { expectedOf, type FindScale } from './expected-pods.ts'
+import { createScaleFinder } from './scale-finder.ts'
 import { staleInMs } from './stale-condition.ts'
 
 /** A budget that could not be counted is looked at again: its pods' workload may just not have shown yet. */
@@ -39,37 +41,6 @@ function selectorOf({ spec }: PodDisruptionBudget) {
   }
 }
 
-/** Fields that all workloads with a scale share. */
-interface Scaled {
-  metadata: ObjectMeta
-  spec?: { replicas?: number }
-}
-
-/** Looks workloads up in the caches. A ReplicaSet of a Deployment counts as that Deployment. */
-function scaleFinder({ informers, resources }: ControllerContext): FindScale {
-  const { replicaSets, deployments, replicationControllers, statefulSets } = resources
-  const scaled = [replicaSets, deployments, replicationControllers, statefulSets].map(
-    (resource) =>
-      [`${resource.group} ${resource.kind}`, informers.informer<Scaled>(resource)] as const,
-  )
-  const finders = new Map(scaled)
-  const find: FindScale = ({ apiVersion, kind, name, uid }, namespace) => {
-    const [group = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['']
-    const informer = finders.get(`${group} ${kind}`)
-    if (informer === undefined) {
-      const known = resources.all.find((one) => one.group === group && one.kind === kind)
-      if (known === undefined) return undefined
-      throw new Error(`${qualifiedName(known)} does not implement the scale subresource`)
-    }
-    const workload = informer.get(`${namespace}/${name}`)
-    if (workload === undefined || workload.metadata.uid !== uid) return undefined
-    const above = controllerOf(workload)
-    if (kind === 'ReplicaSet' && above?.kind === 'Deployment') return find(above, namespace)
-    return { uid, replicas: workload.spec?.replicas ?? 1 }
-  }
-  return find
-}
-
 /** The caches, clients and tools of the budgets' reconciler. */
 interface BudgetSync {
   readonly budgets: Informer<PodDisruptionBudget>
@@ -80,14 +51,18 @@ interface BudgetSync {
   readonly clock: Clock
 }
 
-async function runBudgets(context: ControllerContext, signal: AbortSignal): Promise<void> {
+async function runBudgets(
+  context: ControllerContext,
+  discover: Discover,
+  signal: AbortSignal,
+): Promise<void> {
   const { client, informers, resources, clock, log, queues, recorder } = context
   const budgets = informers.informer<PodDisruptionBudget>(resources.podDisruptionBudgets)
   const pods = informers.informer<Pod>(resources.pods)
   indexByNamespace(pods)
   indexByNamespace(budgets)
   const budgetClient = client.resource<PodDisruptionBudget>(resources.podDisruptionBudgets)
-  const findScale = scaleFinder(context)
+  const findScale = createScaleFinder(context, discover)
   const sync = { budgets, pods, budgetClient, findScale, recorder, clock }
   const budgetsOf = ({ metadata: { namespace = '', labels } }: Pod): string[] =>
     inNamespace(budgets, namespace)
@@ -122,7 +97,7 @@ async function syncBudget(
   const now = timestamp(nowMs)
   let expectation
   try {
-    expectation = expectedOf(budget, covered, findScale)
+    expectation = await expectedOf(budget, covered, findScale)
   } catch (error) {
     const status = failedStatus(budget, { why: messageOf(error), now })
     if (await writeStatus(sync, { budget, status }, signal)) recordUncounted(sync, budget, error)
@@ -209,12 +184,19 @@ async function runStaleConditions(context: ControllerContext, signal: AbortSigna
   )
 }
 
+/** Runs until `signal` aborts. `discover` finds the scale of custom resources. */
+export async function runDisruption(
+  discover: Discover,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all([runBudgets(context, discover, signal), runStaleConditions(context, signal)])
+}
+
 export const disruptionController: ControllerEntry = {
   name: 'disruption-controller',
   aliases: ['disruption'],
   eventSource: 'controllermanager',
   defaultOn: true,
-  start: async (context, signal) => {
-    await Promise.all([runBudgets(context, signal), runStaleConditions(context, signal)])
-  },
+  start: (context, signal) => runDisruption(createDiscovery(context.client), context, signal),
 }

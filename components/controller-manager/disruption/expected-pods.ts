@@ -1,4 +1,4 @@
-/** How many pods a budget's workloads want, all together (upstream: disruption.go getExpectedPodCount). Pure. */
+/** How many pods a budget's workloads want, all together (upstream: disruption.go getExpectedPodCount). */
 import type { Pod, PodDisruptionBudget } from '../../api/generated/types.ts'
 import type { OwnerReference } from '../../machinery/objects/object.ts'
 import { controllerOf } from '../../machinery/objects/object.ts'
@@ -12,9 +12,12 @@ export interface Scale {
 
 /**
  * The scale of a pod's controller, of the Deployment above it where there is one. Undefined when the controller is gone.
- * Throws for a kind that has no scale.
+ * Rejects for a kind that has no scale, and with what a server answers that cannot tell.
  */
-export type FindScale = (controller: OwnerReference, namespace: string) => Scale | undefined
+export type FindScale = (
+  controller: OwnerReference,
+  namespace: string,
+) => Promise<Scale | undefined>
 
 export interface Expectation {
   /** What the budget's percentages are of. */
@@ -23,14 +26,14 @@ export interface Expectation {
 }
 
 /** Pods without a controller do not count: no controller would replace them. */
-function wantedByControllers(pods: readonly Pod[], findScale: FindScale): number {
+async function wantedByControllers(pods: readonly Pod[], findScale: FindScale): Promise<number> {
   const scales = new Map<string, number>()
   const seen = new Set<string>()
   for (const pod of pods) {
     const controller = controllerOf(pod)
     if (controller === undefined || seen.has(controller.uid)) continue
     seen.add(controller.uid)
-    const scale = findScale(controller, pod.metadata.namespace ?? '')
+    const scale = await findScale(controller, pod.metadata.namespace ?? '')
     if (scale === undefined) {
       throw new Error(`found no controllers for pod ${JSON.stringify(pod.metadata.name)}`)
     }
@@ -39,15 +42,15 @@ function wantedByControllers(pods: readonly Pod[], findScale: FindScale): number
   return [...scales.values()].reduce((sum, replicas) => sum + replicas, 0)
 }
 
-/** Throws when a pod's controller cannot be counted. */
-export function expectedOf(
+/** Rejects when a pod's controller cannot be counted. */
+export async function expectedOf(
   { spec }: PodDisruptionBudget,
   pods: readonly Pod[],
   findScale: FindScale,
-): Expectation {
+): Promise<Expectation> {
   const { maxUnavailable, minAvailable } = spec ?? {}
   if (maxUnavailable !== undefined) {
-    const expectedPods = wantedByControllers(pods, findScale)
+    const expectedPods = await wantedByControllers(pods, findScale)
     const unavailable = share(maxUnavailable, expectedPods, Math.ceil)
     return { expectedPods, desiredHealthy: Math.max(0, expectedPods - unavailable) }
   }
@@ -55,7 +58,7 @@ export function expectedOf(
     return { expectedPods: pods.length, desiredHealthy: minAvailable }
   }
   if (minAvailable !== undefined) {
-    const expectedPods = wantedByControllers(pods, findScale)
+    const expectedPods = await wantedByControllers(pods, findScale)
     return { expectedPods, desiredHealthy: share(minAvailable, expectedPods, Math.ceil) }
   }
   return { expectedPods: 0, desiredHealthy: 0 }

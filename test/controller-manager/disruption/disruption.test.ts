@@ -3,8 +3,14 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod, PodDisruptionBudget } from '../../../components/api/generated/types.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { timestamp } from '../../../components/component-base/clock.ts'
-import { disruptionController } from '../../../components/controller-manager/disruption/disruption.ts'
+import type { Discover } from '../../../components/client/server-resources.ts'
+import {
+  disruptionController,
+  runDisruption,
+} from '../../../components/controller-manager/disruption/disruption.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
+import type { Resource } from '../../../components/machinery/objects/resource.ts'
+import { internalError } from '../../../components/machinery/objects/status-error.ts'
 import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
 
@@ -245,6 +251,89 @@ describe('a budget', () => {
     expect(status().conditions?.[0]?.message).toBe(
       'jobs.batch does not implement the scale subresource',
     )
+  })
+
+  describe('of pods of custom resources', () => {
+    const widget = { kind: 'Widget', name: 'w', apiVersion: 'example.com/v1' }
+    const widgets = (subresources: readonly string[]): Resource => ({
+      ...harness.resources.replicaSets,
+      group: 'example.com',
+      version: 'v1',
+      kind: 'Widget',
+      plural: 'widgets',
+      storagePrefix: 'example.com/widgets',
+      subresources: subresources.map((name) => ({ name, verbs: ['get'], kind: 'Scale' })),
+    })
+    const scale = (uid: string, replicas: number) => ({ metadata: { uid }, spec: { replicas } })
+    let discoveries = 0
+
+    async function startWith(
+      found: readonly Resource[],
+      answer: (key: string) => unknown,
+    ): Promise<void> {
+      const { cluster, resources } = harness
+      discoveries = 0
+      cluster.react('get', 'widgets/scale', ({ key }) => answer(key))
+      cluster.seed(resources.podDisruptionBudgets, budget({ minAvailable: '50%' }))
+      for (const name of ['p1', 'p2', 'p3']) cluster.seed(resources.pods, pod(name, widget))
+      const discover: Discover = async () => {
+        discoveries += 1
+        return { all: found, preferred: found, failed: [] }
+      }
+      await harness.start({
+        name: 'disruption-controller',
+        start: (own, signal) => runDisruption(discover, own, signal),
+      })
+      await harness.step()
+    }
+    const said = (): string | undefined => status().conditions?.[0]?.message
+
+    it('percentages are of their scale', async () => {
+      harness = createReconcilerHarness()
+      await startWith([widgets(['scale'])], (key) =>
+        key === 'default/w' ? scale('uid-w', 4) : undefined,
+      )
+      expect(counts()).toEqual([3, 2, 4, 1])
+      expect(discoveries).toBe(1)
+      const before = harness.cluster.writes.length
+      await harness.step(600_000)
+      expect(harness.cluster.writes.length).toBe(before)
+    })
+
+    it('one of another uid is gone', async () => {
+      harness = createReconcilerHarness()
+      await startWith([widgets(['scale'])], () => scale('other', 4))
+      expect(said()).toBe('found no controllers for pod "p1"')
+    })
+
+    it('a kind without a scale says so', async () => {
+      harness = createReconcilerHarness()
+      await startWith([widgets(['status'])], () => undefined)
+      expect(said()).toBe('widgets.example.com does not implement the scale subresource')
+    })
+
+    it('a kind that nobody serves says so, and counts once it is served', async () => {
+      harness = createReconcilerHarness()
+      const found: Resource[] = []
+      await startWith(found, () => scale('uid-w', 3))
+      expect(said()).toBe('no matches for kind "Widget" in version "example.com/v1"')
+      found.push(widgets(['scale']))
+      await harness.step(30_000)
+      expect(counts()).toEqual([3, 2, 3, 1])
+    })
+
+    it('a server that fails for a while is asked again', async () => {
+      harness = createReconcilerHarness()
+      let isBroken = true
+      await startWith([widgets(['scale'])], () => {
+        if (isBroken) throw internalError('broken')
+        return scale('uid-w', 3)
+      })
+      expect(said()).toContain('broken')
+      isBroken = false
+      await harness.step(30_000)
+      expect(counts()).toEqual([3, 2, 3, 1])
+    })
   })
 
   it('does not count pods whose eviction was granted, until it is two minutes overdue', async () => {
