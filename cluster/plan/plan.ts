@@ -48,6 +48,12 @@ export interface ComponentSpec {
   readonly dependsOn: readonly string[]
 }
 
+/** Pod addresses of the cluster: room for 1,024 nodes of 256 addresses. */
+const podRange = '10.244.0.0/14'
+
+/** Addresses of the simulated load balancer: reserved for benchmarks and for documentation (RFC 2544, RFC 3849), so nobody's. */
+const balancerRanges = '198.18.0.0/16,2001:db8::/112'
+
 type Flags = Readonly<Record<string, string>>
 
 function argsOf(program: Program, flags: Flags, config: ClusterConfig): string[] {
@@ -118,6 +124,10 @@ function planControllerManager(config: ClusterConfig, paths: StatePaths): Compon
     'root-ca-file': pki('ca.crt'),
     'service-account-private-key-file': pki('sa.key'),
     'use-service-account-credentials': 'true',
+    'allocate-node-cidrs': 'true',
+    'cluster-cidr': podRange,
+    'service-cluster-ip-range': config.serviceRange,
+    'simulated-load-balancer-range': balancerRanges,
     controllers: '*,bootstrapsigner,tokencleaner',
     'leader-elect': 'true',
   }

@@ -18,6 +18,7 @@ import { endpointSliceMirroringController } from './endpoints/slice-mirroring.ts
 import { garbageCollector } from './garbage-collector/garbage-collector.ts'
 import { jobController } from './job/job.ts'
 import { namespaceController } from './namespace/namespace.ts'
+import { nodeIpamController } from './node-ipam/node-ipam.ts'
 import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
 import { persistentVolumeBinder } from './persistent-volumes/binder.ts'
 import { podGarbageCollector } from './pod-gc.ts'
@@ -25,6 +26,7 @@ import { replicaSetController, replicationController } from './replica-set/repli
 import { resourceQuotaController } from './resource-quota/resource-quota.ts'
 import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
+import { legacyTokenCleaner } from './service-accounts/legacy-token-cleaner.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
 import { simulatedProvisionerController } from './simulated-storage/simulated-provisioner.ts'
 import { statefulSetController } from './stateful-set/stateful-set.ts'
@@ -33,16 +35,21 @@ import { volumeExpander } from './volume-expander.ts'
 import { claimProtection } from './volume-protection/claim-protection.ts'
 import { volumeProtection } from './volume-protection/volume-protection.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/ttl-after-finished.ts'
+import { serviceLoadBalancerController } from './service-lb/service-lb.ts'
+import { ttlController } from './ttl.ts'
 
 /** Those that others wait for come first: without its accounts no controller has an identity of its own. */
 export const controllers: readonly ControllerEntry[] = [
   serviceAccountTokens,
   defaultServiceAccount,
+  legacyTokenCleaner,
   rootCaPublisher,
   csrApproving,
   csrSigning,
   csrCleaner,
   clusterRoleAggregation,
+  nodeIpamController,
+  ttlController,
   nodeLifecycleController,
   taintEvictionController,
   podGarbageCollector,
@@ -66,6 +73,7 @@ export const controllers: readonly ControllerEntry[] = [
   ephemeralVolumes,
   attachDetach,
   resourceQuotaController,
+  serviceLoadBalancerController,
   namespaceController,
   garbageCollector,
   bootstrapSigner,

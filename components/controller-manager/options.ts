@@ -24,7 +24,8 @@ const generalFlags = defineFlags({
   'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
   'client-ca-file': flag.string('CAs of the client certificates that the listener accepts, PEM.'),
   controllers: flag.list(
-    "Controllers to run: '*' for all that are on by default, 'NAME' to add one, '-NAME' to leave one out.",
+    "Controllers to run: '*' for all that are on by default, 'NAME' to add one, '-NAME' to leave one out. Names and aliases " +
+      'are upstream’s; the log says why a chosen one does not run.',
     ['*'],
   ),
   'use-service-account-credentials': flag.bool(
@@ -123,10 +124,32 @@ const nodeFlags = defineFlags({
     'An unhealthy zone with at most this many nodes evicts nothing.',
     50,
   ),
-  'allocate-node-cidrs': flag.bool('Give each node a range of pod addresses.', false),
-  'cluster-cidr': flag.list('Ranges of pod addresses of the cluster.', []),
-  'node-cidr-mask-size': flag.int('Size of a node’s range of addresses.', 24),
-  'service-cluster-ip-range': flag.string('Range of service addresses.'),
+  'allocate-node-cidrs': flag.bool(
+    'Give each node a range of pod addresses out of --cluster-cidr.',
+    false,
+  ),
+  'cluster-cidr': flag.list(
+    'Ranges of pod addresses of the cluster: one, or one of each IP family. Needed with --allocate-node-cidrs.',
+    [],
+  ),
+  'cidr-allocator-type': flag.string(
+    'How ranges of pod addresses are given to nodes.',
+    'RangeAllocator',
+    { choices: ['RangeAllocator'] },
+  ),
+  'node-cidr-mask-size': flag.int(
+    'Prefix length of a node’s range of addresses in a cluster of one IP family; default 24 for IPv4, 64 for IPv6.',
+  ),
+  'node-cidr-mask-size-ipv4': flag.int(
+    'Prefix length of a node’s range of IPv4 addresses; default 24.',
+  ),
+  'node-cidr-mask-size-ipv6': flag.int(
+    'Prefix length of a node’s range of IPv6 addresses; default 64.',
+  ),
+  'service-cluster-ip-range': flag.list(
+    'Ranges of service addresses: one, or one of each IP family. No node gets a range that overlaps them.',
+    [],
+  ),
 })
 
 const workloadFlags = defineFlags({
@@ -139,6 +162,12 @@ const workloadFlags = defineFlags({
   'concurrent-cron-job-syncs': flag.int('CronJobs worked on at once.', 5),
   'concurrent-endpoint-syncs': flag.int('Endpoints worked on at once.', 5),
   'concurrent-service-endpoint-syncs': flag.int('Services with slices worked on at once.', 5),
+  'concurrent-service-syncs': flag.int('Services of type LoadBalancer worked on at once.', 1),
+  'simulated-load-balancer-range': flag.list(
+    'Ranges, one of each IP family, of the addresses that Services of type LoadBalancer get. The load balancer is simulated: ' +
+      'nothing listens at the addresses. Without a range such Services stay pending, for a controller of your own.',
+    [],
+  ),
   'concurrent-namespace-syncs': flag.int('Namespaces worked on at once.', 10),
   'concurrent-gc-syncs': flag.int('Objects garbage collected at once.', 20),
   'concurrent-resource-quota-syncs': flag.int('Quotas worked on at once.', 5),

@@ -24,8 +24,11 @@ export function selectControllers<E extends Named>(
     const name = item.replace(/^-/, '')
     if (item === '*' || known.includes(name)) continue
     const nearest = nearestName(name, known)
-    const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`
-    throw new Error(`"${name}" is not in the list of known controllers${hint}`)
+    const hint = nearest === undefined ? '' : ` did you mean "${nearest}"?`
+    const names = entries.map((entry) => entry.name).toSorted()
+    throw new Error(
+      `"${name}" is not in the list of known controllers;${hint} known controllers: ${names.join(', ')}`,
+    )
   }
   return entries.filter((entry) => isSelected(entry, selection))
 }
@@ -43,6 +46,9 @@ const accounts: Readonly<Record<string, string>> = {
   'clusterrole-aggregation-controller': 'clusterrole-aggregation-controller',
   'endpoints-controller': 'endpoint-controller',
   'endpointslice-mirroring-controller': 'endpointslicemirroring-controller',
+  'service-lb-controller': 'service-controller',
+  'node-route-controller': 'route-controller',
+  'cloud-node-lifecycle-controller': 'node-controller',
   'replicationcontroller-controller': 'replication-controller',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
   'garbage-collector-controller': 'generic-garbage-collector',

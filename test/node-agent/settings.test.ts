@@ -62,6 +62,21 @@ test('pod addresses are unique, kept per pod, and given again in the order of as
   expect(() => new PodAddresses('10.1.2.0')).toThrow('is not an IPv4 range')
 })
 
+test('a range that the cluster gives later serves new pods; others keep their addresses, also over a restart', () => {
+  const addresses = new PodAddresses('10.1.2.0/24')
+  const given: string[] = []
+  const assign = (podUid: string, preferred?: string): void =>
+    addresses.assign({ podUid, preferred, onAddress: (one) => given.push(`${podUid} ${one}`) })
+  assign('a')
+  addresses.useRange('10.244.3.0/24')
+  for (const uid of ['a', 'b']) assign(uid)
+  assign('c', '10.1.2.9')
+  expect(given).toEqual(['a 10.1.2.2', 'a 10.1.2.2', 'b 10.244.3.2', 'c 10.1.2.9'])
+  expect(() => addresses.useRange('fd00::/64')).toThrow('is not an IPv4 range')
+  assign('d')
+  expect(given.at(-1)).toBe('d 10.244.3.3')
+})
+
 test('without an assigned range a node has its own, large enough for its pods', () => {
   expect(defaultPodRange('n1', 110)).toMatch(/^10\.\d+\.\d+\.0\/24$/)
   expect(defaultPodRange('n1', 110)).toBe(defaultPodRange('n1', 110))

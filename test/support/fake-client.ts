@@ -266,13 +266,14 @@ export class FakeCluster {
     const { subresource } = options
     if (subresource === 'status') {
       const { metadata } = object
-      const { labels, annotations } = metadata
+      const { labels, annotations, finalizers } = metadata
       return this.#replace(resource, {
         ...old,
         metadata: {
           ...old.metadata,
           ...(labels && { labels }),
           ...(annotations && { annotations }),
+          ...(finalizers && { finalizers }),
         },
         status: object['status'],
       })

@@ -10,7 +10,7 @@ import { StartError } from '../../component-base/component.ts'
 import type { Log } from '../../component-base/log.ts'
 import { deepEqual, splitKey } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
-import type { ControllerEntry } from '../controller-context.ts'
+import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import type { ControllerManagerOptions } from '../options.ts'
 import { createTokenSigner, legacyClaims } from './legacy-token.ts'
 import type { TokenSigner } from './legacy-token.ts'
@@ -72,6 +72,17 @@ async function load(options: ControllerManagerOptions) {
   return { signer: createTokenSigner(await read(keyFile)), ca }
 }
 
+/** The Secrets of service account tokens. */
+export function tokenSecretInformer({
+  informers,
+  resources,
+  dialect,
+}: Pick<ControllerContext, 'informers' | 'resources' | 'dialect'>): Informer<Secret> {
+  return informers.informer<Secret>(resources.secrets, {
+    fieldSelector: `type=${labelKey(dialect, '', 'service-account-token')}`,
+  })
+}
+
 /** The reconciler's caches, clients and tools. */
 interface TokenSync {
   readonly secrets: ResourceClient<Secret>
@@ -90,9 +101,7 @@ export const serviceAccountTokens: ControllerEntry = {
   start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
     const secrets = client.resource<Secret>(resources.secrets)
     const accounts = client.resource<ServiceAccount>(resources.serviceAccounts)
-    const tokens = informers.informer<Secret>(resources.secrets, {
-      fieldSelector: `type=${labelKey(dialect, '', 'service-account-token')}`,
-    })
+    const tokens = tokenSecretInformer({ informers, resources, dialect })
     const owners = informers.informer<ServiceAccount>(resources.serviceAccounts)
     tokens.addIndex('account', (secret) => [accountKey(secret, dialect) ?? ''])
     owners.addIndex('secret', ({ metadata, secrets: references = [] }) =>

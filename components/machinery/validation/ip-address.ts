@@ -102,6 +102,11 @@ export function formatIpAddress({ family, value }: IpAddress): string {
   return `${before}::${after}`
 }
 
+/** The usual text of a range: `10.9.8.0/24`. */
+export function formatIpRange({ family, base, prefixLength }: IpRange): string {
+  return `${formatIpAddress({ family, value: base })}/${prefixLength}`
+}
+
 export function validateIpAddress(text: string | undefined, at: FieldPath): void {
   if (parseIpAddress(text ?? '') === undefined) {
     at.invalid(text ?? '', 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')

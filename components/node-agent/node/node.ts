@@ -1,4 +1,5 @@
 /** Node: one node's life: identity, registration, heartbeat, status, pods, certificate rotation. */
+import { isIPv4 } from 'node:net'
 import { nodeSubject } from '../../../certs/profiles.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type {
@@ -18,6 +19,7 @@ import { createInformerFactory } from '../../client/informer.ts'
 import type { Informer, InformerFactory } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import { messageOf } from '../../component-base/log.ts'
 import type { Log } from '../../component-base/log.ts'
 import { createAnnotationEvents } from '../pods/annotation-events.ts'
 import { clientSigner } from '../join/bootstrap.ts'
@@ -144,6 +146,9 @@ interface NodeState {
   reporter: NodeReporter | undefined
   pods: PodLoop | undefined
   readonly probes: ProbeCounts
+  readonly addresses: PodAddresses
+  /** The range of the cluster that `addresses` follow. */
+  podRange: string | undefined
 }
 
 /** A node that is ready to run; it sends nothing before `run`. */
@@ -224,10 +229,12 @@ function createState(
     clock,
     log,
   })
-  const unset = { self: undefined, reporter: undefined, pods: undefined }
+  const { podRange = defaultPodRange(nodeName, environment.resources.maxPods) } = environment
+  const addresses = new PodAddresses(podRange)
   const probes = new ProbeCounts()
+  const unset = { self: undefined, reporter: undefined, pods: undefined, podRange: undefined }
   const given = { nodeName, identity, settings, environment }
-  return { ...given, client, informers, ownNode, recorder, log, probes, ...unset }
+  return { ...given, client, informers, ownNode, recorder, log, addresses, probes, ...unset }
 }
 
 /** Registers the node, then runs its parts until the signal aborts or one of them fails. */
@@ -316,6 +323,7 @@ function startReporter(state: NodeState, self: NodeObject): NodeReporter {
   })
   ownNode.onEvent(({ type, object }) => {
     if (type !== 'delete') state.self = object
+    followRange(state, object)
     recordFaults(annotationFaults('Node', object.metadata.annotations))
     reporter.seen(object.status)
     reporter.wake()
@@ -323,18 +331,32 @@ function startReporter(state: NodeState, self: NodeObject): NodeReporter {
   return reporter
 }
 
+/**
+ * Takes pod addresses from the range that the cluster gave the node, unless the agent has one of its own. Pods that start before
+ * the node has a range keep what they got.
+ */
+function followRange(state: NodeState, self: NodeObject | undefined): void {
+  const { environment, addresses, log } = state
+  const { podCIDR, podCIDRs = [podCIDR ?? ''] } = self?.spec ?? {}
+  const given = podCIDRs.find((one) => isIPv4(one.split('/')[0] ?? ''))
+  if (environment.podRange !== undefined || given === undefined || given === state.podRange) return
+  state.podRange = given
+  try {
+    addresses.useRange(given)
+  } catch (error) {
+    log.warn('cannot take pod addresses from the range of the node', { why: messageOf(error) })
+  }
+}
+
 function startPods(state: NodeState): void {
   const { nodeName, environment, client, informers, recorder, log } = state
   const { dialect, runtime, servicesFor, allowedUnsafeSysctls, clock } = environment
   const resources = resourcesOf(dialect)
-  const range =
-    environment.podRange ??
-    state.self?.spec?.podCIDR ??
-    defaultPodRange(nodeName, environment.resources.maxPods)
+  followRange(state, state.self)
   const allocatable = () => state.self?.status?.allocatable ?? {}
   const pods = createPodLoop({
     runtime,
-    addresses: new PodAddresses(range),
+    addresses: state.addresses,
     hostIp: environment.nodeIp,
     record: ({ metadata }, { type, reason, message }) => {
       if (!environment.mayRecord()) return

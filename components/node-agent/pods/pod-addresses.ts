@@ -11,12 +11,12 @@ function toText(address: number): string {
 }
 
 /**
- * A range of 10.128.0.0/9 that follows from the node's name and holds `maxPods` addresses (at least a /24): good until
- * somebody assigns one.
+ * A range of 10.128.0.0/10 that follows from the node's name and holds `maxPods` addresses (at least a /24): good until
+ * the cluster gives the node one.
  */
 export function defaultPodRange(nodeName: string, maxPods: number): string {
   const bits = Math.max(8, Math.ceil(Math.log2(maxPods + 3)))
-  const slot = createHash('sha256').update(nodeName).digest().readUInt32BE(0) % 2 ** (23 - bits)
+  const slot = createHash('sha256').update(nodeName).digest().readUInt32BE(0) % 2 ** (22 - bits)
   return `${toText(toNumber('10.128.0.0') + slot * 2 ** bits)}/${32 - bits}`
 }
 
@@ -28,9 +28,9 @@ interface AddressRequest {
 }
 
 export class PodAddresses {
-  readonly range: string
-  readonly #first: number
-  readonly #size: number
+  #first = 0
+  #size = 0
+  /** All ranges so far: a pod keeps its address when the range changes. */
   readonly #block = new BlockList()
   readonly #byPod = new Map<string, string>()
   readonly #taken = new Set<string>()
@@ -40,14 +40,19 @@ export class PodAddresses {
 
   /** Throws when `range` is no IPv4 range such as 10.244.1.0/24. */
   constructor(range: string) {
+    this.useRange(range)
+  }
+
+  /** Takes new addresses from this range; those that pods have stay theirs. Throws when it is no IPv4 range, and changes nothing. */
+  useRange(range: string): void {
     const [base = '', bits = ''] = range.split('/')
     const prefix = Number(bits)
     if (!isIPv4(base) || !/^\d+$/.test(bits) || prefix < 8 || prefix > 30) {
       throw new Error(`"${range}" is not an IPv4 range such as 10.244.1.0/24`)
     }
-    this.range = range
     this.#size = 2 ** (32 - prefix)
     this.#first = Math.floor(toNumber(base) / this.#size) * this.#size
+    this.#next = 2
     this.#block.addSubnet(base, prefix)
   }
 

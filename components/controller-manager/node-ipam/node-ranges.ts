@@ -1,0 +1,59 @@
+/** NodeRanges: which node has which ranges of pod addresses, one from each range of the cluster. */
+import type { CidrSet } from '../cidr-set.ts'
+
+export class NodeRanges {
+  readonly #sets: readonly CidrSet[]
+  readonly #byNode = new Map<string, readonly string[]>()
+
+  /** `sets` are the cluster's ranges in the order of the nodes' ranges; they belong to this object from now on. */
+  constructor(sets: readonly CidrSet[]) {
+    this.#sets = sets
+  }
+
+  /** The node's ranges are these, whatever it had. Throws for a range that the cluster's do not hold. */
+  occupy(node: string, ranges: readonly string[]): void {
+    if (this.#byNode.get(node)?.join() === ranges.join()) return
+    this.release(node)
+    const occupied: string[] = []
+    try {
+      for (const [index, range] of ranges.entries()) {
+        const set = this.#sets[index]
+        if (set === undefined) {
+          throw new Error(
+            `node:${node} has an allocated cidr: ${range} at index:${index} that does not exist in cluster cidrs configuration`,
+          )
+        }
+        set.occupy(range)
+        occupied.push(range)
+      }
+    } finally {
+      // What was occupied stays so until the node goes, as it carries the range.
+      this.#byNode.set(node, occupied)
+    }
+  }
+
+  /** The ranges the node has, or else the next free ones; undefined when a cluster's range is used up. */
+  allocate(node: string): readonly string[] | undefined {
+    const known = this.#byNode.get(node)
+    if (known?.length === this.#sets.length) return known
+    this.release(node)
+    const ranges: string[] = []
+    for (const set of this.#sets) {
+      const range = set.allocateNext()
+      if (range === undefined) {
+        for (const [index, one] of ranges.entries()) this.#sets[index]?.release(one)
+        return undefined
+      }
+      ranges.push(range)
+    }
+    this.#byNode.set(node, ranges)
+    return ranges
+  }
+
+  /** Frees the node's ranges, if it has any. */
+  release(node: string): void {
+    for (const [index, range] of (this.#byNode.get(node) ?? []).entries())
+      this.#sets[index]?.release(range)
+    this.#byNode.delete(node)
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Tells each node's kubelet how long it may use what it read of Secrets and ConfigMaps, by the size of the cluster
+ * (upstream: pkg/controller/ttl).
+ */
+import type { Node } from '../api/generated/types.ts'
+import { labelKey } from '../api/dialect.ts'
+import { runController, source } from '../client/controller.ts'
+import { isStatusError } from '../machinery/objects/status-error.ts'
+import type { ControllerContext, ControllerEntry } from './controller-context.ts'
+
+const name = 'ttl-controller'
+
+/** They overlap, so that a cluster at a bound does not change to and fro. */
+const steps = [
+  { least: 0, most: 100, ttlSeconds: 0 },
+  { least: 90, most: 500, ttlSeconds: 15 },
+  { least: 450, most: 1000, ttlSeconds: 30 },
+  { least: 900, most: 2000, ttlSeconds: 60 },
+  { least: 1800, most: Number.POSITIVE_INFINITY, ttlSeconds: 300 },
+] as const
+
+/** The step for that many nodes, coming from another step. Pure. */
+export function stepFor(nodes: number, from: number): number {
+  let step = from
+  while (nodes > (steps[step]?.most ?? Infinity)) step += 1
+  while (nodes < (steps[step]?.least ?? 0)) step -= 1
+  return step
+}
+
+/** Runs until `signal` aborts. */
+async function runTtl(context: ControllerContext, signal: AbortSignal): Promise<void> {
+  const { client, informers, resources, dialect, queues, clock, log } = context
+  const nodes = informers.informer<Node>(resources.nodes)
+  const nodeClient = client.resource<Node>(resources.nodes)
+  const annotation = labelKey(dialect, 'node.alpha', 'ttl')
+  const queue = queues('ttlcontroller')
+  let step = 0
+  nodes.onEvent(({ type }) => {
+    if (type === 'update') return
+    const next = stepFor(nodes.list().length, step)
+    if (next === step) return
+    step = next
+    for (const { metadata } of nodes.list()) queue.add(metadata.name ?? '')
+  })
+  await runController(
+    {
+      name,
+      informers: [source(nodes)],
+      reconcile: async (key) => {
+        const node = nodes.get(key)
+        if (node === undefined) return
+        const ttl = String(steps[step]?.ttlSeconds ?? 0)
+        if (node.metadata.annotations?.[annotation] === ttl) return
+        const patch = { metadata: { annotations: { [annotation]: ttl } } }
+        try {
+          await nodeClient.patch({ name: key }, patch, { type: 'strategic', signal })
+        } catch (error) {
+          if (!isStatusError(error, 'NotFound')) throw error
+        }
+      },
+      workers: 5,
+      queue,
+      clock,
+      log,
+    },
+    signal,
+  )
+}
+
+export const ttlController: ControllerEntry = {
+  name,
+  aliases: ['ttl'],
+  defaultOn: true,
+  start: runTtl,
+}
