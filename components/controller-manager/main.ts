@@ -12,12 +12,14 @@ import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
 import { showHiddenFault } from '../component-base/metrics.ts'
 import { runControllerManager } from './controller-manager.ts'
+import type { ControllerEntry } from './controller-context.ts'
 import { controllers } from './controllers.ts'
 import { createManagerMetrics } from './manager-metrics.ts'
 import { controllerManager } from './options.ts'
 import type { controllerManagerFlags } from './options.ts'
 import { selectControllers } from './select-controllers.ts'
 import { createServiceAccountClients } from './service-account-clients.ts'
+import { absentControllers } from './upstream-controllers.ts'
 
 type Context = ComponentContext<typeof controllerManagerFlags>
 
@@ -43,12 +45,28 @@ function checked<T>(read: () => T): T {
   }
 }
 
+/** The controllers to run. Logs why others that `--controllers` chooses do not. Throws for a name that no controller has. */
+function chosenControllers({ options, log }: Context): ControllerEntry[] {
+  const absent = absentControllers(controllers)
+  const chosen = selectControllers([...controllers, ...absent], options.controllers)
+  return chosen.flatMap((entry) => {
+    if ('start' in entry) return [entry]
+    const isNamed = [entry.name, ...entry.aliases].some((name) =>
+      options.controllers.includes(name),
+    )
+    const fields = { controller: entry.name, why: entry.why }
+    if (isNamed) log.warn('controller does not run', fields)
+    else log.info('controller does not run', fields)
+    return []
+  })
+}
+
 async function run(context: Context): Promise<void> {
   const { options, signal, clock, log } = context
   const showHidden = options['show-hidden-metrics-for-version']
   const fault = showHiddenFault(showHidden, servedRelease)
   if (fault !== undefined) throw new FlagError(fault)
-  const entries = checked(() => selectControllers(controllers, options.controllers))
+  const entries = checked(() => chosenControllers(context))
   const { gates, warnings } = checked(() => parseFeatureGates(options['feature-gates']))
   for (const warning of warnings) log.warn(warning)
   const { client, clientOf, bare } = await connect(context)

@@ -18,6 +18,10 @@ import {
   createTokenSource,
   withToken,
 } from '../../components/controller-manager/service-account-clients.ts'
+import {
+  absentControllers,
+  upstreamControllers,
+} from '../../components/controller-manager/upstream-controllers.ts'
 import { notFound, unauthorized } from '../../components/machinery/objects/status-error.ts'
 import { createHarness } from '../support/controller-harness.ts'
 import type { Harness } from '../support/controller-harness.ts'
@@ -55,6 +59,36 @@ describe('--controllers', () => {
     expect(() => names('*', 'tokencleanr')).toThrow(
       '"tokencleanr" is not in the list of known controllers; did you mean "tokencleaner"?',
     )
+  })
+
+  it('names the known controllers to who asks for another', () => {
+    expect(() => names('xyz')).toThrow(
+      /^"xyz" is not in the list of known controllers; known controllers: bootstrap-signer-controller, .*, ttl-controller$/,
+    )
+  })
+
+  it('takes every name and alias of upstream, and says why those do not run that are not here', () => {
+    const absent = absentControllers(controllers)
+    const all = [...controllers, ...absent]
+    for (const { name, aliases } of upstreamControllers)
+      for (const one of [name, ...aliases])
+        expect(selectControllers(all, [one]).map((entry) => entry.name)).toEqual([name])
+    const why = new Map(absent.map((entry) => [entry.name, entry.why]))
+    expect(why.get('node-route-controller')).toBe('it needs a cloud provider, and there is none')
+    expect(why.get('service-cidr-controller')).toBe(
+      'it is disabled by a feature gate: MultiCIDRServiceAllocator',
+    )
+    expect(why.has('ttl-controller')).toBe(false)
+  })
+
+  it('each controller has upstream’s name and aliases, and is on where upstream’s is', () => {
+    const shape = ({ name, aliases, defaultOn }: (typeof upstreamControllers)[number]) => ({
+      name,
+      aliases,
+      defaultOn,
+    })
+    const upstream = new Map(upstreamControllers.map((one) => [one.name, shape(one)]))
+    for (const entry of controllers) expect(shape(entry)).toEqual(upstream.get(entry.name))
   })
 
   it('no two controllers share a name', () => {
