@@ -10,6 +10,7 @@ import type {
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
+import type { RecordedEvent } from '../../client/event-recorder.ts'
 import type { Informer } from '../../client/informer.ts'
 import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
@@ -32,10 +33,11 @@ import {
 import { followServices } from './service-queue.ts'
 import { sliceKeys } from './slice-keys.ts'
 import type { SliceKeys } from './slice-keys.ts'
-import type { EndpointGroup } from './slice-plan.ts'
+import type { EndpointGroup, GiveHints } from './slice-plan.ts'
 import { portsKey } from './slice-plan.ts'
 import { createSliceWriter } from './slice-writer.ts'
 import type { SliceWriter } from './slice-writer.ts'
+import { TopologyCache, wantsZoneHints } from './topology-cache.ts'
 
 /** A pod on a node that does not exist (yet) is left out until it does. */
 const missingNodeRetryMs = 5000
@@ -54,14 +56,13 @@ export function portsOf(service: Service, pod: Pod): DiscoveryEndpointPort[] {
 export function endpointOf(
   service: Service,
   pod: Pod,
-  at: { addressType: AddressType; zone: string | undefined },
+  at: { addressType: AddressType; zone: string | undefined; isNear?: boolean },
 ): Endpoint {
   const serving = isReady(pod)
   const terminating = pod.metadata.deletionTimestamp !== undefined
   const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating)
   const hostname = hostnameOf(pod, service)
   const { nodeName } = pod.spec ?? {}
-  const isNear = service.spec?.trafficDistribution === 'PreferClose'
   return {
     addresses: podAddresses(pod, at.addressType),
     conditions: { ready, serving, terminating },
@@ -69,7 +70,7 @@ export function endpointOf(
     ...(hostname === undefined ? {} : { hostname }),
     ...(nodeName ? { nodeName } : {}),
     ...(at.zone === undefined ? {} : { zone: at.zone }),
-    ...(isNear && ready && at.zone !== undefined
+    ...(at.isNear === true && ready && at.zone !== undefined
       ? { hints: { forZones: [{ name: at.zone }] } }
       : {}),
   }
@@ -100,6 +101,7 @@ interface SliceSync {
   readonly ownWrites: OwnWrites
   readonly writer: SliceWriter
   readonly keys: SliceKeys
+  readonly topology: TopologyCache
   readonly context: ControllerContext
 }
 
@@ -124,7 +126,13 @@ export async function runEndpointSlices(
     plan: { max: options['max-endpoints-per-slice'], keepsOne: true },
   })
   const keys = sliceKeys(dialect)
-  const sync = { services, nodes, slices, selectedPods, ownWrites, writer, keys, context }
+  const topology = new TopologyCache({
+    nodes,
+    dialect,
+    onOverloaded: (key) => queue.addAfter(key, batchMs),
+  })
+  const caches = { services, nodes, slices, selectedPods, ownWrites, topology }
+  const sync: SliceSync = { ...caches, writer, keys, context }
   await runController(
     {
       name: 'endpointslice-controller',
@@ -153,8 +161,9 @@ function serviceOf({ metadata }: EndpointSlice, keys: SliceKeys): string[] {
 }
 
 async function syncService(sync: SliceSync, key: string): Promise<Result | void> {
-  const { services, nodes, selectedPods, ownWrites } = sync
+  const { services, nodes, selectedPods, ownWrites, topology } = sync
   const service = services.get(key)
+  if (service === undefined) topology.forgetService(key)
   // The slices of a Service that is gone are its dependents: the garbage collector deletes them.
   if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
   const { selector, type, publishNotReadyAddresses } = service.spec ?? {}
@@ -203,16 +212,39 @@ async function writeSlices(
       serviceOf(slice, keys).includes(key) && slice.metadata.deletionTimestamp === undefined,
   )
   const families = familiesOf(service)
-  for (const addressType of families)
+  for (const addressType of families) {
+    const events: RecordedEvent[] = []
     await writer.bring(owner, {
       addressType,
       existing: existing.filter((slice) => slice.addressType === addressType),
       groups: groupsOf(sync, service, { endpoints, addressType }),
+      giveHints: hintsFor(sync, service, { addressType, events }),
     })
+    for (const event of events) context.recorder.record(service, event)
+  }
   const outdated = existing.filter(
     ({ addressType }) => !families.includes(addressType as AddressType),
   )
   await writer.remove(owner, outdated)
+}
+
+/** How endpoints get hints by the zones' CPU; undefined for a Service that does not ask for them. Adds events that are due. */
+function hintsFor(
+  { topology, context }: SliceSync,
+  service: Service,
+  { addressType, events }: { addressType: AddressType; events: RecordedEvent[] },
+): GiveHints | undefined {
+  const key = keyOf(service)
+  if (!wantsZoneHints(service, context.dialect)) {
+    const event = topology.dropHints(key, addressType)
+    if (event !== undefined) events.push(event)
+    return undefined
+  }
+  return (changes) => {
+    const hinted = topology.addHints(key, addressType, changes)
+    events.push(...hinted.events)
+    return hinted.changes
+  }
 }
 
 /** The endpoints of one address family, those with the same ports together. */
@@ -222,6 +254,9 @@ function groupsOf(
   { endpoints, addressType }: { endpoints: readonly Pod[]; addressType: AddressType },
 ): EndpointGroup[] {
   const zoneLabel = labelKey(context.dialect, 'topology', 'zone')
+  // The annotation goes before the field.
+  const isNear =
+    service.spec?.trafficDistribution === 'PreferClose' && !wantsZoneHints(service, context.dialect)
   const groups = new Map<string, { ports: DiscoveryEndpointPort[]; endpoints: Endpoint[] }>()
   for (const pod of endpoints) {
     if (podAddresses(pod, addressType).length === 0) continue
@@ -230,7 +265,7 @@ function groupsOf(
     const group = groups.get(key) ?? { ports, endpoints: [] }
     groups.set(key, group)
     const zone = nodes.get(pod.spec?.nodeName ?? '')?.metadata.labels?.[zoneLabel]
-    group.endpoints.push(endpointOf(service, pod, { addressType, zone }))
+    group.endpoints.push(endpointOf(service, pod, { addressType, zone, isNear }))
   }
   return [...groups.values()]
 }

@@ -8,11 +8,19 @@ export interface EndpointGroup {
   readonly endpoints: readonly Endpoint[]
 }
 
-export interface SlicePlan {
+/** The slices that there will be. */
+export interface SliceChanges {
   readonly create: readonly EndpointGroup[]
   readonly update: readonly { readonly slice: EndpointSlice; readonly to: EndpointGroup }[]
+  readonly unchanged: readonly EndpointSlice[]
+}
+
+export interface SlicePlan extends Omit<SliceChanges, 'unchanged'> {
   readonly remove: readonly EndpointSlice[]
 }
+
+/** Gives endpoints their hints. It may move slices from those that stay as they are to those that are updated. */
+export type GiveHints = (changes: SliceChanges) => SliceChanges
 
 export function portsKey(ports: readonly DiscoveryEndpointPort[] | undefined): string {
   return (ports ?? [])
@@ -27,6 +35,11 @@ function identityOf({ addresses, hostname, targetRef }: Endpoint): string {
   return [addresses.toSorted().join('+'), hostname, namespace, name, uid].join('|')
 }
 
+function withHintsOf(endpoint: Endpoint, { hints }: Endpoint): Endpoint {
+  const { hints: _, ...plain } = endpoint
+  return hints === undefined ? plain : { ...plain, hints }
+}
+
 interface Draft {
   readonly slice: EndpointSlice
   endpoints: Endpoint[]
@@ -34,12 +47,14 @@ interface Draft {
 }
 
 /** The slice as it would be if nothing but what must change did; what it kept is taken from `wanted`. */
-function keepWanted(slice: EndpointSlice, wanted: Map<string, Endpoint>): Draft {
+function keepWanted(slice: EndpointSlice, wanted: Map<string, Endpoint>, isHinted: boolean): Draft {
   const endpoints: Endpoint[] = []
   let isChanged = false
   for (const old of slice.endpoints ?? []) {
     const id = identityOf(old)
-    const now = wanted.get(id)
+    const found = wanted.get(id)
+    // Hints that are given later are no change of an endpoint.
+    const now = isHinted && found !== undefined ? withHintsOf(found, old) : found
     wanted.delete(id)
     if (now !== undefined) endpoints.push(now)
     if (now === undefined || !deepEqual(old, now)) isChanged = true
@@ -70,13 +85,15 @@ export interface SlicePlanOptions {
   readonly max: number
   /** Keeps one empty slice, which shows that a Service without endpoints was processed. */
   readonly keepsOne: boolean
+  /** Absent: endpoints come with their hints. */
+  readonly giveHints?: GiveHints | undefined
 }
 
 /** The changes that bring the slices of one address type to the wanted endpoints. */
 export function planSlices(
   existing: readonly EndpointSlice[],
   groups: readonly EndpointGroup[],
-  { max, keepsOne }: SlicePlanOptions,
+  { max, keepsOne, giveHints }: SlicePlanOptions,
 ): SlicePlan {
   const create: EndpointGroup[] = []
   const update: { slice: EndpointSlice; to: EndpointGroup }[] = []
@@ -87,7 +104,8 @@ export function planSlices(
     if (endpoints.length === 0) continue
     const key = portsKey(ports)
     const wanted = new Map(endpoints.map((endpoint) => [identityOf(endpoint), endpoint]))
-    const drafts = (byPorts.get(key) ?? []).map((slice) => keepWanted(slice, wanted))
+    const isHinted = giveHints !== undefined
+    const drafts = (byPorts.get(key) ?? []).map((slice) => keepWanted(slice, wanted, isHinted))
     byPorts.delete(key)
     const created = place(drafts, [...wanted.values()], max)
     create.push(...created.map((some) => ({ ports, endpoints: some })))
@@ -111,5 +129,7 @@ export function planSlices(
     const slice = remove.shift() as EndpointSlice
     update.push({ slice, to: create.shift() as EndpointGroup })
   }
-  return { create, update, remove }
+  if (giveHints === undefined) return { create, update, remove }
+  const hinted = giveHints({ create, update, unchanged: kept })
+  return { create: hinted.create, update: hinted.update, remove }
 }

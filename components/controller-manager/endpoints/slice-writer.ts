@@ -5,7 +5,7 @@ import type { OwnerReference } from '../../machinery/objects/object.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { OwnWrites } from '../own-writes.ts'
-import type { EndpointGroup, SlicePlanOptions } from './slice-plan.ts'
+import type { EndpointGroup, GiveHints, SlicePlanOptions } from './slice-plan.ts'
 import { planSlices } from './slice-plan.ts'
 
 export interface SliceOwner {
@@ -28,6 +28,7 @@ export interface SliceWriter {
       readonly addressType: string
       readonly existing: readonly EndpointSlice[]
       readonly groups: readonly EndpointGroup[]
+      readonly giveHints?: GiveHints | undefined
     },
   ): Promise<void>
   remove(owner: SliceOwner, slices: readonly EndpointSlice[]): Promise<void>
@@ -43,12 +44,12 @@ export function createSliceWriter(options: SliceWriterOptions): SliceWriter {
   const remove: SliceWriter['remove'] = (owner, slices) => removeSlices(options, owner, slices)
   return {
     remove,
-    bring: async (owner, { addressType, existing, groups }) => {
+    bring: async (owner, { addressType, existing, groups, giveHints }) => {
       // Slices of an earlier owner of that name are deleted.
       const own = existing.filter(({ metadata }) =>
         metadata.ownerReferences?.some(({ uid }) => uid === owner.reference.uid),
       )
-      const plan = planSlices(own, groups, options.plan)
+      const plan = planSlices(own, groups, { ...options.plan, giveHints })
       for (const group of plan.create) await createSlice(options, owner, { addressType, group })
       for (const { slice, to } of plan.update) await replaceSlice(options, owner, { slice, to })
       const touched = new Set([...plan.remove, ...plan.update.map(({ slice }) => slice)])
