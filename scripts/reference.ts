@@ -7,6 +7,7 @@ import { componentPages, components } from './reference/components.ts'
 import { exitCodesPage } from './reference/exit-codes.ts'
 import { featureGatesPage } from './reference/feature-gates.ts'
 import { page } from './reference/markdown.ts'
+import { kindsPage } from './reference/kinds.ts'
 import { metricsPage } from './reference/metrics.ts'
 import { scenarioPage, scenarioSchemaFile } from './reference/scenario.ts'
 import { simulationPage } from './reference/simulation.ts'
@@ -22,6 +23,7 @@ function indexPage(): string {
       `- Flags of the components: ${flags}`,
       '- [Feature gates](feature-gates.md)',
       '- [API groups, versions and kinds](api.md)',
+      '- [What acts on each kind](kinds.md)',
       '- [Simulation annotations](simulation.md)',
       '- [Scenario file](scenario.md), and its [JSON Schema](scenario.schema.json)',
       '- [Metrics](metrics.md)',
@@ -38,6 +40,7 @@ export async function generateReference(): Promise<ReadonlyMap<string, string>> 
     ...componentPages(),
     ['feature-gates.md', featureGatesPage()],
     ['api.md', apiPage()],
+    ['kinds.md', kindsPage()],
     ['simulation.md', simulationPage()],
     ['scenario.md', scenarioPage()],
     ['scenario.schema.json', scenarioSchemaFile()],

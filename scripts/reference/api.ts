@@ -3,11 +3,10 @@ import { apiGroup, dialects } from '../../components/api/dialect.ts'
 import { compareReleases, servedRelease } from '../../components/api/lifecycle.ts'
 import { formerVersions } from '../../components/api/lifecycles/former-versions.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
-import { unattendedKinds } from '../../components/api/unattended-kinds.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
 import { allVerbs } from '../../components/api/group-table.ts'
-import { code, codes, escaped, page, table } from './markdown.ts'
+import { code, codes, page, table } from './markdown.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 
@@ -72,14 +71,6 @@ function groupVersionSection(group: string, version: string): string[] {
   ]
 }
 
-function unattendedTable(): string {
-  const rows = Array.from(unattendedKinds, ([prefix, why]) => {
-    const resource = resources.all.find((one) => one.storagePrefix === prefix)
-    return [resource === undefined ? prefix : resource.kind, escaped(why)]
-  })
-  return table(['kind', 'what is missing'], rows)
-}
-
 export function apiPage(): string {
   // The core group, whose name is empty, comes first.
   const groups = resources.groups.toSorted((a, b) => Number(a.name !== '') - Number(b.name !== ''))
@@ -93,9 +84,7 @@ export function apiPage(): string {
       `${codes(allVerbs)}. Custom resources and aggregated APIs come on top.`,
     'Stable versions are on by default; alpha and beta versions are switched on with `--runtime-config`.',
     ...sections,
-    '## Kinds without a controller',
-    'The API server stores these kinds and serves them, but nothing acts on them. Creating one answers with a warning.',
-    unattendedTable(),
+    '[What acts on each kind](kinds.md) is a page of its own.',
     '## Versions that are not served',
     `Release ${servedRelease} does not serve these versions. \`skiff convert\` converts manifests.`,
     table(

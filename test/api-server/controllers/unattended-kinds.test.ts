@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { apiGroup, dialects } from '../../../components/api/dialect.ts'
+import { dialects } from '../../../components/api/dialect.ts'
+import { kindActors, type KindActors } from '../../../components/api/kind-actors.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { unattendedKinds } from '../../../components/api/unattended-kinds.ts'
 import { controllers } from '../../../components/controller-manager/controllers.ts'
+import { upstreamControllers } from '../../../components/controller-manager/upstream-controllers.ts'
 import type { TestApiServer } from '../../support/api-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { samples, type Sample } from '../../support/one-of-each.ts'
@@ -76,10 +78,12 @@ describeDialects('a kind that nothing in the cluster acts on', (server) => {
 
   it('is warned of by a dry run, without an event, and not by later writes', async () => {
     const ns = await server().namespace()
-    const apiVersion = `${apiGroup(server().dialect, 'networking')}/v1`
-    const path = `/apis/${apiVersion}/namespaces/${ns}/networkpolicies`
-    const spec = { podSelector: {} }
-    const text = unattendedKinds.get('networking/networkpolicies')
+    const path = `/api/v1/namespaces/${ns}/persistentvolumeclaims`
+    const spec = {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+    }
+    const text = unattendedKinds.get('core/persistentvolumeclaims')
     const dry = await server().request('POST', `${path}?dryRun=All`, {
       body: { metadata: { name: 'dry' }, spec },
     })
@@ -88,7 +92,7 @@ describeDialects('a kind that nothing in the cluster acts on', (server) => {
     const applied = (name: string, labels: object) =>
       server().request('PATCH', `${path}/${name}?fieldManager=me`, {
         headers: { 'content-type': 'application/apply-patch+yaml' },
-        body: { apiVersion, kind: 'NetworkPolicy', metadata: { name, labels }, spec },
+        body: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, labels }, spec },
       })
     expect(missingIn((await applied('real', {})).headers)).toEqual([text])
     expect(missingIn((await applied('real', { a: 'b' })).headers)).toEqual([])
@@ -104,32 +108,38 @@ describeDialects('a kind that nothing in the cluster acts on', (server) => {
   })
 })
 
-describe('the list of unattended kinds', () => {
-  /** Upstream's controllers of the kinds; kinds without one are left to add-ons. */
-  const upstream: Readonly<Record<string, string>> = {
-    'apps/daemonsets': 'daemonset-controller',
-    'apps/statefulsets': 'statefulset-controller',
-    'batch/cronjobs': 'cronjob-controller',
-    'batch/jobs': 'job-controller',
-    'autoscaling/horizontalpodautoscalers': 'horizontal-pod-autoscaler-controller',
-    'core/persistentvolumeclaims': 'persistentvolume-binder-controller',
-    'core/persistentvolumes': 'persistentvolume-binder-controller',
-    'core/resourcequotas': 'resourcequota-controller',
-    'resource/resourceclaims': 'resourceclaim-controller',
-    'storagemigration/storageversionmigrations': 'storage-version-migrator-controller',
-  }
+describe('the table of what acts on each kind', () => {
+  const running = new Set(controllers.map(({ name }) => name))
+  const isActedOn = ({ controllers: names, parts }: KindActors): boolean =>
+    parts.length > 0 || names.some((name) => running.has(name))
 
-  it('has an entry for each upstream controller that is missing, and for no other', () => {
-    const running = new Set(controllers.map(({ name }) => name))
-    const missing = Object.keys(upstream).filter((prefix) => !running.has(upstream[prefix] ?? ''))
-    const left = ['networking/ingresses', 'networking/networkpolicies']
-    expect([...unattendedKinds.keys()].toSorted()).toEqual([...missing, ...left].toSorted())
-  })
-
-  it('names kinds that there are', () => {
-    const stored = new Set(
+  it('has a row for each kind that there is, and for no other', () => {
+    const kinds = new Set(
       resourcesOf(dialects.kubernetes).all.map(({ storagePrefix }) => storagePrefix),
     )
-    expect([...unattendedKinds.keys()].filter((prefix) => !stored.has(prefix))).toEqual([])
+    expect([...kindActors.keys()].toSorted()).toEqual([...kinds].toSorted())
+  })
+
+  it('says of each kind what acts on it, whose it is, or what is missing', () => {
+    const silent = [...kindActors]
+      .filter(([, row]) => !isActedOn(row))
+      .filter(([, { missing, storedOnly }]) => (missing ?? storedOnly ?? '') === '')
+    expect(silent.map(([prefix]) => prefix)).toEqual([])
+  })
+
+  it('warns of no kind that something acts on: remove `missing` with the change that adds the controller', () => {
+    const wrong = [...kindActors].filter(
+      ([, row]) => row.missing !== undefined && (isActedOn(row) || row.storedOnly !== undefined),
+    )
+    expect(wrong.map(([prefix]) => prefix)).toEqual([])
+  })
+
+  it('names controllers of upstream alone, and every one that runs', () => {
+    const named = new Set([...kindActors.values()].flatMap((row) => row.controllers))
+    const upstream = new Set(upstreamControllers.map(({ name }) => name))
+    expect([...named].filter((name) => !upstream.has(name))).toEqual([])
+    // It acts on every kind.
+    const general = ['garbage-collector-controller']
+    expect([...running].filter((name) => !named.has(name))).toEqual(general)
   })
 })
