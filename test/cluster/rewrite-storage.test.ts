@@ -72,8 +72,8 @@ describe.each(['kubernetes', 'svc'] as const)('rewriting, %s', (dialect) => {
     )
     const of = (name: string) => all.find(({ resource }) => resource === name)
     expect(of('secrets')).toMatchObject({ objects: 300, rewritten: 0, unchanged: 300 })
-    // The one of the server itself, in the system's namespace, too.
-    expect(of('configmaps')).toMatchObject({ objects: 2, rewritten: 2 })
+    // Those of the server itself, in the system's namespace, too.
+    expect(of('configmaps')?.rewritten).toBeGreaterThanOrEqual(2)
     expect(all.flatMap(({ failed }) => failed)).toEqual([])
     expect(all.map(({ resource }) => resource)).toContain(`roles.rbac.authorization.${domain}`)
     expect(new Set(all.map(({ resource }) => resource)).size).toBe(all.length)
@@ -113,7 +113,7 @@ describe('rewriting', () => {
           { name: '', message: expect.stringContaining('unable to transform key') as string },
         ],
       },
-      { resource: 'configmaps', objects: 2, unchanged: 2, failed: [] },
+      { resource: 'configmaps', rewritten: 0, failed: [] },
     ])
     await expect(
       withClient(server, (client) =>
