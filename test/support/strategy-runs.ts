@@ -136,7 +136,10 @@ export function strategyRuns(
         ...(strategy.validate?.(stored, context) ?? []),
       ])
     },
-    warnings: (object) => strategy.warnings?.(created(object), undefined, context) ?? [],
+    warnings: (object) => [
+      ...(strategy.warningsAsGiven?.(draft(object), context) ?? []),
+      ...(strategy.warnings?.(created(object), undefined, context) ?? []),
+    ],
     updateFaults(old, object, subresource = '') {
       const stored = updated(old, object, subresource)
       const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]

@@ -43,6 +43,8 @@ export interface Strategy {
    * object need. Undefined: this one.
    */
   load?(object: KubeObject): Promise<Strategy> | undefined
+  /** Warnings about a new object as it is before `prepareForCreate`. */
+  warningsAsGiven?(object: KubeObject, context: StrategyContext): string[]
   /** Sets what the server owns on a new object (status, generation is generic). */
   prepareForCreate?(object: KubeObject, context: StrategyContext): void
   /** Restores what a plain update may not change. The generic verb has put `status` back when there is a status sub-resource. */

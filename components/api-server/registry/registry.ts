@@ -198,6 +198,7 @@ export class Registry {
     const { context } = by
     const strategy = await loadedFor(object, by.strategy)
     if (by.isLarge) await nextTurn()
+    for (const text of strategy.warningsAsGiven?.(object, context) ?? []) warnings.push(text)
     strategy.prepareForCreate?.(object, context)
     this.#refuseInvalid(resource, object, [
       ...validateObjectMeta(object.metadata, {

@@ -4,6 +4,7 @@ import type { ObjectMeta, PodSpec } from '../../../../api/generated/types.ts'
 import type { FieldPath } from '../../../../machinery/validation/field-path.ts'
 import { goQuote } from '../../../../machinery/values/go-syntax.ts'
 import { validateLocalDescendingPath } from '../../rules/field-rules.ts'
+import { appArmorPrefix } from './app-armor-annotations.ts'
 import { containersOf } from './pod-os-validation.ts'
 import type { PodRules } from './pod-rules.ts'
 
@@ -15,10 +16,6 @@ function mirrorKey({ dialect }: PodRules): string {
 
 function seccompPrefix({ dialect }: PodRules): string {
   return labelKey(dialect, 'container.seccomp.security.alpha', '')
-}
-
-function appArmorPrefix({ dialect }: PodRules): string {
-  return labelKey(dialect, 'container.apparmor.security.beta', '')
 }
 
 /** The Pod mirrors a static one of its node. */
@@ -51,8 +48,8 @@ export function validatePodAnnotations(
     const value = annotations[key] ?? ''
     if (key === podSeccompKey || key.startsWith(seccompPrefix(rules))) {
       validateSeccompName(value, at.child(key))
-    } else if (key.startsWith(appArmorPrefix(rules))) {
-      const container = key.slice(appArmorPrefix(rules).length)
+    } else if (key.startsWith(appArmorPrefix(rules.dialect))) {
+      const container = key.slice(appArmorPrefix(rules.dialect).length)
       const isThere = containersOf(spec, at).some((found) => found.container.name === container)
       if (!isThere) at.key(key).invalid(container, 'container not found')
       if (!isAppArmorName(value)) {
@@ -90,7 +87,7 @@ export function validatePodAnnotationUpdate(
   rules: PodRules,
 ): void {
   const kindOf = (key: string) => {
-    if (key.startsWith(appArmorPrefix(rules))) return 'AppArmor annotations'
+    if (key.startsWith(appArmorPrefix(rules.dialect))) return 'AppArmor annotations'
     return key === mirrorKey(rules) ? 'mirror pod annotation' : undefined
   }
   for (const key in old) {

@@ -4,6 +4,7 @@ import { FieldPath } from '../../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../../machinery/objects/object.ts'
 import type { FieldError } from '../../../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext } from '../../strategy.ts'
+import { appArmorWarnings, syncAppArmor } from './app-armor-annotations.ts'
 import { validatePodAnnotations, validatePodAnnotationUpdate } from './pod-annotation-validation.ts'
 import { defaultPod } from './pod-defaults.ts'
 import { dropDisabledPodFields } from './pod-features.ts'
@@ -98,10 +99,12 @@ export const podStrategy: Strategy = {
   applyDefaults(object) {
     defaultPod(object as Pod)
   },
-  prepareForCreate(object) {
+  warningsAsGiven: (object, { dialect }) => appArmorWarnings(object as Pod, dialect),
+  prepareForCreate(object, { dialect }) {
     const pod = object as Pod
     if (pod.spec) dropDisabledPodFields(pod.spec)
     expandLabelKeys(pod)
+    syncAppArmor(pod, dialect)
     object['status'] = { phase: 'Pending', qosClass: qosClassOf(pod) }
     if (pod.spec?.schedulingGates?.length) {
       object['status'].conditions = [{ ...schedulingGated }]

@@ -103,7 +103,7 @@ function validateSeccomp(profile: SeccompProfile, at: FieldPath): void {
 
 const maxLocalhostProfileBytes = 4095
 
-function validateAppArmor({ type, localhostProfile }: AppArmorProfile, at: FieldPath): void {
+export function validateAppArmor({ type, localhostProfile }: AppArmorProfile, at: FieldPath): void {
   const profileAt = at.child('localhostProfile')
   const mustBeSet = 'must be set when AppArmor type is Localhost'
   switch (type) {

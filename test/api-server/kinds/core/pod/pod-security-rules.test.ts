@@ -410,15 +410,78 @@ describe('annotations', () => {
     ])
   })
 
+  const appArmorKey = 'container.apparmor.security.beta.kubernetes.io/c'
+  const deprecated = `${at(appArmorKey)}: deprecated since v1.30; use the "appArmorProfile" field instead`
+  test.each([
+    ['unconfined', undefined, undefined, { type: 'Unconfined' }, 'unconfined', true],
+    ['runtime/default', undefined, undefined, { type: 'RuntimeDefault' }, 'runtime/default', true],
+    [
+      'localhost/a',
+      undefined,
+      undefined,
+      { type: 'Localhost', localhostProfile: 'a' },
+      'localhost/a',
+      true,
+    ],
+    ['localhost/', undefined, undefined, undefined, 'localhost/', true],
+    ['', undefined, undefined, undefined, '', true],
+    ['unconfined', undefined, { type: 'Unconfined' }, undefined, 'unconfined', false],
+    [
+      'unconfined',
+      undefined,
+      { type: 'RuntimeDefault' },
+      { type: 'Unconfined' },
+      'unconfined',
+      true,
+    ],
+    [
+      undefined,
+      { type: 'RuntimeDefault' },
+      { type: 'Unconfined' },
+      { type: 'RuntimeDefault' },
+      'runtime/default',
+      false,
+    ],
+    [undefined, undefined, { type: 'Unconfined' }, undefined, 'unconfined', false],
+    [undefined, undefined, undefined, undefined, undefined, false],
+  ] as const)(
+    'AppArmor annotation %j, profile %j, of the Pod %j become profile %j, annotation %j',
+    (annotation, profile, ofPod, field, text, warns) => {
+      const given = {
+        metadata: annotation === undefined ? {} : { annotations: { [appArmorKey]: annotation } },
+        spec: {
+          containers: [
+            {
+              ...container,
+              ...(profile && { securityContext: { appArmorProfile: profile } }),
+            },
+          ],
+          ...(ofPod && { securityContext: { appArmorProfile: ofPod } }),
+        },
+      }
+      const created = pods.created(given)
+      expect(created['spec'].containers[0].securityContext?.appArmorProfile).toEqual(field)
+      expect(created.metadata.annotations?.[appArmorKey]).toBe(text)
+      expect(pods.warnings(given).includes(deprecated)).toBe(warns)
+    },
+  )
+
+  test('AppArmor annotations of Pods for Windows are left alone', () => {
+    const created = pods.created({
+      metadata: { annotations: { [appArmorKey]: 'unconfined' } },
+      spec: { os: { name: 'windows' }, containers: [container] },
+    })
+    expect(created['spec'].containers[0].securityContext).toBeUndefined()
+  })
+
   test('of mirror Pods and AppArmor stay as they are', () => {
     const appArmor = 'container.apparmor.security.beta.kubernetes.io/c'
     const mirror = 'kubernetes.io/config.mirror'
     const spec = { containers: [container], nodeName: 'n' }
-    const faultsFrom = (from: object, to: object) =>
-      pods.updateFaults(pods.created({ metadata: { annotations: from }, spec }), {
-        metadata: { annotations: to },
-        spec,
-      })
+    const faultsFrom = (from: object, to: object) => {
+      const old = pods.created({ metadata: { annotations: from }, spec })
+      return pods.updateFaults(old, { metadata: { annotations: to }, spec: old['spec'] })
+    }
     for (const [key, kind] of [
       [appArmor, 'AppArmor annotations'],
       [mirror, 'mirror pod annotation'],
