@@ -146,9 +146,8 @@ const nodeFlags = defineFlags({
   'node-cidr-mask-size-ipv6': flag.int(
     'Prefix length of a node’s range of IPv6 addresses; default 64.',
   ),
-  'service-cluster-ip-range': flag.list(
-    'Ranges of service addresses: one, or one of each IP family. No node gets a range that overlaps them.',
-    [],
+  'service-cluster-ip-range': flag.string(
+    'Ranges of service addresses, comma separated: one, or one of each IP family. No node gets a range that overlaps them.',
   ),
 })
 

@@ -62,7 +62,10 @@ function maskSizes(options: ControllerManagerOptions, ranges: readonly IpRange[]
 export function cidrSetsOf(options: ControllerManagerOptions): CidrSet[] {
   const ranges = clusterRanges(options)
   const sizes = maskSizes(options, ranges)
-  const services = options['service-cluster-ip-range'].map((text) => text.trim())
+  const services = (options['service-cluster-ip-range'] ?? '')
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
   const families = parseRanges('service-cluster-ip-range', services).map(({ family }) => family)
   if (families.length > 1 && new Set(families).size === 1) {
     throw new StartError(

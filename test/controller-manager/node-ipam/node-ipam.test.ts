@@ -70,13 +70,13 @@ describe('node-ipam-controller', () => {
     ],
     [
       'ranges of services are left out',
-      { ...withRange('10.0.0.0/22'), 'service-cluster-ip-range': ['10.0.0.128/25'] },
+      { ...withRange('10.0.0.0/22'), 'service-cluster-ip-range': '10.0.0.128/25' },
       [node('a')],
       { a: ['10.0.1.0/24'] },
     ],
     [
       'services elsewhere take nothing away',
-      { ...withRange('10.244.0.0/16'), 'service-cluster-ip-range': ['10.96.0.0/12'] },
+      { ...withRange('10.244.0.0/16'), 'service-cluster-ip-range': '10.96.0.0/12' },
       [node('a')],
       { a: ['10.244.0.0/24'] },
     ],
@@ -138,7 +138,7 @@ describe('node-ipam-controller', () => {
     [withRange('10.0.0.0/25'), 'mask size of cluster CIDR must be less than or equal to'],
     [withRange('fd00::/32'), 'the node CIDR size is too big'],
     [
-      { ...withRange('10.0.0.0/16'), 'service-cluster-ip-range': ['10.1.0.0/16', '10.2.0.0/16'] },
+      { ...withRange('10.0.0.0/16'), 'service-cluster-ip-range': '10.1.0.0/16,10.2.0.0/16' },
       'are not dualstack',
     ],
   ]
