@@ -13,17 +13,10 @@ export interface CertificateExtensions {
   readonly commonName: string
 }
 
-let library: Promise<typeof import('@peculiar/x509')> | undefined
-
-async function load(): Promise<typeof import('@peculiar/x509')> {
-  await import('reflect-metadata')
-  return await import('@peculiar/x509')
-}
-
 /** Reads one certificate in PEM. Rejects when it is malformed. */
 export async function readExtensions(pem: string): Promise<CertificateExtensions> {
-  library ??= load()
-  const x509 = await library
+  await import('reflect-metadata')
+  const x509 = await import('@peculiar/x509')
   const certificate: X509Certificate = new x509.X509Certificate(pem)
   const keyUsage = certificate.getExtension(x509.KeyUsagesExtension)
   const extended = certificate.getExtension(x509.ExtendedKeyUsageExtension)

@@ -1,5 +1,6 @@
 /** The one list of all built-in Resources of release 1.32, by name and as a list. */
 import type { Resource, Subresource } from '../machinery/objects/resource.ts'
+import { remembered } from '../machinery/values/remembered.ts'
 import { admissionregistration } from './admissionregistration.ts'
 import { apiextensions } from './apiextensions.ts'
 import { apiregistration } from './apiregistration.ts'
@@ -150,17 +151,8 @@ function build(dialect: Dialect): Resources {
   return Object.freeze({ ...byKey, all: Object.values(byKey), groups })
 }
 
-const built = new Map<Dialect, Resources>()
-
 /** The resources in that dialect's names: one value per dialect, so entries can be compared by identity. */
-export function resourcesOf(dialect: Dialect): Resources {
-  let resources = built.get(dialect)
-  if (resources === undefined) {
-    resources = build(dialect)
-    built.set(dialect, resources)
-  }
-  return resources
-}
+export const resourcesOf = remembered((dialect: Dialect): Resources => build(dialect))
 
 /** `apps/v1beta1` in names of groups -> `apps/v1beta1` in names of packages; undefined for a group that there never was. */
 export function packageOfVersion(apiVersion: string, resources: Resources): string | undefined {

@@ -53,18 +53,9 @@ export const systemClock: Clock = {
   randomBytes: (length) => randomBytes(length),
 }
 
-let lastSecond = Number.NaN
-let lastTimestamp = ''
-
 /** RFC 3339 with whole seconds: the form of metav1.Time. */
 export function timestamp(nowMs: number): string {
-  // Most calls ask for the second of the call before, and the conversion costs some microseconds.
-  const second = Math.floor(nowMs / 1000)
-  if (second !== lastSecond) {
-    lastTimestamp = `${new Date(second * 1000).toISOString().slice(0, 19)}Z`
-    lastSecond = second
-  }
-  return lastTimestamp
+  return `${new Date(Math.floor(nowMs / 1000) * 1000).toISOString().slice(0, 19)}Z`
 }
 
 /** RFC 3339 with six fractional digits: the form of metav1.MicroTime. */

@@ -1,5 +1,5 @@
 /** The thread that owns the SQLite file: answers the calls of sqlite-messages.ts one after the other. A worker's entry. */
-import { parentPort } from 'node:worker_threads'
+import { parentPort, type MessagePort } from 'node:worker_threads'
 import { SqliteDatabase } from './sqlite-database.ts'
 import type {
   AnswerMessage,
@@ -10,45 +10,48 @@ import type {
 } from './sqlite-messages.ts'
 import { StoreError } from './store.ts'
 
-let database: SqliteDatabase | undefined
+/** The file, once it is open. */
+class Writer {
+  #database: SqliteDatabase | undefined
 
-function opened(): SqliteDatabase {
-  if (database === undefined) throw new StoreError('closed', 'the store has been closed')
-  return database
-}
+  #opened(): SqliteDatabase {
+    if (this.#database === undefined) throw new StoreError('closed', 'the store has been closed')
+    return this.#database
+  }
 
-function call({ name, request }: CallMessage): Calls[CallMessage['name']]['answer'] {
-  switch (name) {
-    case 'open':
-      database = new SqliteDatabase(request as Calls['open']['request'])
-      return { compactedRevision: database.compactedRevision() }
-    case 'load':
-      return opened().load(request as Calls['load']['request'])
-    case 'commit':
-      return opened().commit(request as Calls['commit']['request'])
-    case 'read':
-      return opened().read(request as Calls['read']['request'])
-    case 'compact':
-      opened().compact(request as Calls['compact']['request'])
-      return undefined
-    case 'room':
-      return opened().hasRoom()
-    case 'check':
-      return opened().check()
-    case 'releaseMemory':
-      opened().releaseMemory()
-      globalThis.gc?.({ type: 'major', flavor: 'last-resort' })
-      return undefined
-    case 'close':
-      database?.close()
-      database = undefined
-      return undefined
+  call({ name, request }: CallMessage): Calls[CallMessage['name']]['answer'] {
+    switch (name) {
+      case 'open':
+        this.#database = new SqliteDatabase(request as Calls['open']['request'])
+        return { compactedRevision: this.#database.compactedRevision() }
+      case 'load':
+        return this.#opened().load(request as Calls['load']['request'])
+      case 'commit':
+        return this.#opened().commit(request as Calls['commit']['request'])
+      case 'read':
+        return this.#opened().read(request as Calls['read']['request'])
+      case 'compact':
+        this.#opened().compact(request as Calls['compact']['request'])
+        return undefined
+      case 'room':
+        return this.#opened().hasRoom()
+      case 'check':
+        return this.#opened().check()
+      case 'releaseMemory':
+        this.#opened().releaseMemory()
+        globalThis.gc?.({ type: 'major', flavor: 'last-resort' })
+        return undefined
+      case 'close':
+        this.#database?.close()
+        this.#database = undefined
+        return undefined
+    }
   }
 }
 
-function answer(message: CallMessage): AnswerMessage {
+function answerOf(writer: Writer, message: CallMessage): AnswerMessage {
   try {
-    return { ok: true, answer: call(message) }
+    return { ok: true, answer: writer.call(message) }
   } catch (error) {
     const { code, message, reason } =
       error instanceof StoreError
@@ -64,8 +67,13 @@ function bytesOf(answer: Calls[CallMessage['name']]['answer']): ArrayBuffer | un
   return packed?.bytes ?? packed?.values?.bytes
 }
 
-parentPort?.on('message', (message: CallMessage) => {
-  const reply = answer(message)
-  const bytes = reply.ok ? bytesOf(reply.answer) : undefined
-  parentPort?.postMessage(reply, bytes === undefined ? [] : [bytes])
-})
+function serve(port: MessagePort): void {
+  const writer = new Writer()
+  port.on('message', (message: CallMessage) => {
+    const reply = answerOf(writer, message)
+    const bytes = reply.ok ? bytesOf(reply.answer) : undefined
+    port.postMessage(reply, bytes === undefined ? [] : [bytes])
+  })
+}
+
+if (parentPort !== null) serve(parentPort)

@@ -51,19 +51,12 @@ export function jsonWebKeySet(keys: readonly VerificationKey[]): { keys: JsonWeb
   }
 }
 
-let jose: Promise<typeof import('jose')> | undefined
-
-function load(): Promise<typeof import('jose')> {
-  jose ??= import('jose')
-  return jose
-}
-
 /** The payload when one of the keys signed the token; undefined otherwise. A `kid` narrows the keys to try. */
 export async function verifySignature(
   token: string,
   keys: readonly VerificationKey[],
 ): Promise<Record<string, unknown> | undefined> {
-  const { compactVerify, decodeProtectedHeader } = await load()
+  const { compactVerify, decodeProtectedHeader } = await import('jose')
   let keyId: string | undefined
   try {
     keyId = decodeProtectedHeader(token).kid
@@ -91,7 +84,7 @@ export async function signClaims(
   claims: Record<string, unknown>,
   signer: { key: KeyObject; public: VerificationKey },
 ): Promise<string> {
-  const { CompactSign } = await load()
+  const { CompactSign } = await import('jose')
   return await new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg: signer.public.algorithm, kid: signer.public.keyId })
     .sign(signer.key)

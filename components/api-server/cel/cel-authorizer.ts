@@ -1,10 +1,11 @@
 /**
  * The variable `authorizer` of admission expressions: what else may the user do? (upstream: apiserver/pkg/cel/library/authz.go).
- * A check is a description until it is asked; who answers is known while an expression runs.
+ * A check is a description. `check` makes it a question, which the evaluation asks (cel-steps.ts) and replaces with the decision.
  */
-import type { CelMap } from '@bufbuild/cel'
+import { celError, isCelMap, type CelError, type CelMap } from '@bufbuild/cel'
 import { objectName } from '../../machinery/validation/names.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
+import { limitExceeded } from './cel-meter.ts'
 import { bool, opaque, string } from './cel-types.ts'
 
 /** One check. Without a service account it is for the user of the request. */
@@ -28,30 +29,22 @@ export interface AccessAnswer {
   readonly error: string
 }
 
-/** Answers at once, or throws where the answer has to be waited for. */
-export type AnswerAccess = (check: AccessCheck) => AccessAnswer
+/** Answers a check: at once, or with a promise that never rejects. */
+export type AnswerAccess = (check: AccessCheck) => AccessAnswer | Promise<AccessAnswer>
 
 /** One check costs a third of what an expression may (upstream: cost.go). */
 const mostChecks = 2
 
-let answering: { readonly answer: AnswerAccess; asked: number } | undefined
-
-/** Runs an expression whose checks are answered by `answer`. */
-export function withAccess<T>(answer: AnswerAccess | undefined, run: () => T): T {
-  const before = answering
-  answering = answer && { answer, asked: 0 }
-  try {
-    return run()
-  } finally {
-    answering = before
-  }
-}
+/** The name of the function that asks. */
+export const askingFunction = 'check'
 
 export const authorizerType = opaque('kubernetes.authorization.Authorizer')
 export const resourceCheckType = opaque('kubernetes.authorization.ResourceCheck')
 const pathCheck = opaque('kubernetes.authorization.PathCheck')
 const groupCheck = opaque('kubernetes.authorization.GroupCheck')
 const decision = opaque('kubernetes.authorization.Decision')
+/** A check that `check` completed: what it returns until the evaluation has asked it. */
+const question = opaque('kubernetes.authorization.Question')
 
 /** `authorizer` itself, or a check that is begun. */
 export function accessValue(
@@ -112,22 +105,36 @@ function isBoxOf(type: typeof authorizerType, value: CelMap): boolean {
   return value.has(`@${'name' in type ? type.name : ''}`)
 }
 
-method('check', [resourceCheckType, [string], decision], (from: CelMap, verb: string) => {
+method(askingFunction, [resourceCheckType, [string], decision], (from: CelMap, verb: string) => {
   const check = read(isBoxOf(pathCheck, from) ? pathCheck : resourceCheckType, from)
-  if (answering === undefined) throw new Error('no authorizer')
-  if (++answering.asked > mostChecks) {
-    throw new Error('operation cancelled: actual cost limit exceeded')
-  }
-  return written(decision, answering.answer({ ...check, verb }))
+  return written(question, { ...check, verb })
 })
 // At run time both are boxes: the function above tells them apart.
-overload({ name: 'check', target: pathCheck, arguments: [string], result: decision })
+overload({ name: askingFunction, target: pathCheck, arguments: [string], result: decision })
 
 const answered = (value: CelMap): AccessAnswer => JSON.parse(unbox(decision, value)) as AccessAnswer
 method('allowed', [decision, [], bool], (value: CelMap) => answered(value).isAllowed)
 method('reason', [decision, [], string], (value: CelMap) => answered(value).reason)
 method('errored', [decision, [], bool], (value: CelMap) => answered(value).error !== '')
 method('error', [decision, [], string], (value: CelMap) => answered(value).error)
+
+/** Asks one evaluation's questions. */
+export type Ask = (
+  value: unknown,
+) => Record<string, string> | CelError | Promise<Record<string, string>>
+
+/** For one evaluation; without `answer` each question is an error. Throws when there are more than an evaluation may ask. */
+export function askingOf(answer: AnswerAccess | undefined): Ask {
+  let asked = 0
+  return (value) => {
+    if (!isCelMap(value)) return celError('no such overload')
+    if (answer === undefined) return celError('no authorizer')
+    if (++asked > mostChecks) throw new Error(limitExceeded)
+    const given = answer(read(question, value))
+    if (!(given instanceof Promise)) return written(decision, given)
+    return given.then((later) => written(decision, later))
+  }
+}
 
 /** These functions. */
 export const authorizerLibrary: Library = library

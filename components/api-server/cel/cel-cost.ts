@@ -3,6 +3,7 @@
  * long (upstream bounds the same by counting while it runs: apiserver/pkg/cel, PerCallLimit). Lists that functions make are
  * not part of the input: cel-meter.ts counts what is done with them.
  */
+import { remembered } from '../../machinery/values/remembered.ts'
 import type { Expr } from './cel-tree.ts'
 
 /** How large the largest parts of the input are. */
@@ -115,17 +116,8 @@ export function costOf(expr: Expr, { countsTurns = true } = {}): Cost {
   }
 }
 
-const measured = new WeakMap<object, InputSize>()
-
 /** The sizes of the largest parts of an expression's variables; measured once for all expressions that get the same ones. */
-export function sizeOf(variables: object): InputSize {
-  let size = measured.get(variables)
-  if (size === undefined) {
-    size = sizeOfParts(variables)
-    measured.set(variables, size)
-  }
-  return size
-}
+export const sizeOf = remembered((variables: object): InputSize => sizeOfParts(variables))
 
 function sizeOfParts(value: unknown): InputSize {
   let items = 0

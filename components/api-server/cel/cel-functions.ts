@@ -1,10 +1,9 @@
 /**
- * The functions that upstream's expressions have beyond the language's own: lists, sets, regular expressions, URLs,
- * quantities and addresses (upstream: apiserver/pkg/cel/library). A value that only functions look into is a map of one
- * key at run time, and an opaque type to the checker.
+ * The functions that upstream's expressions have beyond the language's own: lists, URLs, quantities and addresses
+ * (upstream: apiserver/pkg/cel/library). cel-metered-functions.ts has those whose cost is counted while they run. A value that
+ * only functions look into is a map of one key at run time, and an opaque type to the checker.
  */
 import type { CelList, CelMap } from '@bufbuild/cel'
-import { isCelList } from '@bufbuild/cel'
 import {
   formatIpAddress,
   parseIpAddress,
@@ -21,7 +20,7 @@ import {
   subtractQuantities,
 } from '../../machinery/values/quantity.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
-import { charge, chargedPattern } from './cel-meter.ts'
+import { sameValue } from './cel-same-value.ts'
 import { bool, double, dyn, int, listOf, mapOf, opaque, string } from './cel-types.ts'
 
 const url = opaque('kubernetes.URL')
@@ -31,25 +30,12 @@ const cidr = opaque('net.CIDR')
 
 const { define, method, library } = createLibrary()
 
-// Lists and sets.
+// Lists.
 
 function compareValues(a: unknown, b: unknown): number {
   const [left, right] = [a, b] as [string, string]
   return left < right ? -1 : left > right ? 1 : 0
 }
-
-function sameValue(a: unknown, b: unknown): boolean {
-  if (isCelList(a) && isCelList(b)) {
-    const others = [...b]
-    return a.size === b.size && [...a].every((item, i) => sameValue(item, others[i]))
-  }
-  if (typeof a === 'bigint' && typeof b === 'number') return Number(a) === b
-  if (typeof a === 'number' && typeof b === 'bigint') return a === Number(b)
-  return a === b
-}
-
-const includes = (list: CelList, value: unknown): boolean =>
-  [...list].some((item) => sameValue(item, value))
 
 method('isSorted', [listOf(dyn), [], bool], (list: CelList) => {
   const items = [...list]
@@ -77,66 +63,6 @@ method('indexOf', [listOf(dyn), [dyn], int], (list: CelList, value: unknown) =>
 )
 method('lastIndexOf', [listOf(dyn), [dyn], int], (list: CelList, value: unknown) =>
   BigInt([...list].findLastIndex((item) => sameValue(item, value))),
-)
-
-const lists = [listOf(dyn), listOf(dyn)] as const
-const pairs = (a: CelList, b: CelList): void => charge(a.size * b.size)
-const hasAll = (of: CelList, wanted: CelList): boolean => {
-  pairs(of, wanted)
-  return [...wanted].every((value) => includes(of, value))
-}
-define('sets.contains', [lists, bool], hasAll)
-define('sets.equivalent', [lists, bool], (a: CelList, b: CelList) => hasAll(a, b) && hasAll(b, a))
-define('sets.intersects', [lists, bool], (a: CelList, b: CelList) => {
-  pairs(a, b)
-  return [...a].some((value) => includes(b, value))
-})
-
-function replaced(text: string, old: string, by: string, most = -1n): string {
-  const limit = most < 0n ? Number.POSITIVE_INFINITY : Number(most)
-  let made = ''
-  let from = 0
-  // An empty text stands before every character and at the end.
-  for (let count = 0; count < limit; count += 1) {
-    const at =
-      old === '' ? from + (count === 0 ? 0 : lengthAt(text, from)) : text.indexOf(old, from)
-    if (at < 0 || at > text.length || (old === '' && count > 0 && at === from)) break
-    made += text.slice(from, at) + by
-    from = at + old.length
-  }
-  made += text.slice(from)
-  // What it makes may be longer than all that came in (upstream: StringTraversalCostFactor).
-  charge(made.length / 10)
-  return made
-}
-
-/** UTF-16 units of the character there; 0 at the end. */
-function lengthAt(text: string, at: number): number {
-  return at >= text.length ? 0 : String.fromCodePoint(text.codePointAt(at) ?? 0).length
-}
-
-method('replace', [string, [string, string], string], (text: string, old: string, by: string) =>
-  replaced(text, old, by),
-)
-method('replace', [string, [string, string, int], string], replaced)
-
-// Regular expressions: RE2's, whose time is linear in the text.
-
-function found(text: string, pattern: string, most: number): string[] {
-  return chargedPattern(text, pattern).find(text, most)
-}
-
-method('find', [string, [string], string], (text: string, pattern: string) =>
-  found(text, pattern, 1).join(''),
-)
-method('findAll', [string, [string], listOf(string)], (text: string, pattern: string) =>
-  found(text, pattern, Number.POSITIVE_INFINITY),
-)
-method(
-  'findAll',
-  [string, [string, int], listOf(string)],
-  (text: string, pattern: string, most: bigint) =>
-    found(text, pattern, most < 0n ? Number.POSITIVE_INFINITY : Number(most)),
 )
 
 // URLs: absolute ones, or absolute paths.

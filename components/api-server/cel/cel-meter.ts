@@ -11,83 +11,92 @@ const turnFunction = '@turn'
 
 export const limitExceeded = 'operation cancelled: actual cost limit exceeded'
 
-interface Meter {
+/** What one evaluation has left, and what one turn of each of its loops costs. */
+export interface Spending {
   left: number
-  /** Of one turn of each loop. */
   readonly turns: readonly number[]
 }
 
-let running: Meter | undefined
-
-/** Takes steps off what the expression that runs may cost. Throws an Error when there are none left. */
-export function charge(steps: number): void {
-  if (running === undefined) return
-  running.left -= steps
-  if (running.left < 0) throw new Error(limitExceeded)
+/** Spending of an evaluation with an input of this size that may take `limit` steps. */
+export function spendingOf(limit: number, turns: readonly Cost[], size: InputSize): Spending {
+  return { left: limit, turns: turns.map((cost) => cost(size)) }
 }
 
-/** Runs an expression and tells how many steps were counted; more than `limit` of them end it. */
-export function metered<T>(
-  run: () => T,
-  of: { limit: number; turns: readonly Cost[]; size: InputSize },
-): { readonly result: T; readonly spent: number } {
-  const before = running
-  const meter = { left: of.limit, turns: of.turns.map((cost) => cost(of.size)) }
-  running = meter
-  try {
-    const result = run()
-    return { result, spent: of.limit - meter.left }
-  } finally {
-    running = before
+/** The meter of one program: its functions charge the evaluation that runs. */
+export class Meter {
+  #running: Spending | undefined
+
+  /** Runs a part of an evaluation, which never waits. */
+  during<T>(spending: Spending, run: () => T): T {
+    const before = this.#running
+    this.#running = spending
+    try {
+      return run()
+    } finally {
+      this.#running = before
+    }
   }
-}
 
-/**
- * Takes off what it may cost to look for one text in another: each character of the one may be compared with each of the other
- * (upstream: the costs of `contains` and `matches`).
- */
-export function chargeSearch(text: string, wanted: string, stepsPerWanted = 0.1): void {
-  charge(Math.ceil(text.length / 10) * Math.ceil(wanted.length * stepsPerWanted))
-}
+  /** Takes steps off what the evaluation has left. Throws an Error when none are left. */
+  charge(steps: number): void {
+    if (this.#running === undefined) return
+    this.#running.left -= steps
+    if (this.#running.left < 0) throw new Error(limitExceeded)
+  }
 
-/** What the pattern is compiled to; looking for it in the text is charged. Throws an Error for an invalid pattern. */
-export function chargedPattern(text: string, pattern: string): LinearPattern {
-  chargeSearch(text, pattern, 0.25)
-  const compiled = linearPattern(pattern)
-  if (typeof compiled === 'string') throw new Error(compiled)
-  return compiled
+  /** Charges one turn of a loop. */
+  chargeTurn(loop: number): void {
+    this.charge(this.#running?.turns[loop] ?? 0)
+  }
+
+  /**
+   * Charges a search for one text in another: each character of the one may be compared with each of the other
+   * (upstream: the costs of `contains` and `matches`).
+   */
+  chargeSearch(text: string, wanted: string, stepsPerWanted = 0.1): void {
+    this.charge(Math.ceil(text.length / 10) * Math.ceil(wanted.length * stepsPerWanted))
+  }
+
+  /** Charges a search for the pattern, and compiles it. Throws an Error for an invalid pattern. */
+  chargedPattern(text: string, pattern: string): LinearPattern {
+    this.chargeSearch(text, pattern, 0.25)
+    const compiled = linearPattern(pattern)
+    if (typeof compiled === 'string') throw new Error(compiled)
+    return compiled
+  }
 }
 
 const { BOOL, INT, STRING } = CelScalar
 
-/** From the end, the platform compares at every character. `from` is where what is found begins at the latest. */
-function lastIndexOf(text: string, wanted: string, from?: bigint): bigint {
-  chargeSearch(text, wanted)
-  if (from === undefined) return BigInt(text.lastIndexOf(wanted))
-  if (from < 0n || from >= text.length) throw new Error(`index out of range: ${from}`)
-  return BigInt(text.lastIndexOf(wanted, Number(from)))
+/** The functions of the language that charge; they replace the evaluator's own. */
+export function meteredFunctions(meter: Meter): readonly CelFunc[] {
+  /** From the end, the platform compares at every character. `from` is where a match begins at the latest. */
+  function lastIndexOf(text: string, wanted: string, from?: bigint): bigint {
+    meter.chargeSearch(text, wanted)
+    if (from === undefined) return BigInt(text.lastIndexOf(wanted))
+    if (from < 0n || from >= text.length) throw new Error(`index out of range: ${from}`)
+    return BigInt(text.lastIndexOf(wanted, Number(from)))
+  }
+  return [
+    celMethod('contains', STRING, [STRING], BOOL, function (wanted) {
+      meter.chargeSearch(this, wanted)
+      return this.includes(wanted)
+    }),
+    celMethod('lastIndexOf', STRING, [STRING], INT, function (wanted) {
+      return lastIndexOf(this, wanted)
+    }),
+    celMethod('lastIndexOf', STRING, [STRING, INT], INT, function (wanted, from) {
+      return lastIndexOf(this, wanted, from)
+    }),
+    celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
+      return meter.chargedPattern(this, pattern).isIn(this)
+    }),
+    celFunc(turnFunction, [CelScalar.INT, CelScalar.DYN], CelScalar.DYN, (loop, goesOn) => {
+      meter.chargeTurn(Number(loop))
+      return goesOn
+    }),
+  ]
 }
-
-/** The functions that count; they take the place of the language's own. */
-export const meterFunctions: readonly CelFunc[] = [
-  celMethod('contains', STRING, [STRING], BOOL, function (wanted) {
-    chargeSearch(this, wanted)
-    return this.includes(wanted)
-  }),
-  celMethod('lastIndexOf', STRING, [STRING], INT, function (wanted) {
-    return lastIndexOf(this, wanted)
-  }),
-  celMethod('lastIndexOf', STRING, [STRING, INT], INT, function (wanted, from) {
-    return lastIndexOf(this, wanted, from)
-  }),
-  celMethod('matches', STRING, [STRING], BOOL, function (pattern) {
-    return chargedPattern(this, pattern).isIn(this)
-  }),
-  celFunc(turnFunction, [CelScalar.INT, CelScalar.DYN], CelScalar.DYN, (loop, goesOn) => {
-    charge(running?.turns[Number(loop)] ?? 0)
-    return goesOn
-  }),
-]
 
 /** The tree with every turn of its loops counted, and what one turn of each costs, loops inside of it aside. */
 export function withMeter(tree: Expr): { readonly tree: Expr; readonly turns: readonly Cost[] } {

@@ -39,28 +39,29 @@ function fromRuntime(type: RuntimeType): CelType {
   return basicTypes[type.name] ?? dyn
 }
 
-let known: ReadonlyMap<string, readonly Overload[]> | undefined
+function allOverloads(): ReadonlyMap<string, readonly Overload[]> {
+  const all = new Map<string, Overload[]>()
+  const add = (overload: Overload): void => {
+    const list = all.get(overload.name)
+    if (list === undefined) all.set(overload.name, [overload])
+    else list.push(overload)
+  }
+  for (const func of celEnv({ funcs: [...stringFunctions] }).funcs) {
+    add({
+      name: func.name,
+      target: func.target && fromRuntime(func.target),
+      arguments: func.arguments.map(fromRuntime),
+      // `split` is declared as a list of anything; what it gives are strings.
+      result: func.name === 'split' ? listOf(string) : fromRuntime(func.result),
+    })
+  }
+  for (const overload of extensionOverloads) add(overload)
+  return all
+}
+
+const overloads = allOverloads()
 
 /** The overloads of a function: the language's, the string functions', and ours. */
 export function overloadsOf(name: string): readonly Overload[] | undefined {
-  if (known === undefined) {
-    const all = new Map<string, Overload[]>()
-    const add = (overload: Overload): void => {
-      const list = all.get(overload.name)
-      if (list === undefined) all.set(overload.name, [overload])
-      else list.push(overload)
-    }
-    for (const func of celEnv({ funcs: [...stringFunctions] }).funcs) {
-      add({
-        name: func.name,
-        target: func.target && fromRuntime(func.target),
-        arguments: func.arguments.map(fromRuntime),
-        // `split` is declared as a list of anything; what it gives are strings.
-        result: func.name === 'split' ? listOf(string) : fromRuntime(func.result),
-      })
-    }
-    for (const overload of extensionOverloads) add(overload)
-    known = all
-  }
-  return known.get(name)
+  return overloads.get(name)
 }

@@ -32,6 +32,38 @@ export function partsOf(expr: Expr): Expr[] {
   return parts.filter((part) => part !== undefined)
 }
 
+/** The same expression with its parts changed, in the order of `partsOf`; a loop stays as it is. */
+export function withParts(expr: Expr, change: (part: Expr) => Expr): Expr {
+  const { case: kind, value } = expr.exprKind
+  switch (kind) {
+    case 'selectExpr': {
+      const operand = value.operand && change(value.operand)
+      return make(expr.id, { case: kind, value: { ...value, ...(operand && { operand }) } })
+    }
+    case 'listExpr': {
+      const elements = value.elements.map((element) => change(element))
+      return make(expr.id, { case: kind, value: { ...value, elements } })
+    }
+    case 'structExpr': {
+      const entries = value.entries.map((entry): (typeof value.entries)[number] => {
+        const { keyKind } = entry
+        const isMapKey = keyKind.case === 'mapKey'
+        const key = isMapKey ? { ...keyKind, value: change(keyKind.value) } : keyKind
+        const item = entry.value && change(entry.value)
+        return { ...entry, keyKind: key, ...(item && { value: item }) }
+      })
+      return make(expr.id, { case: kind, value: { ...value, entries } })
+    }
+    case 'callExpr': {
+      const target = value.target && change(value.target)
+      const args = value.args.map((arg) => change(arg))
+      return make(expr.id, { case: kind, value: { ...value, args, ...(target && { target }) } })
+    }
+    default:
+      return expr
+  }
+}
+
 export const make = (id: bigint, exprKind: Expr['exprKind']): Expr => ({
   $typeName: 'cel.expr.Expr',
   id,

@@ -2,54 +2,32 @@
  * Expressions of configurations (CEL): compiled and type-checked once, evaluated often, bounded in cost. The one place
  * that knows the evaluator (docs/decisions/0005-expressions.md).
  */
-import {
-  CelScalar,
-  celEnv,
-  isCelError,
-  isCelList,
-  isCelMap,
-  isCelUint,
-  parse,
-  plan,
-  type CelInput,
-} from '@bufbuild/cel'
+import { isCelError, isCelList, isCelMap, isCelUint, parse, type CelInput } from '@bufbuild/cel'
+import type { Steps } from '../../machinery/values/steps.ts'
 import {
   accessValue,
   authorizerType,
   resourceCheckType,
-  withAccess,
   type AccessCheck,
   type AnswerAccess,
 } from './cel-authorizer.ts'
 import { checkCel, CelTypeError } from './cel-checker.ts'
-import { costOf, sizeOf } from './cel-cost.ts'
-import { extensionFunctions, stringFunctions } from './cel-extensions.ts'
+import { sizeOf } from './cel-cost.ts'
+import { evaluatorOf, type Input } from './cel-evaluation.ts'
 import { readAs } from './cel-literals.ts'
-import { limitExceeded, metered, meterFunctions, withMeter } from './cel-meter.ts'
 import { applyOptionals, findOptionalMarks, OptionalSyntaxError } from './cel-optional-syntax.ts'
 import { optionalNone, optionalWith } from './cel-optional.ts'
 import { optionalIndex, optionalSelect } from './cel-optional-types.ts'
 import { partsOf, type Expr } from './cel-tree.ts'
 import { typeName, type CelType } from './cel-types.ts'
 
-/** Steps that one evaluation may cost (upstream: PerCallLimit). */
-const costLimit = 1_000_000
 /** Characters of an expression; upstream has no such bound, but parsers recurse. */
 const longest = 64 * 1024
 
 /** An expression that cannot be used; the message is upstream's, with the place in the expression. */
 export class CelCompileError extends Error {}
 
-/** An evaluation that failed. The message may name fields, never their values. */
-export class CelEvaluationError extends Error {}
-
-type Evaluate<Result> = (
-  variables: Readonly<Record<string, unknown>>,
-  /** Who answers the checks of `authorizer`. */
-  access?: AnswerAccess,
-  /** Called with steps that are counted while it runs; `cost` does not include them. */
-  spend?: (steps: number) => void,
-) => Result
+type Values = Readonly<Record<string, unknown>>
 
 export interface CelProgram {
   readonly expression: string
@@ -59,13 +37,18 @@ export interface CelProgram {
   /** Whether the expression names the variable. */
   readonly uses: (variable: string) => boolean
   /** The steps that an evaluation with these values costs at most. */
-  readonly cost: (variables: Readonly<Record<string, unknown>>) => number
+  readonly cost: (variables: Values) => number
   /** Its tree, checked. */
   readonly tree: Expr
-  /** Evaluates with plain JSON values; the answer is plain JSON. Throws CelEvaluationError. */
-  readonly evaluate: Evaluate<unknown>
-  /** The same; the answer keeps its type, to be a variable of another expression. */
-  readonly evaluateTyped: Evaluate<CelTyped>
+  /**
+   * Evaluates with plain JSON values; the result is plain JSON. Calls `spend` with the steps that are counted while it runs, which
+   * `cost` does not include. Throws CelEvaluationError; a check of `authorizer` is an error.
+   */
+  readonly evaluate: (variables: Values, spend?: (steps: number) => void) => unknown
+  /** The same with `access` to answer the checks of `authorizer`; yields the promise of an answer. */
+  readonly evaluateAsking: (variables: Values, access: AnswerAccess) => Steps<unknown>
+  /** The same; the result keeps its type, to be a variable of another expression. */
+  readonly evaluateTyped: (variables: Values, access: AnswerAccess) => Steps<CelTyped>
 }
 
 /** A value that JSON has no form of its own for: a whole number that is no integer, a time, a duration, bytes. */
@@ -131,38 +114,29 @@ export function compileCel(expression: string, options: CelOptions): CelProgram 
         : `must evaluate to one of [${wanted.join(' ')}]`,
     )
   }
-  const cost = costOf(parsed.expr)
-  const env = celEnv({
-    variables: Object.fromEntries(Object.keys(variables).map((name) => [name, CelScalar.DYN])),
-    funcs: [...stringFunctions, ...extensionFunctions, ...meterFunctions],
-  })
-  const { tree, turns } = withMeter(parsed.expr)
-  const run = plan(env, { ...parsed, expr: tree })
-  const evaluate: Evaluate<CelInput> = (values, access, spend) => {
-    const size = sizeOf(values)
-    if (cost(size) > costLimit) throw new CelEvaluationError(limitExceeded)
-    const bindings = Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, toInput(value)]),
-    )
-    const { result, spent } = metered(
-      () => attempt(() => withAccess(access, () => run(bindings))),
-      { limit: costLimit, turns, size },
-    )
-    spend?.(spent)
-    // An error counts for nothing beside what decides without it; this one ends everything.
-    if (spent > costLimit) throw new CelEvaluationError(limitExceeded)
-    if (isCelError(result)) throw new CelEvaluationError(inOurWords(result.message))
-    return result as CelInput
-  }
+  const evaluator = evaluatorOf(parsed.expr, Object.keys(variables))
   return {
     expression,
     type,
     usesField: (variable, field) => selects(parsed.expr, variable, field),
     uses: (variable) => names(parsed.expr, variable),
-    cost: (values) => cost(sizeOf(values)),
+    cost: (values) => evaluator.cost(sizeOf(values)),
     tree: parsed.expr,
-    evaluate: (...of) => fromResult(evaluate(...of)),
-    evaluateTyped: (...of) => new CelTyped(evaluate(...of)),
+    evaluate: (values, spend) => fromResult(evaluator.atOnce(inputOf(values), spend)),
+    *evaluateAsking(values, access) {
+      return fromResult(yield* evaluator.asking(inputOf(values), access))
+    },
+    *evaluateTyped(values, access) {
+      return new CelTyped(yield* evaluator.asking(inputOf(values), access))
+    },
+  }
+}
+
+function inputOf(values: Values): Input {
+  return {
+    size: sizeOf(values),
+    bindings: () =>
+      Object.fromEntries(Object.entries(values).map(([name, value]) => [name, toInput(value)])),
   }
 }
 
@@ -221,20 +195,6 @@ function compileMessage(
   const { line, column, text } = at
   const shown = expression.split('\n')[line - 1] ?? ''
   return `compilation failed: ERROR: <input>:${line}:${column}: ${text}\n | ${shown}\n | ${'.'.repeat(column - 1)}^`
-}
-
-function attempt<T>(run: () => T): T {
-  try {
-    return run()
-  } catch (error) {
-    throw new CelEvaluationError(error instanceof Error ? error.message : String(error), {
-      cause: error,
-    })
-  }
-}
-
-function inOurWords(message: string): string {
-  return message.replace(/^field not found: /, 'no such key: ')
 }
 
 /** Numbers without a fraction are integers, as upstream reads JSON. */

@@ -2,25 +2,18 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { findSchema } from '../../api/schemas.ts'
+import { remembered } from '../../machinery/values/remembered.ts'
 import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import type { StructSchema } from '../../machinery/schema/schema.ts'
 import type { Representation } from './negotiate.ts'
 import type { RequestContext } from '../request/request.ts'
 import { protobufBody } from '../encoding/protobuf-form.ts'
 
-const packagesByDialect = new Map<Dialect, ReadonlyMap<string, string>>()
-
-/** The facts' package of a group version. */
-function packageOf(apiVersion: string, dialect: Dialect): string | undefined {
-  let packages = packagesByDialect.get(dialect)
-  if (packages === undefined) {
-    packages = new Map(
-      resourcesOf(dialect).all.map((resource) => [apiVersionOf(resource), resource.package]),
-    )
-    packagesByDialect.set(dialect, packages)
-  }
-  return packages.get(apiVersion)
-}
+/** The facts' packages by group version. */
+const packagesOf = remembered(
+  (dialect: Dialect): ReadonlyMap<string, string> =>
+    new Map(resourcesOf(dialect).all.map((resource) => [apiVersionOf(resource), resource.package])),
+)
 
 /** Kinds that belong to every group, as Status does, are of the meta group. */
 function schemaOfKind(
@@ -28,7 +21,7 @@ function schemaOfKind(
   dialect: Dialect,
 ): StructSchema | undefined {
   const { apiVersion, kind } = typed
-  const own = packageOf(apiVersion, dialect)
+  const own = packagesOf(dialect).get(apiVersion)
   const found = own === undefined ? undefined : findSchema(`${own}.${kind}`)
   return found ?? (apiVersion === 'v1' ? findSchema(`meta/v1.${kind}`) : undefined)
 }

@@ -2,6 +2,7 @@
 import { objectKindOf } from '../../api/object-kind.ts'
 import { findSchema } from '../../api/schemas.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
+import { remembered } from '../../machinery/values/remembered.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
 import type { Form } from '../encoding/form.ts'
 import { mediaTypeOf, negotiate, viewsOf, type Encoding, type Representation } from './negotiate.ts'
@@ -27,26 +28,19 @@ interface Known {
 /** Of custom resources. */
 const metadataEncodings: readonly Encoding[] = ['protobuf']
 
-const knownByResource = new WeakMap<Resource, Known>()
-
-function knownOf(resource: Resource): Known {
-  let known = knownByResource.get(resource)
-  if (known === undefined) {
-    const isTyped = findSchema(`${resource.package}.${resource.kind}`) !== undefined
-    known = {
-      encodings: isTyped ? ['json', 'yaml', 'protobuf'] : ['json', 'yaml'],
-      forms: new Map(),
-      stored:
-        resource.package !== resource.storageVersion.package
-          ? undefined
-          : resource.custom === undefined
-            ? storedForm(resource)
-            : customForm(resource),
-    }
-    knownByResource.set(resource, known)
+const knownOf = remembered((resource: Resource): Known => {
+  const isTyped = findSchema(`${resource.package}.${resource.kind}`) !== undefined
+  return {
+    encodings: isTyped ? ['json', 'yaml', 'protobuf'] : ['json', 'yaml'],
+    forms: new Map(),
+    stored:
+      resource.package !== resource.storageVersion.package
+        ? undefined
+        : resource.custom === undefined
+          ? storedForm(resource)
+          : customForm(resource),
   }
-  return known
-}
+})
 
 function encoded(view: View, representation: Representation, context: RequestContext): Form {
   const { encoding, pretty } = representation

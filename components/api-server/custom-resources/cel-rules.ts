@@ -12,13 +12,8 @@ import {
 } from '../../machinery/validation/field-errors.ts'
 import { getOwn } from '../../machinery/values/json-copy.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
-import {
-  celOptional,
-  celTyped,
-  CelEvaluationError,
-  compileCel,
-  type CelProgram,
-} from '../cel/cel.ts'
+import { celOptional, celTyped, compileCel, type CelProgram } from '../cel/cel.ts'
+import { CelEvaluationError } from '../cel/cel-evaluation.ts'
 import {
   bool,
   bytes,
@@ -328,7 +323,7 @@ function ruleFault(
   const value = schema.type ?? ''
   let spent = program.cost(variables)
   const outcome = evaluated(
-    () => program.evaluate(variables, undefined, (steps) => (spent = Math.max(spent, steps))),
+    () => program.evaluate(variables, (steps) => (spent = Math.max(spent, steps))),
     spec,
   )
   if ('why' in outcome) {

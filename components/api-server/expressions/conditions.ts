@@ -2,11 +2,12 @@
 import type { MatchCondition } from '../../api/generated/types.ts'
 import type { AnswerAccess } from '../cel/cel-authorizer.ts'
 import type { CelProgram } from '../cel/cel.ts'
+import type { Steps } from '../../machinery/values/steps.ts'
 import { bool } from '../cel/cel-types.ts'
 import { admissionVariables, type Values } from './admission-variables.ts'
 
 /** Whether all hold. A false one counts before others' errors; an error is the answer when none is false. */
-export type Conditions = (values: Values, access: AnswerAccess) => boolean | Error
+export type Conditions = (values: Values, access: AnswerAccess) => Steps<boolean | Error>
 
 /** Compiles them; an expression that cannot be compiled (an earlier release stored it) is an error at each evaluation. */
 export async function compileConditions(
@@ -22,7 +23,7 @@ export async function compileConditions(
       return error as Error
     }
   })
-  return (values, access) => {
+  return function* (values, access) {
     const faults: string[] = []
     for (const [at, program] of programs.entries()) {
       if (program instanceof Error) {
@@ -30,7 +31,7 @@ export async function compileConditions(
         continue
       }
       try {
-        if (program.evaluate(values, access) !== true) return false
+        if ((yield* program.evaluateAsking(values, access)) !== true) return false
       } catch (error) {
         const { expression = '' } = conditions[at] ?? {}
         faults.push(`expression '${expression}' resulted in error: ${(error as Error).message}`)

@@ -2,6 +2,7 @@
 import { objectKindOf } from '../../api/object-kind.ts'
 import type { BodyKind } from '../codec/body-kind.ts'
 import { decodeAs, decodeBodyAs } from '../codec/decode-body.ts'
+import { remembered } from '../../machinery/values/remembered.ts'
 import { finished } from '../../machinery/values/steps.ts'
 import type { DecodeWording } from '../codec/decode-wording.ts'
 import { applyTo } from '../registry/apply.ts'
@@ -34,27 +35,20 @@ const scaleKind: BodyKind = {
   schema: 'autoscaling/v1.Scale',
 }
 
-const scales = new WeakMap<Resource, Resource>()
-
 /** A resource whose objects are the scales of another's. */
-function scaleResource(resource: Resource): Resource {
-  let scale = scales.get(resource)
-  if (scale === undefined) {
-    const { kind, apiVersion } = scaleKind
-    scale = {
-      ...resource,
-      group: 'autoscaling',
-      package: apiVersion,
-      version: 'v1',
-      kind,
-      listKind: `${kind}List`,
-      storageVersion: { package: apiVersion, apiVersion },
-      custom: undefined,
-    }
-    scales.set(resource, scale)
+const scaleResource = remembered((resource: Resource): Resource => {
+  const { kind, apiVersion } = scaleKind
+  return {
+    ...resource,
+    group: 'autoscaling',
+    package: apiVersion,
+    version: 'v1',
+    kind,
+    listKind: `${kind}List`,
+    storageVersion: { package: apiVersion, apiVersion },
+    custom: undefined,
   }
-  return scale
-}
+})
 
 function placesOf(resource: Resource): ScalePlaces | undefined {
   return objectKindOf(resource).scale

@@ -51,10 +51,10 @@ async function startOf(
 function watcherOf(
   resource: Resource,
   options: ListOptions,
-  at: { context: RequestContext; form: Form },
+  at: { context: RequestContext; form: Form; parts: Parts },
 ): Watcher {
   const { info } = at.context
-  const { form } = at
+  const { form, parts } = at
   const name = info.name === '' ? options.selection.name : info.name
   const isOne = name !== undefined && (!resource.namespaced || info.namespace !== '')
   const prefix = resource.namespaced && info.namespace !== '' ? `${info.namespace}/` : ''
@@ -71,6 +71,7 @@ function watcherOf(
       first = undefined
       return encodeFirst
     },
+    deliveries: parts.cache.deliveries,
     maxQueuedBytes,
   }
   const kind = objectKindOf(resource)
@@ -79,26 +80,6 @@ function watcherOf(
     prepare: (entries) => kind.prepare(entries.map((entry) => entry.object())),
     failed: (error) => form.error(asStatusError(error).toStatus()),
   })
-}
-
-/** Longer joined frames are not kept: few watchers share them. */
-const maxKeptBytes = 1024 * 1024
-
-/** The last joined frames. Watchers of one kind send the same frames in a turn. */
-let lastJoined: { readonly frames: readonly Buffer[]; readonly bytes: Buffer } | undefined
-
-function joined(frames: readonly Buffer[]): Buffer {
-  const [first] = frames
-  if (first !== undefined && frames.length === 1) return first
-  if (
-    lastJoined?.frames.length === frames.length &&
-    lastJoined.frames.every((frame, at) => frame === frames[at])
-  ) {
-    return lastJoined.bytes
-  }
-  const bytes = Buffer.concat(frames)
-  lastJoined = bytes.length > maxKeptBytes ? undefined : { frames, bytes }
-  return bytes
 }
 
 interface Delivery {
@@ -130,7 +111,7 @@ function pumpOf(
   const send = (frames: readonly Buffer[]): void => {
     if (!asMessages) {
       isSending = true
-      sink.write(joined(frames), onSent)
+      sink.write(parts.cache.deliveries.joined(frames), onSent)
       return
     }
     // Over a WebSocket each frame is a message.
@@ -221,7 +202,7 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
   const start = await startOf(options, parts)
   parts.registry.stored.refuseUnreadableWatch(resource)
   const collection = parts.cache.collection(resource)
-  const watcher = watcherOf(resource, options, { context, form })
+  const watcher = watcherOf(resource, options, { context, form, parts })
   if (start.withInitial) {
     const snapshot = collection.snapshot(start.revision)
     if (objectKindOf(resource).isConverted) {

@@ -1,4 +1,4 @@
-/** The texts of kinds and fields; loaded with the first document, and kept. */
+/** The texts of kinds and fields. */
 
 interface Texts {
   readonly texts: readonly string[]
@@ -14,14 +14,10 @@ export interface Descriptions {
   field(struct: string, field: string): string
 }
 
-let loaded: Promise<Descriptions> | undefined
-
-/** Loads the texts once. */
-export function loadDescriptions(): Promise<Descriptions> {
-  loaded ??= import('../../api/generated/descriptions.ts').then(({ descriptions }) =>
-    describe(JSON.parse(descriptions) as Texts),
-  )
-  return loaded
+/** Loads and parses the texts, which are large: call it once. */
+export async function loadDescriptions(): Promise<Descriptions> {
+  const { descriptions } = await import('../../api/generated/descriptions.ts')
+  return describe(JSON.parse(descriptions) as Texts)
 }
 
 function describe({ texts, structs }: Texts): Descriptions {

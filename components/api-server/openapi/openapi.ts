@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Dialect } from '../../api/dialect.ts'
 import { schemaData } from '../../api/generated/schema-data.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { loadDescriptions } from './descriptions.ts'
+import { loadDescriptions, type Descriptions } from './descriptions.ts'
 import {
   type CustomKind,
   definitionContext,
@@ -55,8 +55,26 @@ interface Generation {
 const noCustom: readonly CustomKind[] = []
 const noExtensions: ReadonlyMap<string, ExtensionOpenApi> = new Map()
 
+/** What documents are made of besides resources; loaded or computed with the first document that needs it. */
+interface Sources extends OpenApiOptions {
+  readonly texts: () => Promise<Descriptions>
+  /** The hash of all built-in schemas. */
+  readonly schemasHash: () => string
+}
+
+function sourcesOf(options: OpenApiOptions): Sources {
+  let texts: Promise<Descriptions> | undefined
+  let schemasHash: string | undefined
+  return {
+    ...options,
+    texts: () => (texts ??= loadDescriptions()),
+    schemasHash: () => (schemasHash ??= hexHash(Object.values(schemaData).join('\n'))),
+  }
+}
+
 /** The documents of a server. */
 export function createOpenApi(options: OpenApiOptions): OpenApi {
+  const sources = sourcesOf(options)
   let current: Generation | undefined
   const generation = () => {
     const resources = options.resources()
@@ -73,7 +91,7 @@ export function createOpenApi(options: OpenApiOptions): OpenApi {
   }
   return async (path, accept) => {
     const from = generation()
-    const make = makerOf(path, accept, from, options)
+    const make = makerOf(path, accept, from, sources)
     if (make === undefined) return undefined
     const { key, build } = make
     const known = from.documents.get(key)
@@ -99,7 +117,7 @@ function makerOf(
   path: string,
   accept: string,
   from: Generation,
-  options: OpenApiOptions,
+  options: Sources,
 ): Maker | undefined {
   if (path === '/openapi/v2') {
     if (!wantsProtobuf(accept)) return { key: path, build: () => v2Json(from, options) }
@@ -128,10 +146,10 @@ function infoOf({ dialect, serverVersion }: OpenApiOptions): { title: string; ve
 async function v3Json(
   from: GroupVersion,
   { resources: all }: Generation,
-  options: OpenApiOptions,
+  options: Sources,
 ): Promise<OpenApiDocument> {
   const { dialect, cbor = false, pause } = options
-  const texts = await loadDescriptions()
+  const texts = await options.texts()
   await pause()
   const context = definitionContext({ version: 3, dialect, cbor, texts, all })
   const document = buildV3(from, context, infoOf(options))
@@ -140,18 +158,18 @@ async function v3Json(
   return { ...jsonDocument(document), hash: hashOf(from, options) }
 }
 
-async function v2(from: Generation, options: OpenApiOptions) {
+async function v2(from: Generation, options: Sources) {
   const { dialect, cbor = false, pause } = options
-  const texts = await loadDescriptions()
+  const texts = await options.texts()
   const context = definitionContext({ version: 2, dialect, cbor, texts, all: from.resources })
   return await buildV2(from.groupVersions, context, { info: infoOf(options), pause })
 }
 
-async function v2Json(from: Generation, options: OpenApiOptions): Promise<OpenApiDocument> {
+async function v2Json(from: Generation, options: Sources): Promise<OpenApiDocument> {
   return jsonDocument(mergedV2(await v2(from, options), from.extensions.values()))
 }
 
-async function v2Protobuf(from: Generation, options: OpenApiOptions): Promise<OpenApiDocument> {
+async function v2Protobuf(from: Generation, options: Sources): Promise<OpenApiDocument> {
   const { encodeDocument } = await import('./v2-protobuf.ts')
   const own = await v2(from, options)
   const merged = mergedV2(own, from.extensions.values())
@@ -164,7 +182,7 @@ async function v2Protobuf(from: Generation, options: OpenApiOptions): Promise<Op
 }
 
 /** The index of version 3. The hash in an address changes with what the document is made of. */
-function indexOf({ groupVersions, extensions }: Generation, options: OpenApiOptions): unknown {
+function indexOf({ groupVersions, extensions }: Generation, options: Sources): unknown {
   const paths = groupVersions.map((entry) => {
     const name = documentName(entry)
     return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hashOf(entry, options)}` }]
@@ -177,12 +195,10 @@ function indexOf({ groupVersions, extensions }: Generation, options: OpenApiOpti
   return { paths: Object.fromEntries([...paths, ...elsewhere]) as unknown }
 }
 
-function hashOf(entry: GroupVersion, { dialect, cbor, serverVersion }: OpenApiOptions): string {
-  schemasHash ??= hexHash(Object.values(schemaData).join('\n'))
-  return hexHash(JSON.stringify([dialect, cbor, serverVersion, entry, schemasHash]))
+function hashOf(entry: GroupVersion, options: Sources): string {
+  const { dialect, cbor, serverVersion, schemasHash } = options
+  return hexHash(JSON.stringify([dialect, cbor, serverVersion, entry, schemasHash()]))
 }
-
-let schemasHash: string | undefined
 
 function hexHash(data: string | Buffer): string {
   return createHash('sha512').update(data).digest('hex').toUpperCase()

@@ -1,6 +1,6 @@
 /**
  * object-memory: where the bytes of objects lie. Node's own pool would put them beside whatever else is handled at the time, and
- * one object that stays would keep all of that: here only objects share memory, few at a time.
+ * one object that stays would keep all of that: here only objects share memory, few at a time. One for the process, as Node's pool is.
  */
 
 const sharedBytes = 16 * 1024

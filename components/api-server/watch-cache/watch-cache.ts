@@ -9,6 +9,7 @@ import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../st
 import type { ObjectChange, ObjectReader } from './object-reader.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import { Collection } from './collection.ts'
+import { Deliveries } from './deliveries.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, Entry } from './entry.ts'
 import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
@@ -48,6 +49,8 @@ export class WatchCache implements ObjectReader {
   readonly #outdated = new WeakSet<Entry>()
   readonly #collections = new Map<string, Collection>()
   readonly #recent = new RecentBytes(recentBytes)
+  /** For its watchers. */
+  readonly deliveries = new Deliveries()
   readonly #handlers = new Map<string, Set<ChangeHandler>>()
   #revision = 0
   #startRevision = 0

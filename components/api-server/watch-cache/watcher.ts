@@ -1,4 +1,5 @@
 /** Watcher: one client's view of a collection's commits, as frames in a bounded queue. A slow one is cut off, never waited for. */
+import type { Deliveries } from './deliveries.ts'
 import type { CacheEvent, Entry } from './entry.ts'
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -18,17 +19,10 @@ export interface WatcherOptions {
   readonly encode: FrameEncoder
   /** The encoder of the very first frame, once, where it differs; those frames are not shared. */
   takeFirst(): FrameEncoder | undefined
+  /** Shared by all watchers of a cache. */
+  readonly deliveries: Deliveries
   /** Most bytes queued before the watcher is cut off. */
   readonly maxQueuedBytes: number
-}
-
-/** Watchers that have something to deliver in this turn of the event loop; one microtask delivers for all of them. */
-let ready: Watcher[] = []
-
-function deliverReady(): void {
-  const watchers = ready
-  ready = []
-  for (const watcher of watchers) watcher.deliver()
 }
 
 const none: readonly Buffer[] = Object.freeze([])
@@ -230,7 +224,7 @@ export class Watcher {
   wake(): void {
     if (this.#isReady || this.#onReady === undefined) return
     this.#isReady = true
-    if (ready.push(this) === 1) queueMicrotask(deliverReady)
+    this.#options.deliveries.add(this)
   }
 
   /** Calls `onReady`: the turn's delivery. */

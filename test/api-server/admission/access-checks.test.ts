@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { inTurns } from '../../../components/component-base/next-turn.ts'
 import { AccessChecks } from '../../../components/api-server/admission/expressions/access-checks.ts'
 import { admissionVariables } from '../../../components/api-server/expressions/admission-variables.ts'
 import { compileCel } from '../../../components/api-server/cel/cel.ts'
@@ -29,8 +30,8 @@ async function run(
   const checks = new AccessChecks(authorizer, subject)
   const variables = admissionVariables({ params: false, authorizer: true })
   const program = compileCel(expression, { variables })
-  const values = await checks.values()
-  const result = await checks.settled(() => program.evaluate(values, checks.answer))
+  const values = { ...(await checks.values()), object: 0 }
+  const result = await inTurns(program.evaluateAsking(values, checks.answer))
   return { result, asked }
 }
 
@@ -97,4 +98,39 @@ it('selectors that do not parse are left out, so that nothing is widened or hidd
   )
   expect(asked[0]?.fieldSelector).toMatchObject([{ key: 'spec.nodeName' }])
   expect(asked[0]?.labelSelector ?? []).toEqual([])
+})
+
+it('an expression goes on where it waited: what decides before a check asks nothing', async () => {
+  const later = async () => {
+    await Promise.resolve()
+    return allow
+  }
+  const pods = 'authorizer.group("").resource("pods")'
+  const cases: readonly (readonly [expression: string, result: unknown, verbs: string])[] = [
+    [`false && ${pods}.check("get").allowed()`, false, ''],
+    [`${pods}.check("get").allowed() || ${pods}.check("list").allowed()`, true, 'get'],
+    [`1 / int(object) > 0 || ${pods}.check("get").allowed()`, true, 'get'],
+    [`${pods}.check("get").allowed() ? "yes" : ${pods}.check("list").reason()`, 'yes', 'get'],
+    [`["get", "list"].all(verb, ${pods}.check(verb).allowed())`, true, 'get list'],
+    [`["get", "list", "watch"].exists(verb, ${pods}.check(verb).allowed())`, true, 'get'],
+    [`["get", "list"].map(verb, ${pods}.check(verb).reason())`, ['because', 'because'], 'get list'],
+    [`{"a": [${pods}.check("get")]}.a[0].allowed()`, true, 'get'],
+    [`size(${pods}.check("get").reason()) + 1`, 8, 'get'],
+    [`[authorizer].all(one, one.path("/x").check("get").allowed() == true)`, true, 'get'],
+  ]
+  for (const [expression, result, verbs] of cases) {
+    const ran = await run(expression, later)
+    expect([expression, ran.result]).toEqual([expression, result])
+    expect(ran.asked.map(({ verb }) => verb).join(' ')).toBe(verbs)
+  }
+})
+
+it('a fault of what is asked fails the expression, and nothing is asked', async () => {
+  const asked = run('authorizer.path("").check("get").allowed()', () => allow)
+  await expect(asked).rejects.toThrow('path must not be empty')
+  const many = run(
+    '["a", "b", "c"].exists(verb, !authorizer.path("/x").check(verb).allowed()) || true',
+    () => allow,
+  )
+  await expect(many).rejects.toThrow('operation cancelled: actual cost limit exceeded')
 })

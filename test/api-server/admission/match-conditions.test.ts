@@ -1,5 +1,6 @@
 /** Match conditions by themselves: all must be true, a false one beats errors, and an error is never a match. */
 import { expect, it } from 'vitest'
+import { finished } from '../../../components/machinery/values/steps.ts'
 import { compileConditions } from '../../../components/api-server/expressions/conditions.ts'
 
 const values = { object: { data: { a: '1' } }, request: { name: 'x' } }
@@ -7,9 +8,11 @@ const values = { object: { data: { a: '1' } }, request: { name: 'x' } }
 async function answer(...expressions: string[]): Promise<boolean | string> {
   const named = expressions.map((expression, i) => ({ name: `c${i}`, expression }))
   const conditions = await compileConditions(named)
-  const result = conditions(values as never, () => {
-    throw new Error('no access is asked for')
-  })
+  const result = finished(
+    conditions(values as never, () => {
+      throw new Error('no access is asked for')
+    }),
+  )
   return result instanceof Error ? result.message : result
 }
 

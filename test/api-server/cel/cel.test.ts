@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  CelCompileError,
-  CelEvaluationError,
-  compileCel,
-} from '../../../components/api-server/cel/cel.ts'
+import { CelEvaluationError } from '../../../components/api-server/cel/cel-evaluation.ts'
+import { CelCompileError, compileCel } from '../../../components/api-server/cel/cel.ts'
 import {
   bool,
   dyn,

@@ -17,6 +17,7 @@ import { protobufForm } from '../../../components/api-server/encoding/protobuf-f
 import { objectView } from '../../../components/api-server/encoding/view.ts'
 import { yamlForm } from '../../../components/api-server/encoding/yaml-form.ts'
 import type { Form, Shown } from '../../../components/api-server/encoding/form.ts'
+import { Deliveries } from '../../../components/api-server/watch-cache/deliveries.ts'
 import { encodeForStore } from '../../../components/api-server/watch-cache/object-bytes.ts'
 import { WatchCache } from '../../../components/api-server/watch-cache/watch-cache.ts'
 import { Watcher } from '../../../components/api-server/watch-cache/watcher.ts'
@@ -120,6 +121,7 @@ async function stored(resource: Resource, objects: readonly KubeObject[]) {
       form: reader.form.name,
       encode: (type, entry) => reader.form.frame(type, entry),
       takeFirst: () => undefined,
+      deliveries: new Deliveries(),
       maxQueuedBytes: 2 ** 30,
     })
     if (reader.form.streamType !== undefined) cache.collection(resource).attach(watcher, 0)

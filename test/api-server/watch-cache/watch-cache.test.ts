@@ -4,6 +4,7 @@ import { resourcesOf } from '../../../components/api/resources.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { createMemoryStore } from '../../../components/store/memory-store.ts'
 import { CacheEvent, Entry } from '../../../components/api-server/watch-cache/entry.ts'
+import { Deliveries } from '../../../components/api-server/watch-cache/deliveries.ts'
 import { encodeForStore } from '../../../components/api-server/watch-cache/object-bytes.ts'
 import { RecentBytes } from '../../../components/api-server/watch-cache/recent-bytes.ts'
 import { Watcher } from '../../../components/api-server/watch-cache/watcher.ts'
@@ -53,6 +54,7 @@ function watcher(matches?: (entry: Entry) => boolean, maxQueuedBytes = 1_000_000
     encode: (type, entry) =>
       Buffer.from(`${type} ${entry.key} ${entry.revision} ${entry.object()['data']?.app ?? ''}`),
     takeFirst: () => undefined,
+    deliveries: new Deliveries(),
     maxQueuedBytes,
   })
 }
@@ -278,6 +280,7 @@ describe('history', () => {
       form: 'large',
       encode: () => Buffer.alloc(9000),
       takeFirst: () => undefined,
+      deliveries: new Deliveries(),
       maxQueuedBytes: 1_000_000,
     })
     cache.collection(configMaps).attach(watching, cache.revision)
@@ -310,6 +313,7 @@ describe('a watcher whose client does not read', () => {
       form: 'large',
       encode: (_, entry) => Buffer.alloc(100_000, entry.key.at(-1)),
       takeFirst: () => undefined,
+      deliveries: new Deliveries(),
       maxQueuedBytes: 10_000_000,
     })
     cache.collection(configMaps).attach(slow, cache.revision)
@@ -340,6 +344,7 @@ describe('a watcher whose client does not read', () => {
         return Buffer.from(`${type} ${entry.key}`.padEnd(100_000))
       },
       takeFirst: () => (type, entry) => Buffer.from(`first ${type} ${entry.key}`),
+      deliveries: new Deliveries(),
       maxQueuedBytes: 10_000_000,
     })
     const collection = cache.collection(configMaps)

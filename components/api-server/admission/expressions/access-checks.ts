@@ -1,6 +1,6 @@
 /**
- * AccessChecks: the checks that the expressions over one request make with `authorizer`, each made once. Expressions are
- * synchronous: if an authorizer is not (a webhook), they are evaluated again with its answer.
+ * AccessChecks: the checks that the expressions over one request make with `authorizer`, each made once. An expression waits for
+ * the answer of an authorizer that is asynchronous (a webhook).
  */
 import type { Authorizer, Decision } from '../../authz/authorizer.ts'
 import type { AccessAnswer, AccessCheck } from '../../cel/cel-authorizer.ts'
@@ -61,8 +61,7 @@ const failed = (error: unknown): AccessAnswer => ({
 export class AccessChecks {
   readonly #authorizer: Authorizer
   readonly #subject: Subject
-  readonly #answers = new Map<string, AccessAnswer>()
-  #waiting: Promise<void>[] = []
+  readonly #answers = new Map<string, AccessAnswer | Promise<AccessAnswer>>()
 
   constructor(authorizer: Authorizer, subject: Subject) {
     this.#authorizer = authorizer
@@ -76,41 +75,23 @@ export class AccessChecks {
     return authorizerValues(requestResource)
   }
 
-  /** Answers, or throws when the answer is pending. */
-  readonly answer = (check: AccessCheck): AccessAnswer => {
+  /** Answers at once where the authorizer does. A failed authorizer is the answer's error. */
+  readonly answer = (check: AccessCheck): AccessAnswer | Promise<AccessAnswer> => {
     const key = JSON.stringify(check)
     const known = this.#answers.get(key)
     if (known !== undefined) return known
-    let decision: ReturnType<Authorizer['authorize']>
-    try {
-      decision = this.#authorizer.authorize(attributesOf(check, this.#subject.user))
-    } catch (error) {
-      decision = Promise.reject(error)
-    }
-    if (decision instanceof Promise) {
-      this.#waiting.push(
-        decision.then(answerOf, failed).then((answer) => {
-          this.#answers.set(key, answer)
-        }),
-      )
-      throw new Error('the authorizer has not answered yet')
-    }
-    const answer = answerOf(decision)
+    const answer = this.#ask(check)
     this.#answers.set(key, answer)
     return answer
   }
 
-  /** The result or error of `run` when all its checks have been answered. It may run several times. */
-  settled<T>(run: () => T): T | Promise<T> {
+  #ask(check: AccessCheck): AccessAnswer | Promise<AccessAnswer> {
     try {
-      const result = run()
-      if (this.#waiting.length === 0) return result
+      const decision = this.#authorizer.authorize(attributesOf(check, this.#subject.user))
+      return decision instanceof Promise ? decision.then(answerOf, failed) : answerOf(decision)
     } catch (error) {
-      if (this.#waiting.length === 0) throw error
+      return failed(error)
     }
-    const waiting = this.#waiting
-    this.#waiting = []
-    return Promise.all(waiting).then(() => this.settled(run))
   }
 }
 

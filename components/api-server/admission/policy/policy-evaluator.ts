@@ -1,4 +1,5 @@
 /** PolicyEvaluator: evaluates a policy's expressions over one request, with its composed variables (upstream: cel/composition.go). */
+import type { Steps } from '../../../machinery/values/steps.ts'
 import type { CelTyped } from '../../cel/cel.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
 import type { Compiled } from '../../expressions/policy-expressions.ts'
@@ -11,15 +12,15 @@ import type { AccessChecks } from '../expressions/access-checks.ts'
 export function policyEvaluator(
   variables: ReadonlyMap<string, Compiled>,
   { values, checks }: { values: Values; checks: AccessChecks },
-): (program: Compiled) => unknown {
+): (program: Compiled) => Steps<unknown> {
   const known = new Map<string, CelTyped | Error>()
 
-  function valueOf(name: string, variable: Compiled): CelTyped | Error {
+  function* valueOf(name: string, variable: Compiled): Steps<CelTyped | Error> {
     const before = known.get(name)
     if (before !== undefined) return before
     let value: CelTyped | Error
     try {
-      value = evaluate(variable, 'evaluateTyped') as CelTyped
+      value = (yield* evaluate(variable, 'evaluateTyped')) as CelTyped
     } catch (error) {
       value = error as Error
     }
@@ -27,18 +28,18 @@ export function policyEvaluator(
     return value
   }
 
-  function evaluate(program: Compiled, how: 'evaluate' | 'evaluateTyped'): unknown {
+  function* evaluate(program: Compiled, how: 'evaluateAsking' | 'evaluateTyped'): Steps<unknown> {
     if (program instanceof Error) throw program
     const used: Record<string, CelTyped> = {}
     const failed = new Map<string, Error>()
     for (const [name, variable] of variables) {
       if (!program.usesField('variables', name)) continue
-      const value = valueOf(name, variable)
+      const value = yield* valueOf(name, variable)
       if (value instanceof Error) failed.set(name, value)
       else used[name] = value
     }
     try {
-      return program[how]({ ...values, variables: used }, checks.answer)
+      return yield* program[how]({ ...values, variables: used }, checks.answer)
     } catch (error) {
       const missing = /^no such key: (.*)$/.exec((error as Error).message)?.[1] ?? ''
       const why = failed.get(missing)
@@ -48,5 +49,5 @@ export function policyEvaluator(
     }
   }
 
-  return (program) => evaluate(program, 'evaluate')
+  return (program) => evaluate(program, 'evaluateAsking')
 }

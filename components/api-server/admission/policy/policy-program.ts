@@ -1,5 +1,7 @@
 /** PolicyProgram: a ValidatingAdmissionPolicy's expressions, compiled once and evaluated for each request. */
 import type { ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts'
+import { inTurns } from '../../../component-base/next-turn.ts'
+import type { Steps } from '../../../machinery/values/steps.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
 import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
@@ -25,22 +27,22 @@ export interface Outcome {
 
 export interface PolicyProgram {
   /** Undefined when the match conditions do not match the request. */
-  evaluate(values: Values, checks: AccessChecks): Outcome | undefined | Promise<Outcome | undefined>
+  evaluate(values: Values, checks: AccessChecks): Promise<Outcome | undefined>
 }
 
 function errorText(expression: string, error: unknown): string {
   return `expression '${expression.trim()}' resulted in error: ${(error as Error).message}`
 }
 
-type Run = (program: Compiled) => unknown
+type Run = (program: Compiled) => Steps<unknown>
 
 /** The text of a failed validation: of its message expression, its message, or the expression itself. */
-function messageOf(validation: PolicyExpressions['validations'][number], run: Run): string {
+function* messageOf(validation: PolicyExpressions['validations'][number], run: Run): Steps<string> {
   const { message = '', messageProgram, expression } = validation
   const fallback = message.trim() || `failed expression: ${expression.trim()}`
   if (messageProgram === undefined) return fallback
   try {
-    const text = String(run(messageProgram)).trim()
+    const text = String(yield* run(messageProgram)).trim()
     const isUsable =
       text !== '' && !text.includes('\n') && Buffer.byteLength(text) <= longestMessage
     return isUsable ? text : fallback
@@ -51,16 +53,16 @@ function messageOf(validation: PolicyExpressions['validations'][number], run: Ru
 }
 
 /** Evaluates validations. `ignoresErrors` leaves out expressions that fail. */
-function validate(
+function* validate(
   validations: PolicyExpressions['validations'],
   { run, ignoresErrors }: { run: Run; ignoresErrors: boolean },
-): Failure[] {
+): Steps<Failure[]> {
   const failures: Failure[] = []
   for (const [index, validation] of validations.entries()) {
     const { program, expression, reason = 'Invalid' } = validation
     try {
-      if (run(program) === true) continue
-      failures.push({ index, message: messageOf(validation, run), reason })
+      if ((yield* run(program)) === true) continue
+      failures.push({ index, message: yield* messageOf(validation, run), reason })
     } catch (error) {
       if (ignoresErrors) continue
       failures.push({ index, message: errorText(expression, error), reason: 'Invalid' })
@@ -70,15 +72,15 @@ function validate(
 }
 
 /** Evaluates audit annotations. `ignoresErrors` leaves out expressions that fail. */
-function annotationsOf(
+function* annotationsOf(
   annotations: PolicyExpressions['annotations'],
   { run, ignoresErrors }: { run: Run; ignoresErrors: boolean },
-): Outcome {
+): Steps<Outcome> {
   const failures: Failure[] = []
   const made: (readonly [string, string])[] = []
   for (const { key, valueExpression, program } of annotations) {
     try {
-      const value = run(program)
+      const value = yield* run(program)
       if (typeof value === 'string' && value.trim() !== '') made.push([key, value.trim()])
     } catch (error) {
       if (ignoresErrors) continue
@@ -98,8 +100,9 @@ export async function compilePolicy(spec: ValidatingAdmissionPolicySpec): Promis
     : undefined
   const ignoresErrors = spec.failurePolicy === 'Ignore'
 
-  function judge(values: Values, checks: AccessChecks): Outcome | undefined {
-    const holds = conditions?.({ ...values, namespaceObject: null }, checks.answer) ?? true
+  function* judge(values: Values, checks: AccessChecks): Steps<Outcome | undefined> {
+    const seen = { ...values, namespaceObject: null }
+    const holds = conditions === undefined || (yield* conditions(seen, checks.answer))
     if (holds === false) return undefined
     if (holds instanceof Error) {
       if (ignoresErrors) return undefined
@@ -107,8 +110,8 @@ export async function compilePolicy(spec: ValidatingAdmissionPolicySpec): Promis
       return { failures: [failure], annotations: [] }
     }
     const run = policyEvaluator(variables, { values, checks })
-    const failures = validate(validations, { run, ignoresErrors })
-    const annotated = annotationsOf(annotations, { run, ignoresErrors })
+    const failures = yield* validate(validations, { run, ignoresErrors })
+    const annotated = yield* annotationsOf(annotations, { run, ignoresErrors })
     return {
       failures: [...failures, ...annotated.failures],
       annotations: annotated.annotations,
@@ -116,6 +119,6 @@ export async function compilePolicy(spec: ValidatingAdmissionPolicySpec): Promis
   }
 
   return {
-    evaluate: (values, checks) => checks.settled(() => judge(values, checks)),
+    evaluate: (values, checks) => inTurns(judge(values, checks)),
   }
 }

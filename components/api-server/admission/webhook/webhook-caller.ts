@@ -1,4 +1,5 @@
 /** WebhookCaller: the webhooks of a phase, which of them match a request, and calls of those. */
+import { inTurns } from '../../../component-base/next-turn.ts'
 import { forbidden } from '../../../machinery/objects/status-error.ts'
 import { admissionValues } from '../../expressions/admission-variables.ts'
 import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
@@ -64,7 +65,7 @@ function conditionCheck(
     const check = await compiled
     const checks = accessChecksOf(request, phase.authorizer)
     const values = { ...admissionValues(review), ...(await checks.values()) }
-    const holds = await checks.settled(() => check(values, checks.answer))
+    const holds = await inTurns(check(values, checks.answer))
     if (holds === true) return true
     if (holds === false) {
       phase.metrics.excluded(webhook.name, metricType(phase.phase), request.operation)
