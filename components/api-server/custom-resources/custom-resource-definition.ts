@@ -7,11 +7,10 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '../../api/generated/types.ts'
-import { FieldPath } from '../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../machinery/validation/field-path.ts'
 import { goList } from '../../machinery/values/go-syntax.ts'
 import { label1035, subdomain } from '../../machinery/validation/names.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
-import type { FieldError } from '../../machinery/objects/status-error.ts'
 import { approvalKey, approvalOf } from './api-approval.ts'
 import { areDefaultsPruned } from './default-faults.ts'
 import { loadModules, modulesNeededBy, noModules, type SchemaModules } from './schema-modules.ts'
@@ -30,6 +29,7 @@ import {
   validateRequiredOneOf,
 } from '../kinds/rules/field-rules.ts'
 import { restoreAllButStatus } from '../kinds/rules/status-update.ts'
+import { createValidation, updateValidation, type Change } from '../kinds/rules/strategy-checks.ts'
 import { validateWebhookClient } from '../kinds/rules/webhook-client.ts'
 
 const scopes = ['Cluster', 'Namespaced']
@@ -261,41 +261,41 @@ function validateStoredVersions(object: CustomResourceDefinition, at: FieldPath)
 function validateApproval(
   object: CustomResourceDefinition,
   old: CustomResourceDefinition | undefined,
-  dialect: Dialect,
-): FieldError[] {
+  { root, dialect }: { root: FieldPath; dialect: Dialect },
+): void {
   const approval = approvalOf(object, dialect)
-  if (approval === undefined) return []
+  if (approval === undefined) return
   const { state, why } = approval
-  if (old && approvalOf(old, dialect)?.state === state) return []
+  if (old && approvalOf(old, dialect)?.state === state) return
   const key = approvalKey(dialect)
-  const at = FieldPath.root('metadata').child('annotations').key(key)
+  const at = root.child('metadata').child('annotations').key(key)
   if (state === 'missing') at.required(why)
   else if (state === 'invalid') at.invalid(object.metadata.annotations?.[key] ?? '', why)
-  return at.errors
 }
 
-function validate(
-  object: KubeObject,
-  old: KubeObject | undefined,
+interface States {
+  readonly object: CustomResourceDefinition
+  readonly old: CustomResourceDefinition | undefined
+}
+
+function validateState(
+  { object, old }: States,
+  root: FieldPath,
   { dialect, modules }: { dialect: Dialect; modules: SchemaModules },
-): FieldError[] {
-  const root = FieldPath.root()
-  const definition = object as CustomResourceDefinition
-  const before = old as CustomResourceDefinition | undefined
-  const { spec, status } = definition
+): void {
+  const { spec, status } = object
   const at = root.child('spec')
-  validateSpec(spec, at, { modules, old: before?.spec })
-  if (before) validateFixed(spec, before, at)
+  validateSpec(spec, at, { modules, old: old?.spec })
+  if (old) validateFixed(spec, old, at)
   validateNames(status?.acceptedNames ?? {}, root.child('status').child('acceptedNames'))
-  validateStoredVersions(definition, root.child('status').child('storedVersions'))
-  root.errors.push(...validateApproval(definition, before, dialect))
-  if (spec.preserveUnknownFields === true && before?.spec.preserveUnknownFields !== true) {
+  validateStoredVersions(object, root.child('status').child('storedVersions'))
+  validateApproval(object, old, { root, dialect })
+  if (spec.preserveUnknownFields === true && old?.spec.preserveUnknownFields !== true) {
     at.child('preserveUnknownFields').invalid(
       true,
       'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
     )
   }
-  return root.errors
 }
 
 /** The resource's name always stays; its scope and kind once it is served. */
@@ -321,16 +321,18 @@ function validateFixed(
 /** `modules` are those that the definition's schemas need. */
 function validationWith(modules: SchemaModules): Pick<Strategy, 'validate' | 'validateUpdate'> {
   return {
-    validate(object, { dialect }) {
-      const { metadata, spec } = object as CustomResourceDefinition
-      const at = FieldPath.root('metadata').child('name')
+    validate: createValidation((object: CustomResourceDefinition, root, { dialect }) => {
+      const { metadata, spec } = object
       const { name = '' } = metadata
       if (name !== `${spec.names?.plural}.${spec.group}`) {
+        const at = root.child('metadata').child('name')
         at.invalid(name, 'must be spec.names.plural+"."+spec.group')
       }
-      return [...at.errors, ...validate(object, undefined, { dialect, modules })]
-    },
-    validateUpdate: (object, old, { dialect }) => validate(object, old, { dialect, modules }),
+      validateState({ object, old: undefined }, root, { dialect, modules })
+    }),
+    validateUpdate: updateValidation<CustomResourceDefinition>((change, root, { dialect }) => {
+      validateState(change, root, { dialect, modules })
+    }),
   }
 }
 
@@ -360,11 +362,10 @@ export const customResourceDefinitionStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate(object) {
-        const at = FieldPath.root('status').child('acceptedNames')
-        validateNames((object as CustomResourceDefinition).status?.acceptedNames ?? {}, at)
-        return at.errors
-      },
+      validateUpdate: updateValidation(({ object }: Change<CustomResourceDefinition>, root) => {
+        const at = root.child('status').child('acceptedNames')
+        validateNames(object.status?.acceptedNames ?? {}, at)
+      }),
     },
   },
 }

@@ -7,12 +7,11 @@ import type {
   ValidatingAdmissionPolicySpec,
   ValidatingAdmissionPolicy,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { validateConditions } from '../../../machinery/validation/label-validation.ts'
 import { subdomain, label1035, qualifiedName } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { updateValidation, validation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import {
   failurePolicies,
@@ -107,9 +106,11 @@ function validateAuditAnnotations(
 
 type ReportFaults = (spec: ValidatingAdmissionPolicySpec, at: FieldPath) => void
 
-function validatePolicy(object: KubeObject, reportFaults: ReportFaults): FieldError[] {
-  const at = FieldPath.root('spec')
-  const { metadata, spec = {} } = object as ValidatingAdmissionPolicy
+function validatePolicy(
+  { metadata, spec = {} }: ValidatingAdmissionPolicy,
+  at: FieldPath,
+  reportFaults: ReportFaults,
+): void {
   validateRequiredOneOf(spec.failurePolicy, failurePolicies, at.child('failurePolicy'))
   if (spec.paramKind) validateParamKind(spec.paramKind, at.child('paramKind'))
   const matchAt = at.child('matchConstraints')
@@ -133,7 +134,6 @@ function validatePolicy(object: KubeObject, reportFaults: ReportFaults): FieldEr
   }
   validateAuditAnnotations(annotations, at.child('auditAnnotations'), metadata.name ?? '')
   reportFaults(spec, at)
-  return at.errors
 }
 
 export const validatingAdmissionPolicyStrategy: Strategy = {
@@ -142,8 +142,12 @@ export const validatingAdmissionPolicyStrategy: Strategy = {
   applyDefaults: defaultPolicy,
   async load() {
     const { reportPolicyFaults } = await import('../../expressions/expression-faults.ts')
-    const validate = (object: KubeObject) => validatePolicy(object, reportPolicyFaults)
-    return { ...validatingAdmissionPolicyStrategy, validate, validateUpdate: validate }
+    return {
+      ...validatingAdmissionPolicyStrategy,
+      ...validation((policy: ValidatingAdmissionPolicy, root) => {
+        validatePolicy(policy, root.child('spec'), reportPolicyFaults)
+      }),
+    }
   },
   prepareForCreate(object) {
     object['status'] = {}

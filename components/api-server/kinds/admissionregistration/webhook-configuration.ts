@@ -1,11 +1,10 @@
 /** MutatingWebhookConfiguration and ValidatingWebhookConfiguration (upstream: pkg/apis/admissionregistration). */
 import type { MutatingWebhook } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
 import { label1035 } from '../../../machinery/validation/names.ts'
 import { deepEqual, type KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { reportConditionFaults } from '../../expressions/expression-faults.ts'
 import type { Strategy } from '../strategy.ts'
 import {
@@ -16,6 +15,7 @@ import {
   validateRule,
 } from './admission-rules.ts'
 import { validateFullyQualifiedName, validateOneOf } from '../rules/field-rules.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import { validateWebhookClient } from '../rules/webhook-client.ts'
 
 const sideEffectClasses = ['None', 'NoneOnDryRun']
@@ -129,12 +129,10 @@ function hasNewConditions(webhooks: readonly MutatingWebhook[], old?: KubeObject
 type ReportFaults = typeof reportConditionFaults | undefined
 
 function validateBy(
-  rules: Rules,
-  states: { object: KubeObject; old?: KubeObject },
-  reportFaults: ReportFaults,
-): FieldError[] {
-  const { object, old } = states
-  const at = FieldPath.root('webhooks')
+  { rules, reportFaults }: { rules: Rules; reportFaults: ReportFaults },
+  { object, old }: { object: KubeObject; old?: KubeObject },
+  at: FieldPath,
+): void {
   const seen = new Set<string>()
   const isCompiled = hasNewConditions(webhooksOf(object), old)
   for (const [i, webhook] of webhooksOf(object).entries()) {
@@ -149,13 +147,17 @@ function validateBy(
     if (rules.hasUniqueNames && name && seen.has(name)) at.index(i).child('name').duplicate(name)
     seen.add(name)
   }
-  return at.errors
 }
 
 function validationWith(reportFaults: ReportFaults): Pick<Strategy, 'validate' | 'validateUpdate'> {
   return {
-    validate: (object) => validateBy(rulesOfV1, { object }, reportFaults),
-    validateUpdate: (object, old) => validateBy(rulesKeptBy(old), { object, old }, reportFaults),
+    validate: createValidation((object: KubeObject, root) => {
+      validateBy({ rules: rulesOfV1, reportFaults }, { object }, root.child('webhooks'))
+    }),
+    validateUpdate: updateValidation((change: Change<KubeObject>, root) => {
+      const rules = rulesKeptBy(change.old)
+      validateBy({ rules, reportFaults }, change, root.child('webhooks'))
+    }),
   }
 }
 

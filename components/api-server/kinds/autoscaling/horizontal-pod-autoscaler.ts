@@ -1,10 +1,10 @@
 /** HorizontalPodAutoscaler, in its v2 form (upstream: pkg/apis/autoscaling). */
+import type { Dialect } from '../../../api/dialect.ts'
 import type { HorizontalPodAutoscaler, HPAScalingRules } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
-import type { Strategy, StrategyContext } from '../strategy.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
+import type { Strategy } from '../strategy.ts'
 import { validateMetrics, validateScaleReference } from './autoscaler-metrics.ts'
 import { validateNonNegativeFields, validateOneOf } from '../rules/field-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
@@ -61,9 +61,10 @@ function validateRules(rules: HPAScalingRules | undefined, at: FieldPath): void 
   }
 }
 
-function validate(object: KubeObject, { dialect }: StrategyContext, lowest = 1): FieldError[] {
-  const at = FieldPath.root('spec')
-  const { spec } = object as HorizontalPodAutoscaler
+function validateState(
+  { spec }: HorizontalPodAutoscaler,
+  { at, dialect, lowest = 1 }: { at: FieldPath; dialect: Dialect; lowest?: number },
+): void {
   const { minReplicas, maxReplicas = 0, scaleTargetRef, metrics, behavior } = spec ?? {}
   if (minReplicas !== undefined && minReplicas < lowest) {
     at.child('minReplicas').invalid(minReplicas, `must be greater than or equal to ${lowest}`)
@@ -77,7 +78,6 @@ function validate(object: KubeObject, { dialect }: StrategyContext, lowest = 1):
   validateMetrics({ metrics: metrics ?? [], minReplicas, dialect }, at.child('metrics'))
   validateRules(behavior?.scaleUp, at.child('behavior').child('scaleUp'))
   validateRules(behavior?.scaleDown, at.child('behavior').child('scaleDown'))
-  return at.errors
 }
 
 export const horizontalPodAutoscalerStrategy: Strategy = {
@@ -85,11 +85,15 @@ export const horizontalPodAutoscalerStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = { desiredReplicas: 0, currentMetrics: null }
   },
-  validate: (object, context) => validate(object, context),
-  validateUpdate(object, old, context) {
-    const wasZero = (old as HorizontalPodAutoscaler).spec?.minReplicas === 0
-    return validate(object, context, wasZero ? 0 : 1)
-  },
+  validate: createValidation((object: HorizontalPodAutoscaler, root, { dialect }) => {
+    validateState(object, { at: root.child('spec'), dialect })
+  }),
+  validateUpdate: updateValidation(
+    ({ object, old }: Change<HorizontalPodAutoscaler>, root, { dialect }) => {
+      const lowest = old.spec?.minReplicas === 0 ? 0 : 1
+      validateState(object, { at: root.child('spec'), dialect, lowest })
+    },
+  ),
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

@@ -1,8 +1,7 @@
 /** CronJob (upstream: pkg/apis/batch, pkg/registry/batch/cronjob). */
 import type { CronJob, CronJobSpec } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { parseCron } from '../../../api/cron/cron-schedule.ts'
 import { isTimeZone } from '../../../api/cron/time-zone.ts'
@@ -14,6 +13,7 @@ import { dropDisabledPodFields } from '../core/pod/pod-features.ts'
 import { templateWarnings } from '../core/pod/pod-warnings.ts'
 import { goLabelSelector } from '../rules/replica-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
+import { createValidation, updateValidation } from '../rules/strategy-checks.ts'
 
 const concurrencyPolicies = ['Allow', 'Forbid', 'Replace']
 /** The controller appends a dash and ten digits to a name to name a Job. */
@@ -116,20 +116,17 @@ function validateSpec(
 }
 
 function validateCronJob(
-  object: KubeObject,
-  old: KubeObject | undefined,
+  { object, old }: { readonly object: CronJob; readonly old: CronJob | undefined },
+  root: FieldPath,
   context: StrategyContext,
-): FieldError[] {
-  const root = FieldPath.root()
-  const { spec, metadata } = object as CronJob
-  const oldSpec = (old as CronJob | undefined)?.spec
-  if (spec) validateSpec(spec, { old: oldSpec, context }, root.child('spec'))
+): void {
+  const { spec, metadata } = object
+  if (spec) validateSpec(spec, { old: old?.spec, context }, root.child('spec'))
   else root.child('spec').required()
   const { name = '' } = metadata
   if (old === undefined && name.length > maxNameLength) {
     root.child('metadata').child('name').invalid(name, 'must be no more than 52 characters')
   }
-  return root.errors
 }
 
 function dropDisabled(object: KubeObject, old?: KubeObject): void {
@@ -146,8 +143,10 @@ export const cronJobStrategy: Strategy = {
     dropDisabled(object)
   },
   prepareForUpdate: dropDisabled,
-  validate: (object, context) => validateCronJob(object, undefined, context),
-  validateUpdate: validateCronJob,
+  validate: createValidation((object: CronJob, root, context) => {
+    validateCronJob({ object, old: undefined }, root, context)
+  }),
+  validateUpdate: updateValidation<CronJob>(validateCronJob),
   warnings(object, old, { dialect }) {
     if (old !== undefined && old.metadata.generation === object.metadata.generation) return []
     const { jobTemplate, schedule = '' } = (object as CronJob).spec ?? {}

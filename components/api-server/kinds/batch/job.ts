@@ -2,14 +2,13 @@
 import type { Dialect } from '../../../api/dialect.ts'
 import { labelKey } from '../../../api/dialect.ts'
 import type { Job, JobSpec, PodTemplateSpec } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goStringMap } from '../../../machinery/values/go-syntax.ts'
 import { matchesLabels } from '../../../machinery/selectors/label-selector.ts'
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
 import { label1123 } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { goJson, semanticEqual, validateImmutable } from '../rules/field-rules.ts'
 import { validateJobSpec } from './job-spec-validation.ts'
@@ -127,9 +126,7 @@ function validateSpecWithSelector(spec: JobSpec, at: FieldPath, context: Strateg
     .invalid(goStringMap(labels), '`selector` does not match template `labels`')
 }
 
-function validateJob(object: KubeObject, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
-  const job = object as Job
+function validateJob(job: Job, root: FieldPath, context: StrategyContext): void {
   const spec = job.spec ?? emptySpec
   validateGeneratedSelector(job, root, context.dialect)
   validateSpecWithSelector(spec, root.child('spec'), context)
@@ -144,7 +141,6 @@ function validateJob(object: KubeObject, context: StrategyContext): FieldError[]
         .invalid(name, `will not able to create pod with invalid DNS label: ${longestHostname}`)
     }
   }
-  return root.errors
 }
 
 const emptySpec: JobSpec = { template: {} }
@@ -157,20 +153,15 @@ const fixedFields = [
   'successPolicy',
 ] as const
 
-function validateJobUpdate(
-  object: KubeObject,
-  oldObject: KubeObject,
-  context: StrategyContext,
-): FieldError[] {
-  const root = FieldPath.root()
+function validateJobUpdate(change: Change<Job>, root: FieldPath, context: StrategyContext): void {
   const at = root.child('spec')
-  const spec = (object as Job).spec ?? emptySpec
-  const old = (oldObject as Job).spec ?? emptySpec
+  const spec = change.object.spec ?? emptySpec
+  const old = change.old.spec ?? emptySpec
   validateSpecWithSelector(spec, at, context)
   validateCompletionsChange(spec, old, at.child('completions'))
   const shown = goLabelSelector(spec.selector)
   validateImmutable({ now: spec.selector, before: old.selector, shown }, at.child('selector'))
-  const comparable = isSchedulingMutable(oldObject as Job)
+  const comparable = isSchedulingMutable(change.old)
     ? withSchedulingOf(old.template, spec.template)
     : old.template
   validateImmutable(
@@ -180,7 +171,6 @@ function validateJobUpdate(
   for (const field of fixedFields) {
     validateImmutable({ now: spec[field], before: old[field] }, at.child(field))
   }
-  return root.errors
 }
 
 /** Only Indexed Jobs may change their completions, and only together with their parallelism. */
@@ -250,8 +240,8 @@ export const jobStrategy: Strategy = {
   prepareForUpdate(object, old) {
     dropDisabledJobFields(object, old)
   },
-  validate: validateJob,
-  validateUpdate: validateJobUpdate,
+  validate: createValidation(validateJob),
+  validateUpdate: updateValidation(validateJobUpdate),
   warnings(object, old, { dialect }) {
     const own = old === undefined ? hostnameWarnings(object) : []
     if (old !== undefined && old.metadata.generation === object.metadata.generation) return own

@@ -1,19 +1,19 @@
 /** CertificateSigningRequest: who asks is stamped on it, and only sub-resources change it (upstream: pkg/registry/certificates). */
-import { labelKey } from '../../../api/dialect.ts'
+import { labelKey, type Dialect } from '../../../api/dialect.ts'
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
 } from '../../../api/generated/types.ts'
 import { timestamp } from '../../../component-base/clock.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goBytes } from '../../../machinery/values/go-syntax.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext, SubresourceStrategy } from '../strategy.ts'
 import { validateUsages } from './certificate-usages.ts'
 import { certificatesFault, signingRequestFault } from '../../x509/pem.ts'
 import { validateSignerName } from './signer-name.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 
 /** Conditions that can only be true, and cannot be removed. */
 const finalTypes = ['Approved', 'Denied', 'Failed']
@@ -36,9 +36,8 @@ function ofType(object: KubeObject, type: string): CertificateSigningRequestCond
 function validateSpec(
   { spec }: CertificateSigningRequest,
   old: CertificateSigningRequest | undefined,
-  { dialect }: StrategyContext,
-): FieldError[] {
-  const at = FieldPath.root('spec')
+  { at, dialect }: { at: FieldPath; dialect: Dialect },
+): void {
   const fault = signingRequestFault(asText(spec.request))
   if (fault !== undefined) at.child('request').invalid(goBytes(spec.request), fault)
   validateUsages(spec.usages ?? [], old?.spec.usages, at.child('usages'))
@@ -54,12 +53,10 @@ function validateSpec(
       'may not specify a duration less than 600 seconds (10 minutes)',
     )
   }
-  return at.errors
 }
 
 /** Faults that the stored object has already are let pass. */
-function validateConditions(object: KubeObject, old: KubeObject | undefined): FieldError[] {
-  const at = FieldPath.root('status').child('conditions')
+function validateConditions(object: KubeObject, old: KubeObject | undefined, at: FieldPath): void {
   const before = conditionsOf(old).map(({ type }) => type)
   const toleratesBoth = approvalTypes.every((type) => before.includes(type))
   const toleratesDuplicates = new Set(before).size < before.length
@@ -77,31 +74,28 @@ function validateConditions(object: KubeObject, old: KubeObject | undefined): Fi
     if (!toleratesDuplicates && seen.has(type)) typeAt.duplicate(type)
     seen.add(type)
   }
-  return at.errors
 }
 
-function validateCertificate(object: KubeObject, old: KubeObject | undefined): FieldError[] {
-  const at = FieldPath.root('status').child('certificate')
+function validateCertificate(object: KubeObject, old: KubeObject | undefined, at: FieldPath): void {
   const now = (object as CertificateSigningRequest).status?.certificate ?? ''
   const before = (old as CertificateSigningRequest | undefined)?.status?.certificate ?? ''
-  if (now === '' || now === before) return []
-  if (before !== '' && certificatesFault(asText(before)) !== undefined) return []
+  if (now === '' || now === before) return
+  if (before !== '' && certificatesFault(asText(before)) !== undefined) return
   const fault = certificatesFault(asText(now))
   if (fault !== undefined) at.invalid('<certificate data>', fault)
-  return at.errors
 }
 
-function validate(
-  object: KubeObject,
-  old: KubeObject | undefined,
-  context: StrategyContext,
-): FieldError[] {
+function validateState(
+  { object, old }: { readonly object: KubeObject; readonly old: KubeObject | undefined },
+  root: FieldPath,
+  { dialect }: StrategyContext,
+): void {
   const before = old as CertificateSigningRequest | undefined
-  return [
-    ...validateSpec(object as CertificateSigningRequest, before, context),
-    ...validateConditions(object, old),
-    ...validateCertificate(object, old),
-  ]
+  const at = root.child('spec')
+  validateSpec(object as CertificateSigningRequest, before, { at, dialect })
+  const status = root.child('status')
+  validateConditions(object, old, status.child('conditions'))
+  validateCertificate(object, old, status.child('certificate'))
 }
 
 /** What one way of updating may change besides metadata. */
@@ -111,11 +105,10 @@ interface Permission {
 }
 
 function validateChange(
-  object: KubeObject,
-  old: KubeObject,
+  { object, old }: Change<KubeObject>,
+  status: FieldPath,
   { approval, certificate }: Permission,
-): FieldError[] {
-  const status = FieldPath.root('status')
+): void {
   const conditionsAt = status.child('conditions')
   const growth = (type: string) => ofType(object, type).length - ofType(old, type).length
   for (const type of finalTypes) {
@@ -133,14 +126,13 @@ function validateChange(
     if (certificate !== true) at.forbidden('updates may not set certificate content')
     else if (before !== '') at.forbidden('updates may not modify existing certificate content')
   }
-  return status.errors
 }
 
 function validateUpdateWith(permission: Permission): NonNullable<Strategy['validateUpdate']> {
-  return (object, old, context) => [
-    ...validate(object, old, context),
-    ...validateChange(object, old, permission),
-  ]
+  return updateValidation((change: Change<KubeObject>, root, context) => {
+    validateState(change, root, context)
+    validateChange(change, root.child('status'), permission)
+  })
 }
 
 /** Fills in missing times; a condition that was there with the same status keeps its transition. */
@@ -206,7 +198,9 @@ export const certificateSigningRequestStrategy: Strategy = {
     object['spec'] = (old as CertificateSigningRequest).spec
     object['status'] = (old as CertificateSigningRequest).status
   },
-  validate: (object, context) => validate(object, undefined, context),
+  validate: createValidation((object: KubeObject, root, context) => {
+    validateState({ object, old: undefined }, root, context)
+  }),
   validateUpdate: validateUpdateWith({}),
   subresources: { approval, status },
 }

@@ -1,10 +1,10 @@
 /** ClusterTrustBundle (upstream: pkg/apis/certificates). Off by default. */
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { subdomain } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import { parseCertificate, pemBlocks } from '../../x509/pem.ts'
 import { validateSignerName } from './signer-name.ts'
 
@@ -62,8 +62,7 @@ function validateBundle(bundle: string, at: FieldPath): void {
   }
 }
 
-function validate(object: KubeObject, old?: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+function validateState(object: KubeObject, old: KubeObject | undefined, root: FieldPath): void {
   const { signerName = '', trustBundle = '' } = specOf(object)
   const { name = '' } = object.metadata
   root.child('metadata').child('name').invalidEach(name, nameFaults(name, signerName))
@@ -74,12 +73,15 @@ function validate(object: KubeObject, old?: KubeObject): FieldError[] {
   if (old !== undefined) {
     validateImmutable({ now: signerName, before: specOf(old).signerName ?? '' }, signerAt)
   }
-  return root.errors
 }
 
 export const clusterTrustBundleStrategy: Strategy = {
   nameForm: 'path',
   allowUnconditionalUpdate: false,
-  validate: (object) => validate(object),
-  validateUpdate: (object, old) => validate(object, old),
+  validate: createValidation((object: KubeObject, root) => {
+    validateState(object, undefined, root)
+  }),
+  validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
+    validateState(object, old, root)
+  }),
 }

@@ -4,12 +4,11 @@
  */
 import type { Dialect } from '../../../api/dialect.ts'
 import type { Event } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { qualifiedName, subdomain } from '../../../machinery/validation/names.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { semanticEqual, validateImmutable, validateSubdomain } from '../rules/field-rules.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 
 const maxNameBytes = 128
 const maxNoteBytes = 1024
@@ -33,8 +32,7 @@ function validateLength(text: string, at: FieldPath, max: number): void {
 }
 
 /** What every event must meet; one with a time is of the new kind and must say more. */
-function validateAny(event: Event, context: StrategyContext): FieldError[] {
-  const root = FieldPath.root()
+function validateAny(event: Event, root: FieldPath, context: StrategyContext): void {
   validateNamespace(event, root, context.dialect)
   if (event.eventTime) {
     const { reportingComponent = '', message = '' } = event
@@ -49,7 +47,6 @@ function validateAny(event: Event, context: StrategyContext): FieldError[] {
     validateLength(message, root.child('message'), maxNoteBytes)
   }
   validateSubdomain(event.metadata.namespace ?? '', root.child('namespace'))
-  return root.errors
 }
 
 function validateSeries({ series }: Event, root: FieldPath): void {
@@ -67,11 +64,9 @@ function isSet(
   return Boolean(event.source?.component || event.source?.host)
 }
 
-function validateCreate(object: KubeObject, context: StrategyContext): FieldError[] {
-  const event = object as Event
-  const faults = validateAny(event, context)
-  if (!isStrict(context)) return faults
-  const root = FieldPath.root()
+function validateNew(event: Event, root: FieldPath, context: StrategyContext): void {
+  validateAny(event, root, context)
+  if (!isStrict(context)) return
   const { name = '' } = event.metadata
   root.child('metadata').child('name').invalidEach(name, subdomain(name))
   validateSeries(event, root)
@@ -83,7 +78,6 @@ function validateCreate(object: KubeObject, context: StrategyContext): FieldErro
   for (const field of ['firstTimestamp', 'lastTimestamp', 'count', 'source'] as const) {
     if (isSet(event, field)) root.child(field).invalid('', 'needs to be unset')
   }
-  return [...faults, ...root.errors]
 }
 
 /** In the order of the reports; everything but the series stays. */
@@ -105,15 +99,13 @@ const fixedFields = [
 ] as const
 const textFields: readonly string[] = ['reason', 'message', 'type', 'action', 'reportingInstance']
 
-function validateUpdate(
-  object: KubeObject,
-  oldObject: KubeObject,
+function validateChange(
+  { object: event, old }: Change<Event>,
+  root: FieldPath,
   context: StrategyContext,
-): FieldError[] {
-  const [event, old] = [object as Event, oldObject as Event]
-  const faults = validateAny(event, context)
-  if (!isStrict(context)) return faults
-  const root = FieldPath.root()
+): void {
+  validateAny(event, root, context)
+  if (!isStrict(context)) return
   if (!semanticEqual(event.series, old.series)) validateSeries(event, root)
   for (const field of fixedFields) {
     const isText = textFields.includes(field) || field === 'reportingComponent'
@@ -122,11 +114,10 @@ function validateUpdate(
     const shownName = field === 'reportingComponent' ? 'reportingController' : field
     validateImmutable({ now, before }, root.child(shownName))
   }
-  return [...faults, ...root.errors]
 }
 
 export const eventStrategy: Strategy = {
   nameForm: 'path',
-  validate: validateCreate,
-  validateUpdate,
+  validate: createValidation(validateNew),
+  validateUpdate: updateValidation(validateChange),
 }

@@ -1,11 +1,10 @@
 /** FlowSchema (upstream: pkg/apis/flowcontrol/validation, pkg/registry/flowcontrol/flowschema). */
 import { mandatoryFlowControl } from '../../../api/bootstrap-policy/flow-control-objects.ts'
 import type { FlowSchema } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { goJson, validateSubdomain } from '../rules/field-rules.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import { validateFlowRule } from './flow-rules.ts'
 import { validateMandatory, validateStatus, status } from './flow-object-rules.ts'
 
@@ -13,9 +12,9 @@ const maxPrecedence = 10_000
 
 const distinguishers = ['ByNamespace', 'ByUser']
 
-function validateSchema(object: KubeObject, { dialect }: StrategyContext): FieldError[] {
-  const at = FieldPath.root('spec')
-  const { metadata, spec } = object as FlowSchema
+function validateSchema(object: FlowSchema, root: FieldPath, { dialect }: StrategyContext): void {
+  const at = root.child('spec')
+  const { metadata, spec } = object
   const precedenceAt = at.child('matchingPrecedence')
   const { matchingPrecedence: precedence = 0, distinguisherMethod, rules } = spec ?? {}
   if (precedence <= 0) precedenceAt.invalid(precedence, 'must be a positive value')
@@ -36,11 +35,8 @@ function validateSchema(object: KubeObject, { dialect }: StrategyContext): Field
   else levelAt.required('must reference a priority level')
   for (const [i, rule] of (rules ?? []).entries())
     validateFlowRule(rule, at.child('rules').index(i))
-  return [
-    ...at.errors,
-    ...validateMandatory(object, mandatoryFlowControl(dialect).schemas),
-    ...validateStatus(object),
-  ]
+  validateMandatory(object, { mandatory: mandatoryFlowControl(dialect).schemas }, at)
+  validateStatus(object, root)
 }
 
 export const flowSchemaStrategy: Strategy = {
@@ -52,7 +48,6 @@ export const flowSchemaStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = {}
   },
-  validate: validateSchema,
-  validateUpdate: (object, _old, context) => validateSchema(object, context),
+  ...validation(validateSchema),
   subresources: { status },
 }

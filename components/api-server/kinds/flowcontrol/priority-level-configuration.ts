@@ -1,11 +1,11 @@
 /** PriorityLevelConfiguration (upstream: pkg/apis/flowcontrol/validation, pkg/registry/flowcontrol/prioritylevelconfiguration). */
 import { mandatoryFlowControl } from '../../../api/bootstrap-policy/flow-control-objects.ts'
 import type { PriorityLevelConfiguration } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import { keepZeroKey } from '../../../api/conversions/flow-control.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import { validateLimited, validateExempt } from './priority-level-limits.ts'
 import { validateMandatory, validateStatus, status } from './flow-object-rules.ts'
 
@@ -27,11 +27,15 @@ function defaultLevel(object: KubeObject): void {
   queuing.queueLengthLimit ||= 50
 }
 
-function validateLevel(object: KubeObject, { dialect }: StrategyContext): FieldError[] {
-  const at = FieldPath.root('spec')
-  const { metadata, spec } = object as PriorityLevelConfiguration
+function validateLevel(
+  object: PriorityLevelConfiguration,
+  root: FieldPath,
+  { dialect }: StrategyContext,
+): void {
+  const at = root.child('spec')
+  const { metadata, spec } = object
   const key = keepZeroKey(dialect)
-  const annotationsAt = FieldPath.root('metadata').child('annotations')
+  const annotationsAt = root.child('metadata').child('annotations')
   if (metadata.annotations?.[key] !== undefined) {
     annotationsAt.forbidden(`specifying annotation '${key}' is not allowed`)
   }
@@ -48,12 +52,8 @@ function validateLevel(object: KubeObject, { dialect }: StrategyContext): FieldE
     else at.child('limited').required('must not be empty when type is Limited')
   } else at.child('type').unsupported(type, levelTypes)
   const free = metadata.name === 'exempt' ? 'exempt' : undefined
-  return [
-    ...annotationsAt.errors,
-    ...at.errors,
-    ...validateMandatory(object, mandatoryFlowControl(dialect).levels, free),
-    ...validateStatus(object),
-  ]
+  validateMandatory(object, { mandatory: mandatoryFlowControl(dialect).levels, free }, at)
+  validateStatus(object, root)
 }
 
 export const priorityLevelConfigurationStrategy: Strategy = {
@@ -62,7 +62,6 @@ export const priorityLevelConfigurationStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = {}
   },
-  validate: validateLevel,
-  validateUpdate: (object, _old, context) => validateLevel(object, context),
+  ...validation(validateLevel),
   subresources: { status },
 }

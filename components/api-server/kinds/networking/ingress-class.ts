@@ -1,14 +1,13 @@
 /** IngressClass (upstream: pkg/apis/networking). */
 import type { IngressClass, IngressClassParametersReference } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { Strategy } from '../strategy.ts'
 import {
   validateDomainPrefixedPath,
   validateImmutable,
   validateLabel1123,
 } from '../rules/field-rules.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import { validateTypedReference } from '../rules/object-references.ts'
 
 const maxControllerBytes = 250
@@ -28,9 +27,9 @@ function validateParameters(parameters: IngressClassParametersReference, at: Fie
   } else validateLabel1123(namespace, at.child('namespace'))
 }
 
-function validate(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
-  const { controller, parameters } = (object as IngressClass).spec ?? {}
+function validateClass({ spec }: IngressClass, root: FieldPath): void {
+  const at = root.child('spec')
+  const { controller, parameters } = spec ?? {}
   const controllerAt = at.child('controller')
   if (!controller) controllerAt.required()
   else {
@@ -38,7 +37,6 @@ function validate(object: KubeObject): FieldError[] {
     validateDomainPrefixedPath(controller, controllerAt)
   }
   if (parameters) validateParameters(parameters, at.child('parameters'))
-  return at.errors
 }
 
 export const ingressClassStrategy: Strategy = {
@@ -47,13 +45,10 @@ export const ingressClassStrategy: Strategy = {
     const { parameters } = (object as IngressClass).spec ?? {}
     if (parameters) parameters.scope ??= 'Cluster'
   },
-  validate,
-  validateUpdate(object, old) {
-    const at = FieldPath.root('spec').child('controller')
-    const [now = '', before = ''] = [object, old].map(
-      (state) => (state as IngressClass).spec?.controller,
-    )
-    validateImmutable({ now, before }, at)
-    return [...at.errors, ...validate(object)]
-  },
+  validate: createValidation(validateClass),
+  validateUpdate: updateValidation(({ object, old }: Change<IngressClass>, root) => {
+    const [now = '', before = ''] = [object, old].map(({ spec }) => spec?.controller)
+    validateImmutable({ now, before }, root.child('spec').child('controller'))
+    validateClass(object, root)
+  }),
 }

@@ -9,7 +9,7 @@ import type {
   IngressSpec,
   IngressTLS,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { parseIpAddress, validateIpAddress } from '../../../machinery/validation/ip-address.ts'
 import {
@@ -19,12 +19,11 @@ import {
   subdomain,
   wildcardSubdomain,
 } from '../../../machinery/validation/names.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { pathMustBeAbsolute, validateSubdomain } from '../rules/field-rules.ts'
 import { validateTypedReference } from '../rules/object-references.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 
 const pathTypes = ['Exact', 'ImplementationSpecific', 'Prefix']
 const badSequences = ['//', '/./', '/../', '%2f', '%2F']
@@ -109,10 +108,8 @@ function validateSpec(spec: IngressSpec, at: FieldPath): void {
   }
 }
 
-function validate(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
-  validateSpec((object as Ingress).spec ?? {}, at)
-  return at.errors
+function validateState({ spec }: Ingress, root: FieldPath): void {
+  validateSpec(spec ?? {}, root.child('spec'))
 }
 
 /** The annotation that named the class before there was a field for it. */
@@ -120,21 +117,21 @@ function classAnnotation({ dialect }: StrategyContext): string {
   return labelKey(dialect, '', 'ingress.class')
 }
 
-function validateCreate(object: KubeObject, context: StrategyContext): FieldError[] {
-  const { metadata, spec } = object as Ingress
+function validateNew(ingress: Ingress, root: FieldPath, context: StrategyContext): void {
+  validateState(ingress, root)
+  const { metadata, spec } = ingress
   const key = classAnnotation(context)
   const annotated = metadata.annotations?.[key]
-  const at = FieldPath.root('annotations').child(key)
+  const at = root.child('annotations').child(key)
   const named = spec?.ingressClassName
   if (annotated !== undefined && typeof named === 'string' && named !== annotated) {
     at.invalid(annotated, 'must match `ingressClassName` when both are specified')
   }
-  return [...validate(object), ...at.errors]
 }
 
-function validateStatus(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('status').child('loadBalancer').child('ingress')
-  const entries = (object as Ingress).status?.loadBalancer?.ingress ?? []
+function validateStatus({ status }: Ingress, root: FieldPath): void {
+  const at = root.child('status').child('loadBalancer').child('ingress')
+  const entries = status?.loadBalancer?.ingress ?? []
   for (const [i, { ip, hostname }] of entries.entries()) {
     if (ip) validateIpAddress(ip, at.index(i).child('ip'))
     if (!hostname) continue
@@ -142,7 +139,6 @@ function validateStatus(object: KubeObject): FieldError[] {
     validateSubdomain(hostname, hostAt)
     if (parseIpAddress(hostname) !== undefined) hostAt.invalid(hostname, noAddress)
   }
-  return at.errors
 }
 
 export const ingressStrategy: Strategy = {
@@ -150,14 +146,21 @@ export const ingressStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = { loadBalancer: {} }
   },
-  validate: validateCreate,
-  validateUpdate: validate,
+  validate: createValidation(validateNew),
+  validateUpdate: updateValidation(({ object }: Change<Ingress>, root) => {
+    validateState(object, root)
+  }),
   warnings(object, old, context) {
     const key = classAnnotation(context)
     if (old !== undefined || object.metadata.annotations?.[key] === undefined) return []
     return [`annotation "${key}" is deprecated, please use 'spec.ingressClassName' instead`]
   },
   subresources: {
-    status: { prepareForUpdate: restoreAllButStatus, validateUpdate: validateStatus },
+    status: {
+      prepareForUpdate: restoreAllButStatus,
+      validateUpdate: updateValidation(({ object }: Change<Ingress>, root) => {
+        validateStatus(object, root)
+      }),
+    },
   },
 }

@@ -1,11 +1,10 @@
 /** IPAddress (upstream: pkg/apis/networking/validation, pkg/registry/networking/ipaddress). */
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goQuote } from '../../../machinery/values/go-syntax.ts'
 import { parseIpAddress, formatIpAddress } from '../../../machinery/validation/ip-address.ts'
 import { subdomain, pathSegment } from '../../../machinery/validation/names.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
 import { validateRequiredSegment } from '../rules/object-references.ts'
@@ -21,8 +20,7 @@ function parentOf(object: KubeObject): ParentReference | undefined {
   return (object['spec'] as { parentRef?: ParentReference } | undefined)?.parentRef ?? undefined
 }
 
-function validateAddress(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
+function validateAddress(object: KubeObject, root: FieldPath): void {
   const { name = '' } = object.metadata
   const nameAt = root.child('metadata').child('name')
   const address = parseIpAddress(name)
@@ -40,12 +38,11 @@ function validateAddress(object: KubeObject): FieldError[] {
     validateRequiredSegment(parent.name, at.child('name'))
     if (namespace) at.child('namespace').invalidEach(namespace, pathSegment(namespace))
   }
-  return root.errors
 }
 
 export const ipAddressStrategy: Strategy = {
   nameForm: 'path',
-  validate: validateAddress,
+  validate: createValidation(validateAddress),
   validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
     const at = root.child('spec').child('parentRef')
     validateImmutable({ now: parentOf(object), before: parentOf(old) }, at)

@@ -1,10 +1,9 @@
 /** ServiceCIDR (upstream: pkg/apis/networking/validation, pkg/registry/networking/servicecidr). */
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateIpRange, isDualStack } from '../../../machinery/validation/ip-address.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 import { goJson, validateImmutable } from '../rules/field-rules.ts'
 
@@ -14,8 +13,8 @@ function rangesOf(object: KubeObject): readonly string[] {
   return (object['spec'] as { cidrs?: string[] } | undefined)?.cidrs ?? []
 }
 
-function validateRanges(object: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec').child('cidrs')
+function validateRanges(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec').child('cidrs')
   const ranges = rangesOf(object)
   if (ranges.length === 0) at.required('at least one CIDR required')
   else if (ranges.length > maxRanges) {
@@ -25,14 +24,13 @@ function validateRanges(object: KubeObject): FieldError[] {
       'may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64'
     at.invalid(goList(ranges), why)
   } else for (const [i, range] of ranges.entries()) validateIpRange(range, at.index(i))
-  return at.errors
 }
 
 export const serviceCidrStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = {}
   },
-  validate: validateRanges,
+  validate: createValidation(validateRanges),
   validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
     const at = root.child('spec').child('cidrs')
     const now = rangesOf(object)

@@ -1,13 +1,13 @@
 /** RoleBinding and ClusterRoleBinding (upstream: pkg/apis/rbac/validation). */
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import type { RoleBinding, Subject, RoleRef } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goStruct } from '../../../machinery/values/go-syntax.ts'
 import { pathSegment } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { StrategyContext, Strategy } from '../strategy.ts'
 import { validateSubdomain } from '../rules/field-rules.ts'
+import { validation, type Change } from '../rules/strategy-checks.ts'
 
 const rbac = (dialect: Dialect) => apiGroup(dialect, 'rbac.authorization')
 
@@ -44,11 +44,21 @@ function validateSubject(
 
 const noRole: RoleRef = { apiGroup: '', kind: '', name: '' }
 
+function validateRoleRef({ object, old }: Change<RoleBinding>, root: FieldPath): void {
+  const { apiGroup: APIGroup, kind: Kind, name: Name } = object.roleRef
+  const before = old.roleRef
+  if (APIGroup === before.apiGroup && Kind === before.kind && Name === before.name) return
+  const shown = goStruct('rbac.RoleRef', { APIGroup, Kind, Name })
+  root.child('roleRef').invalid(shown, 'cannot change roleRef')
+}
+
 function bindingStrategy(isNamespaced: boolean, roleKinds: readonly string[]): Strategy {
-  function validate(object: KubeObject, { dialect }: StrategyContext): FieldError[] {
-    const root = FieldPath.root()
+  function validateBinding(
+    { roleRef = noRole, subjects }: RoleBinding,
+    root: FieldPath,
+    { dialect }: StrategyContext,
+  ): void {
     const at = root.child('roleRef')
-    const { roleRef = noRole, subjects } = object as RoleBinding
     const group = rbac(dialect)
     if (roleRef.apiGroup !== group) at.child('apiGroup').unsupported(roleRef.apiGroup, [group])
     if (!roleKinds.includes(roleRef.kind)) at.child('kind').unsupported(roleRef.kind, roleKinds)
@@ -57,27 +67,12 @@ function bindingStrategy(isNamespaced: boolean, roleKinds: readonly string[]): S
     for (const [i, subject] of (subjects ?? []).entries()) {
       validateSubject(subject, root.child('subjects').index(i), { isNamespaced, group })
     }
-    return root.errors
-  }
-
-  function validateRoleRef(object: KubeObject, old: KubeObject): FieldError[] {
-    const at = FieldPath.root('roleRef')
-    const { apiGroup: APIGroup, kind: Kind, name: Name } = (object as RoleBinding).roleRef
-    const before = (old as RoleBinding).roleRef
-    if (APIGroup !== before.apiGroup || Kind !== before.kind || Name !== before.name) {
-      at.invalid(goStruct('rbac.RoleRef', { APIGroup, Kind, Name }), 'cannot change roleRef')
-    }
-    return at.errors
   }
 
   return {
     nameForm: 'path',
     applyDefaults: defaultBinding,
-    validate,
-    validateUpdate: (object, old, context) => [
-      ...validate(object, context),
-      ...validateRoleRef(object, old),
-    ],
+    ...validation(validateBinding, validateRoleRef),
   }
 }
 

@@ -1,10 +1,9 @@
 /** Role and ClusterRole (upstream: pkg/apis/rbac/validation). */
 import type { PolicyRule, Role, ClusterRole } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import { validation } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
 
 function hasAny(list: readonly string[] | undefined | null): boolean {
@@ -38,19 +37,18 @@ function validateRule(rule: PolicyRule, at: FieldPath, isNamespaced: boolean): v
 function validateRules(
   rules: readonly PolicyRule[] | undefined,
   isNamespaced: boolean,
-): FieldError[] {
-  const at = FieldPath.root('rules')
+  at: FieldPath,
+): void {
   for (const [i, rule] of (rules ?? []).entries()) validateRule(rule, at.index(i), isNamespaced)
-  return at.errors
 }
 
-function validateRole(object: KubeObject): FieldError[] {
-  return validateRules((object as Role).rules, true)
+function validateRole({ rules }: Role, root: FieldPath): void {
+  validateRules(rules, true, root.child('rules'))
 }
 
-function validateClusterRole(object: KubeObject): FieldError[] {
-  const { rules, aggregationRule } = object as ClusterRole
-  const at = FieldPath.root('aggregationRule').child('clusterRoleSelectors')
+function validateClusterRole({ rules, aggregationRule }: ClusterRole, root: FieldPath): void {
+  validateRules(rules, false, root.child('rules'))
+  const at = root.child('aggregationRule').child('clusterRoleSelectors')
   if (aggregationRule) {
     const selectors = aggregationRule.clusterRoleSelectors ?? []
     if (selectors.length === 0) {
@@ -58,17 +56,14 @@ function validateClusterRole(object: KubeObject): FieldError[] {
     }
     for (const [i, selector] of selectors.entries()) validateLabelSelector(selector, at.index(i))
   }
-  return [...validateRules(rules, false), ...at.errors]
 }
 
 export const roleStrategy: Strategy = {
   nameForm: 'path',
-  validate: validateRole,
-  validateUpdate: validateRole,
+  ...validation(validateRole),
 }
 
 export const clusterRoleStrategy: Strategy = {
   nameForm: 'path',
-  validate: validateClusterRole,
-  validateUpdate: validateClusterRole,
+  ...validation(validateClusterRole),
 }

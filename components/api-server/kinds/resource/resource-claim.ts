@@ -1,7 +1,6 @@
 /** ResourceClaim and ResourceClaimTemplate: the principal rules (upstream: pkg/apis/resource/validation). Off by default. */
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
 import type { Strategy } from '../strategy.ts'
 import {
   validateLabel1123,
@@ -10,6 +9,7 @@ import {
   validateImmutable,
 } from '../rules/field-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import { validateSelectors, type Selector } from './device-selectors.ts'
 
 const allocationModes = ['All', 'ExactCount']
@@ -64,11 +64,9 @@ function validateClaim(spec: ClaimSpec | undefined, at: FieldPath): void {
 }
 
 /** The whole spec stays. */
-function specErrors(object: KubeObject, old: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
+function validateSameSpec({ object, old }: Change<KubeObject>, root: FieldPath): void {
   const [now, before] = [object, old].map((state): unknown => state['spec'])
-  validateImmutable({ now, before, shown: goJson(now) }, at)
-  return at.errors
+  validateImmutable({ now, before, shown: goJson(now) }, root.child('spec'))
 }
 
 export const resourceClaimStrategy: Strategy = {
@@ -78,12 +76,10 @@ export const resourceClaimStrategy: Strategy = {
   prepareForCreate(object) {
     object['status'] = {}
   },
-  validate(object) {
-    const at = FieldPath.root('spec')
-    validateClaim(object['spec'] as ClaimSpec | undefined, at)
-    return at.errors
-  },
-  validateUpdate: specErrors,
+  validate: createValidation((object: KubeObject, root) => {
+    validateClaim(object['spec'] as ClaimSpec | undefined, root.child('spec'))
+  }),
+  validateUpdate: updateValidation(validateSameSpec),
   subresources: { status: { prepareForUpdate: restoreAllButStatus } },
 }
 
@@ -95,10 +91,8 @@ export const resourceClaimTemplateStrategy: Strategy = {
   applyDefaults(object) {
     defaultClaim(templatedClaim(object))
   },
-  validate(object) {
-    const at = FieldPath.root('spec').child('spec')
-    validateClaim(templatedClaim(object), at)
-    return at.errors
-  },
-  validateUpdate: specErrors,
+  validate: createValidation((object: KubeObject, root) => {
+    validateClaim(templatedClaim(object), root.child('spec').child('spec'))
+  }),
+  validateUpdate: updateValidation(validateSameSpec),
 }

@@ -15,26 +15,23 @@ export interface Change<T> {
 
 /** The hooks `validate` and `validateUpdate`: on update all rules of a state come first, then those of the change. */
 export function validation<T>(check: Check<T>, compare?: Compare<T>) {
-  const validate = (object: KubeObject, context: StrategyContext): FieldError[] => {
-    const root = FieldPath.root()
-    check(object as unknown as T, root, context)
-    return root.errors
-  }
-  const validateUpdate = (
-    object: KubeObject,
-    old: KubeObject,
-    context: StrategyContext,
-  ): FieldError[] => {
-    const root = FieldPath.root()
-    check(object as unknown as T, root, context)
-    const change = { object: object as unknown as T, old: old as unknown as T }
+  const validateUpdate = updateValidation<T>((change, root, context) => {
+    check(change.object, root, context)
     compare?.(change, root, context)
-    return root.errors
-  }
-  return { validate, validateUpdate }
+  })
+  return { validate: createValidation(check), validateUpdate }
 }
 
-/** The hook `validateUpdate` of a kind or sub-resource that looks at the change alone. */
+/** The hook `validate` of a kind whose updates follow rules of their own. */
+export function createValidation<T>(check: Check<T>) {
+  return (object: KubeObject, context: StrategyContext): FieldError[] => {
+    const root = FieldPath.root()
+    check(object as unknown as T, root, context)
+    return root.errors
+  }
+}
+
+/** The hook `validateUpdate` of a kind or sub-resource with rules of its own for changes. */
 export function updateValidation<T>(compare: Compare<T>) {
   return (object: KubeObject, old: KubeObject, context: StrategyContext): FieldError[] => {
     const root = FieldPath.root()

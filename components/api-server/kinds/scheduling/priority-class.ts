@@ -1,10 +1,9 @@
 /** PriorityClass (upstream: pkg/apis/scheduling). */
 import type { PriorityClass } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 
 const systemPrefix = 'system-'
 const systemValues: Readonly<Record<string, number>> = {
@@ -23,9 +22,7 @@ function systemClassFault({ metadata, value, globalDefault }: PriorityClass): st
   return globalDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
 }
 
-function validate(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
-  const priorityClass = object as PriorityClass
+function validateClass(priorityClass: PriorityClass, root: FieldPath): void {
   const { metadata, value, preemptionPolicy } = priorityClass
   if (metadata.name?.startsWith(systemPrefix)) {
     const fault = systemClassFault(priorityClass)
@@ -47,18 +44,17 @@ function validate(object: KubeObject): FieldError[] {
   else if (preemptionPolicy !== undefined && !preemptionPolicies.includes(preemptionPolicy)) {
     policyAt.unsupported(preemptionPolicy, preemptionPolicies)
   }
-  return root.errors
 }
 
-function validateUpdate(object: KubeObject, old: KubeObject): FieldError[] {
-  const root = FieldPath.root()
-  const [now, before] = [object as PriorityClass, old as PriorityClass]
+function validateChange(
+  { object: now, old: before }: Change<PriorityClass>,
+  root: FieldPath,
+): void {
   if (now.value !== before.value) root.child('value').forbidden('may not be changed in an update.')
   validateImmutable(
     { now: now.preemptionPolicy, before: before.preemptionPolicy },
     root.child('preemptionPolicy'),
   )
-  return root.errors
 }
 
 export const priorityClassStrategy: Strategy = {
@@ -73,6 +69,6 @@ export const priorityClassStrategy: Strategy = {
     Object.hasOwn(systemValues, object.metadata.name ?? '')
       ? 'this is a system priority class and cannot be deleted'
       : undefined,
-  validate,
-  validateUpdate,
+  validate: createValidation(validateClass),
+  validateUpdate: updateValidation(validateChange),
 }

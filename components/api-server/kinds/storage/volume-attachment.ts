@@ -4,13 +4,12 @@ import type {
   VolumeAttachmentSpec,
   VolumeError,
 } from '../../../api/generated/types.ts'
-import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../machinery/objects/status-error.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateDriverName } from './csi-node.ts'
 import { goJson, validateImmutable, validateSubdomain } from '../rules/field-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
+import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
 import { mapBytes } from './class-rules.ts'
 
 const maxMetadataBytes = 256 * 1024
@@ -33,9 +32,7 @@ function validateError(error: VolumeError | undefined, at: FieldPath): void {
   }
 }
 
-function validate(object: KubeObject): FieldError[] {
-  const root = FieldPath.root()
-  const { spec, status } = object as VolumeAttachment
+function validateState({ spec, status }: VolumeAttachment, root: FieldPath): void {
   const at = root.child('spec')
   if (!spec?.attacher) at.child('attacher').required()
   validateSource(spec?.source, at.child('source'))
@@ -46,30 +43,30 @@ function validate(object: KubeObject): FieldError[] {
   }
   validateError(status?.attachError, statusAt.child('attachError'))
   validateError(status?.detachError, statusAt.child('detachError'))
-  return root.errors
 }
 
-function validateUpdate(object: KubeObject, old: KubeObject): FieldError[] {
-  const at = FieldPath.root('spec')
-  const now: unknown = object['spec']
-  validateImmutable({ now, before: old['spec'], shown: goJson(now) }, at)
-  return [...validate(object), ...at.errors]
+function validateNew(attachment: VolumeAttachment, root: FieldPath): void {
+  validateState(attachment, root)
+  const { attacher, source } = attachment.spec ?? {}
+  validateDriverName(attacher, root.child('spec.attacher'))
+  const volume = source?.persistentVolumeName
+  if (volume !== undefined) {
+    validateSubdomain(volume, root.child('spec.source.persistentVolumeName'))
+  }
 }
+
+const validateUpdate = updateValidation(({ object, old }: Change<VolumeAttachment>, root) => {
+  validateState(object, root)
+  const { spec: now } = object
+  validateImmutable({ now, before: old.spec, shown: goJson(now) }, root.child('spec'))
+})
 
 export const volumeAttachmentStrategy: Strategy = {
   allowUnconditionalUpdate: false,
   prepareForCreate(object) {
     object['status'] = { attached: false }
   },
-  validate(object) {
-    const root = FieldPath.root()
-    const { attacher, source } = (object as VolumeAttachment).spec ?? {}
-    validateDriverName(attacher, root.child('spec.attacher'))
-    const volume = source?.persistentVolumeName
-    if (volume !== undefined)
-      validateSubdomain(volume, root.child('spec.source.persistentVolumeName'))
-    return [...validate(object), ...root.errors]
-  },
+  validate: createValidation(validateNew),
   validateUpdate,
   subresources: { status: { prepareForUpdate: restoreAllButStatus, validateUpdate } },
 }

@@ -1,8 +1,7 @@
 /** Pod: creation, updates and deletion (upstream: pkg/registry/core/pod/strategy.go). */
 import type { Pod } from '../../../../api/generated/types.ts'
-import { FieldPath } from '../../../../machinery/validation/field-path.ts'
-import type { KubeObject } from '../../../../machinery/objects/object.ts'
-import type { FieldError } from '../../../../machinery/objects/status-error.ts'
+import type { FieldPath } from '../../../../machinery/validation/field-path.ts'
+import { createValidation, updateValidation, type Change } from '../../rules/strategy-checks.ts'
 import type { Strategy, StrategyContext } from '../../strategy.ts'
 import { appArmorWarnings, syncAppArmor } from './app-armor-annotations.ts'
 import { validatePodAnnotations, validatePodAnnotationUpdate } from './pod-annotation-validation.ts'
@@ -45,9 +44,7 @@ export function validatePodState(pod: Pod, root: FieldPath, context: StrategyCon
   }
 }
 
-function validate(object: KubeObject, context: StrategyContext): FieldError[] {
-  const pod = object as Pod
-  const root = FieldPath.root()
+function validateNew(pod: Pod, root: FieldPath, context: StrategyContext): void {
   validatePodState(pod, root, context)
   const specAt = root.child('spec')
   if (pod.spec?.ephemeralContainers?.length) {
@@ -56,17 +53,13 @@ function validate(object: KubeObject, context: StrategyContext): FieldError[] {
   if (pod.spec?.nodeName && pod.spec.schedulingGates?.length) {
     specAt.child('nodeName').forbidden('cannot be set until all schedulingGates have been cleared')
   }
-  return root.errors
 }
 
-function validateUpdate(
-  object: KubeObject,
-  oldObject: KubeObject,
+function validateChange(
+  { object: pod, old }: Change<Pod>,
+  root: FieldPath,
   context: StrategyContext,
-): FieldError[] {
-  const pod = object as Pod
-  const old = oldObject as Pod
-  const root = FieldPath.root()
+): void {
   validatePodState(pod, root, context)
   validatePodAnnotationUpdate(
     pod.metadata.annotations,
@@ -75,7 +68,6 @@ function validateUpdate(
     rulesFor(pod, context),
   )
   validatePodChange(pod, old, root)
-  return root.errors
 }
 
 const schedulingGated = {
@@ -114,8 +106,8 @@ export const podStrategy: Strategy = {
     const { spec } = object as Pod
     if (spec) dropDisabledPodFields(spec, (old as Pod).spec)
   },
-  validate,
-  validateUpdate,
+  validate: createValidation(validateNew),
+  validateUpdate: updateValidation(validateChange),
   warnings: (object, _old, { dialect }) => podWarnings(object as Pod, dialect),
   subresources: { status: podStatusStrategy, ephemeralcontainers: ephemeralContainersStrategy },
   planDelete: (object, requestedSeconds) => ({

@@ -5,6 +5,7 @@ import { timestamp } from '../../../../component-base/clock.ts'
 import { FieldPath } from '../../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../../machinery/objects/object.ts'
 import { conflict, StatusError } from '../../../../machinery/objects/status-error.ts'
+import { updateValidation, type Change } from '../../rules/strategy-checks.ts'
 import type { SubresourceStrategy } from '../../strategy.ts'
 import { restoreAllButStatus } from '../../rules/status-update.ts'
 import {
@@ -24,22 +25,19 @@ export const podStatusStrategy: SubresourceStrategy = {
     object['status'] ??= {}
     if (qosClass !== undefined) object['status'].qosClass = qosClass
   },
-  validateUpdate(object, old, { dialect }) {
-    const root = FieldPath.root()
+  validateUpdate: updateValidation(({ object: pod, old }: Change<Pod>, root, { dialect }) => {
     const rules = { dialect, isPod: true }
-    const pod = object as Pod
     const annotationsAt = root.child('metadata').child('annotations')
     validatePodAnnotationUpdate(
-      object.metadata.annotations,
+      pod.metadata.annotations,
       old.metadata.annotations,
       annotationsAt,
       rules,
     )
     const spec = pod.spec ?? { containers: [] }
-    validatePodAnnotations(object.metadata.annotations, spec, annotationsAt, rules)
-    validatePodStatusChange(pod, old as Pod, root)
-    return root.errors
-  },
+    validatePodAnnotations(pod.metadata.annotations, spec, annotationsAt, rules)
+    validatePodStatusChange(pod, old, root)
+  }),
 }
 
 export const ephemeralContainersStrategy: SubresourceStrategy = {
@@ -54,14 +52,11 @@ export const ephemeralContainersStrategy: SubresourceStrategy = {
     if (asked === undefined) delete spec.ephemeralContainers
     else spec.ephemeralContainers = asked
   },
-  validateUpdate(object, oldObject, { dialect }) {
-    const root = FieldPath.root()
-    const pod = object as Pod
-    const old = oldObject as Pod
+  validateUpdate: updateValidation(({ object: pod, old }: Change<Pod>, root, { dialect }) => {
     const rules = { dialect, isPod: true }
     if (isMirrorPod(old.metadata, rules)) {
       root.forbidden('static pods do not support ephemeral containers')
-      return root.errors
+      return
     }
     validatePodSpec(pod.spec ?? { containers: [] }, root.child('spec'), rules)
     const at = root.child('spec').child('ephemeralContainers')
@@ -81,8 +76,7 @@ export const ephemeralContainersStrategy: SubresourceStrategy = {
         at.forbidden(`${which} changed\n${difference}`)
       }
     }
-    return root.errors
-  },
+  }),
 }
 
 const bindings = { group: '', plural: 'pods/binding' }
