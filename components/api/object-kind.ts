@@ -4,6 +4,7 @@ import { remembered } from '../machinery/values/remembered.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
 import {
   apiVersionOf,
+  type FieldSelectorRules,
   type ObjectKind,
   type ObjectVersion,
   type Resource,
@@ -12,25 +13,43 @@ import type { TablePrinter } from '../machinery/objects/table-printer.ts'
 import type { StructSchema } from '../machinery/schema/schema.ts'
 import { convertTo } from './conversions/conversions.ts'
 import { printerOf } from './printers.ts'
-import { schemaOfResource } from './schemas.ts'
+import { schemaOf } from './schemas.ts'
 
 class BuiltInKind implements ObjectKind {
   readonly formName: string
   readonly scale = undefined
   readonly workingVersion: ObjectVersion
   readonly isConverted = false
+  readonly isShownAsStored = true
+  readonly hasProtobuf = true
+  readonly mustNameKind = false
+  readonly reportsInTextOrder = true
+  readonly patchSchema: string
+  readonly isOwnedBySchema = true
+  readonly takesAnyFinalizer: boolean
+  readonly fieldSelectors: FieldSelectorRules
+  readonly hasWatchPaths = true
+  /** Deprecated versions of built-in kinds are in the table of lifecycles. */
+  readonly deprecationWarning = undefined
   readonly #resource: Resource
   readonly #version: ObjectVersion
+  #schema: StructSchema | undefined
 
   constructor(resource: Resource) {
     this.#resource = resource
     this.#version = versionOf(resource)
     this.workingVersion = resource.storageVersion
     this.formName = resource.package
+    this.patchSchema = `${resource.package}.${resource.kind}`
+    this.takesAnyFinalizer = /^api(?:extensions|registration)\//.test(resource.package)
+    this.fieldSelectors = {
+      formerNames: resource.kind === 'Pod' ? { 'spec.host': 'spec.nodeName' } : {},
+      isGeneric: resource.selectableFields.length === 0,
+    }
   }
 
   get schema(): StructSchema {
-    return schemaOfResource(this.#resource)
+    return (this.#schema ??= schemaOf(this.patchSchema))
   }
 
   printer(subresource?: string): TablePrinter {

@@ -9,8 +9,6 @@ import type {
   StructSchema,
   UnionForm,
 } from '../machinery/schema/schema.ts'
-import { remembered } from '../machinery/values/remembered.ts'
-import type { Resource } from '../machinery/objects/resource.ts'
 import { schemaData } from './generated/schema-data.ts'
 
 /** The struct of that name, or undefined; the same value each time. */
@@ -31,15 +29,6 @@ export function schemaOf(name: string): StructSchema {
   if (schema === undefined) throw new Error(`no schema ${name}`)
   return schema
 }
-
-/** The struct of a resource's objects. */
-export function schemaOfResource(resource: Resource): StructSchema {
-  return resource.custom?.schema ?? builtInSchema(resource)
-}
-
-const builtInSchema = remembered(({ package: packageName, kind }: Resource) =>
-  schemaOf(`${packageName}.${kind}`),
-)
 
 /** The names of all structs of a package, in upstream's order; empty for an unknown package. */
 export function structNames(packageName: string): string[] {

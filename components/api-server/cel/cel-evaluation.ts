@@ -21,7 +21,7 @@ export interface Input {
   bindings(): Readonly<Record<string, CelInput>>
 }
 
-export interface Evaluator {
+interface Evaluator {
   /** The steps that an evaluation with an input of this size costs at most. */
   readonly cost: (size: InputSize) => number
   /** Evaluates at once; `spend` is called with the steps that were counted meanwhile. Throws CelEvaluationError. */

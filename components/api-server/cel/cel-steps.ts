@@ -17,7 +17,7 @@ import type { Spending } from './cel-meter.ts'
 
 export type Value = CelInput | CelError
 /** Values of variables, by name. */
-export type Scope = Readonly<Record<string, Value>>
+type Scope = Readonly<Record<string, Value>>
 
 /** One evaluation. */
 export interface Evaluation {
@@ -28,7 +28,7 @@ export interface Evaluation {
 /** Evaluates at once. */
 export type Run = (scope: Scope, evaluation: Evaluation) => Value
 /** Evaluates, and yields the promise of an answer where it has to be waited for. */
-export type StepwiseRun = (scope: Scope, evaluation: Evaluation) => Steps<Value>
+type StepwiseRun = (scope: Scope, evaluation: Evaluation) => Steps<Value>
 
 type Plan = (part: Expr) => Run
 

@@ -6,7 +6,7 @@ import type { Dialect } from '../../api/dialect.ts'
 import { jsonKind } from '../../machinery/schema/decode-context.ts'
 import { invalidValue } from '../../machinery/validation/field-errors.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
-import type { CustomKind } from '../../machinery/objects/resource.ts'
+import type { ObjectKind } from '../../machinery/objects/resource.ts'
 import { badRequest, invalid, type StatusError } from '../../machinery/objects/status-error.ts'
 import type { DecodeWording } from './decode-wording.ts'
 
@@ -15,8 +15,8 @@ export interface BodyKind {
   readonly kind: string
   readonly apiVersion: string
   readonly schema: string
-  /** Set for custom kinds, which have no schema of that name. */
-  readonly custom?: CustomKind | undefined
+  /** Of bodies that are objects of a resource. */
+  readonly objects?: ObjectKind | undefined
   /** Other versions of the same form that a body may name. */
   readonly alsoAccepted?: readonly string[]
 }
@@ -42,8 +42,8 @@ function otherVersion(apiVersion: string, wanted: BodyKind): StatusError {
   )
 }
 
-/** Custom resources must name their kind and version. */
-function checkCustomKind(
+/** For kinds whose bodies must name their kind and version. */
+function checkNamedKind(
   value: Record<string, unknown>,
   wanted: BodyKind,
   wording: DecodeWording,
@@ -81,8 +81,8 @@ export function checkKind(
 ): void {
   const kind = textIn(value, 'kind', wording) || wanted.kind
   const apiVersion = textIn(value, 'apiVersion', wording) || wanted.apiVersion
-  if (wanted.custom !== undefined) {
-    checkCustomKind(value, wanted, wording)
+  if (wanted.objects?.mustNameKind === true) {
+    checkNamedKind(value, wanted, wording)
     return
   }
   const isAccepted =

@@ -1,4 +1,5 @@
 /** decode-body: request bodies -> drafts. Checks media type, kind and version, fields and types, with upstream's messages. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { dialects } from '../../api/dialect.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import { schemaOf } from '../../api/schemas.ts'
@@ -147,13 +148,14 @@ function parseBody(
   wanted: BodyKind,
 ): Parsed | Promise<Parsed> {
   const type = mediaTypeOf(context)
-  const isProtobuf = protobufTypes.has(type) && wanted.custom === undefined
+  const hasProtobuf = wanted.objects?.hasProtobuf !== false
+  const isProtobuf = protobufTypes.has(type) && hasProtobuf
   const cbor = type === 'application/cbor' ? context.cbor : undefined
   if (cbor !== undefined) return { value: parseCbor(cbor, body, wanted), json: undefined }
   if (type !== 'application/json' && type !== 'application/yaml' && !isProtobuf) {
     throw new StatusError(
       'UnsupportedMediaType',
-      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml${wanted.custom === undefined ? `, ${context.dialect.protobufMediaType}` : ''}${context.cbor === undefined ? '' : ', application/cbor'}`,
+      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml${hasProtobuf ? `, ${context.dialect.protobufMediaType}` : ''}${context.cbor === undefined ? '' : ', application/cbor'}`,
     )
   }
   if (isProtobuf) return { value: parseProtobuf(body, wanted), json: undefined }
@@ -196,7 +198,7 @@ const bodyKindOf = remembered((resource: Resource): BodyKind => ({
   kind: resource.kind,
   apiVersion: apiVersionOf(resource),
   schema: `${resource.package}.${resource.kind}`,
-  custom: resource.custom,
+  objects: objectKindOf(resource),
 }))
 
 const structOf = remembered(({ schema }: BodyKind) => schemaOf(schema))
@@ -218,7 +220,7 @@ function report(
   )
 }
 
-/** Faults that strict decoding reports: in the order of the text; for custom resources repeated fields first, then unknown ones. */
+/** Faults that strict decoding reports. */
 function strictTexts(
   unknown: readonly string[],
   of: { json: JsonText | undefined; hasRepeated: boolean; wanted: BodyKind },
@@ -226,7 +228,7 @@ function strictTexts(
   const { json, hasRepeated, wanted } = of
   const named = unknown.map((path) => `unknown field "${path}"`)
   if (json === undefined) return named
-  if (wanted.custom !== undefined) {
+  if (wanted.objects?.reportsInTextOrder === false) {
     return hasRepeated ? [...strictProblems(json.bytes, []), ...named] : named
   }
   return named.length > 0 || hasRepeated ? strictProblems(json.bytes, unknown) : named
@@ -265,13 +267,11 @@ export function decodeAs(context: RequestContext, wanted: BodyKind, from: Decode
   // Both look at what was sent, of which decoding may make something else.
   const hasRepeated = !isSilent && json !== undefined && hasDuplicateFields(json.fields, value)
   const owners = (value as Partial<KubeObject>).metadata?.managedFields
+  const mayReuse = json !== undefined
   const { object, problems } =
-    wanted.custom === undefined
-      ? decode(value, structOf(wanted), {
-          mode: isSilent ? 'ignore' : 'report',
-          mayReuse: json !== undefined,
-        })
-      : wanted.custom.decode(value, { report: !isSilent })
+    wanted.objects === undefined
+      ? decode(value, structOf(wanted), { mode: isSilent ? 'ignore' : 'report', mayReuse })
+      : wanted.objects.decode(value, { report: !isSilent, mayReuse })
   const fault = wording.isConverted ? problems.unconverted : problems.fatal
   if (fault !== undefined) throw wording.unusable(wanted, fault)
   const texts = isSilent ? [] : strictTexts(problems.unknown, { json, hasRepeated, wanted })

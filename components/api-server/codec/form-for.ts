@@ -1,6 +1,5 @@
 /** form-for: the form in which a request wants a resource. Forms that depend on the resource alone are made once. */
 import { objectKindOf } from '../../api/object-kind.ts'
-import { findSchema } from '../../api/schemas.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { remembered } from '../../machinery/values/remembered.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
@@ -25,18 +24,18 @@ interface Known {
   readonly stored: Form | undefined
 }
 
-/** Of custom resources. */
+/** Of kinds that have no protobuf form. */
 const metadataEncodings: readonly Encoding[] = ['protobuf']
 
 const knownOf = remembered((resource: Resource): Known => {
-  const isTyped = findSchema(`${resource.package}.${resource.kind}`) !== undefined
+  const { hasProtobuf, isShownAsStored } = objectKindOf(resource)
   return {
-    encodings: isTyped ? ['json', 'yaml', 'protobuf'] : ['json', 'yaml'],
+    encodings: hasProtobuf ? ['json', 'yaml', 'protobuf'] : ['json', 'yaml'],
     forms: new Map(),
     stored:
       resource.package !== resource.storageVersion.package
         ? undefined
-        : resource.custom === undefined
+        : isShownAsStored
           ? storedForm(resource)
           : customForm(resource),
   }
@@ -83,10 +82,11 @@ export function formFor(
 ): Form {
   const { dialect, info } = context
   const { encodings, forms, stored } = knownOf(resource)
+  const { hasProtobuf } = objectKindOf(resource)
   const isStream = info.verb === 'watch'
   const representation = negotiate(context, {
     encodings: context.cbor === undefined ? encodings : [...encodings, 'cbor'],
-    ...(resource.custom !== undefined && { metadataEncodings }),
+    ...(!hasProtobuf && { metadataEncodings }),
     views: viewsOf({ hasTable: true }),
     isStream,
   })

@@ -54,10 +54,11 @@ function parseInteger(text: string | null): number | undefined {
 /** The selectors of a request as one test on entries. */
 export function selectionOf(resource: Resource, query: URLSearchParams): Selection {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '')
-  const fields = checkFieldSelector(parseFieldSelector(query.get('fieldSelector') ?? ''), resource)
+  const kind = objectKindOf(resource)
+  const asked = parseFieldSelector(query.get('fieldSelector') ?? '')
+  const fields = checkFieldSelector(asked, resource, kind.fieldSelectors)
   const byLabels = labels.length > 0
   const byFields = fields.length > 0
-  const kind = objectKindOf(resource)
   const objectOf = (entry: Entry): KubeObject => kind.working(entry.object())
   const labelsOf = kind.isConverted
     ? (entry: Entry) => objectOf(entry).metadata.labels

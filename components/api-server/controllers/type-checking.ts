@@ -1,6 +1,6 @@
 /** type-checking: the type errors of a policy's expressions (upstream: plugin/policy/validating/typechecking.go). */
 import type { ExpressionWarning, ValidatingAdmissionPolicySpec } from '../../api/generated/types.ts'
-import { schemaOfResource } from '../../api/schemas.ts'
+import { objectKindOf } from '../../api/object-kind.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
 import { celTypeOfSchema } from '../cel/cel-schema-types.ts'
 import type { CelType } from '../cel/cel-types.ts'
@@ -35,7 +35,7 @@ function kindsOf(spec: ValidatingAdmissionPolicySpec, served: readonly Resource[
 function typeOf(resource: Resource): CelType {
   const custom = customVersionOf(resource)
   return custom === undefined
-    ? celTypeOfSchema(schemaOfResource(resource))
+    ? celTypeOfSchema(objectKindOf(resource).schema)
     : celTypeOf(custom.openApi, true)
 }
 

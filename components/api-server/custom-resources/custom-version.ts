@@ -11,7 +11,7 @@ import { decode, type Decoded } from '../../machinery/schema/decode.ts'
 import { copyJson } from '../../machinery/values/json-copy.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type {
-  CustomKind,
+  ObjectKind,
   ObjectVersion,
   Resource,
   ScalePlaces,
@@ -29,7 +29,7 @@ import { pruneNulls, pruneUnknown } from './pruning.ts'
 
 const mostUnknown = 100
 
-export class CustomVersion implements CustomKind {
+export class CustomVersion implements ObjectKind {
   /** Another one for each state of a definition: frames made by one schema are not those of another. */
   readonly formName: string
   readonly workingVersion: ObjectVersion
@@ -38,6 +38,16 @@ export class CustomVersion implements CustomKind {
   readonly #kind: string
   /** Whether the whole definition preserves unknown fields. */
   readonly keepsUnknown: boolean
+  readonly isShownAsStored = false
+  readonly hasProtobuf = false
+  readonly mustNameKind = true
+  readonly reportsInTextOrder = false
+  readonly patchSchema = undefined
+  /** What a schema of a custom resource says of its fields is not enough to read them off. */
+  readonly isOwnedBySchema = false
+  readonly takesAnyFinalizer = true
+  readonly fieldSelectors = { formerNames: {}, isGeneric: false }
+  readonly hasWatchPaths = false
   readonly #conversion: CustomConversion
   /** What was asked for, by the stored object; kept as long as that is. */
   readonly #converted = new WeakMap<KubeObject, KubeObject>()

@@ -41,11 +41,7 @@ export const patchObject: ResourceHandler = async (context, resource, parts) => 
   const form = wantedForm(context, resource, parts)
   const options = patchOptionsOf(info.query, { isApply: false, dialect: parts.dialect })
   const kind = objectKindOf(resource)
-  const patch = await readPatch(
-    context,
-    resource.custom === undefined ? `${resource.package}.${resource.kind}` : undefined,
-    options.fieldValidation,
-  )
+  const patch = await readPatch(context, kind.patchSchema, options.fieldValidation)
   const written = await parts.registry.update({
     resource,
     namespace: info.namespace,

@@ -1,4 +1,5 @@
 /** metadata: what the server owns of an object's metadata, set or restored by the generic verbs (upstream: rest/meta.go). */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { deepEqual, type KubeObject } from '../../machinery/objects/object.ts'
 import type { ObjectMetaRules } from '../../machinery/validation/object-meta-validation.ts'
@@ -92,12 +93,8 @@ export function keepMetadata(object: KubeObject, old: KubeObject): void {
 }
 
 /** Built-in kinds require finalizers with a domain; custom resources, their definitions and APIServices take any name. */
-export function finalizerRules({
-  custom,
-  package: name,
-}: Resource): Pick<ObjectMetaRules, 'standardFinalizers'> {
-  const isFree = custom !== undefined || /^api(?:extensions|registration)\//.test(name)
-  return isFree ? { standardFinalizers: 'any' } : {}
+export function finalizerRules(resource: Resource): Pick<ObjectMetaRules, 'standardFinalizers'> {
+  return objectKindOf(resource).takesAnyFinalizer ? { standardFinalizers: 'any' } : {}
 }
 
 /** True when something besides metadata and status (unless that counts) differs: what `metadata.generation` counts. */

@@ -10,7 +10,8 @@ const patchTypes: readonly string[] = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ]
-const customTypes: readonly string[] = ['application/json', 'application/yaml']
+/** Of kinds without a protobuf form. */
+const plainTypes: readonly string[] = ['application/json', 'application/yaml']
 
 /** Whose media types these are. */
 export interface MediaTypes {
@@ -20,19 +21,19 @@ export interface MediaTypes {
 }
 
 /** What the body of an operation may be. */
-export function bodyTypes({ cbor }: MediaTypes, { body, isCustom }: Operation): readonly string[] {
-  if (body !== 'Patch') return isCustom ? customTypes : ['*/*']
+export function bodyTypes({ cbor }: MediaTypes, of: Operation): readonly string[] {
+  if (of.body !== 'Patch') return of.hasProtobuf ? ['*/*'] : plainTypes
   const types = cbor ? [...patchTypes, 'application/apply-patch+cbor'] : patchTypes
-  return isCustom ? types.filter((type) => !type.includes('strategic')) : types
+  return of.patchSchema === undefined ? types.filter((type) => !type.includes('strategic')) : types
 }
 
 /** What an operation may answer with. */
 export function answerTypes(
   { dialect: { protobufMediaType }, cbor }: MediaTypes,
-  { answer, streams, action, isCustom }: Operation,
+  { answer, streams, action, hasProtobuf }: Operation,
 ): readonly string[] {
   if (action === 'connect') return ['*/*']
-  if (isCustom) return customTypes
+  if (!hasProtobuf) return plainTypes
   const types = ['application/json', 'application/yaml', protobufMediaType]
   if (cbor) types.push('application/cbor')
   if (answer === 'text') return ['text/plain', ...types]

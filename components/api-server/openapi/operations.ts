@@ -1,4 +1,5 @@
 /** Operations: every path of a resource with its methods, in a form from which both versions of OpenAPI are written. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { Resource, Subresource } from '../../machinery/objects/resource.ts'
 import type { GroupVersionKind } from './definitions.ts'
@@ -30,8 +31,9 @@ export interface Operation {
   readonly codes: readonly number[]
   /** The answer may also be a stream of watch events. */
   readonly streams: boolean
-  /** Of a kind that is defined in the cluster: neither protobuf nor strategic merge. */
-  readonly isCustom: boolean
+  readonly hasProtobuf: boolean
+  /** Undefined for kinds without strategic merge patches. */
+  readonly patchSchema: string | undefined
 }
 
 export interface PathItem {
@@ -77,7 +79,7 @@ export function pathsOf(dialect: Dialect, resource: Resource): PathItem[] {
     ...resource.subresources.flatMap((sub) =>
       subresourcePaths(subject, sub, `${collection}/{name}`),
     ),
-    ...(resource.custom === undefined ? watchPaths(subject) : []),
+    ...(objectKindOf(resource).hasWatchPaths ? watchPaths(subject) : []),
   ]
   return items.filter(({ methods }) => Object.keys(methods).length > 0)
 }
@@ -95,7 +97,8 @@ function operation(
     answer: schemaName(resource),
     codes: [200],
     streams: false,
-    isCustom: resource.custom !== undefined,
+    hasProtobuf: objectKindOf(resource).hasProtobuf,
+    patchSchema: objectKindOf(resource).patchSchema,
     ...about,
   }
 }

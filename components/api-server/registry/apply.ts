@@ -2,7 +2,7 @@
  * Apply: one server-side apply to one state of an object, in the request's version (upstream: apimachinery util/managedfields,
  * the chain of managers around structured merge). What kubectl applied from the client's side counts as the applier's own.
  */
-import { schemaOfResource } from '../../api/schemas.ts'
+import { objectKindOf } from '../../api/object-kind.ts'
 import { compareFields } from '../../machinery/apply/apply-compare.ts'
 import { fieldsOf } from '../../machinery/apply/apply-merge.ts'
 import { isRecord } from '../../machinery/apply/apply-shape.ts'
@@ -60,7 +60,7 @@ export function checkConfig(request: ApplyRequest): void {
   if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) {
     throw badRequest('metadata.managedFields must be nil')
   }
-  const fault = configFault(schemaOfResource(resource), config)
+  const fault = configFault(objectKindOf(resource).schema, config)
   if (fault === undefined) return
   const { namespace = '', name = '' } = metadata as Record<string, string>
   throw badRequest(

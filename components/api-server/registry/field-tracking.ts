@@ -118,8 +118,7 @@ export class FieldTracking {
       }
       delete object.metadata.managedFields
     }
-    // What a schema of a custom resource says of its fields is not enough to read them off.
-    if (resource.custom !== undefined) {
+    if (!kind.isOwnedBySchema) {
       const states = { live: kind.empty(), changed: object, owners: noOwners }
       setManagedFields(object, entriesOf(yield* this.#after(states, write)))
       return undefined

@@ -24,20 +24,24 @@ const resizable = ['resources', 'resizePolicy'].flatMap((field) =>
   ['containers', 'initContainers'].map((list) => ['f:spec', `f:${list}`, '*', `f:${field}`]),
 )
 
-/** Kind and sub-resource, where it is not just that a status is reset by plain writes and everything else by those of it. */
+/** By stored version, kind and sub-resource, where it is not just that a status is reset by plain writes and everything else by those of it. */
 const ownable: Readonly<Record<string, Ownable>> = {
-  'CertificateSigningRequest/': { reset: paths('spec', 'status') },
-  'CertificateSigningRequest/status': { reset: paths('spec', 'status.conditions') },
-  'CertificateSigningRequest/approval': { reset: paths('spec', 'status.certificate') },
-  'Deployment/status': { reset: paths('spec', 'metadata.labels') },
-  'Pod/status': { reset: paths('spec', 'metadata.deletionTimestamp', 'metadata.ownerReferences') },
-  'Pod/ephemeralcontainers': { only: [['f:spec', 'f:ephemeralContainers']] },
-  'Pod/resize': { only: resizable },
-  'APIService/status': { reset: paths('spec', 'metadata') },
-  'CustomResourceDefinition/status': { reset: paths('spec', 'metadata') },
-  'VolumeAttachment/status': { reset: paths('spec', 'metadata') },
-  'Scale/scale': { only: [['f:spec', 'f:replicas']] },
-  'Namespace/finalize': { reset: paths('status') },
+  'certificates/v1.CertificateSigningRequest/': { reset: paths('spec', 'status') },
+  'certificates/v1.CertificateSigningRequest/status': { reset: paths('spec', 'status.conditions') },
+  'certificates/v1.CertificateSigningRequest/approval': {
+    reset: paths('spec', 'status.certificate'),
+  },
+  'apps/v1.Deployment/status': { reset: paths('spec', 'metadata.labels') },
+  'core/v1.Pod/status': {
+    reset: paths('spec', 'metadata.deletionTimestamp', 'metadata.ownerReferences'),
+  },
+  'core/v1.Pod/ephemeralcontainers': { only: [['f:spec', 'f:ephemeralContainers']] },
+  'core/v1.Pod/resize': { only: resizable },
+  'apiregistration/v1.APIService/status': { reset: paths('spec', 'metadata') },
+  'apiextensions/v1.CustomResourceDefinition/status': { reset: paths('spec', 'metadata') },
+  'storage/v1.VolumeAttachment/status': { reset: paths('spec', 'metadata') },
+  'autoscaling/v1.Scale/scale': { only: [['f:spec', 'f:replicas']] },
+  'core/v1.Namespace/finalize': { reset: paths('status') },
 }
 
 const status = paths('status')
@@ -45,8 +49,8 @@ const spec = paths('spec')
 const nothing = paths()
 
 function ownableBy(resource: Resource, subresource: string): Ownable {
-  const special = ownable[`${resource.kind}/${subresource}`]
-  if (special !== undefined && resource.custom === undefined) return special
+  const special = ownable[`${resource.storageVersion.package}.${resource.kind}/${subresource}`]
+  if (special !== undefined) return special
   if (subresource === 'status') return { reset: spec }
   const hasStatus = resource.subresources.some(({ name }) => name === 'status')
   return { reset: hasStatus ? status : nothing }

@@ -137,8 +137,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
 const none: Strategy = {}
 
 export function strategyOf(resource: Resource): Strategy {
-  if (resource.custom !== undefined) return customVersionOf(resource)?.strategy ?? none
-  return builtInStrategy(resource)
+  return customVersionOf(resource)?.strategy ?? builtInStrategy(resource)
 }
 
 const builtInStrategy = remembered(

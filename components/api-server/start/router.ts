@@ -1,4 +1,5 @@
 /** router: finds the handler of a request in one table of served resources and one of sub-resources. */
+import { objectKindOf } from '../../api/object-kind.ts'
 import { deprecationWarning } from '../../api/lifecycle.ts'
 import type { Resource, Subresource, Verb } from '../../machinery/objects/resource.ts'
 import { methodNotAllowed, noSuchResource } from '../../machinery/objects/status-error.ts'
@@ -139,7 +140,7 @@ export function createRouter(served: readonly Resource[], routes: Routes, parts:
     if (!resource.namespaced && info.namespace !== '' && !isNamespace) throw noSuchResource()
     context.resource = resource
     if (resource.lifecycle.deprecated !== undefined) noteDeprecated(context, resource)
-    const warning = resource.custom?.deprecationWarning
+    const warning = objectKindOf(resource).deprecationWarning
     if (warning !== undefined) context.warnings.push(warning)
     // Authorization treats a Namespace as in itself. In the store it has no namespace.
     if (isNamespace) context.info = { ...info, namespace: '' }

@@ -39,6 +39,14 @@ export interface ObjectVersion {
   readonly apiVersion: string
 }
 
+/** By which fields clients may select objects, besides those that the resource names. */
+export interface FieldSelectorRules {
+  /** Earlier names of fields that are still accepted. */
+  readonly formerNames: Readonly<Record<string, string>>
+  /** Only the name and namespace may be named: the kind has no rules of its own (upstream: DefaultMetaV1FieldSelectorConversion). */
+  readonly isGeneric: boolean
+}
+
 /**
  * What one version of a kind does with its objects. `objectKindOf` in `api/object-kind.ts` finds it: that of built-in kinds comes
  * from tables, a custom resource brings its own.
@@ -55,6 +63,25 @@ export interface ObjectKind {
   readonly workingVersion: ObjectVersion
   /** Whether a service converts between versions: then metadata differs by version, and reading takes time. */
   readonly isConverted: boolean
+  /** Whether stored bytes of this version are what clients see; otherwise objects are read by the current schema. */
+  readonly isShownAsStored: boolean
+  /** Whether objects have a protobuf form; their metadata always has one. */
+  readonly hasProtobuf: boolean
+  /** Whether a body must name its kind and version. */
+  readonly mustNameKind: boolean
+  /** Whether strict decoding reports faults in the order of the text; otherwise repeated fields come before unknown ones. */
+  readonly reportsInTextOrder: boolean
+  /** The schema that strategic merge patches follow; undefined if the kind does not take any. */
+  readonly patchSchema: string | undefined
+  /** Whether `schema` alone tells which fields of an object may be owned. */
+  readonly isOwnedBySchema: boolean
+  /** Whether a finalizer may have a name without a domain. */
+  readonly takesAnyFinalizer: boolean
+  readonly fieldSelectors: FieldSelectorRules
+  /** Whether OpenAPI lists the deprecated paths below `/watch/`. */
+  readonly hasWatchPaths: boolean
+  /** A `Warning` header for clients that use the version; undefined without one. */
+  readonly deprecationWarning: string | undefined
   printer(subresource?: string): TablePrinter
   /** Checks metadata, drops unknown fields, fills in defaults of the schema. `mayReuse`: the value is given away. */
   decode(
@@ -87,12 +114,6 @@ export interface ObjectKind {
   ): KubeObject | Promise<KubeObject>
 }
 
-/** That of a kind that was defined in the cluster. */
-export interface CustomKind extends ObjectKind {
-  /** A `Warning` header for clients that use the version; undefined unless it is deprecated. */
-  readonly deprecationWarning: string | undefined
-}
-
 export interface Resource {
   /** Served group name in the cluster's dialect; '' is the core group. */
   readonly group: string
@@ -122,7 +143,7 @@ export interface Resource {
   /** False for alpha and beta versions, which only `--runtime-config` switches on. */
   readonly servedByDefault: boolean
   /** Undefined for built-in kinds. `objectKindOf` spares most readers the question. */
-  readonly custom?: CustomKind | undefined
+  readonly custom?: ObjectKind | undefined
 }
 
 /** `v1` for the core group, else `group/version`. */

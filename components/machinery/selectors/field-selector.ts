@@ -1,6 +1,7 @@
 /** Field selectors: parse the query form, check it against a resource, match, print (upstream: apimachinery pkg/fields). */
 import { maxSelectorLength } from './label-selector.ts'
-import type { Resource } from '../objects/resource.ts'
+import { getOwn } from '../values/json-copy.ts'
+import type { FieldSelectorRules, Resource } from '../objects/resource.ts'
 import { badRequest } from '../objects/status-error.ts'
 
 export interface FieldRequirement {
@@ -31,17 +32,15 @@ export function parseFieldSelector(text: string): FieldSelector {
 /** Checks that the resource can be selected by every field named; returns the selector in the fields' current names. */
 export function checkFieldSelector(
   selector: FieldSelector,
-  resource: Pick<Resource, 'selectableFields' | 'namespaced' | 'kind' | 'custom'>,
+  resource: Pick<Resource, 'selectableFields' | 'namespaced'>,
+  { formerNames, isGeneric }: FieldSelectorRules,
 ): FieldSelector {
   return selector.map((requirement) => {
-    const field =
-      resource.kind === 'Pod' && resource.custom === undefined && requirement.field === 'spec.host'
-        ? 'spec.nodeName'
-        : requirement.field
+    const field = getOwn(formerNames, requirement.field) ?? requirement.field
     if (field === 'metadata.name' || resource.selectableFields.includes(field)) {
       return { ...requirement, field }
     }
-    if (resource.selectableFields.length === 0 && resource.custom === undefined) {
+    if (isGeneric) {
       if (field === 'metadata.namespace') return requirement
       throw badRequest(
         `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,

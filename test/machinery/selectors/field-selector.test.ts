@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { dialects } from '../../../components/api/dialect.ts'
+import { objectKindOf } from '../../../components/api/object-kind.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { selectableFieldValue } from '../../../components/api/selectable-fields.ts'
 import {
@@ -45,7 +46,7 @@ describe('field selector', () => {
 
   it('refuses fields that a resource cannot be selected by', () => {
     const check = (text: string, resource: (typeof resources)['pods']) =>
-      checkFieldSelector(parseFieldSelector(text), resource)
+      checkFieldSelector(parseFieldSelector(text), resource, objectKindOf(resource).fieldSelectors)
     expect(() => check('data.a=1', resources.configMaps)).toThrow(
       '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"',
     )
@@ -57,7 +58,9 @@ describe('field selector', () => {
   })
 
   it("takes the old name of a pod's node", () => {
-    const selector = checkFieldSelector(parseFieldSelector('spec.host=n1'), resources.pods)
+    const { fieldSelectors } = objectKindOf(resources.pods)
+    const asked = parseFieldSelector('spec.host=n1')
+    const selector = checkFieldSelector(asked, resources.pods, fieldSelectors)
     expect(exactFieldMatch(selector, 'spec.nodeName')).toBe('n1')
   })
 
