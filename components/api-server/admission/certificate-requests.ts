@@ -5,7 +5,7 @@ import type { CertificateSigningRequest } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { goQuote } from '../../machinery/values/go-syntax.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
-import { pemBlocks } from '../x509/pem.ts'
+import { decodePem } from '../../../certs/pem.ts'
 import type { UserInfo } from '../request/request.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
@@ -35,7 +35,7 @@ function namesOrganization(der: Buffer, organization: string): boolean {
 /** The first PEM block of `spec.request`, which validation checks, too. */
 function requestDer(csr: CertificateSigningRequest): Buffer {
   const pem = Buffer.from(csr.spec.request, 'base64').toString('latin1')
-  return pemBlocks(pem)[0]?.der ?? Buffer.alloc(0)
+  return decodePem(pem)[0]?.der ?? Buffer.alloc(0)
 }
 
 interface SignerAccess {

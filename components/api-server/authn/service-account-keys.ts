@@ -1,6 +1,7 @@
 /** Keys of service account tokens: PEM to JWS keys, their identifiers, and the published key set. Wraps jose, loaded when first needed. */
-import { createHash, createPrivateKey, createPublicKey } from 'node:crypto'
+import { createHash, createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto'
 import type { JsonWebKey, KeyObject } from 'node:crypto'
+import { decodePem } from '../../../certs/pem.ts'
 
 /** A key that checks signatures. */
 export interface VerificationKey {
@@ -25,19 +26,61 @@ function describe(key: KeyObject): VerificationKey {
   return { keyId: createHash('sha256').update(spki).digest('base64url'), algorithm, key }
 }
 
-/** Every key in a PEM text; of a private key or a certificate the public half. Throws when there is none. */
+/** The first result of the readers that do not throw. */
+function firstRead<T>(readers: readonly (() => T)[]): T | undefined {
+  for (const read of readers) {
+    try {
+      return read()
+    } catch {
+      // Another reader may know the form.
+    }
+  }
+  return undefined
+}
+
+const privateKeyForms = ['pkcs1', 'pkcs8', 'sec1'] as const
+
+/** The public half of a key or certificate, whatever its label says; undefined for anything else. */
+function publicKeyOf(der: Buffer): VerificationKey | undefined {
+  return firstRead([
+    ...privateKeyForms.map((type) => () => {
+      const key = createPrivateKey({ key: der, format: 'der', type })
+      return describe(createPublicKey(key))
+    }),
+    () => describe(createPublicKey({ key: der, format: 'der', type: 'spki' })),
+    () => describe(new X509Certificate(der).publicKey),
+  ])
+}
+
+/**
+ * Every RSA and ECDSA key in a PEM text; of a private key or a certificate the public half. Other blocks are skipped. Throws when
+ * there is none (upstream: keyutil.ParsePublicKeysPEM, which does not know ECDSA keys in PKCS #8).
+ */
 export function parseVerificationKeys(pem: string): VerificationKey[] {
-  const blocks = pem.match(/-----BEGIN ([A-Z0-9 ]+)-----[^-]+-----END \1-----/g) ?? []
-  const keys = blocks
-    .filter((block) => !block.includes('PARAMETERS-----'))
-    .map((block) => describe(createPublicKey(block)))
+  const keys = decodePem(pem).flatMap(({ der }) => publicKeyOf(der) ?? [])
   if (keys.length === 0) throw new Error('data does not contain any valid RSA or ECDSA public keys')
   return keys
 }
 
-/** A key that signs, with the identifier its public half is published under. */
+const privateKeyLabels: Readonly<Record<string, (typeof privateKeyForms)[number]>> = {
+  'EC PRIVATE KEY': 'sec1',
+  'RSA PRIVATE KEY': 'pkcs1',
+  'PRIVATE KEY': 'pkcs8',
+}
+
+/**
+ * The first key that signs, with the identifier its public half is published under. Other blocks, such as `EC PARAMETERS`, are
+ * skipped. Throws when there is none (upstream: keyutil.ParsePrivateKeyPEM).
+ */
 export function parseSigningKey(pem: string): { key: KeyObject; public: VerificationKey } {
-  const key = createPrivateKey(pem)
+  const key = firstRead(
+    decodePem(pem).map(({ label, der }) => () => {
+      const type = privateKeyLabels[label]
+      if (type === undefined) throw new Error(`${label} is not a private key`)
+      return createPrivateKey({ key: der, format: 'der', type })
+    }),
+  )
+  if (key === undefined) throw new Error('data does not contain a valid RSA or ECDSA private key')
   return { key, public: describe(createPublicKey(key)) }
 }
 

@@ -1,10 +1,12 @@
 /** Bundles of certificates in PEM. */
+import { decodePem } from '../../../certs/pem.ts'
 import { readCertificate, type Certificate } from './certificate.ts'
 
-const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-
+/** The blocks that hold certificates; those with headers do not count. */
 const blocksOf = (pem: string): Buffer[] =>
-  (pem.match(block) ?? []).map((text) => Buffer.from(text))
+  decodePem(pem)
+    .filter(({ label, hasHeaders }) => label === 'CERTIFICATE' && !hasHeaders)
+    .map(({ der }) => der)
 
 /** All certificates of the text. Throws when there is none or one is malformed (client-go: ParseCertsPEM). */
 export function readBundle(pem: string): readonly Certificate[] {
@@ -17,9 +19,9 @@ export function readBundle(pem: string): readonly Certificate[] {
 
 /** The certificates of the text that can be read (Go: CertPool.AppendCertsFromPEM). */
 export function readableCertificates(pem: string): readonly Certificate[] {
-  return blocksOf(pem).flatMap((text) => {
+  return blocksOf(pem).flatMap((der) => {
     try {
-      return [readCertificate(text)]
+      return [readCertificate(der)]
     } catch {
       // A malformed certificate is not added to the pool.
       return []

@@ -1,83 +1,17 @@
-/** PEM texts in objects: their blocks, and faults of the certificates and signing requests in them, worded as Go words them. */
+/** PEM texts in objects: faults of the certificates and signing requests in them, worded as Go words them. */
 import { createPublicKey, constants, verify, X509Certificate } from 'node:crypto'
 import { goQuote } from '../../machinery/values/go-syntax.ts'
 import { tag } from '../../../certs/der.ts'
 import { readSigningRequest, type SigningRequest } from '../../../certs/signing-request.ts'
+import { decodePem } from '../../../certs/pem.ts'
 import { elementAt, unlessMalformed } from './der.ts'
-
-export interface PemBlock {
-  readonly type: string
-  readonly hasHeaders: boolean
-  readonly der: Buffer
-}
-
-const beginMark = '-----BEGIN '
-const endMark = '-----END '
-const dashes = '-----'
-const base64 = /^[A-Za-z0-9+/]*={0,2}$/
-/** How many malformed blocks are skipped, since each makes the reader scan what follows. */
-const mostMalformed = 100
-
-/** The well-formed blocks in order. Text around them and malformed blocks are skipped, as Go's decoder does. */
-export function pemBlocks(text: string): PemBlock[] {
-  const blocks: PemBlock[] = []
-  let malformed = 0
-  for (let at = 0; malformed <= mostMalformed;) {
-    const begin = startOfLine(text, beginMark, at)
-    if (begin < 0) break
-    const { block, next } = readBlock(text, begin)
-    if (block === undefined) malformed += 1
-    else blocks.push(block)
-    at = next
-  }
-  return blocks
-}
-
-/** Where the mark next begins a line; `at` is where one begins. */
-function startOfLine(text: string, mark: string, at: number): number {
-  if (text.startsWith(mark, at)) return at
-  const found = text.indexOf(`\n${mark}`, at)
-  return found < 0 ? -1 : found + 1
-}
-
-function nextLine(text: string, at: number): number {
-  const found = text.indexOf('\n', at)
-  return found < 0 ? text.length : found + 1
-}
-
-/** The block whose first line is at `begin`, unless it is malformed, and where to read on. */
-function readBlock(text: string, begin: number): { block?: PemBlock; next: number } {
-  let at = nextLine(text, begin)
-  const label = text.slice(begin + beginMark.length, at).trimEnd()
-  if (!label.endsWith(dashes)) return { next: at }
-  const type = label.slice(0, -dashes.length)
-  let hasHeaders = false
-  for (
-    let next = nextLine(text, at);
-    text.slice(at, next).includes(':');
-    next = nextLine(text, at)
-  ) {
-    hasHeaders = true
-    at = next
-  }
-  const end = startOfLine(text, endMark, at)
-  const after = end + endMark.length + type.length + dashes.length
-  const isEnded =
-    end >= 0 &&
-    text.startsWith(type + dashes, end + endMark.length) &&
-    text.slice(after, nextLine(text, after)).trim() === ''
-  const data = isEnded ? text.slice(at, end).replace(/\s/g, '') : ''
-  if (!isEnded || data.length % 4 !== 0 || !base64.test(data)) return { next: at }
-  const block = { type, hasHeaders, der: Buffer.from(data, 'base64') }
-  return { block, next: nextLine(text, after) }
-}
 
 /** Why the text of `status.certificate` is invalid; undefined when it is valid. */
 export function certificatesFault(pem: string): string | undefined {
-  const blocks = pemBlocks(pem)
-  for (const { type, hasHeaders, der } of blocks) {
-    if (type !== 'CERTIFICATE') {
-      return `only CERTIFICATE PEM blocks are allowed, found ${goQuote(type)}`
+  const blocks = decodePem(pem)
+  for (const { label, hasHeaders, der } of blocks) {
+    if (label !== 'CERTIFICATE') {
+      return `only CERTIFICATE PEM blocks are allowed, found ${goQuote(label)}`
     }
     if (hasHeaders) return 'no PEM block headers are permitted'
     if (der.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates'
@@ -97,8 +31,8 @@ export function parseCertificate(der: Buffer): X509Certificate | undefined {
 
 /** Why the text of a signing request is invalid: no request, malformed, or not signed by its own key; undefined when valid. */
 export function signingRequestFault(pem: string): string | undefined {
-  const block = pemBlocks(pem)[0]
-  if (block === undefined || block.type !== 'CERTIFICATE REQUEST') {
+  const block = decodePem(pem)[0]
+  if (block === undefined || block.label !== 'CERTIFICATE REQUEST') {
     return 'PEM block type must be CERTIFICATE REQUEST'
   }
   const request = readRequest(block.der)

@@ -458,9 +458,11 @@ describe('token requests', () => {
       )
     }
     const ed25519 = generateKeyPairSync('ed25519').publicKey
-    expect(() =>
-      parseVerificationKeys(ed25519.export({ type: 'spki', format: 'pem' }).toString()),
-    ).toThrow('service account keys must be RSA or ECDSA')
+    const other = ed25519.export({ type: 'spki', format: 'pem' }).toString()
+    expect(() => parseVerificationKeys(other)).toThrow(
+      'data does not contain any valid RSA or ECDSA public keys',
+    )
+    expect(parseVerificationKeys(other + pem)).toHaveLength(1)
     const reader = new FakeReader()
     const server = createServiceAccountIssuer({
       apiAudiences: [issuer],
@@ -474,6 +476,26 @@ describe('token requests', () => {
     const published = server.jwks().keys.map(({ kid }) => kid)
     expect(published).toHaveLength(2)
     expect(published[0]).toBe(signingKey.public.keyId)
+  })
+
+  test.each([
+    ['rsa', 'pkcs1'],
+    ['rsa', 'pkcs8'],
+    ['ec', 'sec1'],
+    ['ec', 'pkcs8'],
+  ] as const)('a private key signs, and verifies by its public half: %s in %s', (kind, type) => {
+    const { privateKey } =
+      kind === 'rsa'
+        ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+        : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const pem = privateKey.export({ type, format: 'pem' } as never).toString()
+    const parameters =
+      '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n'
+    const signer = parseSigningKey(parameters + pem)
+    expect(parseVerificationKeys(pem).map(({ keyId }) => keyId)).toEqual([signer.public.keyId])
+    expect(() => parseSigningKey(parameters)).toThrow(
+      'data does not contain a valid RSA or ECDSA private key',
+    )
   })
 
   test('the key set and the discovery document let others verify', async () => {

@@ -5,7 +5,8 @@ import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateImmutable } from '../rules/field-rules.ts'
 import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
-import { parseCertificate, pemBlocks } from '../../x509/pem.ts'
+import { decodePem, type PemBlock } from '../../../../certs/pem.ts'
+import { parseCertificate } from '../../x509/pem.ts'
 import { validateSignerName } from './signer-name.ts'
 
 const maxBundleBytes = 1024 * 1024
@@ -31,8 +32,8 @@ function nameFaults(name: string, signerName: string): readonly string[] {
   return [`ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`]
 }
 
-function entryFault(block: ReturnType<typeof pemBlocks>[number], i: number): string | undefined {
-  if (block.type !== 'CERTIFICATE') return `entry ${i} has bad block type: ${block.type}`
+function entryFault(block: PemBlock, i: number): string | undefined {
+  if (block.label !== 'CERTIFICATE') return `entry ${i} has bad block type: ${block.label}`
   if (block.hasHeaders) return `entry ${i} has PEM block headers`
   const certificate = parseCertificate(block.der)
   if (certificate === undefined) return `entry ${i} does not parse as X.509`
@@ -44,7 +45,7 @@ function validateBundle(bundle: string, at: FieldPath): void {
     at.tooLong(maxBundleBytes)
     return
   }
-  const blocks = pemBlocks(bundle)
+  const blocks = decodePem(bundle)
   const faults = blocks.map(entryFault).filter((fault) => fault !== undefined)
   if (faults.length > 0) {
     for (const fault of faults) at.invalid(omitted, fault)

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
-import { pemBlocks } from '../../../components/api-server/x509/pem.ts'
+import { decodePem } from '../../certs/pem.ts'
 
 const block = (type: string, body: string): string =>
   `-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`
 const found = (text: string): string[] =>
-  pemBlocks(text).map(({ type, hasHeaders, der }) => `${type} ${hasHeaders} ${der.toString('hex')}`)
+  decodePem(text).map(
+    ({ label, hasHeaders, der }) => `${label} ${hasHeaders} ${der.toString('hex')}`,
+  )
 
 test.each([
   ['blocks with text around them', `x\n${block('A', 'AAAA')}y\n${block('B', 'AA\nAB')}`, 2],
