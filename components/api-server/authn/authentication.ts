@@ -27,8 +27,10 @@ import {
 } from './token-authenticators.ts'
 import { authenticateBy, type AuthenticateRequest } from './union.ts'
 import type { AuthenticationConfiguration } from './configuration/authentication-configuration.ts'
-import { openFollowedFile, type FollowedFile } from '../../component-base/followed-file.ts'
-import { createReloadMetrics } from '../configuration/reload-metrics.ts'
+import {
+  openConfigurationFile,
+  type ConfigurationFile,
+} from '../configuration/configuration-file.ts'
 import type { TrustedAuthorities } from './certificate-chain.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { Dial } from '../egress/egress-selector.ts'
@@ -83,12 +85,6 @@ function anonymousByFlags(options: ApiServerOptions): AnonymousAccess {
   return { isEnabled: options['anonymous-auth'] ?? !isOpen }
 }
 
-interface ConfigurationFile {
-  readonly file: FollowedFile
-  readonly initial: AuthenticationConfiguration
-  readonly parse: (content: string) => AuthenticationConfiguration
-}
-
 /** The accepted issuers of service account tokens; the first one signs. */
 function issuersOf(options: ApiServerOptions, dialect: Dialect): readonly string[] {
   const given = options['service-account-issuer']
@@ -100,7 +96,7 @@ function issuersOf(options: ApiServerOptions, dialect: Dialect): readonly string
 async function openConfiguration(
   options: ApiServerOptions,
   parts: AuthenticationParts,
-): Promise<ConfigurationFile | undefined> {
+): Promise<ConfigurationFile<AuthenticationConfiguration> | undefined> {
   const path = options['authentication-config'] ?? ''
   if (path === '') return undefined
   if (!parts.gates.StructuredAuthenticationConfiguration) {
@@ -126,12 +122,7 @@ async function openConfiguration(
     }
     return configuration
   }
-  try {
-    const file = await openFollowedFile(path)
-    return { file, initial: parse(file.initialText), parse }
-  } catch (error) {
-    throw new StartError(`--authentication-config: ${path}: ${(error as Error).message}`, error)
-  }
+  return await openConfigurationFile({ flag: 'authentication-config', path }, parse)
 }
 
 /** OpenID Connect issuers, if a file or flags name any. Only then is their code loaded. */
@@ -263,18 +254,16 @@ export async function createAuthentication(
     apiAudiences,
     ...tokenReviews(tokens),
     issuer: tokenIssuer(credentials, parts),
-    configFault: configuration && (() => configuration.file.fault),
+    configFault: configuration?.fault,
     async run(signal) {
-      const following = configuration?.file.follow({
+      const following = configuration?.follow({
         clock,
         log,
+        metrics,
+        subsystem: 'authentication',
+        serverId: apiGroup(dialect, 'authentication') + issuerNames.join(),
         signal,
-        onReload: createReloadMetrics(metrics, {
-          subsystem: 'authentication',
-          serverId: apiGroup(dialect, 'authentication') + issuerNames.join(),
-          clock,
-        }),
-        take: (content) => access.use(configuration.parse(content)),
+        use: (newest) => access.use(newest),
       })
       await Promise.all([issuers?.run(signal), following, aborted(signal)])
     },

@@ -1,8 +1,10 @@
 /** Metrics of authorization (upstream: apiserver pkg/endpoints/filters/metrics.go and pkg/authorization/metrics). */
 import type { Clock } from '../../component-base/clock.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
-import { accessBuckets } from '../authn/authentication-metrics.ts'
+import { measuredAccess } from '../authn/access-metrics.ts'
 import type { Authorizer, Decision } from './authorizer.ts'
+
+const results = { allow: 'allowed', deny: 'denied', 'no-opinion': 'no-opinion' } as const
 
 /** The same authorizer, counted and timed. */
 export function measuredAuthorizer(
@@ -10,41 +12,22 @@ export function measuredAuthorizer(
   metrics: Metrics,
   clock: Clock,
 ): Authorizer {
-  const attempts = metrics.counter({
-    name: 'authorization_attempts_total',
-    help: 'Authorization attempts by result.',
-    labels: ['result'],
-  })
-  const durations = metrics.histogram({
-    name: 'authorization_duration_seconds',
-    help: 'Time that authorization took, by result, in seconds.',
-    labels: ['result'],
-    buckets: accessBuckets,
-  })
-  const byResult = (result: string) => ({
-    count: attempts.with(result),
-    seconds: durations.with(result),
-  })
-  const results = {
-    allow: byResult('allowed'),
-    deny: byResult('denied'),
-    'no-opinion': byResult('no-opinion'),
-  }
-  const note = (decision: Decision, startedMs: number): Decision => {
-    const { count, seconds } = results[decision.decision]
-    count.inc()
-    seconds.observe((clock.now() - startedMs) / 1000)
-    return decision
-  }
   return {
     ...authorizer,
-    authorize: (attributes) => {
-      const startedMs = clock.now()
-      const decision = authorizer.authorize(attributes)
-      return decision instanceof Promise
-        ? decision.then((settled) => note(settled, startedMs))
-        : note(decision, startedMs)
-    },
+    authorize: measuredAccess((attributes) => authorizer.authorize(attributes), {
+      metrics,
+      clock,
+      attempts: {
+        name: 'authorization_attempts_total',
+        help: 'Authorization attempts by result.',
+      },
+      durations: {
+        name: 'authorization_duration_seconds',
+        help: 'Time that authorization took, by result, in seconds.',
+      },
+      results: Object.values(results),
+      resultOf: ({ decision }: Decision) => results[decision],
+    }),
   }
 }
 

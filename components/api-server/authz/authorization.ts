@@ -21,8 +21,11 @@ import type {
   WebhookConfig,
 } from './configuration/authorization-configuration.ts'
 import { readFlagFile } from '../../component-base/flag-file.ts'
-import { openFollowedFile, type FollowedFile } from '../../component-base/followed-file.ts'
-import { createReloadMetrics, showConfigurationHash } from '../configuration/reload-metrics.ts'
+import {
+  openConfigurationFile,
+  type ConfigurationFile,
+} from '../configuration/configuration-file.ts'
+import { showConfigurationHash } from '../configuration/reload-metrics.ts'
 import { countDecisions } from './authorization-metrics.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { Dial } from '../egress/egress-selector.ts'
@@ -112,16 +115,11 @@ function byFlags(options: ApiServerOptions): ModuleConfig[] {
   )
 }
 
-interface ConfigurationFile {
-  readonly file: FollowedFile
-  readonly parse: (content: string) => readonly AuthorizerConfig[]
-}
-
 /** The file of --authorization-config, read and checked; undefined without one. */
 async function openConfiguration(
   options: ApiServerOptions,
   { gates, dialect }: AuthorizationParts,
-): Promise<ConfigurationFile | undefined> {
+): Promise<ConfigurationFile<readonly AuthorizerConfig[]> | undefined> {
   const path = options['authorization-config'] ?? ''
   if (path === '') return undefined
   if (!gates.StructuredAuthorizationConfiguration) {
@@ -141,12 +139,9 @@ async function openConfiguration(
   }
   const { parseAuthorizationConfiguration } =
     await import('./configuration/authorization-configuration.ts')
-  try {
-    const file = await openFollowedFile(path)
-    return { file, parse: (content) => parseAuthorizationConfiguration(content, dialect) }
-  } catch (error) {
-    throw new StartError(`--authorization-config: ${path}: ${(error as Error).message}`, error)
-  }
+  return await openConfigurationFile({ flag: 'authorization-config', path }, (content) =>
+    parseAuthorizationConfiguration(content, dialect),
+  )
 }
 
 async function webhookOf(
@@ -262,19 +257,19 @@ export async function createAuthorization(
   const inUse = reloadableModules(moduleBuilder(options, { parts, local }), countDecisions(metrics))
   const serverId = apiGroup(dialect, 'authorization')
   const showHash = showConfigurationHash(metrics, { subsystem: 'authorization', serverId })
-  const take = async (content: string, parse: ConfigurationFile['parse']): Promise<void> => {
-    await inUse.use(parse(content))
-    showHash(content)
+  const use = async (configs: readonly AuthorizerConfig[], text: string): Promise<void> => {
+    await inUse.use(configs)
+    showHash(text)
   }
   try {
     if (configuration === undefined) await inUse.use(byFlags(options))
-    else await take(configuration.file.initialText, configuration.parse)
+    else await use(configuration.initial, configuration.initialText)
   } catch (error) {
     if (error instanceof StartError) throw error
     const from =
       configuration === undefined
         ? '--authorization-webhook-config-file'
-        : `--authorization-config: ${configuration.file.path}`
+        : `--authorization-config: ${configuration.path}`
     throw new StartError(`${from}: ${(error as Error).message}`, error)
   }
   return {
@@ -284,14 +279,17 @@ export async function createAuthorization(
     get usesRbac() {
       return inUse.usesRbac()
     },
-    configFault: configuration && (() => configuration.file.fault),
+    configFault: configuration?.fault,
     async run(signal) {
-      const following = configuration?.file.follow({
+      const subsystem = 'authorization'
+      const following = configuration?.follow({
         clock,
         log,
+        metrics,
+        subsystem,
+        serverId,
         signal,
-        onReload: createReloadMetrics(metrics, { subsystem: 'authorization', serverId, clock }),
-        take: (content) => take(content, configuration.parse),
+        use,
       })
       await Promise.all([following, aborted(signal)])
       local.stop()
