@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -44,6 +46,45 @@ async function serve(handler: (request: HttpRequest) => Promise<Answer>, port = 
   }
   cleanups.push(end)
   return { ...(await server.ready), server, end }
+}
+
+/** A server that never answers, and the first request to it. */
+async function serveNever() {
+  const { promise: asked, resolve } = Promise.withResolvers<void>()
+  const { port } = await serve(() => {
+    resolve()
+    return new Promise<Answer>(() => {})
+  })
+  return { port, asked }
+}
+
+/** A way to the server on which its answers can be held up. */
+async function proxyTo(port: number) {
+  const answers: Socket[] = []
+  const proxy = createServer((socket) => {
+    const server = connect(port, '127.0.0.1')
+    answers.push(server)
+    socket.pipe(server).pipe(socket)
+    for (const one of [socket, server]) one.on('error', () => {})
+    socket.on('close', () => server.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  cleanups.push(() => proxy.close())
+  const holdAnswers = (): void => {
+    for (const server of answers) server.unpipe()
+  }
+  return { port: (proxy.address() as AddressInfo).port, holdAnswers }
+}
+
+/** Counts what was planned. */
+class CountingClock extends FakeClock {
+  planned = 0
+
+  override after(ms: number, callback: () => void): () => void {
+    this.planned += 1
+    return super.after(ms, callback)
+  }
 }
 
 function rest(port: number, more: Partial<RestClientOptions> = {}) {
@@ -235,21 +276,34 @@ describe('rest client', () => {
     await expect.poll(() => gone).toBe(true)
   })
 
-  it('gives up a connection whose pings go unanswered', async () => {
-    const { port } = await serve(async () => new Promise<Answer>(() => {}))
-    const clock = new FakeClock()
+  it('keeps a connection whose pings are answered', async () => {
+    const { port, asked } = await serveNever()
+    const clock = new CountingClock()
     const client = rest(port, { networkClock: clock, pingMs: 1000, timeoutMs: 1e9 })
     const pending = failure(client.json({ method: 'GET', path: '/' }))
-    await expect.poll(() => clock.pending).toBeGreaterThan(1)
-    // The ping and its deadline fall due in one step, before the answer can have come.
-    clock.after(1000, () => clock.after(0, () => {}))
-    await clock.step(1000)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    // The server answers pings, so the connection lives and another ping is planned.
-    await clock.step(1000)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await asked
+    for (let ping = 0; ping < 3; ping += 1) {
+      const { planned } = clock
+      await clock.step(1000)
+      // The deadline of this ping, and after its answer the next ping.
+      await expect.poll(() => clock.planned).toBe(planned + 2)
+    }
     client.close()
-    expect((await pending).code).toBe('lost')
+    expect((await pending).message).not.toContain('ping')
+  })
+
+  it('gives up a connection whose pings go unanswered', async () => {
+    const { port, asked } = await serveNever()
+    const between = await proxyTo(port)
+    const clock = new CountingClock()
+    const client = rest(between.port, { networkClock: clock, pingMs: 1000, timeoutMs: 1e9 })
+    const pending = failure(client.json({ method: 'GET', path: '/' }))
+    await asked
+    between.holdAnswers()
+    await clock.step(1000)
+    await clock.step(1000)
+    const { code, message } = await pending
+    expect([code, message]).toEqual(['lost', expect.stringContaining('no answer to a ping')])
   })
 })
 
