@@ -1,30 +1,60 @@
-/** Finding the Resource that a scenario names by kind, plural or short name. */
+/** Finding the Resource that a scenario names by kind, plural or short name: a built-in kind, or one that the server discovers. */
 import type { Resources } from '../../components/api/resources.ts'
+import type { Client } from '../../components/client/client.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
+import { createDiscovery } from '../../components/client/server-resources.ts'
 import { nearestName } from '../../components/component-base/flags.ts'
 import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 
-/** The resource of that kind; without an apiVersion the first that is served. Throws for an unknown one. */
-export function findResource(
-  resources: Resources,
-  wanted: { kind: string; apiVersion?: string | undefined },
-): Resource {
+/** How a step names a kind. */
+export interface WantedKind {
+  readonly kind: string
+  readonly apiVersion?: string | undefined
+}
+
+/** Rejects with an Error that suggests a name when there is no such kind. */
+export type FindResource = (wanted: WantedKind) => Promise<Resource>
+
+function findIn(resources: readonly Resource[], wanted: WantedKind): Resource | undefined {
   const name = wanted.kind.toLowerCase()
-  const found = resources.all.find(
+  return resources.find(
     (resource) =>
       (wanted.apiVersion === undefined || apiVersionOf(resource) === wanted.apiVersion) &&
       (resource.kind.toLowerCase() === name ||
         resource.plural === name ||
         resource.shortNames.includes(name)),
   )
-  if (found !== undefined) return found
-  const nearest = nearestName(wanted.kind, [...new Set(resources.all.map((one) => one.kind))])
-  const what =
-    wanted.apiVersion === undefined ? wanted.kind : `${wanted.kind} of ${wanted.apiVersion}`
-  throw new Error(
-    `no such kind: ${what}${nearest === undefined ? '' : `; did you mean ${nearest}?`}`,
-  )
+}
+
+function unknownKind({ kind, apiVersion }: WantedKind, known: readonly Resource[]): Error {
+  const nearest = nearestName(kind, [...new Set(known.map((one) => one.kind))])
+  const what = apiVersion === undefined ? kind : `${kind} of ${apiVersion}`
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
+  return new Error(`no such kind: ${what}${hint}`)
+}
+
+/**
+ * Finds kinds for one scenario; without an apiVersion the first that is served. Only a name that no built-in kind has is looked for
+ * in discovery, each time, since definitions come and go. While the server is away, the last discovery counts.
+ */
+export function createFindResource(resources: Resources, client: Client): FindResource {
+  const discover = createDiscovery(client)
+  let discovered: readonly Resource[] = []
+  return async (wanted) => {
+    const builtIn = findIn(resources.all, wanted)
+    if (builtIn !== undefined) return builtIn
+    try {
+      const { all, preferred } = await discover()
+      discovered = [...preferred, ...all]
+    } catch (error) {
+      if (!(error instanceof ConnectionError) || discovered.length === 0) throw error
+    }
+    const found = findIn(discovered, wanted)
+    if (found === undefined) throw unknownKind(wanted, [...resources.all, ...discovered])
+    return found
+  }
 }
 
 /** The object as it is sent: a namespaced one without a namespace goes to `default`. */

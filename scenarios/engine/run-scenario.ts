@@ -1,5 +1,5 @@
 /** Running one scenario on a cluster: its steps in order, until one fails. */
-import { resourcesOf } from '../../components/api/resources.ts'
+import { resourcesOf, type Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { dirname, resolve } from 'node:path'
 import type { Clock } from '../../components/component-base/clock.ts'
@@ -9,6 +9,7 @@ import type { Cluster } from '../../cluster/cluster.ts'
 import { clientOf } from './actors.ts'
 import type { Scenario } from './scenario.ts'
 import { failureLines, NestedFailure } from './failure-lines.ts'
+import { createFindResource, type FindResource } from './find-resource.ts'
 import type { KeptProcess } from './kept-process.ts'
 import { AssertionFailure } from './step.ts'
 import type { ScenarioStep, StepContext } from './step.ts'
@@ -100,6 +101,8 @@ class ScenarioRun {
   readonly #options: RunScenarioOptions
   readonly #variables: Variables
   readonly #actors: ReturnType<typeof createActorClients>
+  readonly #resources: Resources
+  readonly #findResource: FindResource
   readonly #cleanups: (() => Promise<void>)[] = []
   readonly #reports: (() => readonly string[])[] = []
   readonly #processes = new Map<string, KeptProcess>()
@@ -120,6 +123,8 @@ class ScenarioRun {
       ...scenario.variables,
     })
     this.#actors = createActorClients(cluster)
+    this.#resources = resourcesOf(dialectOf(cluster.config))
+    this.#findResource = createFindResource(this.#resources, cluster.client)
     this.#signal = AbortSignal.any([signal, this.#deadline.signal])
     this.#abandoned.promise.catch(() => {}) // only a step that still runs waits for it
     const late = new Error(`the scenario took longer than ${scenario.timeoutMs / 1000} s`)
@@ -225,7 +230,8 @@ class ScenarioRun {
     return {
       cluster,
       client: cluster.client,
-      resources: resourcesOf(dialectOf(cluster.config)),
+      resources: this.#resources,
+      findResource: this.#findResource,
       clock,
       variables: this.#variables,
       signal: this.#signal,

@@ -3,6 +3,7 @@ import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
+import type { FindResource } from './find-resource.ts'
 import type { KeptProcess } from './kept-process.ts'
 import type { Shape } from './shape.ts'
 import type { Actor } from './actors.ts'
@@ -14,7 +15,10 @@ export interface StepContext {
   readonly cluster: Cluster
   /** The administrator's client. */
   readonly client: Client
+  /** The built-in kinds. */
   readonly resources: Resources
+  /** The resource of a kind that a step names, built in or defined in the cluster. */
+  readonly findResource: FindResource
   readonly clock: Clock
   readonly variables: Variables
   /** Aborts at the step's deadline, and when the run is interrupted. */

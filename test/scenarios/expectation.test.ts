@@ -9,6 +9,7 @@ import type { WatchEvent } from '../../components/client/resource-client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { createJudge, describeExpectation } from '../../scenarios/engine/expectation.ts'
 import { AssertionFailure } from '../../scenarios/engine/step.ts'
+import { createFindResource } from '../../scenarios/engine/find-resource.ts'
 import type { StepContext } from '../../scenarios/engine/step.ts'
 import { expect as expectStep } from '../../scenarios/engine/steps/expect.ts'
 import { createVariables } from '../../scenarios/engine/variables.ts'
@@ -96,11 +97,13 @@ function scriptedServer(first: readonly KubeObject[]) {
 }
 
 function contextOver(server: ReturnType<typeof scriptedServer>, clock: FakeClock): StepContext {
-  const client = { resource: () => server.pods } as unknown as Client
+  const resources = resourcesOf(dialects.kubernetes)
+  const client = { dialect: dialects.kubernetes, resource: () => server.pods } as unknown as Client
   return {
     cluster: {} as Cluster,
     client,
-    resources: resourcesOf(dialects.kubernetes),
+    resources,
+    findResource: createFindResource(resources, client),
     clock,
     variables: createVariables(dialects.kubernetes),
     signal: new AbortController().signal,

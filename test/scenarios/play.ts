@@ -1,4 +1,4 @@
-/** Playing a scenario that needs no API server: its cluster is a folder. */
+/** Playing a scenario that needs no cluster: a folder, and an API server's client where steps use one. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../components/client/client.ts'
@@ -10,13 +10,17 @@ import type { ScenarioResult } from '../../scenarios/engine/run-scenario.ts'
 import { parseScenario } from '../../scenarios/engine/scenario.ts'
 
 /** `id` is the cluster's; processes of a scenario carry it. */
-export function playedCluster(folder: string, id = 'played'): Cluster {
+export function playedCluster(
+  folder: string,
+  id = 'played',
+  client: Client = {} as Client,
+): Cluster {
   const paths = pathsIn(folder)
   mkdirSync(paths.logs, { recursive: true })
   return {
     config: { dialect: 'kubernetes', caHash: 'sha256:0', id },
     server: 'https://127.0.0.1:6443',
-    client: {} as Client,
+    client,
     paths,
   } as unknown as Cluster
 }
@@ -25,11 +29,11 @@ export function playedCluster(folder: string, id = 'played'): Cluster {
 export async function play(
   folder: string,
   steps: string,
-  more: { head?: string; signal?: AbortSignal; id?: string } = {},
+  more: { head?: string; signal?: AbortSignal; id?: string; client?: Client } = {},
 ): Promise<ScenarioResult> {
   const text = `description: played\n${more.head ?? ''}\nsteps:\n${steps}`
   return await runScenario(parseScenario(text, join(folder, 'played.yaml')), {
-    cluster: playedCluster(folder, more.id),
+    cluster: playedCluster(folder, more.id, more.client),
     clock: systemClock,
     signal: more.signal ?? new AbortController().signal,
   })

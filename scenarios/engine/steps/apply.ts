@@ -1,6 +1,6 @@
 /** apply: creates objects, or merges what is written into those that exist. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
-import { describeObject, findResource, placed } from '../find-resource.ts'
+import { describeObject, placed } from '../find-resource.ts'
 import { manifest, oneOrMore } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
@@ -9,10 +9,10 @@ export const apply = defineStep({
   summary: 'Create an object, or a list of them, or merge them into those that exist.',
   shape: oneOrMore(manifest),
   title: (objects) => `apply ${objects.map(describeObject).join(', ')}`,
-  run: async (objects, { client, resources, signal }) => {
+  run: async (objects, { client, findResource, signal }) => {
     for (const written of objects) {
       const { kind, apiVersion } = written as { kind: string; apiVersion?: string }
-      const resource = findResource(resources, { kind, apiVersion })
+      const resource = await findResource({ kind, apiVersion })
       const object = placed(resource, written)
       const { namespace, name = '' } = object.metadata
       const verbs = client.resource(resource)

@@ -1,5 +1,5 @@
 /** create: creates objects; one that exists already is a failure. */
-import { describeObject, findResource, placed } from '../find-resource.ts'
+import { describeObject, placed } from '../find-resource.ts'
 import { manifest, oneOrMore } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
@@ -8,10 +8,10 @@ export const create = defineStep({
   summary: 'Create an object, or a list of them.',
   shape: oneOrMore(manifest),
   title: (objects) => `create ${objects.map(describeObject).join(', ')}`,
-  run: async (objects, { client, resources, signal }) => {
+  run: async (objects, { client, findResource, signal }) => {
     for (const object of objects) {
       const { kind, apiVersion } = object as { kind: string; apiVersion?: string }
-      const resource = findResource(resources, { kind, apiVersion })
+      const resource = await findResource({ kind, apiVersion })
       await client.resource(resource).create(placed(resource, object), { signal })
     }
   },

@@ -1,6 +1,5 @@
 /** delete: deletes one object; what the API does with it then is for `expect` to see. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
-import { findResource } from '../find-resource.ts'
 import { boolean, choice, count, described, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
@@ -20,8 +19,8 @@ export const deleteStep = defineStep({
     ignoreMissing: described('An object that does not exist is no failure.', optional(boolean)),
   }),
   title: ({ kind, name }) => `delete ${kind} ${name}`,
-  run: async (params, { client, resources, signal }) => {
-    const resource = findResource(resources, params)
+  run: async (params, { client, findResource, signal }) => {
+    const resource = await findResource(params)
     const { name, propagation, gracePeriodSeconds } = params
     const namespace = resource.namespaced ? (params.namespace ?? 'default') : undefined
     try {

@@ -11,7 +11,6 @@ import {
   pathShape,
 } from '../expectation.ts'
 import type { Expectation, Verdict } from '../expectation.ts'
-import { findResource } from '../find-resource.ts'
 import { createObjectHistory } from '../object-history.ts'
 import type { ObjectHistory } from '../object-history.ts'
 import {
@@ -159,8 +158,8 @@ class Watched {
 
 /** Watches until the expectation holds, and for `stays` after that. Rejects with a report at the deadline. */
 async function waitFor(params: Params, context: StepContext): Promise<readonly KubeObject[]> {
-  const { client, resources, clock } = context
-  const resource = findResource(resources, params)
+  const { client, clock } = context
+  const resource = await context.findResource(params)
   const { within = defaultWithinMs } = params
   const watched = new Watched(params, { kind: resource.kind, clock })
   const end = new AbortController()

@@ -1,5 +1,4 @@
 /** patch: changes one object by a JSON, merge or strategic merge patch. */
-import { findResource } from '../find-resource.ts'
 import { anything, choice, described, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
@@ -16,8 +15,8 @@ export const patch = defineStep({
     patch: described('The patch document.', anything),
   }),
   title: ({ kind, name }) => `patch ${kind} ${name}`,
-  run: async (params, { client, resources, signal }) => {
-    const resource = findResource(resources, params)
+  run: async (params, { client, findResource, signal }) => {
+    const resource = await findResource(params)
     const { name, subresource, type = 'merge' } = params
     const namespace = resource.namespaced ? (params.namespace ?? 'default') : undefined
     await client.resource(resource).patch({ namespace, name }, params.patch, {
