@@ -35,7 +35,7 @@ describe('whatever several clients do at once', () => {
         await runStory(subject, rounds, `story-${serial}`)
       },
     )
-    await fc.assert(property, parametersOf(300))
+    await fc.assert(property, parametersOf(150))
   }, 300_000)
 })
 
@@ -65,6 +65,6 @@ describe('whatever several clients do while the server is stopped and started', 
         await runStory(subject, rounds, `story-${serial}`)
       },
     )
-    await fc.assert(property, parametersOf(50))
+    await fc.assert(property, parametersOf(25))
   }, 300_000)
 })

@@ -221,7 +221,7 @@ describeDialects('writing roles and bindings without escalate and bind', (server
       const gained = [...(await rightsOf(eve, `eve-${id}`))].filter((right) => !before.has(right))
       if (gained.length > 0) throw new Error(`gained ${gained[0] ?? ''} by ${JSON.stringify(log)}`)
     })
-    const runs = runsIn(server().dialect, 150)
+    const runs = runsIn(server().dialect, 76)
     await fc.assert(property, parametersOf(runs))
     if (process.env['MODEL_RUNS'] !== undefined) return
     expect(accepted).toBeGreaterThan(runs)

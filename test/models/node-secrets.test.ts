@@ -281,7 +281,7 @@ describeDialects(
           }
         },
       )
-      const runs = runsIn(server().dialect, 100)
+      const runs = runsIn(server().dialect, 50)
       await fc.assert(property, parametersOf(runs))
       if (process.env['MODEL_RUNS'] !== undefined) return
       expect(reads).toBeGreaterThan(30 * runs)

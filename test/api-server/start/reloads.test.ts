@@ -17,7 +17,7 @@ import { startIssuerHost, type IssuerHost } from '../../support/token-issuer.ts'
 import { whoami } from '../../support/whoami.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-const rounds = 8
+const rounds = 4
 
 describe.each([dialects.kubernetes, dialects.svc])(
   'reloads under load, dialect $name',

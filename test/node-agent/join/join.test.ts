@@ -156,22 +156,40 @@ describe('a join that cannot succeed says which step failed', () => {
     return report
   }
 
+  /** Some try again for seconds before they report: these all start at once. */
+  const trying = new Map<string, Agent>()
+  const mute = createServer(() => {})
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+    const { port } = mute.address() as AddressInfo
+    await lab.publish('nologn.0123456789abcdef')
+    const flags = {
+      lost: { server: 'https://127.0.0.1:1' },
+      mute: { server: `https://127.0.0.1:${port}` },
+      unknown: { 'bootstrap-token': 'zzzzzz.0123456789abcdef' },
+      nologin: { 'bootstrap-token': 'nologn.0123456789abcdef' },
+    }
+    for (const [name, own] of Object.entries(flags)) {
+      const folder = temporaryFolder('agent')
+      trying.set(name, startAgent(lab, name, { rootDir: folder, flags: own }))
+    }
+  })
+  afterAll(async () => {
+    for (const agent of trying.values()) await agent.stop()
+    mute.close()
+  })
+  const failingOf = (name: string, step: string): Promise<JoinReport> => {
+    const agent = trying.get(name)
+    if (agent === undefined) throw new Error(`no agent ${name}`)
+    return failing(agent, step)
+  }
+
   test('nobody listens', async () => {
-    const agent = start('lost', { server: 'https://127.0.0.1:1' })
-    expect(await failing(agent, 'discovery')).toMatchObject({ retrying: true })
+    expect(await failingOf('lost', 'discovery')).toMatchObject({ retrying: true })
   })
 
   test('somebody listens and never answers', async () => {
-    const mute = createServer(() => {})
-    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
-    try {
-      const { port } = mute.address() as AddressInfo
-      const agent = start('mute', { server: `https://127.0.0.1:${port}` })
-      expect((await failing(agent, 'discovery')).reason).toContain('no answer in time')
-      await agent.stop()
-    } finally {
-      mute.close()
-    }
+    expect((await failingOf('mute', 'discovery')).reason).toContain('no answer in time')
   })
 
   test('the pin is of another authority', async () => {
@@ -182,8 +200,8 @@ describe('a join that cannot succeed says which step failed', () => {
   })
 
   test('the token is unknown', async () => {
-    const agent = start('unknown', { 'bootstrap-token': 'zzzzzz.0123456789abcdef' })
-    expect((await failing(agent, 'signature')).reason).toContain('not signed with token "zzzzzz"')
+    const { reason } = await failingOf('unknown', 'signature')
+    expect(reason).toContain('not signed with token "zzzzzz"')
   })
 
   test('the secret of the token is wrong', async () => {
@@ -192,9 +210,8 @@ describe('a join that cannot succeed says which step failed', () => {
   })
 
   test('the token signs but does not authenticate', async () => {
-    await lab.publish('nologn.0123456789abcdef')
-    const agent = start('nologin', { 'bootstrap-token': 'nologn.0123456789abcdef' })
-    expect((await failing(agent, 'token')).reason).toContain('does not accept the bootstrap token')
+    const { reason } = await failingOf('nologin', 'token')
+    expect(reason).toContain('does not accept the bootstrap token')
   })
 
   test('the request is denied', async () => {
