@@ -1,8 +1,9 @@
 /** A state root of its own for each test, and the programs that stand in for the components. */
 import { join } from 'node:path'
-import { onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import type { LaunchOptions } from '../../cluster/launch.ts'
 import type { Programs } from '../../cluster/plan/programs.ts'
+import { parentOf } from '../../cluster/state/lifetime.ts'
 import { listClusters, statePaths } from '../../cluster/state/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
@@ -37,6 +38,7 @@ export function fixtureLaunch(stateRoot: string, more: Partial<LaunchOptions> = 
     clock: systemClock,
     nodes: 2,
     port,
+    parent: parentOf(inject('runnerPid')),
     ...more,
   }
 }

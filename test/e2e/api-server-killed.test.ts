@@ -15,7 +15,8 @@ import type { Ledger } from './ledger.ts'
 import { killHard, pidOf } from './machine.ts'
 import { createPlace } from './place.ts'
 
-const kills = 20
+/** `npm run soak` goes on with more of them. */
+const kills = 10
 const place = createPlace()
 afterAll(() => place[Symbol.asyncDispose]())
 
@@ -130,8 +131,8 @@ test(`over ${kills} kills of the API server under concurrent writers nothing ack
     stop.abort()
   }
   await writing
-  expect(ledger.counts.acknowledged).toBeGreaterThan(1000)
-  expect(ledger.counts.deleted).toBeGreaterThan(100)
+  expect(ledger.counts.acknowledged).toBeGreaterThan(50 * kills)
+  expect(ledger.counts.deleted).toBeGreaterThan(5 * kills)
   expect(ledger.counts.unknown).toBeGreaterThan(kills)
 
   const { items, version } = await listConfigMaps(cluster)
@@ -160,7 +161,7 @@ test(`over ${kills} kills of the API server under concurrent writers nothing ack
   const { components } = await cluster.control.call('status', {})
   const restarts = Object.fromEntries(components.map((one) => [one.name, one.restarts]))
   expect(restarts).toEqual({
-    'api-server': kills + 4,
+    'api-server': kills + Math.floor(kills / 5),
     'controller-manager': 0,
     scheduler: 0,
     'node-1': 0,

@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { inject } from 'vitest'
 import { openCluster } from '../../cluster/cluster.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { readClusterConfig } from '../../cluster/plan/cluster-config.ts'
@@ -102,13 +103,16 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
     const known = listClusters(stateRoot).find((one) => one === name)
     return known === undefined || !existsSync(statePaths(stateRoot, known).config)
   }
+  /** A killed runner of tests leaves no cluster behind. */
+  const parentOf = ([verb, ...words]: readonly string[]): string[] =>
+    verb !== 'up' || words.includes('--parent') ? [] : ['--parent', String(inject('runnerPid'))]
   const start: Place['start'] = (words, options = {}) => {
     makeFolders(root)
     // The logs go with the cluster.
     if (words[0] === 'down') noteRefused()
     const { wrapper = [], node = process.execPath, environment, choosesPort = false } = options
     const port = !choosesPort && needsPort(words) ? ['--port', String(ownPort())] : []
-    const [file = '', ...args] = [...wrapper, node, command, ...words, ...port]
+    const [file = '', ...args] = [...wrapper, node, command, ...words, ...port, ...parentOf(words)]
     const child = spawn(file, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

@@ -10,7 +10,7 @@ export async function sharedCluster(): Promise<PlacedCluster> {
   const cluster = openPlace(root).cluster('shared')
   await builtOnce()
   await onceIn(root, 'up', async () => {
-    await cluster.skiff('up', '--parent', String(inject('runnerPid')))
+    await cluster.skiff('up')
   })
   return cluster
 }
