@@ -30,8 +30,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     pool: 'forks',
-    // One more than the cores of a small machine: tests of processes wait for much of their time.
-    maxWorkers: 3,
+    // Twice the cores of a small machine: tests of processes wait for most of their time.
+    maxWorkers: 4,
     projects: [
       {
         extends: true,
