@@ -63,8 +63,12 @@ export const silentLog: Log = {
 /** The first line of an error and of its causes: what a user needs to see. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const line = error.message.split('\n')[0] ?? ''
-  return error.cause instanceof Error && !line.includes(error.cause.message)
+  const line = firstLineOf(error)
+  return error.cause instanceof Error && !line.includes(firstLineOf(error.cause))
     ? `${line}: ${messageOf(error.cause)}`
     : line
+}
+
+function firstLineOf({ message }: Error): string {
+  return message.split('\n')[0] ?? ''
 }
