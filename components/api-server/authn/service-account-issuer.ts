@@ -37,10 +37,6 @@ export interface IssuerOptions {
   readonly reader: ObjectReader
   readonly clock: Clock
   readonly dialect: Dialect
-  /** `--service-account-max-token-expiration`. */
-  readonly maxExpirationSeconds?: number
-  /** `--service-account-extend-token-expiration`; default true. */
-  readonly extendExpiration?: boolean
 }
 
 export interface ServiceAccountIssuer {
@@ -48,12 +44,7 @@ export interface ServiceAccountIssuer {
    * Answers a TokenRequest for the account: the request with its status filled. Throws a StatusError: 422 for a bad
    * duration, 404 for a missing account or bound object, 400 and 409 for an object that it cannot be bound to.
    */
-  createToken(at: {
-    namespace: string
-    name: string
-    request: KubeObject
-    warnings: string[]
-  }): Promise<KubeObject>
+  createToken(at: { namespace: string; name: string; request: KubeObject }): Promise<KubeObject>
   /** The document at `/openid/v1/jwks`. */
   jwks(): ReturnType<typeof jsonWebKeySet>
   /** The document at `/.well-known/openid-configuration`. */
@@ -97,16 +88,6 @@ function checkMetadata(
   }
 }
 
-/** The requested seconds, or --service-account-max-token-expiration if that is less, with a warning. */
-function shortened(
-  seconds: number,
-  { limit = 0, warnings }: { limit: number | undefined; warnings: string[] },
-): number {
-  if (limit <= 0 || seconds <= limit) return seconds
-  warnings.push(`requested expiration of ${seconds} seconds shortened to ${limit} seconds`)
-  return limit
-}
-
 interface NewToken {
   readonly account: Account
   readonly serviceAccount: ClaimedObject
@@ -122,14 +103,10 @@ const claim = ({ name, uid }: ClaimedObject): Record<string, string> =>
 
 /** The claims of a bound token (upstream: serviceaccount/claims.go). */
 function claimsOf(token: NewToken, options: IssuerOptions): Record<string, unknown> {
-  const { dialect, clock, issuer, apiAudiences, extendExpiration = true } = options
+  const { dialect, clock, issuer, apiAudiences } = options
   const { account, serviceAccount, bound, audiences, seconds, nowSeconds } = token
   const isOwnAudience = audiences.every((audience) => apiAudiences.includes(audience))
-  const isExtended =
-    extendExpiration &&
-    seconds === projectedTokenSeconds &&
-    bound.pod !== undefined &&
-    isOwnAudience
+  const isExtended = seconds === projectedTokenSeconds && bound.pod !== undefined && isOwnAudience
   return {
     aud: audiences,
     exp: nowSeconds + (isExtended ? EXTENDED_SECONDS : seconds),
@@ -151,20 +128,19 @@ function claimsOf(token: NewToken, options: IssuerOptions): Record<string, unkno
 
 async function createToken(
   options: IssuerOptions,
-  { namespace, name, request, warnings }: Parameters<ServiceAccountIssuer['createToken']>[0],
+  { namespace, name, request }: Parameters<ServiceAccountIssuer['createToken']>[0],
 ): Promise<KubeObject> {
-  const { reader, dialect, clock, signingKey, apiAudiences, maxExpirationSeconds: limit } = options
+  const { reader, dialect, clock, signingKey, apiAudiences } = options
   const spec = (request['spec'] ?? {}) as TokenRequestSpec
   const account = { namespace, name }
   checkMetadata(request, { account, dialect })
   const { serviceAccounts } = resourcesOf(dialect)
   const stored = existingObject(reader, { resource: serviceAccounts, namespace, name })
-  const requested = spec.expirationSeconds ?? DEFAULT_SECONDS
-  validateExpiration(requested, dialect)
+  const seconds = spec.expirationSeconds ?? DEFAULT_SECONDS
+  validateExpiration(seconds, dialect)
   const ref = spec.boundObjectRef
   const bound = ref ? bindObject({ reader, dialect, account, ref }) : {}
   const audiences = spec.audiences?.length ? spec.audiences : [...apiAudiences]
-  const seconds = shortened(requested, { limit, warnings })
   const nowSeconds = Math.floor(clock.now() / 1000)
   const serviceAccount = claimedObjectOf(stored)
   const claims = { account, serviceAccount, bound, audiences, seconds, nowSeconds }

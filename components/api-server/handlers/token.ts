@@ -36,6 +36,6 @@ export function createTokenHandler(issuer: ServiceAccountIssuer | undefined): Re
       warnings,
       context,
     })
-    return answerJson(201, await issuer.createToken({ namespace, name, request, warnings }))
+    return answerJson(201, await issuer.createToken({ namespace, name, request }))
   }
 }

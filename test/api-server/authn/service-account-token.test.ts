@@ -23,7 +23,7 @@ const keys = generateKeyPair()
 const signingKey = parseSigningKey(privateKeyPem(keys.privateKey))
 const issuer = 'https://kubernetes.default.svc.cluster.local'
 
-function setUp(more: Partial<ServiceAccountTokenOptions> & { maxExpirationSeconds?: number } = {}) {
+function setUp(more: Partial<ServiceAccountTokenOptions> = {}) {
   const reader = new FakeReader()
   const clock = new FakeClock()
   const shared = { apiAudiences: [issuer], reader, clock, dialect }
@@ -33,13 +33,11 @@ function setUp(more: Partial<ServiceAccountTokenOptions> & { maxExpirationSecond
     issuers: [issuer],
     ...more,
   })
-  const { maxExpirationSeconds } = more
   const server = createServiceAccountIssuer({
     ...shared,
     issuer,
     signingKey,
     verificationKeys: [],
-    ...(maxExpirationSeconds === undefined ? {} : { maxExpirationSeconds }),
   })
   reader.put(resources.serviceAccounts, { metadata: { namespace: 'a', name: 'b' } })
   reader.put(resources.nodes, { metadata: { name: 'n1' } })
@@ -47,19 +45,17 @@ function setUp(more: Partial<ServiceAccountTokenOptions> & { maxExpirationSecond
     metadata: { namespace: 'a', name: 'p' },
     spec: { serviceAccountName: 'b', nodeName: 'n1' },
   })
-  const warnings: string[] = []
   const request = (spec: Record<string, unknown> = {}): Promise<KubeObject> =>
     server.createToken({
       namespace: 'a',
       name: 'b',
       request: { metadata: {}, spec },
-      warnings,
     })
   const tokenFor = async (spec: Record<string, unknown> = {}): Promise<string> =>
     (await request(spec))['status'].token as string
   const ask = async (token: string, audiences: string[] = []) =>
     await authenticator.authenticateToken(token, audiences)
-  return { reader, clock, server, request, tokenFor, ask, warnings }
+  return { reader, clock, server, request, tokenFor, ask }
 }
 
 const podRef = { boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'p' } }
@@ -367,7 +363,7 @@ describe('token requests', () => {
       code: 404,
       message: 'pods "no" not found',
     })
-    const unknown = { namespace: 'a', name: 'no', request: { metadata: {} }, warnings: [] }
+    const unknown = { namespace: 'a', name: 'no', request: { metadata: {} } }
     expect(await failure(server.createToken(unknown))).toEqual({
       code: 404,
       message: 'serviceaccounts "no" not found',
@@ -424,7 +420,7 @@ describe('token requests', () => {
   test('names the account of its path, or none', async () => {
     const { server } = setUp()
     const make = (metadata: Record<string, string>) =>
-      server.createToken({ namespace: 'a', name: 'b', request: { metadata }, warnings: [] })
+      server.createToken({ namespace: 'a', name: 'b', request: { metadata } })
     await make({ name: 'b', namespace: 'a' })
     await make({ name: '', namespace: '' })
     for (const [part, message] of [
@@ -436,13 +432,6 @@ describe('token requests', () => {
         message: expect.stringContaining(message),
       })
     }
-  })
-
-  test('a longer duration than the server allows is shortened with a warning', async () => {
-    const { request, warnings } = setUp({ maxExpirationSeconds: 7200 })
-    const answer = await request({ expirationSeconds: 9000 })
-    expect(answer['spec'].expirationSeconds).toBe(7200)
-    expect(warnings).toEqual(['requested expiration of 9000 seconds shortened to 7200 seconds'])
   })
 
   test('keys are of RSA or ECDSA, at least one, and each is published once', async () => {
