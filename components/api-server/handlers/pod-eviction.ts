@@ -60,7 +60,7 @@ async function spendDisruption(parts: Parts, deletion: DeleteRequest): Promise<b
   const { podDisruptionBudgets } = resourcesOf(parts.dialect)
   const pod = parts.registry.get(resource, namespace, name).object()
   const budgets = parts.cache.list(podDisruptionBudgets, namespace)
-  const { budget } = decideEviction(pod, budgets, parts.clock.now())
+  const budget = decideEviction(pod, budgets, parts.clock.now())
   if (budget === undefined || dryRun) return true
   try {
     await parts.registry.update({

@@ -11,24 +11,18 @@ const tooManyText = "Cannot evict pod as it would violate the pod's disruption b
 const retryAfterSeconds = 10
 const maxDisruptedPods = 2000
 
-export interface EvictionDecision {
-  /** The budget with this disruption taken off it; its status is to be stored before the Pod is deleted. */
-  readonly budget?: KubeObject
-  /** The deletion must find the Pod as it was seen, because its state is what allowed it. */
-  readonly needsSameVersion: boolean
-}
-
 /**
- * Decides one eviction. `budgets` are those of the Pod's namespace. Throws a TooManyRequests StatusError when a budget
- * forbids it, and 500 or Forbidden for budgets that cannot be counted.
+ * Decides one eviction. `budgets` are those of the Pod's namespace. Returns the budget with this disruption taken off it, whose
+ * status is to be stored before the Pod is deleted; undefined when the eviction costs none. Throws a TooManyRequests
+ * StatusError when a budget forbids it, and 500 or Forbidden for budgets that cannot be counted.
  */
 export function decideEviction(
   podObject: KubeObject,
   budgets: readonly KubeObject[],
   nowMs: number,
-): EvictionDecision {
+): KubeObject | undefined {
   const pod = podObject as Pod
-  if (isDoneOrNotRunning(pod)) return { needsSameVersion: isPending(pod) }
+  if (isDoneOrNotRunning(pod)) return undefined
   const covering = budgets.filter((budget) => covers(budget as PodDisruptionBudget, pod))
   if (covering.length > 1) {
     throw new StatusError(
@@ -37,15 +31,9 @@ export function decideEviction(
     )
   }
   const [found] = covering
-  if (found === undefined) return { needsSameVersion: false }
-  if (!isReady(pod) && unhealthyMayGo(found as PodDisruptionBudget)) {
-    return { needsSameVersion: true }
-  }
-  return { budget: withDisruption(found, pod, nowMs), needsSameVersion: false }
-}
-
-function isPending({ status, metadata }: Pod): boolean {
-  return status?.phase === 'Pending' && !metadata.deletionTimestamp
+  if (found === undefined) return undefined
+  if (!isReady(pod) && unhealthyMayGo(found as PodDisruptionBudget)) return undefined
+  return withDisruption(found, pod, nowMs)
 }
 
 function isDoneOrNotRunning({ status, metadata }: Pod): boolean {
