@@ -1,4 +1,4 @@
-/** A host of token issuers for tests, one for each path: discovery and keys over TLS, tokens of any content, faults on demand. */
+/** Token issuers for tests, one for each path: discovery, keys, tokens of any content, faults on demand; alone or as a host over TLS. */
 import {
   createPrivateKey,
   generateKeyPairSync,
@@ -35,18 +35,23 @@ export interface TestIssuer {
   document: Record<string, unknown> | undefined
 }
 
-export interface IssuerHost extends AsyncDisposable {
+/** Issuers of one origin, and how they answer: without a transport. */
+export interface Issuers {
   readonly origin: string
-  /** The authority that signed the host's certificate, PEM. */
-  readonly ca: string
-  /** The host's own certificate, which is no authority's. */
-  readonly certificate: string
   /** Paths that were asked for, in order. */
   readonly requests: readonly string[]
   /** What else is answered, by path; the answer's body is a text. */
   readonly documents: Map<string, (headers: IncomingHttpHeaders) => DocumentAnswer>
   /** The issuer at a path (`/a`), made when first asked for. */
   at(path: string): TestIssuer
+  answer(path: string, headers: IncomingHttpHeaders): DocumentAnswer
+}
+
+export interface IssuerHost extends Issuers, AsyncDisposable {
+  /** The authority that signed the host's certificate, PEM. */
+  readonly ca: string
+  /** The host's own certificate, which is no authority's. */
+  readonly certificate: string
   /** Stops answering: connections are refused. */
   stop(): Promise<void>
 }
@@ -110,6 +115,66 @@ function encode(
   return `${text}.${signature.toString('base64url')}`
 }
 
+export function createIssuers(origin: string): Issuers {
+  const issuers = new Map<string, { issuer: TestIssuer; keys: () => Keys }>()
+  const requests: string[] = []
+  const documents: Issuers['documents'] = new Map()
+  return {
+    origin,
+    requests,
+    documents,
+    at(path) {
+      const known = issuers.get(path)
+      if (known !== undefined) return known.issuer
+      const made = createIssuer(`${origin}${path}`)
+      issuers.set(path, made)
+      return made.issuer
+    },
+    answer(url, headers) {
+      requests.push(url)
+      const document = documents.get(url)?.(headers)
+      if (document !== undefined) return document
+      const [, path = '', what = ''] =
+        /^(.*?)\/(\.well-known\/openid-configuration|jwks)$/.exec(url) ?? []
+      const found = issuers.get(path)
+      const answer = what === 'jwks' ? found && jwksOf(found.keys()) : found?.issuer.document
+      return {
+        status: answer === undefined ? 404 : 200,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(answer ?? {}),
+      }
+    },
+  }
+}
+
+function createIssuer(url: string): { issuer: TestIssuer; keys: () => Keys } {
+  let keys = newKeys()
+  const foreign = newKeys()
+  const issuer: TestIssuer = {
+    url,
+    document: { issuer: url, jwks_uri: `${url}/jwks` },
+    sign: (claims, options = {}) =>
+      encode(claims, options.withForeignKey === true ? { ...foreign, id: keys.id } : keys, options),
+    token: (claims = {}, options) =>
+      issuer.sign(
+        {
+          iss: url,
+          aud: 'client',
+          sub: 'jane',
+          exp: Math.floor(Date.now() / 1000) + 3600,
+          ...claims,
+        },
+        options,
+      ),
+    rotate: ({ keepsId } = { keepsId: false }) => {
+      const { id } = keys
+      keys = keepsId ? { ...newKeys(), id } : newKeys()
+    },
+  }
+  return { issuer, keys: () => keys }
+}
+
+/** Issuers on a port of this host, over TLS. */
 export async function startIssuerHost(): Promise<IssuerHost> {
   const nowMs = Date.now()
   const authority = createAuthority({ commonName: 'issuers', nowMs })
@@ -121,76 +186,20 @@ export async function startIssuerHost(): Promise<IssuerHost> {
     }),
     nowMs,
   })
-  const issuers = new Map<string, { issuer: TestIssuer; keys: () => Keys }>()
-  const requests: string[] = []
-  const documents: IssuerHost['documents'] = new Map()
   const server = createServer({ cert: certificatePem, key: privateKeyPem }, (request, response) => {
-    const url = request.url ?? ''
-    requests.push(url)
-    const document = documents.get(url)?.(request.headers)
-    if (document !== undefined) {
-      response.writeHead(document.status ?? 200, document.headers ?? {})
-      response.end(document.body)
-      return
-    }
-    const [, path = '', what = ''] =
-      /^(.*?)\/(\.well-known\/openid-configuration|jwks)$/.exec(url) ?? []
-    const found = issuers.get(path)
-    const answer =
-      found === undefined
-        ? undefined
-        : what === 'jwks'
-          ? jwksOf(found.keys())
-          : found.issuer.document
-    response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(answer ?? {}))
+    const { status = 200, headers, body } = issuers.answer(request.url ?? '', request.headers)
+    response.writeHead(status, headers).end(body)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const issuers = createIssuers(`https://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const stop = async (): Promise<void> => {
     server.closeAllConnections()
     await new Promise<void>((resolve) => server.close(() => resolve()))
   }
   return {
-    origin,
+    ...issuers,
     ca: authority.certificatePem,
     certificate: certificatePem,
-    requests,
-    documents,
-    at(path) {
-      const known = issuers.get(path)
-      if (known !== undefined) return known.issuer
-      let keys = newKeys()
-      const foreign = newKeys()
-      const url = `${origin}${path}`
-      const issuer: TestIssuer = {
-        url,
-        document: { issuer: url, jwks_uri: `${url}/jwks` },
-        sign: (claims, options = {}) =>
-          encode(
-            claims,
-            options.withForeignKey === true ? { ...foreign, id: keys.id } : keys,
-            options,
-          ),
-        token: (claims = {}, options) =>
-          issuer.sign(
-            {
-              iss: url,
-              aud: 'client',
-              sub: 'jane',
-              exp: Math.floor(Date.now() / 1000) + 3600,
-              ...claims,
-            },
-            options,
-          ),
-        rotate: ({ keepsId } = { keepsId: false }) => {
-          const { id } = keys
-          keys = keepsId ? { ...newKeys(), id } : newKeys()
-        },
-      }
-      issuers.set(path, { issuer, keys: () => keys })
-      return issuer
-    },
     stop,
     [Symbol.asyncDispose]: stop,
   }

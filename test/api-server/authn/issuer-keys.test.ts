@@ -1,5 +1,5 @@
-/** The keys of an issuer over TLS, without an API server: found by discovery, and fetched anew at most once a second. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+/** The keys of an issuer: found by discovery, and fetched again at most once a second. */
+import { beforeEach, describe, expect, test } from 'vitest'
 import {
   createIssuerKeys,
   type IssuerKeys,
@@ -7,14 +7,12 @@ import {
 import { silentLog } from '../../../components/component-base/log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
-import { startIssuerHost, type IssuerHost } from '../../support/token-issuer.ts'
+import { standIn } from '../../support/stand-in.ts'
+import { createIssuers } from '../../support/token-issuer.ts'
 
-let host: IssuerHost
-beforeAll(async () => {
-  host = await startIssuerHost()
-})
-afterAll(async () => {
-  await host[Symbol.asyncDispose]()
+const host = createIssuers('https://issuers.example')
+beforeEach(() => {
+  standIn(host.origin, ({ path, headers }) => host.answer(path, headers))
 })
 
 function start(path: string, discoveryUrl?: string) {
@@ -22,7 +20,13 @@ function start(path: string, discoveryUrl?: string) {
   const clock = new FakeClock()
   const warnings: unknown[] = []
   const log = { ...silentLog, warn: (_: string, more?: unknown) => void warnings.push(more) }
-  const keys = createIssuerKeys({ issuerUrl: issuer.url, discoveryUrl, ca: host.ca, clock, log })
+  const keys = createIssuerKeys({
+    issuerUrl: issuer.url,
+    discoveryUrl,
+    ca: undefined,
+    clock,
+    log,
+  })
   const stop = new AbortController()
   const running = keys.run(stop.signal)
   const end = async (): Promise<void> => {

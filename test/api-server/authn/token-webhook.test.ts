@@ -293,22 +293,4 @@ describe('the flags of the token webhook', () => {
     expect((await whoami(server, 'with-certificate')).status).toBe(201)
     expect(remote.callers.at(-1)).toBe('the-api-server')
   })
-
-  it('a remote that fails for a while is asked again, one that is gone is given up', async () => {
-    const clock = new FakeClock(Date.now())
-    await using own = await startReviewRemote()
-    const flag = `--authentication-token-webhook-config-file=${own.kubeconfig(folder)}`
-    await using server = await startApiServer({ clock, flags: [flag] })
-    let failures = 2
-    own.answer = () => (failures-- > 0 ? { code: 503 } : isJane())
-    const stepping = setInterval(() => void clock.step(1000), 5)
-    try {
-      expect((await whoami(server, 'flaky')).status).toBe(201)
-      expect(own.asked).toHaveLength(3)
-      await own.stop()
-      expect((await whoami(server, 'gone')).status).toBe(401)
-    } finally {
-      clearInterval(stepping)
-    }
-  })
 })
