@@ -1,9 +1,13 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
  * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,up.
+ * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { measureAccess } from './bench/access.ts'
 import { measureBasics } from './bench/basics.ts'
+import { drawCharts } from './bench/charts.ts'
 import { measureFanOut } from './bench/fan-out.ts'
 import { measureLargeCollections } from './bench/large-collections.ts'
 import { printRows, type Row } from './bench/rows.ts'
@@ -30,6 +34,9 @@ try {
     if (only === undefined || only.includes(name)) rows.push(...(await measure(world)))
   }
   printRows(rows)
+  const folder = process.env['BENCH_CHARTS'] ?? join(world.root, 'docs/charts')
+  mkdirSync(folder, { recursive: true })
+  for (const [name, svg] of drawCharts(rows)) writeFileSync(join(folder, name), svg)
 } finally {
   await world.close()
 }

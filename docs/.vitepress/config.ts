@@ -1,5 +1,8 @@
 /** The site: `npm run docs` builds it, `npm run docs:dev` serves it while you write. Dead links fail the build. */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitepress'
+import { inlineCharts } from './charts.ts'
 import { renderDiagrams } from './diagrams.ts'
 import { sidebar } from './sidebar.ts'
 
@@ -7,8 +10,17 @@ export default defineConfig({
   title: 'Skiff',
   description: 'A Kubernetes-style control plane that comes out of npm.',
   cleanUrls: true,
-  // Two folders with an index of their own, which may be absent from a checkout.
-  markdown: { config: renderDiagrams },
+  markdown: {
+    config(markdown) {
+      renderDiagrams(markdown)
+      inlineCharts(markdown)
+    },
+  },
+  /** Publishes the JSON Schema at /reference/scenario.schema.json, where `docs:dev` serves it too. */
+  buildEnd({ srcDir, outDir }) {
+    const schema = 'reference/scenario.schema.json'
+    copyFileSync(join(srcDir, schema), join(outDir, schema))
+  },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
