@@ -33,12 +33,15 @@ export function scenarioPage(): string {
   return page(
     'Scenario file',
     'Every field of a scenario file and of each step. [Scenarios](../scenarios.md) explains them with examples.',
-    'The file is YAML. Editors with a YAML language server complete and check it by `scenario.schema.json` beside this page, ' +
-      'when the first line of the file names the schema, relative to the file or as a URL:',
+    'The file is YAML. Editors with a YAML language server, such as VS Code with its YAML extension, complete and check it by ' +
+      '[the JSON Schema](scenario.schema.json) when the first line of the file names the schema, relative to the file or as a URL. ' +
+      'The site has it at `/reference/scenario.schema.json`, the package at `docs/reference/scenario.schema.json`:',
     '```yaml\n# yaml-language-server: $schema=node_modules/skiff/docs/reference/scenario.schema.json\n' +
       'description: A namespace can be created.\nsteps:\n' +
       '  - create: { apiVersion: v1, kind: Namespace, metadata: { name: demo } }\n' +
       '  - expect: { kind: Namespace, name: demo, where: status.phase == Active }\n```',
+    'A setting of the editor does the same for all files of a folder, without that line:',
+    '```json\n{ "yaml.schemas": { "node_modules/skiff/docs/reference/scenario.schema.json": "scenarios/*.yaml" } }\n```',
     '## Fields',
     fieldTable(scenarioShape),
     '## Steps',
