@@ -5,7 +5,7 @@ import type { MarkdownRenderer } from 'vitepress'
 
 const folder = join(import.meta.dirname, '..', 'charts')
 
-/** Replaces the renderer of images for those in `charts/`. `theme/diagrams.css` has the colours. */
+/** Replaces the renderer of images for those in `charts/`. `theme/site.css` has the colours. */
 export function inlineCharts(markdown: MarkdownRenderer): void {
   const renderImage = markdown.renderer.rules.image
   markdown.renderer.rules.image = (tokens, index, ...rest) => {

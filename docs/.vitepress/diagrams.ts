@@ -10,7 +10,7 @@ const colors = {
   transparent: true,
 }
 
-/** The SVG of a diagram. Without the renderer's style, which fetches a font: `theme/diagrams.css` replaces it. */
+/** The SVG of a diagram. Without the renderer's style, which fetches a font: `theme/site.css` replaces it. */
 export function drawDiagram(source: string): string {
   return renderMermaidSVG(source, colors).replaceAll(/<style>[^]*?<\/style>/g, '')
 }

@@ -1,5 +1,5 @@
-/** Theme: the default one, and room for wide diagrams. */
+/** Theme: the default one, with more room for tables and diagrams, and with the colours of diagrams and charts. */
 import DefaultTheme from 'vitepress/theme'
-import './diagrams.css'
+import './site.css'
 
 export default DefaultTheme
