@@ -1,5 +1,5 @@
 /**
- * Makes a bootstrap token by hand and shows the Secret that makes it valid:
+ * Creates a bootstrap token by hand and shows the Secret that makes it valid:
  * npx node scripts/bootstrap-token.ts [--ttl-hours 24] [--dialect kubernetes|svc] [--yes]
  */
 import { createHmac } from 'node:crypto'
@@ -12,16 +12,13 @@ import { option, show, step } from './teaching/lesson.ts'
 const dialect = dialectNamed(option('dialect', 'kubernetes')) ?? dialects.kubernetes
 const token = createBootstrapToken(systemClock)
 
-await step(
-  'The token',
-  'Six letters that are its public name, a dot, and sixteen that are its secret. Anybody may know the name.',
-)
+await step('The token', 'A public id of six characters, a dot, and a secret of sixteen.')
 show(formatToken(token))
 
 await step(
   'Its Secret',
-  `The API server accepts the token because this object is there. It says until when, and what for: to log in as
-   system:bootstrap:${token.id}, and to sign the ConfigMap cluster-info.`,
+  `The API server accepts the token while this object exists. The object holds the expiration and the usages: authentication
+   as system:bootstrap:${token.id}, and signing of the ConfigMap cluster-info.`,
 )
 const ttlMs = Number(option('ttl-hours', '24')) * 3_600_000
 const secret = tokenSecret({
@@ -35,8 +32,8 @@ show(formatYaml(secret))
 
 await step(
   'Its signature',
-  `The bootstrap signer puts such a line on cluster-info for each token: a JWS without its middle. Who knows the token can
-   check that the CA in there was written by somebody who knows it too. Here for the text "hello".`,
+  `The bootstrap signer adds such a line to cluster-info for each token: a JWS with detached payload. With the token, a node
+   verifies that the CA in cluster-info comes from the cluster that issued the token. Here the payload is "hello".`,
 )
 const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: token.id })).toString('base64url')
 const payload = Buffer.from('hello').toString('base64url')

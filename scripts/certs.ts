@@ -1,5 +1,5 @@
 /**
- * Makes a cluster's pki by hand, one step at a time, and shows what is in it: npx node scripts/certs.ts [--dir DIR] [--yes]
+ * Creates a cluster's PKI by hand, one step at a time, and shows the certificates: npx node scripts/certs.ts [--dir DIR] [--yes]
  * The same code as `skiff up` uses.
  */
 import { join } from 'node:path'
@@ -14,13 +14,16 @@ const folder = option('dir', join('.cluster', 'pki'))
 
 await step(
   'Keys and certificates',
-  `A cluster trusts what its own authority (CA) has signed. There are two of them: one for the cluster, and one for
-   proxies that stand in front of the API server, so that nobody signed by the first can pose as such a proxy.
-   Every component has a key and a certificate of its own. Its name (CN) and groups (O) are who it is to the API server.`,
+  `A cluster trusts certificates that its own certificate authorities (CAs) signed. One signs for the cluster, the other for
+   front proxies, so that a certificate of the first is not accepted as a proxy's. Every component has its own key and
+   certificate. The API server takes the user name from the common name (CN), and the groups from the organizations (O).`,
 )
 const pki = createPki({ apiServer: { serviceName: 'kubernetes' }, nowMs: Date.now() })
 
-await step('The cluster CA', 'It signs itself. Whoever has its key can be anybody in the cluster.')
+await step(
+  'The cluster CA',
+  'It is self-signed. With its key you can issue a certificate for any user of the cluster.',
+)
 const report = async (pem: string): Promise<void> => {
   for (const one of await inspectCertificates(pem, Date.now())) {
     show(
@@ -43,15 +46,12 @@ for (const name of credentialNames) {
 
 await step(
   'The pin',
-  `A machine that joins knows nobody yet. The hash of the CA's public key tells it that it talks to the right cluster;
-   it is given to it by hand, beside the token.`,
+  `A machine that joins has no CA to trust yet. You give it the hash of the CA's public key beside the token; with the hash
+   it verifies that it talks to the right cluster.`,
 )
 show(caHashOf(pki.authority))
 
-await step(
-  'Writing it down',
-  'Keys are readable by their owner alone; every file is replaced in one step.',
-)
+await step('Files', 'Only their owner can read the keys. Every file is replaced atomically.')
 await writePki(folder, pki)
 show(
   `written to ${folder}; look with: openssl x509 -noout -text -in ${join(folder, 'apiserver.crt')}`,

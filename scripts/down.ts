@@ -1,4 +1,4 @@
-/** Takes down what scripts/up.ts started, one step at a time: npx node scripts/down.ts [--dir .cluster/by-hand] [--yes] */
+/** Stops and deletes the cluster of scripts/up.ts, one step at a time: npx node scripts/down.ts [--dir .cluster/by-hand] [--yes] */
 import { join, resolve } from 'node:path'
 import { echo } from 'zx'
 import { isAlive } from '../cluster/state/process-identity.ts'
@@ -15,16 +15,16 @@ if (!stateDirExists(paths)) {
 }
 
 await step(
-  'What runs',
-  `Each process was noted with the time it started: a pid alone may belong to somebody else by now, and then it is left alone.`,
+  'Processes',
+  `Each process is recorded with its start time. A process with the same pid and another start time is not ours, and keeps running.`,
 )
 for (const one of readJsonFile<RecordedProcess[]>(paths.processes) ?? []) {
   show(`${one.component}  pid ${one.pid}  ${isAlive(one) ? 'runs' : 'is gone'}`)
 }
 
 await step(
-  'Ending it',
-  'TERM asks each one to finish what it does; who does not in five seconds gets KILL. Then the folder goes.',
+  'Stop',
+  'Each process gets SIGTERM, and SIGKILL if it still runs after five seconds. Then the folder is deleted.',
 )
 await removeCluster(paths, { clock: systemClock })
 show('nothing is left')

@@ -1,7 +1,7 @@
 /**
- * Starts a cluster by hand, one process after the other, and says what each is for:
- * npx node scripts/up.ts [--dir .cluster/by-hand] [--nodes 2] [--yes]. Away with it: npx node scripts/down.ts
- * What `skiff up` does at once, with the same code; but nobody looks after the processes: there is no supervisor.
+ * Starts a cluster by hand, one process after the other, and explains each:
+ * npx node scripts/up.ts [--dir .cluster/by-hand] [--nodes 2] [--yes]. Delete it: npx node scripts/down.ts
+ * The same code as `skiff up`, but without a supervisor: a process that ends is not restarted.
  */
 import { join, resolve } from 'node:path'
 import { readFileSync } from 'node:fs'
@@ -32,15 +32,15 @@ const paths = pathsIn(resolve(option('dir', join('.cluster', 'by-hand'))))
 const clock = systemClock
 
 await step(
-  'A place for everything',
-  'One folder holds all of the cluster: keys, configurations, the data, the logs. Only you can read it.',
+  'The state directory',
+  'One folder holds the whole cluster: keys, configuration, data and logs. Only you can read it.',
 )
 createStateDir(paths)
 show(paths.dir)
 
 await step(
-  'Who everybody is',
-  'An authority, and a certificate for each component. See scripts/certs.ts for a closer look.',
+  'Identities',
+  'A certificate authority (CA), and a certificate for each component. scripts/certs.ts shows them in detail.',
 )
 const shape = { dialect: 'kubernetes', address: '127.0.0.1', serviceRange: '10.96.0.0/16' } as const
 const pki = createPki({ apiServer: apiServerNames(shape), nowMs: clock.now() })
@@ -62,7 +62,7 @@ await prepareCluster(plan, { config, paths, pki, token: formatToken(token) })
 show((await $`ls ${paths.pki}`.quiet()).stdout)
 
 const started: RecordedProcess[] = []
-/** Starts one process of the plan and waits until it says that it is ready. */
+/** Starts one process of the plan and waits until it reports ready. */
 async function start(spec: ComponentSpec): Promise<void> {
   const script = join(builtPrograms().folder, `${spec.program}.js`)
   const args = [...spec.nodeOptions, script, ...spec.args]
@@ -89,12 +89,12 @@ async function start(spec: ComponentSpec): Promise<void> {
 
 const explanations: Readonly<Record<string, string>> = {
   'api-server':
-    'The only one that touches the data, and the only one everybody talks to. It knows no other process.',
+    'The only process that reads and writes the data. All others connect to it; it starts none of them.',
   'controller-manager':
-    'Loops that compare what is with what should be. Among them: the signer of certificate requests.',
-  scheduler: 'Looks for pods without a node, and gives each one.',
-  'node-agent': `Has nothing but a token. It reads cluster-info, checks the signature with the token and the CA with the
-                 pin, asks for a certificate, and registers its Node.`,
+    'Runs the controllers, which move the cluster from its status to its spec. One of them signs certificate requests.',
+  scheduler: 'Assigns pods that have no node to one.',
+  'node-agent': `Starts with a bootstrap token alone. It reads cluster-info, verifies the signature with the token and the CA
+                 with the pin, requests a certificate, and registers its Node.`,
 }
 const agents = plan.filter((spec) => spec.program === 'node-agent')
 for (const spec of plan.filter((one) => !agents.includes(one))) {
@@ -103,9 +103,9 @@ for (const spec of plan.filter((one) => !agents.includes(one))) {
   if (spec.program !== 'api-server') continue
 
   await step(
-    'What nodes join with, and the default StorageClass',
-    `The token as a Secret; cluster-info, which anybody may read; who may ask for which certificate; and the class of claims
-     that name none.`,
+    'Objects for joining nodes, and the default StorageClass',
+    `The token as a Secret; cluster-info, which anonymous users may read; the bindings that allow certificate requests; and the
+     class of claims that name none.`,
   )
   const client = clusterClient({ config, paths, clock })
   const dialect = dialectOf(config)
@@ -125,7 +125,7 @@ for (const spec of agents) {
   await start(spec)
 }
 
-await step('Ready?', 'A node is Ready when its agent says so and renews its lease in time.')
+await step('Ready?', 'A node is Ready while its agent reports Ready and renews its Lease in time.')
 const client = clusterClient({ config, paths, clock })
 const { signal } = new AbortController()
 await waitForNodes({
@@ -138,5 +138,5 @@ await waitForNodes({
 })
 client.close()
 echo(`\n  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n`)
-echo('Away with it: npx node scripts/down.ts')
+echo('Delete it: npx node scripts/down.ts')
 process.exit(0)

@@ -1,14 +1,14 @@
-/** Lesson: how the teaching scripts talk: a step at a time, each explained before it happens. */
+/** Lesson: output of the teaching scripts, which explain each step before they run it. */
 import { argv, chalk, echo, question } from 'zx'
 
-/** Announces a step and, on a terminal, waits for Enter; `--yes` does not wait. */
+/** Prints a step and its explanation. On a terminal it then waits for Enter, unless `--yes` is given. */
 export async function step(title: string, explanation: string): Promise<void> {
   echo(`\n${chalk.bold.cyan(`# ${title}`)}`)
   for (const line of explanation.trim().split('\n')) echo(chalk.dim(`# ${line.trim()}`))
   if (process.stdin.isTTY && argv['yes'] !== true) await question(chalk.dim('# (Enter) '))
 }
 
-/** Shows something that was made. */
+/** Prints a result, indented. */
 export function show(text: string): void {
   echo(text.trimEnd().replaceAll(/^/gm, '  '))
 }
