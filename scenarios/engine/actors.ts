@@ -1,4 +1,4 @@
-/** Actors: who makes a request in a scenario. */
+/** Actors: the users that send a scenario's requests. */
 import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
@@ -36,7 +36,7 @@ async function serviceAccountToken(
   return (answer['status'] as { token: string }).token
 }
 
-/** A client as that actor, and what names the actor in a cache of clients. */
+/** A client for the actor, and the actor's key in a cache of clients. */
 export async function clientOf(
   actor: Actor,
   options: { cluster: Cluster; resources: Resources },

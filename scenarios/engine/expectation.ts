@@ -18,19 +18,19 @@ export const conditionShape = readable('a condition', parseCondition)
 export const pathShape = readable('a path in an object', parsePath)
 
 export interface Expectation {
-  /** Conditions that an object must meet, all of them. */
+  /** Every one must hold for an object. */
   readonly where: readonly string[]
   /** Fields that an object must have. */
   readonly match?: unknown
-  /** How many objects must meet all that; without it every selected object, and at least one. */
+  /** How many objects must match. Default: every selected object, and at least one. */
   readonly count?: ShapeType<typeof countShape> | undefined
-  /** No object may meet all that. */
+  /** No object may match. */
   readonly absent: boolean
 }
 
 export interface Verdict {
   readonly holds: boolean
-  /** What is there, object by object, with what keeps it from fulfilling the expectation. */
+  /** The selected objects, each with the reason why it does not match. */
   readonly report: () => string[]
 }
 
@@ -54,7 +54,7 @@ function countHolds(count: Expectation['count'], good: number): boolean {
   return good >= atLeast && good <= atMost
 }
 
-/** Compiles an expectation. Throws a WhereError when a condition cannot be read. */
+/** Compiles an expectation. Throws a WhereError for an invalid condition. */
 export function createJudge(expectation: Expectation): (objects: readonly KubeObject[]) => Verdict {
   const conditions = expectation.where.map(parseCondition)
   const { match, count, absent } = expectation

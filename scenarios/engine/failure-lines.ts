@@ -1,9 +1,9 @@
-/** What a failure says in a report, line by line, and where in nested steps it happened. */
+/** Failures of nested steps, and the lines of any failure in a report. */
 import { messageOf } from '../../components/component-base/log.ts'
 import { StatusError } from '../../components/machinery/objects/status-error.ts'
 import { AssertionFailure } from './step.ts'
 
-/** A step inside another one failed. */
+/** A nested step failed. */
 export class NestedFailure extends Error {
   readonly where: string
   constructor(where: string, cause: unknown) {
@@ -12,7 +12,7 @@ export class NestedFailure extends Error {
   }
 }
 
-/** At least one failure, of steps that ran at the same time. */
+/** The failures of steps that ran concurrently, at least one. */
 export class SeveralFailures extends Error {
   readonly failures: readonly unknown[]
   constructor(failures: readonly unknown[]) {
@@ -21,7 +21,7 @@ export class SeveralFailures extends Error {
   }
 }
 
-/** The first line says what failed; further lines what was expected, what was there, and how it changed meanwhile. */
+/** The first line names the failure; further lines show the expected and the actual state, and its changes over time. */
 export function failureLines(error: unknown): string[] {
   if (error instanceof AssertionFailure) return error.lines()
   if (error instanceof SeveralFailures) return error.failures.flatMap(failureLines)

@@ -57,7 +57,7 @@ export function createFindResource(resources: Resources, client: Client): FindRe
   }
 }
 
-/** The object as it is sent: a namespaced one without a namespace goes to `default`. */
+/** Adds the namespace `default` to a namespaced object that has none. */
 export function placed(resource: Resource, object: Record<string, unknown>): KubeObject {
   const whole = object as KubeObject
   if (!resource.namespaced || whole.metadata.namespace !== undefined) return whole

@@ -1,6 +1,6 @@
 /**
- * Keeper: runs one command in a process group of its own, for as long as the process that started the keeper lives. However that
- * process ends, the channel to it does too, and then the whole group is ended.
+ * Keeper: runs one command in its own process group while the parent process lives. When the parent ends, for whatever
+ * reason, the IPC channel closes and the keeper ends the whole group.
  */
 import { spawn } from 'node:child_process'
 import { isGroupAlive } from '../../cluster/state/process-identity.ts'
@@ -8,18 +8,18 @@ import { systemClock as clock } from '../../components/component-base/clock.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
 
 const graceMs = 5000
-/** What was killed is gone by then, if it can go. */
+/** Time for killed processes to exit. */
 const killMs = 1000
 
 function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-group, signal)
   } catch {
-    // It has no process any more, or none of this user.
+    // The group is empty, or belongs to another user.
   }
 }
 
-/** TERM, and KILL for what is left after the grace. Resolves when the group is empty. */
+/** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the group is empty. */
 async function endGroup(group: number): Promise<void> {
   signalGroup(group, 'SIGTERM')
   signalGroup(group, 'SIGCONT') // a stopped process sees no TERM
@@ -69,10 +69,10 @@ function keep({ command, args, cwd, environment }: KeeperWork): void {
   if (!process.connected) orphaned()
 }
 
-// Signals that a terminal sends to everybody are for whoever started it to handle.
+// The parent handles signals that a terminal sends to the whole session.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 process.once('message', (work) => keep(work as KeeperWork))
-// Orphaned before it was told what to do.
+// The parent ended before it sent the command.
 process.on('disconnect', () => {
   if (process.listenerCount('disconnect') === 1) process.exit()
 })

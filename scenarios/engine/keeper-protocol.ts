@@ -1,6 +1,6 @@
-/** What a scenario and the keeper of one of its commands say to each other. */
+/** Messages between a scenario and the keeper of one of its commands. */
 
-/** The keeper's first message: what to run. Later ones are `end` and `kill`. */
+/** The first message to the keeper: the command. Later messages are `end` and `kill`. */
 export interface KeeperWork {
   readonly command: string
   readonly args: readonly string[]
@@ -10,7 +10,7 @@ export interface KeeperWork {
 
 export type KeeperReport =
   | { readonly kind: 'started'; readonly pid: number }
-  /** It could not be started: a code of the system, such as ENOENT. */
+  /** The command did not start: a system error code, such as ENOENT. */
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
-  /** It has ended, and its whole group with it. */
+  /** The command and its whole group have ended. */
   | { readonly kind: 'ended'; readonly code: number | null; readonly signal: string | null }

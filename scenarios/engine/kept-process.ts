@@ -1,4 +1,4 @@
-/** Kept process: a command under a keeper, which ends it when the process that runs the scenario ends. */
+/** Kept process: a command under a keeper, which ends the command together with the process that runs the scenario. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,9 +14,9 @@ export interface ProcessOptions {
   readonly command: string | readonly string[]
   readonly env?: Readonly<Record<string, string>> | undefined
   readonly cwd: string
-  /** File that is its standard input; nothing unless given. */
+  /** File for standard input. Default: empty input. */
   readonly inputFile?: string | undefined
-  /** Files that its standard output and error are appended to; they may be the same. */
+  /** Files to append standard output and error to; can be the same file. */
   readonly outputFile: string
   readonly errorFile: string
 }
@@ -25,13 +25,13 @@ export type ProcessEnd = Exclude<KeeperReport, { kind: 'started' }>
 
 export interface KeptProcess {
   readonly outputFile: string
-  /** Resolves when it runs, or could not be started. */
+  /** Resolves when the command runs, or failed to start. */
   readonly started: Promise<KeeperReport>
-  /** Resolves when it and its group are gone; never rejects. */
+  /** Resolves when the command and its group have ended; never rejects. */
   readonly ended: Promise<ProcessEnd>
-  /** TERM to its group, KILL to what is left after 5 s. Resolves when the group is gone. */
+  /** Sends SIGTERM to the group, and SIGKILL after 5 s. Resolves when the group has ended. */
   end(): Promise<void>
-  /** SIGKILL to its group. Resolves when the group is gone. */
+  /** Sends SIGKILL to the group. Resolves when the group has ended. */
   kill(): Promise<void>
 }
 
@@ -49,13 +49,13 @@ function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork
       ...line.environment,
       KUBECONFIG: paths.adminKubeconfig,
       ...env,
-      // By this mark `skiff down` finds it, should its keeper have been killed.
+      // `skiff down` finds the process by this mark if the keeper was killed.
       [clusterMarker]: config.id,
     },
   }
 }
 
-/** Starts a command with the administrator's kubeconfig in its environment. What goes wrong arrives by the promises. */
+/** Starts a command with the administrator's kubeconfig in its environment. The promises report errors. */
 export function startProcess(options: ProcessOptions, cluster: Cluster): KeptProcess {
   const files = [
     openSync(options.inputFile ?? '/dev/null', 'r'),
@@ -65,7 +65,7 @@ export function startProcess(options: ProcessOptions, cluster: Cluster): KeptPro
   const keeper = spawn(
     process.execPath,
     ['--max-semi-space-size=1', join(builtPrograms().folder, 'keeper.js')],
-    // Detached: a Ctrl-C of the terminal reaches it through us alone.
+    // Detached, so that Ctrl-C in a terminal reaches only this process, which then ends the keeper.
     { stdio: [...files, 'ipc'], detached: true },
   )
   for (const file of files) closeSync(file)
@@ -83,18 +83,18 @@ export function startProcess(options: ProcessOptions, cluster: Cluster): KeptPro
   })
   keeper.once('error', (error) => settle({ kind: 'failed', code: '', message: error.message }))
   keeper.once('exit', (code, signal) => settle({ kind: 'ended', code, signal }))
-  keeper.send(workOf(options, cluster), () => {}) // that it failed shows in its exit
+  keeper.send(workOf(options, cluster), () => {}) // a failed send shows in the keeper's exit
 
-  const tell = async (what: 'end' | 'kill'): Promise<void> => {
-    if (keeper.connected) keeper.send(what, () => {}) // it may end by itself this very moment
+  const send = async (what: 'end' | 'kill'): Promise<void> => {
+    if (keeper.connected) keeper.send(what, () => {}) // the keeper may exit at the same moment
     await ended.promise
   }
   return {
     outputFile: options.outputFile,
     started: started.promise,
     ended: ended.promise,
-    end: () => tell('end'),
-    kill: () => tell('kill'),
+    end: () => send('end'),
+    kill: () => send('kill'),
   }
 }
 

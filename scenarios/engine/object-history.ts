@@ -1,16 +1,16 @@
-/** Object history: what a watch saw, told as changes from one state to the next. */
+/** Object history: the events of a watch, as changes from one state to the next. */
 import type { WatchEvent } from '../../components/client/resource-client.ts'
 import { keyOf } from '../../components/machinery/objects/object.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { brief, differences } from './subset.ts'
 
-/** Fields that change with every write and tell nothing. */
+/** Fields that change with every write. */
 const noise = /^metadata\.(resourceVersion|managedFields)/
 const mostLines = 40
 const mostDifferences = 8
 
 export interface ObjectHistory {
-  /** The state of a list: the start, or the first state after the server was lost. */
+  /** A listed state: at the start, and after a lost connection. */
   listed(objects: Iterable<KubeObject>): void
   seen(event: WatchEvent): void
   trouble(error: Error): void
@@ -27,11 +27,11 @@ export function createObjectHistory(now: () => number): ObjectHistory {
   }
   const changed = (key: string, before: KubeObject, after: KubeObject): void => {
     const found = differences(before, after).filter(({ path }) => !noise.test(path))
-    const told = found
+    const shown = found
       .slice(0, mostDifferences)
       .map(({ path, wanted, got }) => `${path}: ${brief(wanted, 60)} -> ${brief(got, 60)}`)
-    if (found.length > told.length) told.push(`and ${found.length - told.length} more`)
-    if (told.length > 0) add(`${key} changed: ${told.join('; ')}`)
+    if (found.length > shown.length) shown.push(`and ${found.length - shown.length} more`)
+    if (shown.length > 0) add(`${key} changed: ${shown.join('; ')}`)
   }
   return {
     listed: (objects) => {

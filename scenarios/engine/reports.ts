@@ -1,13 +1,13 @@
-/** Reports of a run: a summary for people, JUnit XML for build servers, JSON for everything else. */
+/** Reports of a run: a summary for the terminal, JUnit XML for CI, JSON for other programs. */
 import type { ScenarioResult } from './run-scenario.ts'
 
 const seconds = (ms: number): string => (ms / 1000).toFixed(ms < 10_000 ? 2 : 1)
 
-/** Escapes text for XML; characters that XML 1.0 cannot hold at all are replaced. */
+/** Escapes text for XML. Replaces characters that XML 1.0 does not allow. */
 function xml(text: string): string {
   return (
     text
-      // oxlint-disable-next-line no-control-regex -- the very characters that must not get through
+      // oxlint-disable-next-line no-control-regex -- these characters are the ones to replace
       .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
@@ -54,7 +54,7 @@ export function jsonReport(results: readonly ScenarioResult[]): string {
   return `${JSON.stringify(all, null, 2)}\n`
 }
 
-/** The last lines on the terminal: which failed and why, and the count. */
+/** The last lines on the terminal: the failed scenarios with their reasons, and the counts. */
 export function summary(results: readonly ScenarioResult[]): string {
   const failed = results.filter((result) => result.outcome === 'failed')
   const total = results.reduce((sum, result) => sum + result.durationMs, 0)

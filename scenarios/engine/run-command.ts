@@ -26,7 +26,7 @@ export interface CommandOptions extends Pick<ProcessOptions, 'command' | 'env' |
   readonly signal: AbortSignal
 }
 
-/** Runs it; when it has ended, nothing it started is left. Rejects with `signal.reason`. */
+/** Runs the command, and ends its whole process group afterwards. Rejects with `signal.reason`. */
 export async function runCommand(
   options: CommandOptions,
   { cluster, clock }: StepContext,
@@ -58,7 +58,7 @@ export async function runCommand(
 const mostLines = 20
 const firstLines = (text: string): string[] => text.trimEnd().split('\n').slice(0, mostLines)
 
-/** Throws an AssertionFailure unless the outcome is the expected one. */
+/** Throws an AssertionFailure for an unexpected outcome. */
 export function checkOutcome(
   what: string,
   { end, stdout, stderr }: CommandOutcome,

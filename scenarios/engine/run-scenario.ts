@@ -33,7 +33,7 @@ export interface ScenarioResult {
   readonly outcome: 'passed' | 'failed'
   readonly durationMs: number
   readonly steps: readonly StepResult[]
-  /** A failure outside of any step, line by line: the cluster did not start, or a cleanup failed. */
+  /** The report of a failure outside of the steps, line by line: the cluster did not start, or a cleanup failed. */
   readonly failure: readonly string[]
 }
 
@@ -44,7 +44,7 @@ export interface RunScenarioOptions {
   readonly onStep?: ((result: StepResult) => void) | undefined
 }
 
-/** How long a step may take to end by itself once the scenario is aborted. */
+/** Grace period for a running step after the scenario was aborted. */
 const patienceMs = 5000
 
 /** The clients of a scenario's actors, one connection each. */
@@ -66,14 +66,14 @@ function createActorClients(cluster: Cluster): {
       for (const client of clients.values()) {
         client.then(
           (one) => one.close(),
-          () => {}, // it never came to be
+          () => {}, // a client that failed to connect needs no close
         )
       }
     },
   }
 }
 
-/** Resolves when the step fails as expected. The end of the scenario's time is not an expected failure. */
+/** Resolves when the step fails as expected. The time limit of the scenario is not an expected failure. */
 async function expectFailure(
   run: () => Promise<void>,
   options: { readonly pattern: string; readonly signal: AbortSignal },
@@ -95,7 +95,7 @@ async function expectFailure(
   })
 }
 
-/** One run of a scenario: what its steps share, its time limit, and what to clean up. */
+/** One run of a scenario: the state that its steps share, the time limit, and the cleanups. */
 class ScenarioRun {
   readonly #scenario: Scenario
   readonly #options: RunScenarioOptions
@@ -106,10 +106,10 @@ class ScenarioRun {
   readonly #cleanups: (() => Promise<void>)[] = []
   readonly #reports: (() => readonly string[])[] = []
   readonly #processes = new Map<string, KeptProcess>()
-  /** Aborts at the time limit, and when something fails beside the steps. */
+  /** Aborts at the time limit, and when a background process fails. */
   readonly #deadline = new AbortController()
   readonly #signal: AbortSignal
-  /** Rejects some time after `#signal` aborts: a step that does not end by itself is abandoned then. */
+  /** Rejects a grace period after `#signal` aborts, which abandons a step that has not ended. */
   readonly #abandoned = Promise.withResolvers<never>()
   readonly #timers: (() => void)[] = []
 
@@ -126,7 +126,7 @@ class ScenarioRun {
     this.#resources = resourcesOf(dialectOf(cluster.config))
     this.#findResource = createFindResource(this.#resources, cluster.client)
     this.#signal = AbortSignal.any([signal, this.#deadline.signal])
-    this.#abandoned.promise.catch(() => {}) // only a step that still runs waits for it
+    this.#abandoned.promise.catch(() => {}) // only a running step awaits it
     const late = new Error(`the scenario took longer than ${scenario.timeoutMs / 1000} s`)
     this.#timers.push(clock.after(scenario.timeoutMs, () => this.#deadline.abort(late)))
     this.#signal.addEventListener('abort', () => {
@@ -153,7 +153,7 @@ class ScenarioRun {
     return results
   }
 
-  /** Cleans up, last registration first. Resolves with failures outside of any step; `hasFailed` says whether a step has failed. */
+  /** Runs the cleanups, last one first. Resolves with failures outside of the steps. `hasFailed`: a step has failed. */
   async end(hasFailed: boolean): Promise<string[]> {
     const { signal } = this.#deadline
     const failure = signal.aborted && !hasFailed ? this.#failureLines(signal.reason) : []
@@ -186,7 +186,7 @@ class ScenarioRun {
     })
   }
 
-  /** Call it after the step has run: its title can name variables that the step saves. */
+  /** Call it after the step has run: the title can use variables that the step saves. */
   #resultOf(
     step: ScenarioStep,
     result: Pick<StepResult, 'outcome'> & Partial<StepResult>,
@@ -247,7 +247,7 @@ class ScenarioRun {
   }
 }
 
-/** Runs the steps. Resolves with the result, whatever it is; rejects only when `signal` aborts. */
+/** Runs the steps. Resolves with the result, passed or failed; rejects only when `signal` aborts. */
 export async function runScenario(
   scenario: Scenario,
   options: RunScenarioOptions,

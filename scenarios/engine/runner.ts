@@ -1,4 +1,4 @@
-/** Runner: scenarios one after the other, each on a cluster of its own, or all on one that runs already. */
+/** Runner: runs scenarios in order, each on its own new cluster, or all on a running one. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { openCluster, startCluster } from '../../cluster/cluster.ts'
@@ -12,11 +12,11 @@ export interface RunnerOptions {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly stateRoot: string
-  /** Name of a running cluster to use instead of new ones; it is left as the scenarios leave it. */
+  /** Name of a running cluster to use instead of new ones. The runner neither resets nor deletes it. */
   readonly clusterName?: string | undefined
-  /** Dialect of new clusters, unless the scenario says its own. */
+  /** Dialect of new clusters; a scenario's own dialect wins. */
   readonly dialect?: 'kubernetes' | 'svc' | undefined
-  /** Port of new clusters; by default one that is free. */
+  /** Port of new clusters. Default: a free port. */
   readonly port?: number | undefined
   /** Leave the clusters running, as `scenario-<name>`. */
   readonly keep: boolean
@@ -24,7 +24,7 @@ export interface RunnerOptions {
   readonly onStep?: ((result: StepResult) => void) | undefined
 }
 
-/** The cluster a scenario runs on, and what to do with it afterwards. */
+/** The cluster of a scenario, and how to release it. */
 async function clusterFor(
   scenario: Scenario,
   options: RunnerOptions,
@@ -66,7 +66,7 @@ function notStarted(scenario: Scenario, error: unknown): ScenarioResult {
   }
 }
 
-/** Runs them in order; a failed one does not keep the next from running. Rejects when `signal` aborts, leaving nothing behind. */
+/** Runs all scenarios in order, also after a failed one. When `signal` aborts, deletes the clusters it started and rejects. */
 export async function runScenarios(
   scenarios: readonly Scenario[],
   options: RunnerOptions,

@@ -38,7 +38,7 @@ function shippedFiles(): string[] {
 
 const nameOf = (file: string): string => file.replace(/^.*\//, '').replace(/\.ya?ml$/, '')
 
-/** A path to a file, or the name of one that ships. */
+/** A path to a file, or the name of a scenario that ships with skiff. */
 function fileOf(word: string): string {
   if (/\.ya?ml$/.test(word) || word.includes('/')) return resolve(word)
   const shipped = shippedFiles()
@@ -51,7 +51,7 @@ function fileOf(word: string): string {
   })
 }
 
-/** Reads all files before anything starts, so that an invalid file fails at once. */
+/** Reads all files before a cluster starts, so that an invalid file fails immediately. */
 function readAll(files: readonly string[]): Scenario[] {
   const faults: string[] = []
   const scenarios: Scenario[] = []
@@ -81,7 +81,7 @@ function printStep({ terminal }: CommandContext, result: StepResult): void {
   for (const line of result.failure) terminal.err(`      ${line}\n`)
 }
 
-/** Fails before anything runs if a report cannot be written. */
+/** Fails before a scenario runs if a report cannot be written. */
 function checkReportFile(flagName: string, path: string): void {
   if (path === '') return
   const folder = dirname(resolve(path))

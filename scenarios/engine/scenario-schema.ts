@@ -1,9 +1,9 @@
-/** The JSON Schema of scenario files, for editors: it accepts what the engine reads. */
+/** The JSON Schema of scenario files, for editors. It accepts every file that the engine accepts. */
 import { scenarioShape, stepKinds } from './scenario.ts'
 import { regularExpression, string, withoutVariables } from './shape.ts'
 import type { JsonSchema } from './shape.ts'
 
-/** What stands beside the kind of any step. */
+/** Fields that every step may have beside its kind. */
 export const stepTitle = 'A title for reports.'
 export const stepFails =
   'A regular expression: the step passes when it fails with a report that matches, and fails otherwise.'
@@ -30,7 +30,7 @@ export function scenarioSchema(): JsonSchema {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'A scenario of skiff',
     ...rest,
-    // Variables are for steps alone.
+    // Only steps can use variables.
     properties: { ...withoutVariables(settings), steps },
     definitions: {
       steps: { type: 'array', minItems: 1, items: { $ref: '#/definitions/step' } },

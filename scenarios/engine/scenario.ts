@@ -1,4 +1,4 @@
-/** Scenario: steps and checks on a cluster, read from a YAML file. Errors name file, line and path. */
+/** Scenario: steps and checks on a cluster, in a YAML file. Errors name file, line and path. */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { nearestName } from '../../components/component-base/flags.ts'
@@ -56,7 +56,7 @@ export interface Scenario {
   readonly file: string
   readonly description: string
   readonly cluster: ScenarioCluster
-  /** Time limit of all steps, without the start of the cluster. */
+  /** Time limit of all steps together; starting the cluster does not count. */
   readonly timeoutMs: number
   readonly variables: Readonly<Record<string, unknown>>
   readonly steps: readonly ScenarioStep[]
@@ -183,7 +183,7 @@ const unreadable: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 }
 
-/** Reads a scenario file. Throws a ScenarioError, also when it cannot be read. */
+/** Reads a scenario file. Throws a ScenarioError for an invalid or unreadable file. */
 export function readScenario(file: string): Scenario {
   let text: string
   try {

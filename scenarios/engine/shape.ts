@@ -1,4 +1,4 @@
-/** Shapes: what a scenario file may hold, declared once; checking a value against one gives typed data or a list of issues. */
+/** Shapes: declarations of a scenario file's values. Checking a value against a shape returns typed data or a list of issues. */
 import { nearestName, parseDuration } from '../../components/component-base/flags.ts'
 import { pathText } from './yaml.ts'
 import type { Path } from './yaml.ts'
@@ -8,14 +8,14 @@ export interface Issue {
   readonly message: string
 }
 
-/** A JSON Schema, draft 7: editors know that one best. */
+/** A JSON Schema of draft 7, which editors support best. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
-/** Checks a value; adds what is wrong to `issues` and then returns nothing of use. */
+/** Checks a value. For an invalid value it adds to `issues`; callers must then ignore the result. */
 export interface Shape<T> {
-  /** As in messages: `a string`. */
+  /** The noun in messages: `a string`. */
   readonly what: string
-  /** Accepts what `check` accepts, as far as JSON Schema can say it. */
+  /** Accepts the values that `check` accepts, as far as JSON Schema can express it. */
   readonly schema: JsonSchema
   /** For documentation: fields of an object shape. */
   readonly fields?: Readonly<Record<string, Shape<unknown>>>
@@ -36,8 +36,8 @@ const isReference = (value: unknown): value is string =>
   typeof value === 'string' && /^\$\{[^}]*\}$/.test(value)
 
 /**
- * A value that holds a variable, which is not known before its step runs: it stands in the place of the value, and is checked
- * when the variable is put in. In titles it is the text as written.
+ * A value with a variable, in place of the final value: it is resolved and checked when its step runs. Titles show its source
+ * text.
  */
 export class Deferred {
   readonly text: string
@@ -53,7 +53,7 @@ export class Deferred {
     return this.text
   }
 
-  /** The value in its shape, now that the variable is known. Throws an error that names the place in the file. */
+  /** Checks the resolved value against the shape. Throws an error that names the place in the file. */
   with(resolved: unknown): unknown {
     const issues: Issue[] = []
     const value = this.shape.check(resolved, this.path, issues)
@@ -63,18 +63,18 @@ export class Deferred {
   }
 }
 
-/** Every place in a checked value that waits for a variable. */
+/** Every deferred value inside a checked value. */
 export function deferredIn(value: unknown): Deferred[] {
   if (value instanceof Deferred) return [value]
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(deferredIn) : []
 }
 
-/** A duration in a title; one that waits for a variable as it is written. */
+/** A duration in a title; a deferred one is shown as source text. */
 export function secondsText(ms: number): string {
   return typeof ms === 'number' ? `${ms / 1000} s` : String(ms)
 }
 
-/** A text with a variable in it, in the place of another value. */
+/** A string with a variable, in place of another value. */
 const variableSchema: JsonSchema = { type: 'string', pattern: reference.source }
 
 /** The same schema where no variables are allowed. */
@@ -130,7 +130,7 @@ export const integer: Shape<number> = simple(
   orVariable({ type: 'integer' }),
   (value) => (Number.isInteger(value) ? (value as number) : undefined),
 )
-/** How many; 0 is one. */
+/** A count, from 0. */
 export const count: Shape<number> = simple(
   'a whole number from 0 on',
   orVariable({ type: 'integer', minimum: 0 }),
@@ -148,7 +148,7 @@ export const duration: Shape<number> = simple(
     return ms === undefined || ms < 0 ? undefined : ms
   },
 )
-/** A duration that may lie in the past: `-1h`. */
+/** A duration that can be negative: `-1h`. */
 export const signedDuration: Shape<number> = simple(
   'a duration such as 4s or -1h',
   orVariable({ type: 'string', pattern: `^[+-]?${timePattern}` }),
@@ -156,8 +156,8 @@ export const signedDuration: Shape<number> = simple(
 )
 
 /**
- * A text that `read` can make sense of; what it throws says why not. A variable's value is not known yet: a word of three
- * letters stands for it here.
+ * A string that `read` can parse; an error of `read` becomes the issue. Variables are checked as a word of three letters, since
+ * their values are not known yet.
  */
 export function readable(what: string, read: (text: string) => unknown): Shape<string> {
   return {
@@ -194,7 +194,7 @@ export const mapping: Shape<Record<string, unknown>> = {
   },
 }
 
-/** An API object as it is written in manifests. */
+/** An API object, as in a manifest. */
 export const manifest: Shape<Record<string, unknown>> = {
   what: 'an object with kind and metadata',
   schema: { type: 'object', required: ['kind', 'metadata'] },
@@ -238,7 +238,7 @@ export function oneOrMore<T>(item: Shape<T>): Shape<T[]> {
   }
 }
 
-/** A mapping of which at least one field has to be there. */
+/** A mapping with at least one of its fields. */
 export function notEmpty<T extends object>(shape: Shape<T>): Shape<T> {
   return {
     ...shape,
@@ -268,7 +268,7 @@ export function record<T>(item: Shape<T>): Shape<Record<string, T>> {
   }
 }
 
-/** The first shape that fits; when none does, the issues are those of the first. */
+/** The first shape that accepts the value. If no shape does, the issues are the first one's. */
 export function either<A, B>(first: Shape<A>, second: Shape<B>): Shape<A | B> {
   const fields = second.fields ?? first.fields
   return {
@@ -288,7 +288,7 @@ export function either<A, B>(first: Shape<A>, second: Shape<B>): Shape<A | B> {
   }
 }
 
-/** A field that may be left out. */
+/** A field that can be omitted. */
 export interface Optional<T> extends Shape<T | undefined> {
   readonly isOptional: true
 }
@@ -297,7 +297,7 @@ export function optional<T>(shape: Shape<T>): Optional<T> {
   return { ...shape, isOptional: true }
 }
 
-/** The same shape with what the field is for: shown by editors and in the reference. */
+/** The same shape with a description, which editors and the reference show. */
 export function described<S extends Shape<unknown>>(description: string, shape: S): S {
   const { schema } = shape
   // Beside a $ref, draft 7 ignores everything.

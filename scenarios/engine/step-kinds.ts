@@ -1,4 +1,4 @@
-/** Step kinds: the explicit list of everything a scenario can do. A new kind is one file in steps/ and one line here. */
+/** Step kinds: the list of all kinds of steps. A new kind is one file in steps/ and one line here. */
 import type { Shape } from './shape.ts'
 import type { ScenarioStep, StepKind } from './step.ts'
 import { apply } from './steps/apply.ts'
@@ -19,7 +19,7 @@ import { createTogether } from './steps/together.ts'
 import { token } from './steps/token.ts'
 import { createWriters } from './steps/writers.ts'
 
-/** `steps` is the shape of a list of steps, for the kinds that hold others. */
+/** `steps` is the shape of a list of steps, for kinds with nested steps. */
 export function createStepKinds(steps: Shape<ScenarioStep[]>): readonly StepKind[] {
   return [
     create,

@@ -1,4 +1,4 @@
-/** Step: one thing a scenario does or checks. A kind of step is a name, the shape of what may stand under it, and what it does. */
+/** Step: one action or check of a scenario. A kind of step has a name, the shape of its parameters, and an implementation. */
 import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
@@ -10,7 +10,7 @@ import type { Actor } from './actors.ts'
 import type { Variables } from './variables.ts'
 import type { Path } from './yaml.ts'
 
-/** What a step works with. */
+/** The cluster, clients and services of a running step. */
 export interface StepContext {
   readonly cluster: Cluster
   /** The administrator's client. */
@@ -23,48 +23,48 @@ export interface StepContext {
   readonly variables: Variables
   /** Aborts at the step's deadline, and when the run is interrupted. */
   readonly signal: AbortSignal
-  /** A client as that actor; it lives as long as the scenario. */
+  /** A client for the actor, which stays open until the scenario ends. */
   readonly clientAs: (actor: Actor) => Promise<Client>
-  /** A remark for the report. */
+  /** Adds a note to the report. */
   readonly note: (text: string) => void
-  /** Runs at the scenario's end, last one first. */
+  /** Registers a cleanup for the end of the scenario. The last registered one runs first. */
   readonly onEnd: (cleanup: () => Promise<void>) => void
-  /** Fails the scenario, whatever step is running: for what goes on beside the steps. */
+  /** Fails the scenario during any step: for processes that run beside the steps. */
   readonly failScenario: (error: Error) => void
-  /** Lines for the report of a step that fails: what went on beside it. */
+  /** Lines of background processes, for the report of a failed step. */
   readonly onFailure: (report: () => readonly string[]) => void
   /** The folder of the scenario's file. */
   readonly folder: string
-  /** What the scenario keeps running, by name. */
+  /** The scenario's background processes, by name. */
   readonly processes: Map<string, KeptProcess>
-  /** Runs nested steps one after the other, as part of this one; `where` names this part in the report of a failure. */
+  /** Runs nested steps in order. `where` locates them in the report of a failure. */
   readonly runSteps: (steps: readonly ScenarioStep[], where: string) => Promise<void>
 }
 
 export interface StepKind<P = unknown> {
-  /** The key it has in a scenario file. */
+  /** The key in a scenario file. */
   readonly name: string
   /** One line for documentation. */
   readonly summary: string
   readonly shape: Shape<P>
-  /** What a report calls a step of this kind that has no title of its own. */
+  /** The default title of a step of this kind. */
   title(params: P): string
-  /** Parameters come with their variables resolved. Rejects when it fails; an assertion with an AssertionFailure. */
+  /** Runs the step with resolved parameters. Rejects when the step fails, with an AssertionFailure for a check that fails. */
   run(params: P, context: StepContext): Promise<void>
 }
 
-/** Keeps the exact type of the parameters for `title` and `run`. */
+/** Infers the type of the parameters for `title` and `run`. */
 export function defineStep<P>(kind: StepKind<P>): StepKind {
   return kind as StepKind
 }
 
-/** A step of a scenario as it was read; a class of its own, so that its texts are resolved no earlier than it runs. */
+/** A step as read from a file. It is a class so that resolving variables skips nested steps, which resolve when they run. */
 export class ScenarioStep {
   readonly kind: StepKind
   readonly params: unknown
   readonly title: string
   readonly path: Path
-  /** A regular expression: the step has to fail, with a report that fits. */
+  /** A regular expression: the step must fail with a report that matches. */
   readonly fails: string | undefined
   constructor(step: {
     kind: StepKind
@@ -81,7 +81,7 @@ export class ScenarioStep {
   }
 }
 
-/** A check that did not hold: what was expected, what was there, and how that changed meanwhile. */
+/** A failed check: the expected state, the actual state, and its changes over time. */
 export class AssertionFailure extends Error {
   readonly expected: readonly string[]
   readonly actual: readonly string[]
@@ -100,7 +100,7 @@ export class AssertionFailure extends Error {
     this.history = report.history ?? []
   }
 
-  /** The whole report as lines of text. */
+  /** The report, line by line. */
   lines(): string[] {
     const part = (title: string, lines: readonly string[]): string[] =>
       lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]

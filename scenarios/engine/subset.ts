@@ -1,4 +1,4 @@
-/** Subset: whether an object holds at least what is wanted, and what differs between two values, path by path. */
+/** Subset: whether an object contains the wanted fields, and the differences between two values by path. */
 import { deepEqual } from '../../components/machinery/objects/object.ts'
 
 export interface Difference {
@@ -18,8 +18,8 @@ function childPath(path: string, key: string | number): string {
 }
 
 /**
- * What keeps `got` from holding `wanted`. Mappings may have more fields; a wanted null means absent; lists must be as long
- * and match item by item.
+ * The differences between `wanted` and `got`. Mappings in `got` may have more fields, a wanted null means absent, and lists must
+ * have equal length and match item by item.
  */
 export function missingFrom(got: unknown, wanted: unknown, path = ''): Difference[] {
   if (wanted === null) return got === undefined || got === null ? [] : [{ path, wanted, got }]
@@ -38,7 +38,7 @@ export function missingFrom(got: unknown, wanted: unknown, path = ''): Differenc
   return got === wanted ? [] : [{ path, wanted, got }]
 }
 
-/** Every place where two values differ; `wanted` is the earlier, `got` the later one. */
+/** Every difference between two values. `wanted` is the earlier one, `got` the later one. */
 export function differences(before: unknown, after: unknown, path = ''): Difference[] {
   if (deepEqual(before, after)) return []
   if (isMapping(before) && isMapping(after)) {

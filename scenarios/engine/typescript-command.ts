@@ -1,20 +1,20 @@
-/** TypeScript commands: a program that is a TypeScript file runs with this Node, and with tsx where that is installed. */
+/** TypeScript commands: a TypeScript file runs with this Node, and with tsx if that is installed. */
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Lets Node compile enums and namespaces, too, without a warning on the program's standard error. */
+/** Node compiles enums and namespaces too, without a warning on standard error. */
 const nodeFlags = ['--experimental-transform-types', '--disable-warning=ExperimentalWarning']
 
 const typescriptFile = /\.[mc]?tsx?$/
 
-/** The entry of the tsx that a folder has installed, or else of Skiff's own; undefined without either. */
+/** The entry of tsx as installed in the folder, else in Skiff; undefined if neither has it. */
 function tsxFor(cwd: string): string | undefined {
   for (const from of [join(cwd, 'package.json'), import.meta.url]) {
     try {
       return pathToFileURL(createRequire(from).resolve('tsx')).href
     } catch {
-      // Not installed there. Node compiles TypeScript by itself, but does not read tsconfig paths.
+      // Not installed: Node alone compiles TypeScript, but ignores the paths of tsconfig.json.
     }
   }
   return undefined

@@ -1,8 +1,8 @@
-/** Waiting for a line in a file that grows. */
+/** Waits for a line in a growing log file. */
 import { watch } from 'node:fs'
 import { lastLines } from '../../cluster/log-tail.ts'
 
-/** Resolves when one of the last lines fits; rejects with `signal.reason`. The file has to be there. */
+/** Resolves when one of the last lines matches. Rejects with `signal.reason`. The file must exist. */
 export function untilLogged(file: string, pattern: RegExp, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): void => {

@@ -1,30 +1,29 @@
-/** Variables: `${name}` in the texts of a scenario, and the names that depend on the cluster's dialect. */
+/** Variables: `${name}` in the strings of a scenario, with predefined names that depend on the cluster's dialect. */
 import { apiGroup, labelKey } from '../../components/api/dialect.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
 import { Deferred } from './shape.ts'
 
 export interface Variables {
-  /** Undefined: it is not known any more. */
+  /** Undefined deletes the variable. */
   set(name: string, value: unknown): void
   get(name: string): unknown
   /**
-   * The value with every `${...}` in its texts replaced. A text that is nothing but one reference becomes that value itself,
-   * whatever its type. An unknown name throws, and so does a
-   * value that does not fit its place.
+   * Replaces every `${...}` in the strings of the value. A string that is a single reference becomes the variable's value, of any
+   * type. Throws for an unknown name, and for a value of the wrong type.
    */
   resolve<T>(value: T): T
-  /** The text with every `${...}` that is known replaced; for titles, so an unknown one stays as it is. */
+  /** Replaces known references and keeps unknown ones, for titles. */
   expand(text: string): string
 }
 
-/** A value in the middle of a text: a list by its items, an object as JSON. */
+/** A value inside a longer string: a list by its items, an object as JSON. */
 function asText(value: unknown): string {
   if (Array.isArray(value)) return value.map(asText).join(',')
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
 }
 
 /**
- * Besides what steps have saved there is: `systemNamespace`, `publicNamespace`, `nodeLeaseNamespace`,
+ * Predefined beside the variables that steps save: `systemNamespace`, `publicNamespace`, `nodeLeaseNamespace`,
  * `label:<subdomain>/<name>` (a label, taint or annotation key; nothing before the slash means no subdomain) and
  * `group:<stem>` (an API group).
  */
@@ -57,13 +56,13 @@ export function createVariables(
     if (value instanceof Deferred) return value.with(resolveText(value.text))
     if (Array.isArray(value)) return value.map(resolve)
     if (typeof value !== 'object' || value === null) return value
-    // Steps inside a step are values of their own class; their texts are resolved when they run.
+    // Nested steps resolve their own variables when they run.
     if (Object.getPrototypeOf(value) !== Object.prototype) return value
     return Object.fromEntries(
       Object.entries(value).map(([key, one]) => [String(resolveText(key)), resolve(one)]),
     )
   }
-  // In their order: a later one may be made of an earlier one.
+  // In order: a variable can refer to earlier ones.
   for (const [name, value] of Object.entries(initial)) values.set(name, resolve(value))
   return {
     set: (name, value) =>

@@ -2,11 +2,11 @@
 
 export interface Condition {
   readonly text: string
-  /** Whether it holds, and the values its path leads to. */
+  /** Whether the condition holds, and the values at its path. */
   test(object: unknown): { readonly holds: boolean; readonly values: readonly unknown[] }
 }
 
-/** A condition that cannot be read. */
+/** An invalid condition. */
 export class WhereError extends Error {}
 
 type Step =
@@ -67,7 +67,7 @@ function follow(value: unknown, step: Step): unknown[] {
   )
 }
 
-/** All values a path leads to; none when it leads nowhere. */
+/** All values at a path; empty if the path does not exist. */
 export function valuesAt(object: unknown, path: readonly Step[]): unknown[] {
   return path.reduce<unknown[]>(
     (values, step) => values.flatMap((one) => follow(one, step)),
@@ -105,7 +105,7 @@ function compare(operator: Operator, values: readonly unknown[], wanted: string)
   }
 }
 
-/** The operator is the first one that stands between spaces outside brackets. */
+/** The first operator between spaces and outside brackets. */
 function splitCondition(text: string): { path: string; operator: Operator; wanted: string } {
   let depth = 0
   for (let index = 0; index < text.length; index += 1) {
@@ -126,7 +126,7 @@ function splitCondition(text: string): { path: string; operator: Operator; wante
   )
 }
 
-/** Reads a condition; throws a WhereError that says what is wrong. */
+/** Parses a condition. Throws a WhereError with the reason. */
 export function parseCondition(text: string): Condition {
   const { path, operator, wanted } = splitCondition(text.trim())
   const takesValue = operator !== 'exists' && operator !== 'absent'

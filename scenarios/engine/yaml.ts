@@ -1,4 +1,4 @@
-/** YAML of scenario files: values together with the line each one stands on. The only file of the engine that imports a YAML package. */
+/** YAML of scenario files: values with their line numbers. The only file of the engine that imports a YAML package. */
 import { constructFromEvents, getScalarValue, parseEvents, YAMLException } from 'js-yaml'
 import type { Event } from 'js-yaml'
 
@@ -6,7 +6,7 @@ export type Path = readonly (string | number)[]
 
 export interface LocatedDocument {
   readonly value: unknown
-  /** The line (from 1) of the value at that path, or of the nearest one around it. */
+  /** The line (from 1) of the value at that path, or of its nearest parent. */
   lineOf(path: Path): number
 }
 
@@ -19,7 +19,7 @@ export function pathText(path: Path): string {
     .join('')
 }
 
-/** Text that is no YAML; the message is one line, `line` where it goes wrong. */
+/** Invalid YAML: a message of one line, and the line of the error. */
 export class YamlError extends Error {
   readonly line: number
   constructor(message: string, line: number, cause: unknown) {
@@ -69,7 +69,7 @@ function offsetsByPath(events: readonly Event[], text: string): Map<string, numb
         index += 1
         const child = [...path, getScalarValue(text, key)]
         walk(child)
-        // A message about a field points at its name.
+        // Messages about a field refer to the line of its name.
         offsets.set(keyOf(child), key.valueStart)
       }
       index += 1

@@ -1,4 +1,4 @@
-/** apply: creates objects, or merges what is written into those that exist. */
+/** apply: creates objects, or merges the manifests into existing ones. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { describeObject, placed } from '../find-resource.ts'
 import { manifest, oneOrMore } from '../shape.ts'

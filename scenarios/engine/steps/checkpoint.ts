@@ -1,4 +1,4 @@
-/** checkpoint: asks a pod's node agent for a checkpoint of a container, and looks at the archive it made. */
+/** checkpoint: requests a checkpoint of a container from its node agent, and checks the archive. */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeNames } from '../../../cluster/plan/cluster-config.ts'
@@ -9,7 +9,7 @@ import { boolean, described, integer, object, optional, string } from '../shape.
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
 
-/** Where the agent of a node listens, from what its Node says. */
+/** The address of a node's agent, from the Node's status. */
 function agentUrl(node: KubeObject): string {
   const status = node['status'] as {
     addresses?: { type: string; address: string }[]
@@ -33,7 +33,7 @@ async function nodeOfPod(
   return await client.resource(resources.nodes).get({ name })
 }
 
-/** What is wrong with the archive; its name, its format and who may read it are promised. */
+/** The faults of an archive: its name, format or file mode. */
 function faultsOfArchive(path: string, namePattern: RegExp): string[] {
   const faults: string[] = []
   if (!namePattern.test(path)) faults.push(`${path} is not named like ${String(namePattern)}`)
@@ -70,7 +70,7 @@ export const checkpoint = defineStep({
     const agent = createRestClient({
       server: agentUrl(node),
       ca: pki('ca.crt'),
-      // An agent's serving certificate may be its own, as upstream's default is; the archive is what is checked here.
+      // Agents can serve with a self-signed certificate, as by upstream's default. This step checks the archive.
       insecureSkipVerify: true,
       credentials:
         params.anonymous === true ? {} : { cert: pki('admin.crt'), key: pki('admin.key') },

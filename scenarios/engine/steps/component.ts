@@ -1,4 +1,4 @@
-/** node, component: processes come, go, die, freeze and go on. */
+/** node, component: starts, stops, kills, pauses and resumes processes. */
 import type { ControlClient } from '../../../cluster/control-client.ts'
 import { createFaults } from '../../../cluster/faults.ts'
 import { count, described, notEmpty, object, optional, string } from '../shape.ts'

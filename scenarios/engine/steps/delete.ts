@@ -1,4 +1,4 @@
-/** delete: deletes one object; what the API does with it then is for `expect` to see. */
+/** delete: deletes one object. It does not wait for finalizers; use `expect` with `absent`. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { boolean, choice, count, described, object, optional, string } from '../shape.ts'
 import { defineStep } from '../step.ts'

@@ -83,7 +83,7 @@ function describeSelection(params: Params): string {
   return `${kind}${name === undefined ? '' : ` ${name}`}${place}${filters.length === 0 ? '' : ` (${filters.join(', ')})`}`
 }
 
-/** The expectation of a step, judged state by state: when it began to hold, and the report of a failure. */
+/** Evaluates a step's expectation for every state: since when it holds, and the report of a failure. */
 class Watched {
   readonly #params: Params
   readonly #kind: string
@@ -114,7 +114,7 @@ class Watched {
     return this.#heldSinceMs !== undefined
   }
 
-  /** Takes the next state. Returns the objects when the expectation holds and need not last; throws when it did not last. */
+  /** Evaluates the next state. Returns the objects when the expectation holds and has no `stays`; throws when it stops holding. */
   onState(
     state: ReadonlyMap<string, KubeObject>,
     change: Change<KubeObject> | undefined,
@@ -179,7 +179,7 @@ async function waitFor(params: Params, context: StepContext): Promise<readonly K
     )
     return await Promise.race([watching, watched.held])
   } catch (error) {
-    // The scenario was aborted: a report says more than the reason.
+    // The scenario was aborted: report the state, which says more than the reason.
     if (context.signal.aborted && !(error instanceof AssertionFailure)) {
       throw watched.failure('it did not hold when the time of the scenario was over')
     }

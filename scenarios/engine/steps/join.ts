@@ -1,4 +1,4 @@
-/** join: starts a node agent with the given token, pin and server, and waits until it joins, or logs why it cannot. */
+/** join: starts a node agent with the given token, pin and server, and waits until it joins or logs the expected error. */
 import { mkdirSync } from 'node:fs'
 import { join as joinPath } from 'node:path'
 import { startChild } from '../../../cluster/supervisor/child-process.ts'
@@ -28,7 +28,7 @@ const shape = object({
 })
 type Params = ShapeType<typeof shape>
 
-/** As that of `expect`: a bound on what hangs, not a promise of speed. */
+/** As for `expect`: a limit for agents that hang, not a promise of speed. */
 const defaultWithinMs = 30_000
 
 async function startAgent(

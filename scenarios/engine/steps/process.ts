@@ -78,7 +78,7 @@ function endedEarly(name: string, end: ProcessEnd): AssertionFailure {
   })
 }
 
-/** Resolves when it is up; rejects when it has ended, or says nothing that fits in time. */
+/** Resolves when the process is ready. Rejects when it ends first, or when no line matches in time. */
 async function untilUp(running: KeptProcess, name: string, params: Params, context: StepContext) {
   const { ready, within = defaultWithinMs } = params
   const first = await running.started
@@ -110,7 +110,7 @@ async function begin(params: Params, context: StepContext): Promise<void> {
   const name = nameOf(params)
   if (processes.has(name)) throw new Error(`process "${name}" already exists`)
   const file = logOf(cluster.paths, `process-${name}`)
-  // Of an earlier scenario, or of an earlier run of this process.
+  // Output of an earlier scenario, or of an earlier run of this process.
   writeFileSync(file, '', { mode: 0o600 })
   const place = resolve(folder, cwd)
   const running = startProcess(

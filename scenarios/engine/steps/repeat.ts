@@ -1,10 +1,10 @@
-/** repeat: the same steps several times. */
+/** repeat: runs the same steps several times. */
 import { count, described, object } from '../shape.ts'
 import type { Shape } from '../shape.ts'
 import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
 
-/** `steps` is the shape of a list of steps of any kind, this one among them. */
+/** `steps` is the shape of a list of steps of any kind, including this one. */
 export function createRepeat(steps: Shape<ScenarioStep[]>): StepKind {
   return defineStep({
     name: 'repeat',

@@ -1,4 +1,4 @@
-/** request: one HTTP request as a given user, and what has to come back. */
+/** request: sends one HTTP request as a given user, and checks the response. */
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { conditionShape, pathShape } from '../expectation.ts'
 import { actorShape, describeActor } from '../actors.ts'
@@ -59,11 +59,11 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    return undefined // not every answer is JSON
+    return undefined // not every response is JSON
   }
 }
 
-/** What is wrong with the answer, line by line. */
+/** The faults of a response, line by line. */
 function faultsOf(answer: Answer, expected: NonNullable<Params['expect']>): string[] {
   const faults: string[] = []
   const { status = 200, reason, contains, where = [], match } = expected

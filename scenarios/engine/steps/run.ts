@@ -1,4 +1,4 @@
-/** run: a command that runs to its end, with the cluster's kubeconfig in its environment. */
+/** run: runs a command to its end, with the cluster's kubeconfig in its environment. */
 import { resolve } from 'node:path'
 import { checkOutcome, outcomeShape, runCommand } from '../run-command.ts'
 import {
@@ -16,7 +16,7 @@ import {
 } from '../shape.ts'
 import { defineStep } from '../step.ts'
 
-/** A text is for the shell; a list is a program and its arguments. */
+/** A string runs in the shell; a list is a program and its arguments. */
 export const commandShape = either(string, list(scalar))
 
 export function commandText(command: string | readonly string[]): string {

@@ -1,4 +1,4 @@
-/** sleep: lets time pass, by the cluster's clock. For waiting until something is so there is `expect`. */
+/** sleep: waits for a duration, by the cluster's clock. To wait for a condition, use `expect`. */
 import { duration, secondsText } from '../shape.ts'
 import { defineStep } from '../step.ts'
 

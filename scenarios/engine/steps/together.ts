@@ -1,4 +1,4 @@
-/** together: several lists of steps at the same time; it ends when all have ended, and reports every branch that failed. */
+/** together: runs several lists of steps concurrently, waits for all, and reports every failed one. */
 import { SeveralFailures } from '../failure-lines.ts'
 import { list, mapping } from '../shape.ts'
 import type { Shape } from '../shape.ts'
@@ -6,7 +6,7 @@ import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepKind } from '../step.ts'
 
 interface Branch {
-  /** As written, or its number. */
+  /** The name in the file, or the number. */
   readonly name: string
   readonly steps: readonly ScenarioStep[]
 }

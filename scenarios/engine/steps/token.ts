@@ -1,4 +1,4 @@
-/** token: makes a bootstrap token and keeps it in a variable. */
+/** token: creates a bootstrap token and saves it in a variable. */
 import { formatToken } from '../../../cluster/plan/bootstrap-token.ts'
 import { choice, described, list, object, optional, signedDuration, string } from '../shape.ts'
 import { defineStep } from '../step.ts'

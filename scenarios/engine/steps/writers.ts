@@ -1,4 +1,4 @@
-/** writers: many writers at once while other steps go on; afterwards every write the server acknowledged has to be there. */
+/** writers: runs many writers while nested steps run, then checks that no acknowledged write is lost. */
 import { ConnectionError } from '../../../components/client/connection-error.ts'
 import type { ResourceClient } from '../../../components/client/resource-client.ts'
 import { isStatusError, StatusError } from '../../../components/machinery/objects/status-error.ts'
@@ -8,9 +8,9 @@ import type { Shape } from '../shape.ts'
 import { AssertionFailure, defineStep } from '../step.ts'
 import type { ScenarioStep, StepContext, StepKind } from '../step.ts'
 
-/** What one writer was told is written. */
+/** The acknowledged writes of one writer. */
 interface Ledger {
-  /** Names of created objects. */
+  /** Names of the created objects. */
   readonly created: string[]
   /** The last acknowledged value of the writer's counter object. */
   counter: number
@@ -18,7 +18,7 @@ interface Ledger {
 
 const retryMs = 20
 
-/** Repeats a write until the server says yes; a yes to an earlier try that got lost counts. */
+/** Retries a write until the server acknowledges it. A try whose response was lost counts when a retry finds it done. */
 async function untilAcknowledged(
   write: () => Promise<unknown>,
   { clock, signal }: Pick<StepContext, 'clock' | 'signal'>,
