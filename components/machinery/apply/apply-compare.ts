@@ -18,7 +18,7 @@ interface Walk {
   readonly path: string[]
 }
 
-/** The changes from `before` to `after`. Parts that both share are not compared. */
+/** The changes from `before` to `after`. Skips parts that are the same value in both. */
 export function* compareFields(
   shape: ApplyShape,
   before: unknown,
@@ -43,7 +43,7 @@ export function* compareFields(
 interface Sides {
   readonly before: unknown
   readonly after: unknown
-  /** How much of the path counts. */
+  /** The length of the path in use. */
   readonly depth: number
 }
 
@@ -85,7 +85,7 @@ function visitLeaf({ before, after, depth }: Sides, walk: Walk): void {
   else if (!deepEqual(before, after)) walk.modified.insert(walk.path, depth)
 }
 
-/** Where one side is owned as a whole, the change is the other side's at once; what its keys hold goes or comes, too. */
+/** Where one side is atomic, the whole field changes; the members of the other side are added or removed with it. */
 function visitFreeLeaf(sides: Sides, walk: Walk): void {
   const { before, after, depth } = sides
   visitLeaf(sides, walk)
@@ -123,11 +123,11 @@ function visitFields(
 
 type Items = Extract<ApplyShape, { kind: 'list' | 'set' }>
 
-/** A list's items by element. */
+/** The items of a list, by element. */
 interface Index {
   /** The first item of each element. */
   readonly items: Map<string, unknown>
-  /** All items of the elements that come more than once. */
+  /** All items of repeated elements. */
   repeated: Map<string, unknown[]> | undefined
 }
 
@@ -148,7 +148,7 @@ function indexed(shape: Items, list: readonly unknown[]): Index {
   return index
 }
 
-/** The element of a list's item; an item that fits no list of the kind is one without keys, defaults or not. */
+/** The element of a list item. An item of the wrong type counts as one without keys, regardless of defaults. */
 export function elementOf(shape: Items, item: unknown): string {
   if (shape.kind === 'set') return setElement(item)
   return isRecord(item) ? itemElement(item, shape.keys) : itemElement({}, [])
@@ -171,7 +171,7 @@ function visitItems(
     else if (left !== undefined && right !== undefined) {
       if (!deepEqual(left, right)) walk.modified.insert(walk.path, depth)
     } else if (left !== undefined) {
-      // What was repeated is owned as one; the single item that is left is new.
+      // Repeated items are owned as one; a single remaining item is new.
       if (one.after !== undefined) compareItem(shape, { ...one, before: undefined }, walk)
       walk.path[sides.depth] = element
       walk.removed.insert(walk.path, depth)

@@ -1,6 +1,6 @@
 /**
  * Merge, remove and list the fields of applied configurations (upstream: structured-merge-diff typed/merge.go, remove.go,
- * tofieldset.go). Inputs are not changed; results share parts with them.
+ * tofieldset.go). Does not modify inputs; results share parts with them.
  */
 import { elementOf } from './apply-compare.ts'
 import { childShape, isFreeLeaf, isRecord, type ApplyShape } from './apply-shape.ts'
@@ -13,7 +13,7 @@ const setItem: ApplyShape = { kind: 'leaf' }
 
 type Items = Extract<ApplyShape, { kind: 'list' | 'set' }>
 
-/** The live value with everything the configuration says; what it leaves out stays. Undefined is absent. */
+/** The live value merged with the configuration. Fields that the configuration omits stay. Undefined is absent. */
 export function mergeFields(shape: ApplyShape, live: unknown, config: unknown): unknown {
   if (config === undefined) return live
   if (live === undefined) return config
@@ -44,7 +44,7 @@ export function mergeFields(shape: ApplyShape, live: unknown, config: unknown): 
   }
 }
 
-/** What does not change stays the very value, so that comparing need not look into it. */
+/** Returns the live value itself if nothing changes, so that compare can skip it. */
 function keptIfEqual(live: unknown, config: unknown): unknown {
   return deepEqual(live, config) ? live : config
 }
@@ -73,8 +73,8 @@ function mergeRecords(
 }
 
 /**
- * The items of both lists, each once: the configuration's items in its order, the live list's others where they stand
- * between them. A live item that is repeated stays repeated unless the configuration names it.
+ * The union of both lists: the configuration's items in its order, with the other live items at their places between them.
+ * A repeated live item stays repeated unless the configuration has it.
  */
 function mergeItems(shape: Items, live: readonly unknown[], config: readonly unknown[]): unknown[] {
   const liveElements = live.map((item) => elementOf(shape, item))
@@ -82,7 +82,7 @@ function mergeItems(shape: Items, live: readonly unknown[], config: readonly unk
   const configAt = new Map(configElements.map((element, index) => [element, index]))
   const liveAt = new Map<string, number | undefined>()
   for (const [index, element] of liveElements.entries()) {
-    // A repeated item cannot be merged with: it is replaced.
+    // The configuration's item replaces repeated live items.
     liveAt.set(element, liveAt.has(element) ? undefined : index)
   }
   const shared = configElements.filter((element) => liveAt.has(element))
@@ -113,7 +113,7 @@ function mergeItems(shape: Items, live: readonly unknown[], config: readonly unk
       nextShared < shared.length &&
       element !== shared[nextShared]
     ) {
-      // It comes, or came, where the configuration has it.
+      // Its place is the configuration's.
       l += 1
     } else {
       if (place !== undefined && place < c) l += 1
@@ -123,7 +123,7 @@ function mergeItems(shape: Items, live: readonly unknown[], config: readonly unk
   return items
 }
 
-/** The value without the members of `gone`; undefined when nothing of it is left, for which its holder then has null. */
+/** The value without the members of `gone`; undefined if nothing is left, in which case the parent holds null. */
 export function removeFields(shape: ApplyShape, value: unknown, gone: FieldSet): unknown {
   if (shape.kind === 'leaf') return value
   if (shape.kind === 'list' || shape.kind === 'set') {
@@ -151,12 +151,12 @@ export function removeFields(shape: ApplyShape, value: unknown, gone: FieldSet):
   return isEmptySet(rest as FieldSet) ? undefined : rest
 }
 
-/** The fields that a configuration states, which its applier owns, in order. */
+/** The fields of a configuration, which its applier owns, in order. */
 export function fieldsOf(shape: ApplyShape, value: unknown): FieldSet {
   return listFields(shape, value) ?? emptySet
 }
 
-/** The node of a value: undefined when it owns nothing below itself, empty when it is owned as a whole. */
+/** The node of a value: undefined if no field below it is owned, empty if it is atomic. */
 function listFields(shape: ApplyShape, value: unknown): FieldSet | undefined {
   if (shape.kind === 'leaf') return emptySet
   if (shape.kind === 'list' || shape.kind === 'set') {
@@ -164,7 +164,7 @@ function listFields(shape: ApplyShape, value: unknown): FieldSet | undefined {
     const items = new Map<string, FieldSet>()
     for (const item of value as readonly unknown[]) {
       const element = elementOf(shape, item)
-      // A repeated item is owned as one.
+      // Repeated items are owned as one.
       const isOne = shape.kind === 'set' || items.has(element)
       items.set(element, memberNode(isOne ? undefined : listFields(shape.items, item)))
     }
@@ -204,8 +204,8 @@ function nodeInOrder(children: ReadonlyMap<string, FieldSet>): FieldSet | undefi
 }
 
 /**
- * The set with every named field of which it owns a part: such fields are not listed as members, but go with their last
- * part. Keys of maps and elements of lists are listed when owned.
+ * The set with every field that has an owned member. Sets do not list such parent fields, which are removed with their last
+ * member; they list owned keys of maps and elements of lists.
  */
 export function withNamedFields(shape: ApplyShape, set: FieldSet): FieldSet {
   const all: Record<string, FieldSet> = {}

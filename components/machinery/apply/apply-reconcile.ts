@@ -1,10 +1,10 @@
-/** Reconcile: owned fields after a change of the schema they were owned by (upstream: structured-merge-diff typed/reconcile_schema.go). */
+/** Reconcile: field sets after a change of their schema (upstream: structured-merge-diff typed/reconcile_schema.go). */
 import type { ApplyShape } from './apply-shape.ts'
 import { emptySet, isEmptySet, type FieldSet } from './field-set.ts'
 
 /**
- * The set as of that shape: who owned a part of what has become atomic owns all of it. What has become granular, and names
- * that the schema does not know, stay as they are. The same set when nothing changes.
+ * The set for the new shape: the owner of a part of a field that is now atomic owns the whole field. Fields that became
+ * granular, and unknown names, stay. Returns the same set if nothing changes.
  */
 export function reconciledFields(shape: ApplyShape, set: FieldSet): FieldSet {
   if (shape.kind === 'leaf') return shape.isAtomic === true && !isEmptySet(set) ? emptySet : set

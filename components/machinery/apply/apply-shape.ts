@@ -1,6 +1,6 @@
 /**
- * Apply shapes: how server-side apply sees a schema: what is owned as one value, what field by field, and by which keys
- * the elements of a list are told apart.
+ * Apply shapes: a schema as server-side apply uses it: which values are atomic, which are owned field by field, and the keys
+ * of list elements.
  */
 import type { ElementKey } from './field-elements.ts'
 import type { FieldSchema, ListSchema, Schema, StructSchema } from '../schema/schema.ts'
@@ -11,7 +11,7 @@ export interface StructShape {
   field(name: string): ApplyShape | undefined
   /** Names of all fields, in order. */
   readonly names: readonly string[]
-  /** Names the schema does not know hold any JSON. */
+  /** Unknown names hold any JSON. */
   readonly isOpen: boolean
 }
 
@@ -23,7 +23,7 @@ export interface ListShape {
 }
 
 export type ApplyShape =
-  /** Owned as a whole: a scalar, or a list or an object that is atomic. */
+  /** Atomic: a scalar, or an atomic list or object. */
   | { readonly kind: 'leaf'; readonly isAtomic?: boolean }
   | StructShape
   | { readonly kind: 'map'; readonly values: ApplyShape }
@@ -49,7 +49,7 @@ export function applyShapeOf(schema: StructSchema): StructShape {
 function structShape(schema: StructSchema): StructShape | { readonly kind: 'free' } {
   const known = structs.get(schema)
   if (known !== undefined) return known
-  // A form that is chosen by the value has no type in OpenAPI, and so no known fields.
+  // OpenAPI gives no type to a value of several forms, so it has no known fields.
   const shape = schema.union === undefined ? fieldsShape(schema) : ({ kind: 'free' } as const)
   structs.set(schema, shape)
   return shape
@@ -124,7 +124,7 @@ function listShape(schema: ListSchema): ApplyShape {
   }
 }
 
-/** The shape of one field or key of an object of that shape; a name that a closed schema does not know is a leaf. */
+/** The shape of a field or key of such an object; an unknown name in a closed schema is a leaf. */
 export function childShape(
   shape: StructShape | Extract<ApplyShape, { kind: 'map' | 'free' }>,
   name: string,
@@ -138,7 +138,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** True for what is owned as a whole where any JSON may be: everything but objects, absence and null. */
+/** True for a value that is atomic where any JSON is allowed: everything but objects, absence and null. */
 export function isFreeLeaf(value: unknown): boolean {
   return value !== undefined && value !== null && !isRecord(value)
 }

@@ -1,6 +1,6 @@
 /**
- * The updater: who owns what after an update or an apply, and which applies conflict (upstream: structured-merge-diff
- * merge/update.go). Objects are in the version of the request; sets of other versions are compared in theirs.
+ * The updater: field ownership after an update or an apply, and conflicts of applies (upstream: structured-merge-diff
+ * merge/update.go). Objects are in the request's version. Sets of other versions are compared in their own version.
  */
 import { compareFields, type Comparison } from './apply-compare.ts'
 import { reconciledFields } from './apply-reconcile.ts'
@@ -31,13 +31,13 @@ export interface Version {
   readonly shape: StructShape
 }
 
-/** What a request's version of the kind is, and how its objects look in others. */
+/** The versions of a kind, and conversion between them. */
 export interface Versions extends Version {
-  /** The version of that name; undefined for one that the kind does not have, whose owners are forgotten. */
+  /** The version of that name; undefined for an unknown one, whose owners are dropped. */
   find(apiVersion: string): Version | undefined
   /** An object in another version. */
   convert(object: unknown, from: Version, to: Version): Steps<unknown>
-  /** A set without the fields that requests like this one reset, and so never own. The same set if there are none. */
+  /** The set without the fields that this kind of request resets and so never owns. Returns the same set if it has none. */
   owned(fields: FieldSet): FieldSet
 }
 
@@ -51,7 +51,7 @@ const unowned = setOf(
   ...[...unownedMetadata].map((name) => ['f:metadata', `f:${name}`]),
 )
 
-/** Owners after `asker` changed `live` to `changed` by anything but an apply. The same map when ownership stays. */
+/** The owners after `asker` changed `live` to `changed` by a request other than apply. Returns the same map if no owner changes. */
 export function* ownersAfterUpdate(
   states: { live: unknown; changed: unknown; owners: Owners },
   asker: Asker,
@@ -61,7 +61,7 @@ export function* ownersAfterUpdate(
   const compare = comparisonsOf(versions, live, changed)
   const { stated, removed } = yield* compare(versions.apiVersion)
   const owners = yield* afterChange(knownOwners(states.owners, versions), compare)
-  // An item that is repeated now, or no more, has come and gone at once: it has no owner.
+  // An item that became repeated, or stopped being so, is both added and removed: it has no owner.
   const stays = differenceOf(stated, removed)
   yield
   const taken = differenceOf(stays, unowned)
@@ -72,13 +72,13 @@ export function* ownersAfterUpdate(
   return new Map(owners).set(id, { ...asker, fields })
 }
 
-/** Conflicts of an apply: the owners, with the fields that they have and the configuration changes. */
+/** Conflicts of an apply: owners, each with its fields that the configuration changes. */
 export type Conflicts = readonly Owner[]
 
 export type ApplyOutcome =
   | {
       readonly ok: true
-      /** The new state, as the live one and the configuration make it: not decoded, no defaults. */
+      /** The live state merged with the configuration: not decoded, without defaults. */
       readonly object: unknown
       readonly owners: Owners
       /** True when the configuration changes no value. */
@@ -86,7 +86,7 @@ export type ApplyOutcome =
     }
   | { readonly ok: false; readonly conflicts: Conflicts }
 
-/** The state and the owners after an apply of `config`, which has been validated. */
+/** The state and the owners after an apply of `config`, which must be validated. */
 export function* applyConfig(
   states: { live: unknown; config: unknown; owners: Owners },
   by: { asker: Asker; force: boolean },
@@ -103,7 +103,7 @@ export function* applyConfig(
   yield
   const merged = mergeFields(shape, live, config)
   yield
-  // Nothing goes unless the applier leaves out what it stated before.
+  // An apply removes only fields that the applier applied before and now omits.
   const isDropping = last !== undefined && !isEmptySet(differenceOf(last.fields, fields))
   const object = isDropping ? yield* pruned(merged, { owners, last, versions }) : merged
   const compare = comparisonsOf(versions, live, object)
@@ -124,7 +124,7 @@ interface Change extends Comparison {
   readonly stated: FieldSet
 }
 
-/** The comparison of two states in any version, made once per version. */
+/** Compares two states in any version, once per version. */
 type Comparisons = (apiVersion: string) => Steps<Change>
 
 function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Comparisons {
@@ -150,7 +150,7 @@ function comparisonsOf(versions: Versions, live: unknown, changed: unknown): Com
   }
 }
 
-/** Only owners of versions that exist, as of their schema today. The same map when nothing changes. */
+/** The owners of existing versions, for their current schema. Returns the same map if nothing changes. */
 function knownOwners(owners: Owners, versions: Versions): Owners {
   let isSame = true
   const known = new Map<string, Owner>()
@@ -184,7 +184,7 @@ function* conflictsOf(
   return conflicts
 }
 
-/** Takes what was changed, added or removed from every owner but one. Owners of nothing go. */
+/** Removes changed, added and removed fields from all owners but one. Drops owners without fields. */
 function* afterChange(owners: Owners, compare: Comparisons, except?: string): Steps<Owners> {
   let isChanged = false
   const after = new Map<string, Owner>()
@@ -206,14 +206,14 @@ function* afterChange(owners: Owners, compare: Comparisons, except?: string): St
 
 interface Pruning {
   readonly owners: Owners
-  /** The applier as it was. */
+  /** The applier before this apply. */
   readonly last: Owner
   readonly versions: Versions
 }
 
 /**
- * The merged state without what the applier owned, states no longer, and nobody else owns: everything that the applier owned
- * goes, what others own comes back version by version, and what went without having been the applier's comes back last.
+ * Prunes the merged state: removes the fields that only the applier owned and that it no longer applies. It removes all fields
+ * that the applier owned, restores other owners' fields version by version, and last restores fields that the applier did not own.
  */
 function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<unknown> {
   const lastVersion = versionOf(versions, last.apiVersion)
@@ -235,7 +235,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
     ownedBy.set(apiVersion, unionOfAll(of.map(({ fields }) => fields)))
     yield
   }
-  // Once per version, since what one owns can lie in what only a later one brings back.
+  // Once per version: a field of one owner can lie inside a field that a later version restores.
   for (const [apiVersion, owned] of [...ownedBy.keys()].flatMap(() => [...ownedBy])) {
     const version = versionOf(versions, apiVersion)
     const all = yield* versions.convert(whole, lastVersion, version)
@@ -265,7 +265,7 @@ function* pruned(merged: unknown, { owners, last, versions }: Pruning): Steps<un
   return yield* versions.convert(pruned, lastVersion, versions)
 }
 
-/** Conflicts without the fields of `allowed`; owners that are left without any go. */
+/** Conflicts without the fields of `allowed`. Drops owners without conflicts. */
 export function conflictsWithout(conflicts: Conflicts, allowed: FieldSet): Conflicts {
   return conflicts
     .map((owner) => ({ ...owner, fields: differenceOf(owner.fields, allowed) }))

@@ -1,6 +1,6 @@
 /**
- * Validation of applied configurations against their schema, as they come in, in upstream's words (structured-merge-diff
- * typed/validate.go): every field declared, every value of its type, no element of a list twice.
+ * Validates applied configurations against their schema before defaulting, with upstream's messages (structured-merge-diff
+ * typed/validate.go): every field declared, every value of its type, no duplicate list elements.
  */
 import { fieldElement, itemElement, setElement, showElement } from './field-elements.ts'
 import { elementKeysOf, isRecord } from './apply-shape.ts'
@@ -17,12 +17,12 @@ export function configFault(schema: StructSchema, config: unknown): string | und
 
 interface Place {
   readonly value: unknown
-  /** The element of a list that it is, or the field or key; undefined for the whole. */
+  /** The list element, field or key; undefined for the root. */
   readonly step?: { readonly of: Place; readonly element: string }
   readonly faults: string[]
 }
 
-/** Shown of a fault alone: to show an element takes longer than to check it. */
+/** Formatted only for an error: formatting an element takes longer than checking it. */
 function pathOf({ step }: Place): string {
   if (step === undefined) return ''
   return pathOf(step.of) + showElement(step.element)
@@ -78,7 +78,7 @@ function checkFields(schema: StructSchema, value: Record<string, unknown>, place
   }
 }
 
-/** Why an item has no identity among the others; undefined if it has one. */
+/** The reason why an item has no valid key; undefined if it has one. */
 function elementFault(
   schema: ListSchema,
   keys: ReturnType<typeof elementKeysOf>,

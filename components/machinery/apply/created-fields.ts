@@ -1,6 +1,6 @@
 /**
- * Created fields: the `fieldsV1` text of a new object in one walk over it, by writers that are compiled once per struct.
- * It says what comparing the object with an empty one of its kind says, and is the hottest part of server-side apply.
+ * Created fields: the `fieldsV1` text of a new object in one pass, by writers that are compiled once per struct. The result
+ * equals comparing the object with an empty one of its kind. This is the hottest part of field ownership.
  */
 import {
   applyShapeOf,
@@ -20,14 +20,14 @@ import { decode } from '../schema/decode.ts'
 import { deepEqual } from '../objects/object.ts'
 import type { StructSchema } from '../schema/schema.ts'
 
-/** The text of a value's node: `{}` for a leaf. `''` when nothing of it is owned. */
+/** The text of a value's node: `{}` for a leaf, `''` if no part of it is owned. */
 type Write = (value: unknown) => string
 
 const leafText = '{}'
 
 interface FieldWriter {
   readonly name: string
-  /** Its place among the names of its struct, in order. */
+  /** Its index among the sorted names of its struct. */
   readonly rank: number
   /** `,"f:name":` */
   readonly prefix: string
@@ -36,31 +36,31 @@ interface FieldWriter {
 
 interface FieldWriters {
   readonly byName: ReadonlyMap<string, FieldWriter>
-  /** Before any field of a value has been seen. */
+  /** The step before the first field. */
   readonly start: Step
-  /** How many others are kept. */
+  /** The number of other steps. */
   steps: number
 }
 
 /**
- * What is known of a value when some of its fields have been seen, in the order in which it has them. Values of one kind have
- * few sets of fields, so what there is to write for each is put together once.
+ * A step of reading a value: the fields seen so far, in the value's order. Values of one kind have few different sets of fields,
+ * so the text for each set is built once.
  */
 interface Step {
   /** In order. */
   readonly fields: readonly FieldWriter[]
-  /** The step after one more field; the same one after a field without an owner. */
+  /** The step after one more field; the same step for a field without an owner. */
   readonly next: Map<string, Step>
   parts: readonly Part[] | undefined
 }
 
-/** Text that is the same for all values with these fields, and the field whose text follows; the last part has none. */
+/** Constant text for this set of fields, and the field whose text follows; the last part has no field. */
 interface Part {
   readonly text: string
   readonly field: FieldWriter | undefined
 }
 
-/** Sets of fields beyond this number, which no usual client sends, are computed anew each time. */
+/** The most sets to cache. Usual clients send fewer; others are computed each time. */
 const mostSteps = 2000
 
 /** Metadata without an owner: only the server sets it, or it names the object. */
@@ -81,8 +81,8 @@ const unowned: ReadonlySet<string> = new Set(['kind', 'apiVersion'])
 const writers = new WeakMap<StructSchema, WeakMap<readonly string[], Write>>()
 
 /**
- * The fields a creator of `object`, in canonical form, owns, as JSON text; undefined for none. Of the top-level fields
- * those that a create resets (`status`) are left out; hand in the same list of them each time.
+ * The fields that the creator of `object` owns, as canonical JSON text; undefined if there are none. Omits the top-level fields
+ * that a create resets (`status`); pass the same array of them each time.
  */
 export function createdFields(
   schema: StructSchema,
@@ -127,7 +127,7 @@ const noneSkipped: ReadonlySet<string> = new Set()
 
 const writeLeaf: Write = () => leafText
 
-/** Writes what an object has that the empty object has not. */
+/** Writes the fields of an object that the empty object lacks. */
 function changed(shape: ApplyShape, empty: unknown): Write {
   if (empty === undefined) return (value) => (value === undefined ? '' : added(shape)(value))
   switch (shape.kind) {
@@ -163,7 +163,7 @@ function changedWriters(
   )
 }
 
-/** Writes what the fields write, if they write anything. */
+/** Writes the fields' texts, or nothing if all are empty. */
 function writeStruct(fields: FieldWriters): Write {
   return (value) => {
     if (!isRecord(value)) return ''
@@ -182,7 +182,7 @@ function braced(text: string): string {
   return text === '' ? '' : `{${text.slice(1)}}`
 }
 
-/** Goes by the fields that the value has, not by those that it could have: most are absent. */
+/** Iterates over the value's own fields instead of the declared ones, most of which are absent. */
 function stepOf(fields: FieldWriters, value: Record<string, unknown>): Step {
   let step = fields.start
   for (const name in value) {
@@ -208,7 +208,7 @@ function stepAfter(fields: FieldWriters, step: Step, name: string): Step {
   return after
 }
 
-/** What `{}` becomes with these fields, each of which writes something. */
+/** The text of an object with these fields, none of which is empty. */
 function partsOf(fields: readonly FieldWriter[]): Part[] {
   const parts: Part[] = []
   let text = fields.length === 0 ? '{' : '{".":{}'
@@ -225,7 +225,7 @@ function partsOf(fields: readonly FieldWriter[]): Part[] {
 
 const structs = new WeakMap<StructShape, Write>()
 
-/** Writes a value that is not there in the empty object: itself and everything in it. */
+/** Writes a value that the empty object lacks, with all of its members. */
 function added(shape: ApplyShape): Write {
   switch (shape.kind) {
     case 'leaf':
@@ -249,7 +249,7 @@ function added(shape: ApplyShape): Write {
 function addedStruct(shape: StructShape): Write {
   const known = structs.get(shape)
   if (known !== undefined) return known
-  // Compiled when first used: schemas refer to themselves.
+  // Compiled on first use, since schemas can be recursive.
   let fields: FieldWriters | undefined
   const write: Write = (value) => {
     if (!isRecord(value)) return leafText
@@ -273,7 +273,7 @@ function owned(text: string): string {
   return text === '' ? leafText : `{".":{}${text}}`
 }
 
-// Keys that JSON writes as they are.
+// Keys that JSON does not escape.
 const plain = /^[\w\-./:]*$/
 
 function mapText(value: Record<string, unknown>, write: Write): string {

@@ -4,10 +4,10 @@
  */
 import { goNumber, goQuote } from '../values/go-syntax.ts'
 
-// Text that JSON writes as it is, so that no encoder need be asked.
+// Text that JSON does not escape, which needs no encoder.
 const plain = /^[\w\-./:]*$/
 
-// What upstream's encoder writes in another way than JSON.stringify: so that it is safe in HTML, and without \b and \f.
+// Characters that upstream's encoder escapes differently from JSON.stringify: HTML-safe, and without \b and \f.
 const unlike = /\\.|[<>&\u2028\u2029]/g
 const hexOf: Readonly<Record<string, string>> = { '\\b': '0008', '\\f': '000c' }
 
@@ -16,13 +16,13 @@ function likeUpstream(found: string): string {
   return `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** A key's or set element's value as upstream writes it. */
+/** The value of a key or set element, in upstream's encoding. */
 function valueText(value: unknown): string {
   if (typeof value === 'string') {
     return plain.test(value) ? `"${value}"` : JSON.stringify(value).replaceAll(unlike, likeUpstream)
   }
   const text = JSON.stringify(value)
-  // Exponents have two digits at least.
+  // Exponents have at least two digits.
   return typeof value === 'number' ? text.replace(/e-(\d)$/, 'e-0$1') : text
 }
 
@@ -37,11 +37,11 @@ export function setElement(value: unknown): string {
 /** One key of a keyed list. */
 export interface ElementKey {
   readonly name: string
-  /** What an element without the field has; undefined: it must have the field. */
+  /** The default of the field; undefined: the field is required. */
   readonly default: unknown
 }
 
-/** The element of an item by its list's keys, which are in order of name. Keys that the item lacks are left out. */
+/** The element of an item by the list's keys, sorted by name. Omits keys that the item lacks. */
 export function itemElement(
   item: Readonly<Record<string, unknown>>,
   keys: readonly ElementKey[],
@@ -62,7 +62,7 @@ export function elementText(element: string): string {
   return JSON.stringify(element)
 }
 
-/** `.spec.containers[name="c"].ports[containerPort=80,protocol="TCP"]`: how messages name a path. */
+/** `.spec.containers[name="c"].ports[containerPort=80,protocol="TCP"]`: a path in messages. */
 export function showPath(elements: readonly string[]): string {
   return elements.map(showElement).join('')
 }
@@ -94,8 +94,8 @@ export function showElement(element: string): string {
 }
 
 /**
- * The canonical spelling of an element that a client sent; undefined for kinds of elements that nobody knows, which are
- * left out as upstream does. Throws SyntaxError for a malformed one.
+ * The canonical form of an element that a client sent; undefined for an unknown kind of element, which upstream ignores too.
+ * Throws SyntaxError for a malformed one.
  */
 export function canonicalElement(element: string): string | undefined {
   const body = element.slice(2)
@@ -135,10 +135,10 @@ export function compareElements(a: string, b: string): number {
   return comparePayloads(kind, payloadOf(a), payloadOf(b))
 }
 
-// A plain text of a set. Its closing quote sorts before all that it can hold, so that such elements sort as their values do.
+// A plain string in a set. The closing quote sorts before every character of the value, so these elements sort like their values.
 const plainText = /^v:"[\w\-./:]*"$/
 
-/** The same elements in that order; each is parsed once at most. */
+/** Sorts the elements; parses each at most once. */
 export function inElementOrder(elements: readonly string[]): string[] {
   const sortAsTexts =
     elements.every((element) => element.startsWith('f')) ||
@@ -157,7 +157,7 @@ export function inElementOrder(elements: readonly string[]): string[] {
   return parsed.map(({ element }) => element)
 }
 
-/** The value by which elements of one kind are compared. */
+/** The value to compare elements of one kind by. */
 function payloadOf(element: string): unknown {
   const body = element.slice(2)
   if (element.startsWith('f')) return body
@@ -192,7 +192,7 @@ function typeRank(value: unknown): number {
   return typeOrder.indexOf(value === null ? 'null' : typeof value)
 }
 
-/** Values in upstream's order: numbers, texts, booleans, lists, objects, null. */
+/** Upstream's order of values: numbers, strings, booleans, lists, objects, null. */
 export function compareValues(a: unknown, b: unknown): number {
   if (a === b) return 0
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : 1

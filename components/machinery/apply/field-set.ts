@@ -1,6 +1,6 @@
 /**
- * Field sets: which fields of an object somebody owns, as the tree that `fieldsV1` holds. A node without children is a
- * member of the set; a node with children is one if it has the key `.`. Sets are never changed once made, and share parts.
+ * Field sets: the fields that one manager owns, as the tree of `fieldsV1`. A node without children is a member of the set; a
+ * node with children is a member if it has the key `.`. Sets are immutable and share parts.
  */
 import { canonicalElement, compareElements, inElementOrder } from './field-elements.ts'
 
@@ -15,13 +15,13 @@ interface Draft {
 const self = '.'
 const leaf: FieldSet = Object.freeze({})
 
-/** The set without members. At the root, no keys means no members. */
+/** The empty set. A root without keys has no members. */
 export const emptySet: FieldSet = leaf
 
-/** How many children make a node wide. */
+/** Nodes with this many children are wide. */
 const wideFrom = 256
 
-/** Wide nodes: they are not empty, and to find that out with `for in` takes time in proportion to their width. */
+/** Wide nodes, which are not empty. Checking that with `for in` takes time proportional to their width. */
 const wide = new WeakSet<FieldSet>()
 
 export function isEmptySet(set: FieldSet): boolean {
@@ -35,19 +35,19 @@ function isMember(node: FieldSet): boolean {
   return node[self] !== undefined || isEmptySet(node)
 }
 
-/** A node to put children into: `.` stands first in a member. */
+/** A node to add children to; a member has `.` first. */
 function begun(member: boolean): Draft {
   return member ? { [self]: leaf as Draft } : {}
 }
 
-/** A node that was begun, with so many children; undefined when it holds nothing. */
+/** Finishes a node with that many children; undefined if it is empty. */
 function nodeOf(member: boolean, node: Draft, childCount: number): FieldSet | undefined {
   if (childCount === 0) return member ? leaf : undefined
   if (childCount > wideFrom) wide.add(node)
   return node
 }
 
-/** Both sets' members; `a` itself when `b` adds nothing. */
+/** The union; `a` itself if `b` adds nothing. */
 export function unionOf(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a)) return inOrder(b)
   if (isEmptySet(b)) return a
@@ -80,7 +80,7 @@ function merged(a: FieldSet, b: FieldSet, member: boolean): FieldSet {
   return all
 }
 
-/** The members of all sets, in one pass: its time grows with the size of the sets together, not with their number times that. */
+/** The union of all sets in one pass, in time proportional to their total size. */
 export function unionOfAll(sets: readonly FieldSet[]): FieldSet {
   const [first = emptySet, second] = sets
   if (second === undefined) return inOrder(first)
@@ -107,7 +107,7 @@ function unionOfNodes(nodes: readonly FieldSet[]): FieldSet {
   return sortedNode((nodeOf(member, children, below.size) ?? leaf) as Draft)
 }
 
-/** A node that was built in any order, as it is shown. */
+/** Sorts a node that was built in any order. */
 function inOrder(node: FieldSet): FieldSet {
   let changes: Draft | undefined
   for (const key in node) {
@@ -152,12 +152,12 @@ function sortedNode(node: Draft): FieldSet {
   return sorted
 }
 
-/** The rest of `a` without the members of `b`; what lies below a member of `b` stays. `a` itself if nothing goes. */
+/** `a` without the members of `b`, but with fields below them. `a` itself if nothing is removed. */
 export function differenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, { isRoot: true, isDeep: false }) ?? emptySet
 }
 
-/** The same, but everything below a member of `b` goes, too. */
+/** `a` without the members of `b` and all fields below them. */
 export function deepDifferenceOf(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, { isRoot: true, isDeep: true }) ?? emptySet
 }
@@ -187,7 +187,7 @@ function without(
   return isSame ? a : nodeOf(wasMember && !isTaken, children, count)
 }
 
-/** The members of both. */
+/** The intersection. */
 export function intersectionOf(a: FieldSet, b: FieldSet): FieldSet {
   return common(a, b, true) ?? emptySet
 }
@@ -206,7 +206,7 @@ function common(a: FieldSet, b: FieldSet, isRoot: boolean): FieldSet | undefined
   return nodeOf(member, children, count)
 }
 
-/** The part of the set at or below paths of these forms, in which `*` is any one element. */
+/** The part of the set at or below paths that match these patterns, where `*` is any one element. */
 export function partOf(set: FieldSet, patterns: readonly (readonly string[])[]): FieldSet {
   const part: Draft = {}
   for (const key in set) {
@@ -232,13 +232,13 @@ export function hasPath(set: FieldSet, path: readonly string[]): boolean {
   return node !== undefined && path.length > 0 && isMember(node)
 }
 
-/** True when the set has this very element as a member. */
+/** True if the set has the element as a member. */
 export function hasElement(set: FieldSet, element: string): boolean {
   const node = set[element]
   return node !== undefined && isMember(node)
 }
 
-/** The paths of all members: of each node first the members, then what lies below, both in order. */
+/** The paths of all members: for each node its members, then the fields below, both in order. */
 export function membersOf(set: FieldSet): string[][] {
   const paths: string[][] = []
   const visit = (node: FieldSet, path: readonly string[]): void => {
@@ -263,10 +263,10 @@ interface Gathered {
   children: Map<string, Gathered> | undefined
 }
 
-/** What most nodes are: one for all, so that wide sets take little memory. */
+/** The shared leaf: most nodes are leaves, so wide sets take little memory. */
 const gatheredLeaf: Gathered = Object.freeze({ isMember: true, children: undefined })
 
-/** A set that is being gathered, in any order. */
+/** Builds a set from paths in any order. */
 export class FieldSetBuilder {
   readonly #root: Gathered = { isMember: false, children: undefined }
 
@@ -274,7 +274,7 @@ export class FieldSetBuilder {
     return builtNode(this.#root)
   }
 
-  /** Adds the path of the first `length` elements; the empty path is the object itself, which has no owner. */
+  /** Adds the path of the first `length` elements. Ignores the empty path: the object itself has no owner. */
   insert(path: readonly string[], length: number): void {
     if (length === 0) return
     let node = this.#root
@@ -287,7 +287,7 @@ export class FieldSetBuilder {
   }
 }
 
-/** The node's child of that name, which can be given children. */
+/** The node's child of that name, ready for children. */
 function below(node: Gathered, element: string): Gathered {
   const children = (node.children ??= new Map<string, Gathered>())
   const known = children.get(element)
@@ -307,14 +307,14 @@ function builtNode({ isMember: member, children }: Gathered): FieldSet {
 }
 
 /**
- * A set that a client sent, in canonical form. Undefined when it is no field set. Unknown kinds of elements are left out.
+ * The canonical form of a set that a client sent; undefined if it is invalid. Ignores unknown kinds of elements.
  */
 export function readFieldSet(value: unknown): FieldSet | undefined {
   try {
     const { [self]: _, ...set } = readNode(value)
     return set
   } catch (error) {
-    // Elements that are no JSON, and nesting past the stack.
+    // An element is not JSON, or nesting exceeds the stack.
     if (error instanceof SyntaxError || error instanceof RangeError) return undefined
     throw error
   }
@@ -326,7 +326,7 @@ function readNode(value: unknown): FieldSet {
   const member = Object.hasOwn(value, self)
   const children = begun(member)
   let count = 0
-  /** Elements that came in more than one spelling. */
+  /** Elements that came in several encodings. */
   let repeated: Map<string, FieldSet[]> | undefined
   for (const [key, child] of Object.entries(value)) {
     if (key === self) continue

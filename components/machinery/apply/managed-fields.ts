@@ -1,17 +1,17 @@
 /**
- * Managed fields: `metadata.managedFields` as owners of field sets and back, kept in bounds (upstream: apimachinery
- * util/managedfields).
+ * Managed fields: converts `metadata.managedFields` to owners of field sets and back, and limits their number (upstream:
+ * apimachinery util/managedfields).
  */
 import { emptySet, readFieldSet, unionOfAll, type FieldSet } from './field-set.ts'
 import type { ManagedFieldsEntry } from '../objects/object.ts'
 
-/** The owner of each field, as of one version of the kind. */
+/** A field manager with its fields in one version of the kind. */
 export interface Owner {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
   readonly apiVersion: string
   readonly subresource: string
-  /** When its fields last changed; absent where the client gave no time. */
+  /** The last change of its fields; absent if the client gave no time. */
   readonly time: string | undefined
   readonly fields: FieldSet
 }
@@ -19,7 +19,7 @@ export interface Owner {
 /** By identity (ownerId), in no particular order. */
 export type Owners = ReadonlyMap<string, Owner>
 
-/** The identity of an owner: for appliers not the version, so that they can move on to another. */
+/** The identity of an owner. It omits an applier's version, so that an applier can change the version. */
 export function ownerId(owner: Omit<Owner, 'time' | 'fields'>): string {
   const { manager, operation, apiVersion, subresource } = owner
   return JSON.stringify({
@@ -31,8 +31,8 @@ export function ownerId(owner: Omit<Owner, 'time' | 'fields'>): string {
 }
 
 /**
- * The owners that entries name; undefined when they are not what upstream can read either. Sets of entries that this file
- * made (`isOurs`) are taken as they are.
+ * The owners of the entries; undefined if they are invalid, as for upstream. Does not validate sets of entries that this file
+ * made (`isOurs`).
  */
 export function ownersOf(
   entries: readonly ManagedFieldsEntry[],
@@ -52,7 +52,7 @@ export function ownersOf(
   return owners
 }
 
-/** True for a list that asks to forget all owners: an empty one, or one of a single empty entry. */
+/** True for a list that resets field ownership: an empty list, or a single empty entry. */
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
   if (entries === undefined) return false
   if (entries.length === 0) return true
@@ -92,7 +92,7 @@ function entryOf(owner: Owner): ManagedFieldsEntry {
   }
 }
 
-/** The entries of an object whose one owner is its creator, as JSON text; `fields` is text, too. */
+/** The entries of an object whose only owner is its creator, as JSON text. `fields` is JSON text too. */
 export function creatorEntriesText(creator: Omit<Owner, 'fields'>, fields: string): string {
   const { manager, operation, apiVersion, subresource, time } = creator
   const head = JSON.stringify({ manager, operation, apiVersion, time, fieldsType: 'FieldsV1' })
@@ -100,11 +100,11 @@ export function creatorEntriesText(creator: Omit<Owner, 'fields'>, fields: strin
   return `[${head.slice(0, -1)},"fieldsV1":${fields}${tail}}]`
 }
 
-/** Owners by update that are kept apart; older ones become one entry per version. */
+/** The most owners by update; older ones are merged into one entry per version. */
 const mostUpdaters = 10
 const ancientChanges = 'ancient-changes'
 
-/** The owners with the oldest updaters merged, so that there are no more than ten. The same map if there are not. */
+/** Merges the oldest updaters so that at most ten remain. Returns the same map if it has no more. */
 export function capped(owners: Owners): Owners {
   const updaters = [...owners].filter(([, { operation }]) => operation === 'Update')
   if (updaters.length <= mostUpdaters) return owners
@@ -129,7 +129,7 @@ export function capped(owners: Owners): Owners {
     let parts = buckets.get(bucketId)?.parts
     if (parts !== undefined && id === bucketId) continue
     if (parts === undefined) {
-      // The version's bucket is there already, or its first updater becomes it.
+      // Into the version's existing bucket, or its first updater becomes the bucket.
       const from = id !== bucketId && kept.has(bucketId) ? bucketId : first
       parts = [kept.get(from)?.fields ?? emptySet]
       kept.delete(from)

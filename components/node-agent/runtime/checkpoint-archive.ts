@@ -1,4 +1,4 @@
-/** CheckpointArchive: the tar file of a simulated checkpoint: the container's configuration, without any memory pages. */
+/** CheckpointArchive: the tar file of a simulated checkpoint. It holds the container's configuration and no memory pages. */
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { chmod, mkdir, rename, rm } from 'node:fs/promises'
@@ -18,7 +18,7 @@ export function checkpointPath(
   return join(rootDir, 'checkpoints', name)
 }
 
-/** Makes the folder of the archives, for its owner alone: they hold the containers' memory. */
+/** Creates the folder for archives, with access for its owner only: real archives hold the containers' memory. */
 export async function prepareCheckpointFolder(location: string): Promise<void> {
   const folder = dirname(location)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -32,7 +32,7 @@ export type WriteCheckpoint = (what: {
   location: string
 }) => Promise<void>
 
-/** Writes the archive with mode 0600; it appears under its name when it is whole. */
+/** Writes the archive with mode 0600, and renames it to its final name when it is complete. */
 export async function writeCheckpointArchive(what: {
   pod: Pod
   container: RuntimeContainer
@@ -62,10 +62,10 @@ export async function writeCheckpointArchive(what: {
     },
     'checkpoint/inventory.img': {},
   }
-  // The package is CommonJS: inside a bundle only its default export is there.
+  // The package is CommonJS: in a bundle, it has only a default export.
   const { default: tar } = await import('tar-stream')
   const archive = tar.pack()
-  // Of its own: another request of the same second writes to the same location.
+  // A unique name: another request in the same second writes to the same location.
   const draft = `${location}.${randomUUID()}.partial`
   try {
     const written = pipeline(archive, createWriteStream(draft, { mode: 0o600 }))

@@ -10,7 +10,7 @@ export interface ContainerRunning {
 
 export interface ContainerExited {
   readonly kind: 'exited'
-  /** Of the container that ended. */
+  /** The id of the container that ended. */
   readonly id: string
   readonly startedMs: number
   readonly finishedMs: number
@@ -21,18 +21,18 @@ export interface ContainerExited {
   readonly message?: string
 }
 
-/** One try at running a container of a pod. */
+/** One attempt at running a container of a pod. */
 export interface RuntimeContainer {
   readonly id: string
   /** The container's name in the pod. */
   readonly name: string
-  /** 0 for the first try; rises with every restart. */
+  /** 0 for the first attempt; each restart adds 1. */
   readonly attempt: number
-  /** As the container's specification named it when it started. */
+  /** The image in the container's spec at its start. */
   readonly image: string
   readonly imageId: string
   readonly state: ContainerRunning | ContainerExited
-  /** How the try before it ended; known of one that is taken up. */
+  /** How the previous attempt ended; set for restored containers. */
   readonly last?: ContainerExited | undefined
 }
 
@@ -45,7 +45,7 @@ export interface ProbeFinding {
   readonly output: string
 }
 
-/** Reasons that users see on a container that could not start, and of failed checkpoints. */
+/** Reasons of containers that failed to start, and of failed checkpoints. Users see them in the container's status. */
 export type RuntimeFaultReason =
   | 'ErrImagePull'
   | 'CreateContainerConfigError'
@@ -56,7 +56,7 @@ export type RuntimeFaultReason =
   | 'NotFound'
   | 'Unknown'
 
-/** The runtime refused or failed. */
+/** The runtime rejected the call or failed. */
 export class RuntimeFault extends Error {
   readonly reason: RuntimeFaultReason
 
@@ -73,41 +73,41 @@ export interface StartRequest {
   readonly attempt: number
   /** The variables of its environment. */
   readonly environment: Readonly<Record<string, string>>
-  /** What applies to this container after inheritance; undefined leaves it to the runtime. */
+  /** The container's setting, or the pod's; undefined leaves it to the runtime. */
   readonly seccompProfile: SeccompProfile | undefined
 }
 
 export interface CheckpointRequest {
   readonly containerId: string
-  /** Absolute path of the archive to write; the folder exists and only its owner may enter it. */
+  /** Absolute path of the archive to write; the folder exists and only its owner can enter it. */
   readonly location: string
-  /** Seconds as the caller gave them; 0 means the runtime's own default. */
+  /** The caller's timeout in seconds; 0 is the runtime's default. */
   readonly timeoutSeconds: number
 }
 
 export interface LogLine {
   readonly timeMs: number
   readonly text: string
-  /** It has no line break. */
+  /** Without a line break. */
   readonly isPartial?: true
 }
 
-/** What a command in a container, or a view of what the container writes, is connected to. */
+/** The client's streams of an exec or attach. */
 export interface CommandStreams {
   readonly stdin: Readable | undefined
   readonly stdout: Writable | undefined
-  /** Undefined on a terminal, where everything goes to stdout. */
+  /** Undefined on a terminal, where stdout carries both. */
   readonly stderr: Writable | undefined
   readonly isTerminal: boolean
-  /** Aborts when the reader is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal
 }
 
-/** The calls of a runtime to the owner of a pod. */
+/** Callbacks of a runtime to the owner of a pod. */
 export interface PodHost {
-  /** Called whenever a container ends, by itself or stopped. */
+  /** A container ended, by itself or stopped. */
   readonly onExit: (container: RuntimeContainer) => void
-  /** The variables of the environment of a container from before this agent started. Rejects with a RuntimeFault. */
+  /** The environment variables of a container that started before this agent. Rejects with a RuntimeFault. */
   readonly environment: (container: Container) => Promise<Readonly<Record<string, string>>>
 }
 
@@ -115,35 +115,35 @@ export interface ContainerRuntime {
   /** Scheme of container ids, and `<name>://<version>` in the node's info. */
   readonly name: string
   readonly version: string
-  /** Undefined while healthy, else what is wrong: the node's Ready condition says it. */
+  /** Undefined while healthy; otherwise the fault, which the node's Ready condition reports. */
   fault(): string | undefined
-  /** Takes up a pod, before anything else is asked about it. Returns its containers from before this agent started. */
+  /** Adds a pod; call it before any other call for the pod. Returns the pod's containers that started before this agent. */
   admitPod(pod: Pod, host: PodHost): readonly RuntimeContainer[]
-  /** Whether the image is on the node already; pulling is then skipped. */
+  /** Whether the image is on the node, so that no pull is needed. */
   hasImage(image: string): boolean
   /** Rejects with a RuntimeFault. */
   pullImage(request: { pod: Pod; container: Container }): Promise<void>
   /** Resolves with the running container. Rejects with a RuntimeFault. */
   startContainer(request: StartRequest): Promise<RuntimeContainer>
-  /** Asks it to end, kills it after `graceMs`; resolves once it has exited. An unknown id is no error. */
+  /** Stops the container, and kills it after `graceMs`. Resolves when it has exited. No-op for an unknown id. */
   stopContainer(id: string, graceMs: number): Promise<void>
-  /** The pod's object changed (labels, annotations); containers go on. */
+  /** The pod's object changed (labels, annotations); containers keep running. */
   updatePod(pod: Pod): void
-  /** Forgets the pod's containers; they are killed if they still run. */
+  /** Kills the pod's running containers and forgets all of them. */
   removePod(podUid: string): void
-  /** One look. */
+  /** Runs the probe once. */
   probe(id: string, kind: ProbeKind): Promise<ProbeFinding>
   /** Writes the archive. Rejects with a RuntimeFault: Unimplemented, DeadlineExceeded, NotFound or Unknown. */
   checkpoint(request: CheckpointRequest): Promise<void>
-  /** Lines the container wrote so far, oldest first. */
+  /** The lines that the container has written so far, oldest first. */
   logs(id: string): readonly LogLine[]
-  /** What it writes after those that `logs` gives at the moment of this call; ends with the container, or when the signal aborts. */
+  /** The lines that follow those of `logs` at this moment. Ends with the container, or when the signal aborts. */
   followLogs(id: string, signal: AbortSignal): AsyncIterable<readonly LogLine[]>
-  /** Runs a command in the container, to its end; resolves with its exit code. Rejects with a RuntimeFault. */
+  /** Runs a command in the container. Resolves with its exit code. Rejects with a RuntimeFault. */
   exec(id: string, command: readonly string[], streams: CommandStreams): Promise<number>
-  /** Shows what the container writes from now on, until it ends. Rejects with a RuntimeFault. */
+  /** Attaches to the container's output until it ends. Rejects with a RuntimeFault. */
   attach(id: string, streams: CommandStreams): Promise<void>
-  /** Connects to a port inside the pod; rejects when nothing listens there. */
+  /** Connects to a port of the pod. Rejects if no container listens on it. */
   connect(podUid: string, port: number): Promise<Duplex>
   /** What a container uses; undefined of one that does not run. */
   usage(id: string): ContainerUsage | undefined

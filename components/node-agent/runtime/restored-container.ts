@@ -1,4 +1,4 @@
-/** Restored container: one that ran before the agent was restarted. */
+/** Restored container: a container that started before the agent was restarted. */
 import type { ContainerStateTerminated, ContainerStatus } from '../../api/generated/types.ts'
 import type { ContainerExited, RuntimeContainer } from './container-runtime.ts'
 
@@ -22,7 +22,7 @@ function exitedFrom(
   }
 }
 
-/** The container as in its pod's last status; undefined for one that never ran. */
+/** The container by its pod's last status; undefined if it never ran. */
 export function restoredFrom(status: ContainerStatus): RuntimeContainer | undefined {
   const id = bareId(status.containerID)
   const { running, terminated } = status.state ?? {}

@@ -1,16 +1,16 @@
-/** Shell options: what the letters and names of `sh -eux -o NAME -c SCRIPT` and of `set` mean (POSIX, sh and set). */
+/** Shell options: the letters and names of `sh -eux -o NAME -c SCRIPT` and of `set` (POSIX, sh and set). */
 
-/** Those that change what a simulated script does. */
+/** Options that the simulated shell implements. */
 export interface ShellOptions {
-  /** A command that fails ends the script. */
+  /** A failed command ends the script. */
   readonly errexit: boolean
-  /** A variable that is not set is an error. */
+  /** An unset variable is an error. */
   readonly nounset: boolean
-  /** Nothing is run. */
+  /** Commands are read but not run. */
   readonly noexec: boolean
-  /** The script is shown before it runs. */
+  /** Prints the script before it runs. */
   readonly verbose: boolean
-  /** Every command is shown before it runs. */
+  /** Prints every command before it runs. */
   readonly xtrace: boolean
 }
 
@@ -29,7 +29,7 @@ const effective: Readonly<Record<string, keyof ShellOptions>> = {
   v: 'verbose',
   x: 'xtrace',
 }
-/** Without files, jobs and editing these change nothing. */
+/** Options about files, jobs and editing, which have no effect here. */
 const idleLetters = 'abCfhilImsEV'
 const idleNames = new Set([
   'allexport',
@@ -57,7 +57,7 @@ export interface ShellArguments {
 
 export class ShellUsageFault extends Error {}
 
-/** Reads options up to the first operand, on top of those that hold. Throws a ShellUsageFault for one that is unknown. */
+/** Parses options up to the first operand and adds them to the current ones. Throws a ShellUsageFault for an unknown option. */
 export function readShellArguments(
   args: readonly string[],
   before: ShellOptions = plainShell,

@@ -1,16 +1,16 @@
-/** Shell script: the part of the shell's grammar that a simulated container knows; all else is a SyntaxFault. Pure. */
+/** Shell script: parser for the subset of the shell's grammar that simulated containers support; anything else is a SyntaxFault. Pure. */
 
-/** Text, or what a variable holds when the word is used. */
+/** Text, or a variable that is expanded when the word is used. */
 type Part = string | { readonly variable: string }
 export type Word = readonly Part[]
 
 export interface Statement {
-  /** When it is run: always, or depending on the code of the one before it. */
+  /** Runs always, or depending on the exit code of the previous statement. */
   readonly when: ';' | '&&' | '||'
   readonly words: readonly Word[]
 }
 
-/** The word with its variables filled in. */
+/** The word with its variables expanded. */
 export function expanded(word: Word, valueOf: (name: string) => string): string {
   return word.map((part) => (typeof part === 'string' ? part : valueOf(part.variable))).join('')
 }
@@ -24,7 +24,7 @@ const quotedPattern = new RegExp(`${reference}|\\\\(["\\\\$\`\\n])|(\`|\\$[({])`
 const beyond = (text: string): SyntaxFault =>
   new SyntaxFault(`"${text}" is more than a simulated container can do`)
 
-/** Text with the references in it; between double quotes also with its escapes. */
+/** Splits text into literals and references; handles escapes between double quotes. */
 function partsOf(text: string, pattern: RegExp): Part[] {
   const parts: Part[] = []
   let from = 0
@@ -57,7 +57,7 @@ const token = new RegExp(
   'y',
 )
 
-/** Splits a script into its statements; quotes, escapes, comments and references work as in a shell. Throws a SyntaxFault. */
+/** Parses a script into statements, with a shell's quotes, escapes, comments and references. Throws a SyntaxFault. */
 export function parseScript(script: string): Statement[] {
   const statements: Statement[] = []
   let words: Word[] = []

@@ -1,7 +1,6 @@
 /**
- * Simulated command: what a container's own command would write, and when and how it would end, worked out before it starts.
- * So a container whose command is made of the few that the simulated shell knows does what it says, and nothing of it needs
- * to be kept: the same is worked out again after the agent was restarted.
+ * Simulated command: predicts the output, end time and exit code of a container's command before it starts. It predicts commands
+ * that the simulated shell supports. The prediction is not stored: a restarted agent computes the same one again.
  */
 import type { Container, Pod } from '../../api/generated/types.ts'
 import { controllerOf } from '../../machinery/objects/object.ts'
@@ -9,17 +8,17 @@ import { environmentOf, hostnameOf } from './simulated-exec.ts'
 import { runSimulated } from './simulated-shell.ts'
 import { withReferences } from './variable-references.ts'
 
-/** A line, and how long after the start it is written. */
+/** A line of output, and its time after the start. */
 export interface Written {
   readonly afterMs: number
   readonly text: string
-  /** It has no line break. */
+  /** Without a line break. */
   readonly isPartial?: true
 }
 
-/** How a container's life goes without intervention. */
+/** The predicted course of a container. */
 export interface Course {
-  /** In the order in which they are written; undefined: as containers write that nothing is known of. */
+  /** The lines in order; undefined: the default output of containers without a prediction. */
   readonly output: readonly Written[] | undefined
   readonly endsAfterMs: number
   readonly exitCode: number
@@ -35,8 +34,8 @@ const workMs = 1000
 const mostCharacters = 16_384
 
 /**
- * The shell that a container with open input runs for whoever attaches to it; undefined when it runs something else. What
- * an image runs by itself is taken for a shell: it waits for input.
+ * The shell that a container with open stdin runs for attached clients; undefined if it runs another command. A container
+ * without a command is assumed to run a shell.
  */
 export function shellOf({ command = [], args = [], stdin }: Container): string[] | undefined {
   const words = [...command, ...args]
@@ -45,16 +44,16 @@ export function shellOf({ command = [], args = [], stdin }: Container): string[]
   return /^(\/bin\/)?(ba)?sh$/.test(name) && words.length <= 1 ? ['sh'] : undefined
 }
 
-/** A command, and what it finds. */
+/** A command with its environment. */
 interface Foreseen {
   readonly words: readonly string[]
   readonly pod: Pod
   readonly variables: () => Promise<Readonly<Record<string, string>>>
-  /** Its input is open. */
+  /** Stdin is open. */
   readonly hasInput?: boolean
 }
 
-/** The course that a command takes; undefined when it is empty, or the simulated shell does not know it in full. */
+/** The predicted course of a command; undefined if it is empty, or not fully supported by the simulated shell. */
 export async function courseOfWords(foreseen: Foreseen): Promise<Course | undefined> {
   const { words, pod, variables, hasInput = false } = foreseen
   const length = words.reduce((sum, word) => sum + word.length, 0)
@@ -73,7 +72,7 @@ export async function courseOfWords(foreseen: Foreseen): Promise<Course | undefi
     environment: environmentOf(pod, found),
     hostname: hostnameOf(pod),
     stdin: () => {
-      if (hasInput) throw new Unforeseen('somebody may type')
+      if (hasInput) throw new Unforeseen('it reads from an open stdin')
       return undefined
     },
     out,
@@ -100,7 +99,7 @@ export async function courseOfWords(foreseen: Foreseen): Promise<Course | undefi
   }
 }
 
-/** The course of the container's own command. Arguments without one count as one, as in images that have none of their own. */
+/** The predicted course of the container's command. Arguments without a command count as the command, as in images without one. */
 export async function courseOfCommand(
   pod: Pod,
   container: Container,

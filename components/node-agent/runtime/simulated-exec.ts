@@ -1,4 +1,4 @@
-/** Simulated exec: a command in a container that exists only as a record, between its streams and the simulated shell. */
+/** Simulated exec: connects a client's streams to the simulated shell of a container. */
 import type { Writable } from 'node:stream'
 import type { Pod } from '../../api/generated/types.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -6,7 +6,7 @@ import type { CommandStreams } from './container-runtime.ts'
 import { runSimulated } from './simulated-shell.ts'
 import { lineInput, withCarriageReturns } from './simulated-terminal.ts'
 
-/** The environment of a container's command. */
+/** The environment variables of a container's command. */
 export function environmentOf(
   pod: Pod,
   variables: Readonly<Record<string, string>>,
@@ -24,7 +24,7 @@ export function hostnameOf(pod: Pod): string {
   return pod.spec?.hostname ?? pod.metadata.name ?? ''
 }
 
-/** Resolves when the stream takes more, or never will. */
+/** Resolves when the stream drains or closes. */
 export async function drained(stream: Writable): Promise<void> {
   if (stream.destroyed || !stream.writableNeedDrain) return
   await new Promise<void>((resolve) => {
@@ -41,12 +41,12 @@ async function write(stream: Writable | undefined, data: string | Buffer): Promi
   if (data.length > 0 && !stream.write(data)) await drained(stream)
 }
 
-/** Runs it; resolves with its exit code. `ended` aborts with the container. */
+/** Runs a command. Resolves with its exit code. `ended` aborts when the container ends. */
 export async function execSimulated(
   command: readonly string[],
   more: {
     readonly pod: Pod
-    /** What the node gives the container. */
+    /** The container's environment variables from the node. */
     readonly variables: Readonly<Record<string, string>>
     readonly streams: CommandStreams
     readonly ended: AbortSignal
@@ -66,7 +66,7 @@ export async function execSimulated(
           onInterrupt: () => interrupt.abort(new Error('interrupted')),
         })
       : stdin
-  // A command that waits for input waits no longer than it may run.
+  // The time limit also applies to a command that waits for input.
   signal.addEventListener('abort', () => input?.destroy(), { once: true })
   const err = async (text: string): Promise<void> =>
     await write(isTerminal ? stdout : streams.stderr, shown(text))
@@ -81,6 +81,6 @@ export async function execSimulated(
     clock,
     signal,
   })
-  // 128 + SIGINT, as of a command that Ctrl-C ended.
+  // 128 + SIGINT: the command was interrupted by Ctrl-C.
   return interrupt.signal.aborted && !ended.aborted ? 130 : code
 }

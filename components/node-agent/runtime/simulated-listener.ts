@@ -1,4 +1,4 @@
-/** Simulated listener: what answers on the ports that a pod says it listens to: a small HTTP server inside the agent, on no socket. */
+/** Simulated listener: a small HTTP server for the ports that a pod's annotation declares. It runs inside the agent, without a socket. */
 import { duplexPair } from 'node:stream'
 import type { Duplex } from 'node:stream'
 import { createServer } from '../../component-base/node-http.ts'

@@ -1,35 +1,35 @@
-/** Simulated log: what a container that exists only as a record has written by some moment; computed, never stored. */
+/** Simulated log: computes the lines that a simulated container has written at a given time. It stores none. */
 import type { LogLine, RuntimeContainer } from './container-runtime.ts'
 import type { Written } from './simulated-command.ts'
 
-/** Older lines are gone, as when a log was rotated. */
+/** The most lines to keep, as with log rotation. */
 const mostLines = 10_000
 
-/** A container's output besides its start and end. */
+/** A container's output between its start and end. */
 export interface Writing {
-  /** One line at this pace. */
+  /** Interval between lines. */
   readonly everyMs?: number | undefined
-  /** These lines and nothing else: neither its start nor its end. */
+  /** Exactly these lines, without lines for start and end. */
   readonly output?: readonly Written[] | undefined
 }
 
-/** How long the container has run by now, or did. */
+/** The time that the container has run so far, or ran. */
 function ageMs({ state }: RuntimeContainer, nowMs: number): number {
   return (state.kind === 'exited' ? state.finishedMs : nowMs) - state.startedMs
 }
 
-/** How many lines were written while it ran, apart from the first. */
+/** The number of lines written while it ran, without the first. */
 function ticks(age: number, everyMs: number | undefined): number {
   return everyMs === undefined || everyMs <= 0 ? 0 : Math.max(0, Math.floor(age / everyMs))
 }
 
-/** How many of the lines are written by then. */
+/** The number of lines written by that time. */
 function writtenBy(output: readonly Written[], age: number): number {
   const left = output.findIndex(({ afterMs }) => afterMs > age)
   return left < 0 ? output.length : left
 }
 
-/** How many lines there are by now, those that are gone included. */
+/** The number of lines so far, including those rotated away. */
 export function logLength(container: RuntimeContainer, writing: Writing, nowMs: number): number {
   const age = ageMs(container, nowMs)
   if (writing.output !== undefined) return writtenBy(writing.output, age)
@@ -37,13 +37,13 @@ export function logLength(container: RuntimeContainer, writing: Writing, nowMs: 
   return 1 + ticks(age, writing.everyMs) + (isOver ? 1 : 0)
 }
 
-/** How long after its start the container writes the line with that index, if it is known. */
+/** The time after the start of the line with that index, if known. */
 export function lineDueMs({ everyMs, output }: Writing, index: number): number | undefined {
   if (output !== undefined) return output[index]?.afterMs
   return everyMs ? index * everyMs : undefined
 }
 
-/** The lines from the one with index `from`, oldest first. */
+/** The lines from index `from` on, oldest first. */
 export function logLines(
   container: RuntimeContainer,
   writing: Writing,

@@ -1,6 +1,6 @@
 /**
- * Simulated probe: one look of a probe that no annotation decides. A command that the simulated shell knows in full is run;
- * anything else is taken to pass.
+ * Simulated probe: the result of a probe that no annotation sets. A command that the simulated shell fully supports runs; every
+ * other probe passes.
  */
 import type { Pod, Probe } from '../../api/generated/types.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -9,7 +9,7 @@ import { courseOfWords } from './simulated-command.ts'
 
 const passes: ProbeFinding = { passes: true, output: '' }
 
-/** As long as the command takes, but no longer than the probe's timeout (upstream: pkg/probe/exec/exec.go). */
+/** Takes the command's time, but at most the probe's timeout (upstream: pkg/probe/exec/exec.go). */
 export async function lookSimulated(
   probe: Probe | undefined,
   more: {

@@ -38,15 +38,15 @@ type Variables = Readonly<Record<string, string>>
 interface Simulated {
   readonly podUid: string
   container: RuntimeContainer
-  /** What it finds in its environment. */
+  /** Its environment variables. */
   readonly variables: () => Promise<Variables>
-  /** Undefined: it runs until it is stopped. */
+  /** Undefined: runs until it is stopped. */
   course: Course | undefined
-  /** Cancels its planned end. */
+  /** Cancels the scheduled end. */
   cancelExit: () => void
-  /** Those who wait for its next line; aborting one wakes it. */
+  /** Readers that wait for the next line; aborting one wakes it. */
   readonly watchers: Set<AbortController>
-  /** The try before it. */
+  /** The previous attempt. */
   readonly previous: Simulated | undefined
 }
 
@@ -56,7 +56,7 @@ interface SimulatedPod {
   readonly host: PodHost
 }
 
-/** How long a checkpoint may take when the caller does not say. */
+/** The default timeout of a checkpoint. */
 const defaultCheckpointSeconds = 120
 
 const longestWaitMs = 60 * 60 * 1000
@@ -90,7 +90,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     return this.#fault
   }
 
-  /** Breaks the runtime with a reason, or mends it with undefined. */
+  /** Sets the fault that the runtime reports; undefined clears it. */
   setFault(reason: string | undefined): void {
     this.#fault = reason
   }
@@ -251,13 +251,13 @@ export class SimulatedRuntime implements ContainerRuntime {
     const shell = spec && known.course === undefined ? shellOf(spec) : undefined
     if (shell !== undefined && streams.stdin !== undefined) {
       const exitCode = await this.#execute(known, pod, shell, streams)
-      // A container with stdinOnce ends with its first client; any other runs until it is stopped.
+      // With stdinOnce the container ends with its first client; otherwise it runs until it is stopped.
       if (!streams.signal.aborted) this.#exit(known, { exitCode })
       else if (spec?.stdinOnce === true) this.#exit(known, { exitCode: 0 })
       return
     }
     const { stdin, stdout, isTerminal, signal } = streams
-    stdin?.resume() // the container reads no input
+    stdin?.resume() // the container ignores input
     const end = isTerminal ? '\r\n' : '\n'
     for await (const lines of this.followLogs(id, signal)) {
       if (stdout === undefined || stdout.destroyed) continue
@@ -288,13 +288,13 @@ export class SimulatedRuntime implements ContainerRuntime {
     }
   }
 
-  /** Of a container from before the agent was restarted: asked for when first needed, as they are then. */
+  /** The environment of a restored container, resolved on first use with current values. */
   #restoredVariables(pod: Pod, name: string): () => Promise<Variables> {
     let found: Promise<Variables> | undefined
     return () => {
       const spec = containerSpecOf(pod, name)
       const host = this.#pods.get(pod.metadata.uid ?? '')?.host
-      // What it was given at its start is not known any more; what cannot be read now is left out.
+      // The values at its start are lost; omit those that cannot be read now.
       found ??= spec && host ? host.environment(spec).catch(() => ({})) : Promise.resolve({})
       return found
     }
@@ -321,7 +321,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     )
   }
 
-  /** A container that runs, with its pod as it is now. */
+  /** A running container, with its pod's current object. */
   #running(id: string): { known: Simulated; pod: Pod } {
     const known = this.#byId.get(id)
     const pod = this.#pods.get(known?.podUid ?? '')?.pod
@@ -366,7 +366,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       const { state } = known.container
       const isGone = this.#byId.get(known.container.id) !== known
       if (signal.aborted || isGone || state.kind === 'exited') return
-      // The next line is due when as much time has passed; the container's end wakes us earlier.
+      // Wait for the next line; the container's end wakes this loop earlier.
       const afterMs = lineDueMs(writing, from)
       const dueMs = afterMs === undefined ? longestWaitMs : state.startedMs + afterMs - clock.now()
       const waking = new AbortController()
@@ -374,7 +374,7 @@ export class SimulatedRuntime implements ContainerRuntime {
       try {
         await clock.sleep(Math.max(1, dueMs), AbortSignal.any([signal, waking.signal]))
       } catch {
-        // Woken, or the reader is gone: the loop checks both.
+        // Woken, or the client disconnected: the loop checks both.
       } finally {
         known.watchers.delete(waking)
       }
@@ -386,12 +386,12 @@ export class SimulatedRuntime implements ContainerRuntime {
     name: Name,
     container: string,
   ): PodWishes[Name] | undefined {
-    // The pod as it is now may ask for other things than when the call began.
+    // Use the pod's current annotations; they can have changed during the call.
     const { metadata } = this.#pods.get(pod.metadata.uid ?? '')?.pod ?? pod
     return podWish(metadata.annotations, name, container)
   }
 
-  /** Undefined when the pod was removed while the container was starting: nothing is left to keep. */
+  /** Undefined if the pod was removed while the container was starting. */
   #keep(
     pod: Pod,
     container: RuntimeContainer,
@@ -401,7 +401,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     const home = this.#pods.get(podUid)
     if (home === undefined) return undefined
     const earlier = home.containers.get(container.name)
-    // The log of the last try can still be read; that of the one before it goes.
+    // Keeps the log of the last attempt, and drops that of the one before.
     if (earlier?.previous !== undefined) this.#byId.delete(earlier.previous.container.id)
     const previous = earlier && { ...earlier, previous: undefined }
     if (previous !== undefined) this.#byId.set(previous.container.id, previous)
@@ -420,7 +420,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     return record
   }
 
-  /** What annotations ask for comes before what the command says. */
+  /** Annotations override the command's prediction. */
   async #courseOf(
     pod: Pod,
     name: string,

@@ -1,6 +1,6 @@
 /**
- * Simulated shell: the few commands that a container which exists only as a record knows: what they print is true of the
- * container, and everything else is not found. No files, no pipes.
+ * Simulated shell: the few commands that simulated containers support. Their output reflects the container's real state; other
+ * commands are not found. There are no files and no pipes.
  */
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../component-base/clock.ts'
@@ -12,21 +12,21 @@ import { simulatedTime } from '../../api/simulation.ts'
 export interface ShellContext {
   readonly environment: Readonly<Record<string, string>>
   readonly hostname: string
-  /** Asked by what reads it, and by nothing else. */
+  /** Called only by commands that read input. */
   readonly stdin: () => Readable | undefined
-  /** Resolves when there is room for more. */
+  /** Resolves when the stream accepts more. */
   readonly out: (text: string | Buffer) => Promise<void>
   readonly err: (text: string) => Promise<void>
   /** The traces of `sh -x` and `sh -v`, on standard error. */
   readonly trace: (text: string) => Promise<void>
-  /** Shows a prompt, and reads line by line. */
+  /** Prints a prompt and reads line by line. */
   readonly isTerminal: boolean
   readonly clock: Pick<Clock, 'sleep'>
-  /** Aborts when the client is gone or the container ends. */
+  /** Aborts when the client disconnects or the container ends. */
   readonly signal: AbortSignal
 }
 
-/** As a shell's: not found, and killed by SIGKILL. */
+/** A shell's exit codes for a command not found, and for SIGKILL. */
 const [notFoundCode, killedCode] = [127, 137]
 
 type Run = (args: readonly string[], context: ShellContext) => Promise<number>
@@ -100,7 +100,7 @@ interface ShellState {
 
 class UnsetFault extends Error {}
 
-/** The value of `$NAME`. Throws an UnsetFault for a variable that is not set, under `nounset`. */
+/** The value of `$NAME`. With `nounset`, throws an UnsetFault for an unset variable. */
 function valueIn(state: ShellState, name: string): string {
   const { variables, options, parameters, last } = state
   if (name === '?') return String(last)
@@ -113,7 +113,7 @@ function valueIn(state: ShellState, name: string): string {
 
 const assignment = /^([A-Za-z_]\w*)=([^]*)$/
 
-/** One command, with the variables that are set for it alone. */
+/** One command, with the variables set for this command only. */
 async function runStatement(
   words: readonly string[],
   context: ShellContext,
@@ -150,7 +150,7 @@ async function runStatement(
   return notFoundCode
 }
 
-/** Statement after statement; `exit` is thrown. */
+/** Runs statements in order; `exit` throws. */
 async function runStatements(
   script: string,
   context: ShellContext,
@@ -178,7 +178,7 @@ async function runStatements(
   }
 }
 
-/** `sh` with its arguments: a script of `-c`, or what comes on standard input. */
+/** `sh` with its arguments: the script of `-c`, or standard input. */
 async function runShell(args: readonly string[], context: ShellContext): Promise<number> {
   try {
     const { options, isScript, operands } = readShellArguments(args, plainShell)
@@ -218,7 +218,7 @@ async function runInput(context: ShellContext, state: ShellState): Promise<void>
   await runStatements(rest, { ...context, stdin: () => undefined }, state)
 }
 
-/** Runs a command to its end and resolves with its exit code; 137 when it is cut off. */
+/** Runs a command to its end. Resolves with its exit code; 137 if it is aborted. */
 export async function runSimulated(
   command: readonly string[],
   context: ShellContext,

@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream'
 import type { Readable } from 'node:stream'
 
-/** Output as a terminal shows it. */
+/** Output with a terminal's line breaks. */
 export function withCarriageReturns(text: string | Buffer): string | Buffer {
   return typeof text === 'string' ? text.replaceAll(/\r?\n/g, '\r\n') : text
 }
@@ -10,8 +10,8 @@ export function withCarriageReturns(text: string | Buffer): string | Buffer {
 const keys = { interrupt: '\u0003', end: '\u0004', backspace: '\u0008', erase: '\u007f' } as const
 
 /**
- * What a command reads of the keys: whole lines, echoed while they are typed. Ctrl-D on an empty line ends it, Ctrl-C calls
- * `onInterrupt`.
+ * Turns keys into the input of a command: echoes them and passes on whole lines. Ctrl-D on an empty line ends the input; Ctrl-C
+ * calls `onInterrupt`.
  */
 export function lineInput(
   input: Readable,
