@@ -29,7 +29,7 @@ export interface TestIssuer {
   sign(claims: Readonly<Record<string, unknown>>, options?: SignOptions): string
   /** A good token: `iss`, `aud` `client`, an hour to live, and these claims. */
   token(claims?: Readonly<Record<string, unknown>>, options?: SignOptions): string
-  /** A new key, of a new name unless it is told to keep that; the old one is no longer published. */
+  /** Replaces the published key; the new one has a new id unless `keepsId`. */
   rotate(options?: { readonly keepsId: boolean }): void
   /** What the discovery document says; undefined: 404. */
   document: Record<string, unknown> | undefined
