@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: the models and the fuzzer for as long as one likes, against servers in this process and real ones that
- * are killed. SOAK_MINUTES (10), SOAK_SEED (chosen and told), SOAK_ONLY (names of parts, set apart by commas).
+ * are killed. SOAK_MINUTES (10), SOAK_SEED (random; printed), SOAK_ONLY (names of parts, separated by commas).
  * Exits with 1 at the first failure, which says how to run it again.
  */
 import { costSoak } from './soak/costs.ts'

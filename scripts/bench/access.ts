@@ -1,7 +1,7 @@
 /**
- * What it costs to know who asks and whether they may: gets by each method of authentication, under each authorization, beside
- * anonymous gets with AlwaysAllow that carry as many bytes in a header that nobody reads. Short slices in turn, and processor
- * time per request, so that other work on the machine disturbs both alike.
+ * The cost of authentication and authorization: compares gets by each method under each authorizer with anonymous gets under
+ * AlwaysAllow that carry as many header bytes. Short alternating slices, measured by processor time per request, so that other
+ * load disturbs both alike.
  */
 import { writeFileSync } from 'node:fs'
 import { resourcesOf } from '../../components/api/resources.ts'

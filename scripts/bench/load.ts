@@ -5,11 +5,11 @@ import { performance } from 'node:perf_hooks'
 export interface Endpoint {
   readonly origin: string
   readonly ca: Buffer
-  /** Without one the client is nobody, or who its token says. */
+  /** A client certificate; without one, the token identifies the client. */
   readonly cert?: Buffer | string
   readonly key?: Buffer | string
   readonly token?: string
-  /** Sent in a header that nobody reads, and like a token never by its number in the table of headers. */
+  /** Sent in an unused header and, like a token, never by reference to the header table. */
   readonly ignored?: string
 }
 
