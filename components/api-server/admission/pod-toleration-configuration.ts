@@ -1,8 +1,8 @@
 /** The configuration of PodTolerationRestriction (upstream: plugin/pkg/admission/podtolerationrestriction/apis). */
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { Toleration } from '../../api/generated/types.ts'
-import { document, integer, list, struct, text } from '../configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../configuration/read-configuration.ts'
+import { document, int64, list, struct, text } from '../../machinery/configuration/config-schema.ts'
+import { readConfiguration, refuseFieldErrors } from '../../machinery/configuration/read-configuration.ts'
 import { FieldPath } from '../../machinery/validation/field-path.ts'
 import { validateTolerations } from '../kinds/core/pod/affinity-validation.ts'
 
@@ -17,7 +17,7 @@ const toleration = struct('Toleration', {
   operator: text,
   value: text,
   effect: text,
-  tolerationSeconds: integer,
+  tolerationSeconds: int64,
 })
 const schema = document('Configuration', {
   default: list(toleration),

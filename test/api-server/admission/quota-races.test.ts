@@ -3,6 +3,7 @@
  * caches: never is there more than a quota allows, and in the end it says what is there.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { createClient } from '../../../components/client/client.ts'
 import { createInformerFactory } from '../../../components/client/informer.ts'
@@ -37,6 +38,7 @@ function startQuotaController(server: TestApiServer): AsyncDisposable {
       log: silentLog,
       recorder: { record: () => {}, run: async () => {} },
       queues: () => createWorkQueue({ clock: systemClock }),
+      gates: defaultFeatureGates,
       options: parseFlags(controllerManagerFlags, ['--resource-quota-sync-period=100ms']),
     },
     stop.signal,

@@ -2,8 +2,8 @@
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import { document, integer, list, struct, text } from '../../configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../../configuration/read-configuration.ts'
+import { document, int32, list, struct, text } from '../../../machinery/configuration/config-schema.ts'
+import { readConfiguration, refuseFieldErrors } from '../../../machinery/configuration/read-configuration.ts'
 
 const limitTypes = ['Namespace', 'Server', 'SourceAndObject', 'User'] as const
 
@@ -24,7 +24,7 @@ export type EventRateLimits = readonly EventLimit[]
 const defaultCacheSize = 4096
 
 const schema = document('Configuration', {
-  limits: list(struct('Limit', { type: text, qps: integer, burst: integer, cacheSize: integer })),
+  limits: list(struct('Limit', { type: text, qps: int32, burst: int32, cacheSize: int32 })),
 })
 
 interface RawConfiguration {

@@ -1,8 +1,8 @@
 /** The configuration of ImagePolicyWebhook (upstream: plugin/pkg/admission/imagepolicy/config.go). */
 import { resolve } from 'node:path'
 import { formatDuration } from '../../../component-base/flags.ts'
-import { flag, integer, struct, text } from '../../configuration/config-schema.ts'
-import { ConfigurationError, readUnversioned } from '../../configuration/read-configuration.ts'
+import { flag, int32, struct, text } from '../../../machinery/configuration/config-schema.ts'
+import { ConfigurationError, readUnversioned } from '../../../machinery/configuration/read-configuration.ts'
 import { webhookConnectionOf, type WebhookConnection } from '../../egress/webhook-client.ts'
 
 export interface ImagePolicySettings {
@@ -19,9 +19,9 @@ export interface ImagePolicySettings {
 const schema = struct('AdmissionConfig', {
   imagePolicy: struct('imagePolicyWebhookConfig', {
     kubeConfigFile: text,
-    allowTTL: integer,
-    denyTTL: integer,
-    retryBackoff: integer,
+    allowTTL: int32,
+    denyTTL: int32,
+    retryBackoff: int32,
     defaultAllow: flag,
   }),
 })
