@@ -1,6 +1,9 @@
 /** The configuration of PodNodeSelector: node selectors by namespace, and the cluster's default (upstream: plugin/pkg/admission/podnodeselector). */
 import { struct, texts } from '../../machinery/configuration/config-schema.ts'
-import { ConfigurationError, readUnversioned } from '../../machinery/configuration/read-configuration.ts'
+import {
+  ConfigurationError,
+  readUnversioned,
+} from '../../machinery/configuration/read-configuration.ts'
 import { selectorLabels } from './pod-node-selector.ts'
 
 const schema = struct('pluginConfig', { podNodeSelectorPluginConfig: texts })

@@ -2,7 +2,10 @@
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { Toleration } from '../../api/generated/types.ts'
 import { document, int64, list, struct, text } from '../../machinery/configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../../machinery/configuration/read-configuration.ts'
+import {
+  readConfiguration,
+  refuseFieldErrors,
+} from '../../machinery/configuration/read-configuration.ts'
 import { FieldPath } from '../../machinery/validation/field-path.ts'
 import { validateTolerations } from '../kinds/core/pod/affinity-validation.ts'
 

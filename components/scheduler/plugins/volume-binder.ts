@@ -4,6 +4,7 @@ import { referenceToClaim } from '../../api/volume-binding.ts'
 import type { VolumeKeys } from '../../api/volume-binding.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import { messageOf } from '../../component-base/log.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import { isFullyBound } from './volume-plan.ts'
@@ -84,7 +85,7 @@ export function createVolumeBinder(options: VolumeBinderOptions): VolumeBinder {
           }
         }
       } catch (error) {
-        throw new Error(`binding volumes: ${error instanceof Error ? error.message : error}`, {
+        throw new Error(`binding volumes: ${messageOf(error)}`, {
           cause: error,
         })
       } finally {

@@ -2,8 +2,17 @@
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import { document, int32, list, struct, text } from '../../../machinery/configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../../../machinery/configuration/read-configuration.ts'
+import {
+  document,
+  int32,
+  list,
+  struct,
+  text,
+} from '../../../machinery/configuration/config-schema.ts'
+import {
+  readConfiguration,
+  refuseFieldErrors,
+} from '../../../machinery/configuration/read-configuration.ts'
 
 const limitTypes = ['Namespace', 'Server', 'SourceAndObject', 'User'] as const
 

@@ -2,7 +2,10 @@
 import { resolve } from 'node:path'
 import { formatDuration } from '../../../component-base/flags.ts'
 import { flag, int32, struct, text } from '../../../machinery/configuration/config-schema.ts'
-import { ConfigurationError, readUnversioned } from '../../../machinery/configuration/read-configuration.ts'
+import {
+  ConfigurationError,
+  readUnversioned,
+} from '../../../machinery/configuration/read-configuration.ts'
 import { webhookConnectionOf, type WebhookConnection } from '../../egress/webhook-client.ts'
 
 export interface ImagePolicySettings {

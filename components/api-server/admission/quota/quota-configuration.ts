@@ -3,7 +3,10 @@ import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import type { ScopedResourceSelectorRequirement } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { document, list, struct, text } from '../../../machinery/configuration/config-schema.ts'
-import { readConfiguration, refuseFieldErrors } from '../../../machinery/configuration/read-configuration.ts'
+import {
+  readConfiguration,
+  refuseFieldErrors,
+} from '../../../machinery/configuration/read-configuration.ts'
 import type { LimitedResource } from './quota-check.ts'
 
 const schema = document('ResourceQuotaConfiguration', {

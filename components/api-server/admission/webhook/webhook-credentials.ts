@@ -4,7 +4,10 @@ import { dirname, isAbsolute } from 'node:path'
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { parseKubeconfig } from '../../../client/kubeconfig.ts'
 import { document, text } from '../../../machinery/configuration/config-schema.ts'
-import { ConfigurationError, readConfiguration } from '../../../machinery/configuration/read-configuration.ts'
+import {
+  ConfigurationError,
+  readConfiguration,
+} from '../../../machinery/configuration/read-configuration.ts'
 import type { Credentials, CredentialsFor } from '../../egress/review-sender.ts'
 import { userCredentials } from '../../egress/webhook-client.ts'
 
