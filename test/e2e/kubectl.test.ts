@@ -46,6 +46,7 @@ describe('the cluster as a whole', () => {
       'discovery.k8s.io/v1',
       'events.k8s.io/v1',
       'flowcontrol.apiserver.k8s.io/v1',
+      'metrics.k8s.io/v1beta1',
       'networking.k8s.io/v1',
       'node.k8s.io/v1',
       'policy/v1',
