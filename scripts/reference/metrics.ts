@@ -34,6 +34,9 @@ import {
 import type { DeclaredMetric } from '../../components/component-base/metrics.ts'
 import { createManagerMetrics } from '../../components/controller-manager/manager-metrics.ts'
 import { declareNodeMetrics } from '../../components/node-agent/node/node-metrics.ts'
+import type { NodeUsage } from '../../components/node-agent/node/node-usage.ts'
+import { cadvisorMetrics, resourceMetrics } from '../../components/node-agent/node/usage-metrics.ts'
+import { ProbeCounts } from '../../components/node-agent/pods/probe-counts.ts'
 import {
   createQueueMetrics,
   createSchedulerMetrics,
@@ -73,6 +76,17 @@ function schedulerMetrics(): readonly DeclaredMetric[] {
   return metrics.declared
 }
 
+const idleNode: NodeUsage = {
+  startedMs: 0,
+  timeMs: 0,
+  cores: 0,
+  coreSeconds: 0,
+  memoryBytes: 0,
+  memoryCapacityBytes: undefined,
+  coreCapacity: undefined,
+  pods: [],
+}
+
 /** By endpoint. */
 export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]> {
   const manager = createManagerMetrics({
@@ -87,6 +101,9 @@ export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]
     ['controller-manager', manager.metrics.declared],
     ['scheduler', schedulerMetrics()],
     ['node-agent', declareNodeMetrics({ name: '', pods: () => [] }, true).declared],
+    ['node-agent: /metrics/resource', resourceMetrics(idleNode).declared],
+    ['node-agent: /metrics/cadvisor', cadvisorMetrics(idleNode).declared],
+    ['node-agent: /metrics/probes', new ProbeCounts().metrics([]).declared],
   ])
 }
 

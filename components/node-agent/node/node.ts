@@ -183,7 +183,7 @@ export function createNode(
         runtime,
         capacity: state.self?.status?.capacity,
       }),
-    probeMetrics: () => state.probes.text(state.pods?.pods() ?? []),
+    probeMetrics: () => state.probes.metrics(state.pods?.pods() ?? []),
     configz: () => environment.configz,
     wake: () => state.reporter?.wake(),
     run: async (signal) => {

@@ -3,7 +3,7 @@
  * (upstream: cAdvisor's metrics/prometheus.go), of which simulated containers have the parts about CPU and memory.
  */
 import { servedRelease } from '../../api/lifecycle.ts'
-import type { Sample, Stability } from '../../component-base/metrics.ts'
+import type { Metrics, Sample, Stability } from '../../component-base/metrics.ts'
 import { createMetrics } from '../../component-base/metrics.ts'
 import type { NodeUsage, Summed, UsedContainer, UsedPod } from './node-usage.ts'
 import { podUsage } from './node-usage.ts'
@@ -122,8 +122,8 @@ const cadvisorOfNodes: readonly Metric<NodeUsage>[] = [
 /** A thing with metrics, and the values of its labels. */
 type Labelled<Of> = { readonly of: Of; readonly labels: readonly string[] }
 
-class UsageText {
-  readonly #metrics = createMetrics({ release: servedRelease, showHidden: false })
+class UsageMetrics {
+  readonly metrics = createMetrics({ release: servedRelease, showHidden: false })
   readonly #stability: Stability
 
   constructor(stability: Stability) {
@@ -141,13 +141,9 @@ class UsageText {
         return value === undefined ? [] : [{ labels: values, value }]
       })
       const options = { name, help, kind, labels, stability: this.#stability }
-      this.#metrics.observed(options, () => samples)
+      this.metrics.observed(options, () => samples)
     }
     return this
-  }
-
-  text(): string {
-    return this.#metrics.text()
   }
 }
 
@@ -166,23 +162,22 @@ function labelled(
 }
 
 /** `/metrics/resource`, which a metrics server reads. */
-export function resourceMetrics(usage: NodeUsage): string {
+export function resourceMetrics(usage: NodeUsage): Metrics {
   const pods = usage.pods.map((used) => ({ of: podUsage(used), labels: labelsOfPod(used) }))
   const containers = labelled(usage, ({ name }) => [name])
-  return new UsageText('STABLE')
+  return new UsageMetrics('STABLE')
     .add(resourceOfNodes, [{ of: usage, labels: [] }])
     .add(resourceOfPods, pods, ['namespace', 'pod'])
-    .add(resourceOfContainers, containers, ['container', 'namespace', 'pod'])
-    .text()
+    .add(resourceOfContainers, containers, ['container', 'namespace', 'pod']).metrics
 }
 
 /** `/metrics/cadvisor`. */
-export function cadvisorMetrics(usage: NodeUsage): string {
+export function cadvisorMetrics(usage: NodeUsage): Metrics {
   const containers = labelled(usage, ({ name, id, image }, used) => {
     return [name, `/kubepods/pod${used.pod.metadata.uid}/${id}`, image, id]
   })
-  return new UsageText('ALPHA')
+  return new UsageMetrics('ALPHA')
     .add(cadvisorOfNodes, [{ of: usage, labels: [] }])
     .add(cadvisorOfContainers, containers, ['container', 'id', 'image', 'name', 'namespace', 'pod'])
-    .text()
+    .metrics
 }

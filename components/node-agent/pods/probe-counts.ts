@@ -1,6 +1,7 @@
 /** ProbeCounts: the probes of a node's containers, as `/metrics/probes` shows them (upstream: pkg/kubelet/prober/prober_manager.go). */
 import { servedRelease } from '../../api/lifecycle.ts'
 import type { Pod } from '../../api/generated/types.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
 import { createMetrics } from '../../component-base/metrics.ts'
 import type { ProbeKind } from '../runtime/container-runtime.ts'
 
@@ -28,8 +29,8 @@ export class ProbeCounts {
     counts.set(key, { labels, value: (counts.get(key)?.value ?? 0) + 1 })
   }
 
-  /** The text of `/metrics/probes`. Forgets pods that are not among these. */
-  text(pods: readonly Pod[]): string {
+  /** `/metrics/probes`. Forgets pods that are not among these. */
+  metrics(pods: readonly Pod[]): Metrics {
     const here = new Set(pods.map(({ metadata }) => metadata.uid))
     for (const uid of this.#counts.keys()) if (!here.has(uid)) this.#counts.delete(uid)
     const metrics = createMetrics({ release: servedRelease, showHidden: false })
@@ -43,6 +44,6 @@ export class ProbeCounts {
       },
       () => [...this.#counts.values()].flatMap((counts) => [...counts.values()]),
     )
-    return metrics.text()
+    return metrics
   }
 }

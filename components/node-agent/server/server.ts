@@ -11,7 +11,7 @@ import { checkpointPath, prepareCheckpointFolder } from '../runtime/checkpoint-a
 import { answerContainerLogs } from './container-logs.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { FoundContainer } from '../pods/pod-worker.ts'
-import { metricsContentType } from '../../component-base/metrics.ts'
+import { metricsContentType, type Metrics } from '../../component-base/metrics.ts'
 import type { NodeUsage } from '../node/node-usage.ts'
 import { statsSummary } from '../node/stats-summary.ts'
 import { cadvisorMetrics, resourceMetrics } from '../node/usage-metrics.ts'
@@ -29,8 +29,7 @@ export interface ServedNode {
   /** The node's fault; undefined when it is healthy. */
   fault(): string | undefined
   usage(): NodeUsage
-  /** The text of `/metrics/probes`. */
-  probeMetrics(): string
+  probeMetrics(): Metrics
   configz(): object
 }
 
@@ -182,11 +181,11 @@ function metricsAt(
     case '/metrics':
       return () => metrics(node)
     case '/metrics/resource':
-      return () => resourceMetrics(node.usage())
+      return () => resourceMetrics(node.usage()).text()
     case '/metrics/cadvisor':
-      return () => cadvisorMetrics(node.usage())
+      return () => cadvisorMetrics(node.usage()).text()
     case '/metrics/probes':
-      return () => node.probeMetrics()
+      return () => node.probeMetrics().text()
     default:
       return undefined
   }

@@ -163,7 +163,7 @@ test('/stats/summary has nodes, pods and containers in nanocores and bytes', asy
 test('/metrics/resource and /metrics/cadvisor have the same figures', async () => {
   const { clock, usage } = await start({ 'skiff.dev/cpu-usage': '250m' })
   await clock.step(40_000)
-  const resource = resourceMetrics(usage())
+  const resource = resourceMetrics(usage()).text()
   const ofPod = '{namespace="default",pod="web"}'
   const ofContainer = '{container="main",namespace="default",pod="web"}'
   expect(resource).toContain(`container_cpu_usage_seconds_total${ofContainer} 10\n`)
@@ -171,7 +171,7 @@ test('/metrics/resource and /metrics/cadvisor have the same figures', async () =
   expect(resource).toContain(`pod_cpu_usage_seconds_total${ofPod} 10\n`)
   expect(resource).toContain('node_cpu_usage_seconds_total 10.8\n')
   expect(resource).toContain('resource_scrape_error 0\n')
-  const cadvisor = cadvisorMetrics(usage())
+  const cadvisor = cadvisorMetrics(usage()).text()
   expect(cadvisor).toMatch(
     /container_cpu_usage_seconds_total\{container="main",id="[^"]+",image="app:1",name="\w+",namespace="default",pod="web"\} 10\n/,
   )
@@ -186,9 +186,9 @@ test('/metrics/probes counts what probes found, until the pod is gone', () => {
   counts.count({ ...probe, passes: true })
   counts.count({ ...probe, passes: true })
   const labels = 'container="main",namespace="default",pod="web",pod_uid="uid-web"'
-  expect(counts.text([web])).toContain(
+  expect(counts.metrics([web]).text()).toContain(
     `prober_probe_total{${labels},probe_type="Readiness",result="successful"} 2\n`,
   )
-  expect(counts.text([web])).toContain('result="failed"} 1\n')
-  expect(counts.text([])).not.toContain('web')
+  expect(counts.metrics([web]).text()).toContain('result="failed"} 1\n')
+  expect(counts.metrics([]).text()).not.toContain('web')
 })

@@ -8,6 +8,7 @@ import { silentLog } from '../../../components/component-base/log.ts'
 import { writeCheckpointArchive } from '../../../components/node-agent/runtime/checkpoint-archive.ts'
 import type { CheckpointRequest } from '../../../components/node-agent/runtime/container-runtime.ts'
 import { createNodeMetrics } from '../../../components/node-agent/node/node-metrics.ts'
+import { ProbeCounts } from '../../../components/node-agent/pods/probe-counts.ts'
 import { nodeUsage } from '../../../components/node-agent/node/node-usage.ts'
 import type { ServedNode } from '../../../components/node-agent/server/server.ts'
 import { createNodeServer } from '../../../components/node-agent/server/server.ts'
@@ -74,7 +75,7 @@ async function start(wishes: Wishes = {}) {
         runtime,
         capacity: { cpu: '4', memory: '8Gi' },
       }),
-    probeMetrics: () => '',
+    probeMetrics: () => new ProbeCounts().metrics([]),
     configz: () => ({ maxPods: 110 }),
   }
   const handler = createNodeServer({

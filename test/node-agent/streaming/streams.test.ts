@@ -10,6 +10,7 @@ import WebSocket from 'ws'
 import { systemClock } from '../../../components/component-base/clock.ts'
 import { createHttpsServer } from '../../../components/component-base/https-server.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
+import { ProbeCounts } from '../../../components/node-agent/pods/probe-counts.ts'
 import { nodeUsage } from '../../../components/node-agent/node/node-usage.ts'
 import type { ServedNode } from '../../../components/node-agent/server/server.ts'
 import { selfSignedServing } from '../../../components/node-agent/join/serving-certificate.ts'
@@ -62,7 +63,7 @@ beforeEach(async () => {
         runtime: run.runtime,
         capacity: undefined,
       }),
-    probeMetrics: () => '',
+    probeMetrics: () => new ProbeCounts().metrics([]),
     configz: () => ({}),
   }
   const names = { nodeName: 'n1', dnsNames: ['localhost'], ipAddresses: ['127.0.0.1'] }
