@@ -49,10 +49,10 @@ const core: Readonly<Record<string, KindActors>> = {
     'node agent: reports its status',
   ),
   'core/persistentvolumeclaims': by(
-    'persistentvolume-binder persistentvolume-expander persistentvolumeclaim-protection',
+    'persistentvolume-binder simulated-provisioner persistentvolume-expander persistentvolumeclaim-protection',
   ),
   'core/persistentvolumes': by(
-    'persistentvolume-binder persistentvolume-protection persistentvolume-attach-detach',
+    'persistentvolume-binder simulated-provisioner persistentvolume-protection persistentvolume-attach-detach',
   ),
   'core/pods': by(
     'taint-eviction pod-garbage-collector disruption endpoints endpointslice ephemeral-volume',
@@ -159,10 +159,7 @@ const storage: Readonly<Record<string, KindActors>> = {
   'storage/csidrivers': stored('CSI drivers of your own'),
   'storage/csinodes': stored('CSI drivers of your own'),
   'storage/csistoragecapacities': stored('CSI drivers of your own'),
-  'storage/storageclasses': {
-    ...by('persistentvolume-binder'),
-    storedOnly: 'provisioners of volumes',
-  },
+  'storage/storageclasses': by('persistentvolume-binder simulated-provisioner'),
   'storage/volumeattachments': {
     ...by('persistentvolume-attach-detach'),
     storedOnly: 'CSI drivers of your own',

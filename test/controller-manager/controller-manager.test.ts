@@ -88,7 +88,11 @@ describe('--controllers', () => {
       defaultOn,
     })
     const upstream = new Map(upstreamControllers.map((one) => [one.name, shape(one)]))
-    for (const entry of controllers) expect(shape(entry)).toEqual(upstream.get(entry.name))
+    for (const entry of controllers) {
+      // Upstream's provisioners are programs of their own.
+      if (entry.name === 'simulated-provisioner-controller') continue
+      expect(shape(entry)).toEqual(upstream.get(entry.name))
+    }
   })
 
   it('no two controllers share a name', () => {
