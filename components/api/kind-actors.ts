@@ -84,10 +84,7 @@ const workloads: Readonly<Record<string, KindActors>> = {
   'apps/deployments': by('deployment disruption'),
   'apps/replicasets': by('replicaset deployment disruption'),
   'apps/statefulsets': by('statefulset'),
-  'autoscaling/horizontalpodautoscalers': missing(
-    'horizontal-pod-autoscaler',
-    'this cluster has no HorizontalPodAutoscaler controller: nothing is scaled',
-  ),
+  'autoscaling/horizontalpodautoscalers': by('horizontal-pod-autoscaler'),
   'batch/cronjobs': by('cronjob'),
   'batch/jobs': by('job ttl-after-finished'),
   'policy/poddisruptionbudgets': by('disruption', 'API server: denies evictions'),

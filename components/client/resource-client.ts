@@ -59,6 +59,8 @@ export interface ResourceClient<T extends KubeObject = KubeObject> {
   /** The object's own namespace is used; `options.subresource` with `ref` posts to a sub-resource (binding, eviction, token). */
   create(object: T, options?: WriteOptions): Promise<T>
   createSubresource(ref: ObjectRef, subresource: string, object: KubeObject): Promise<KubeObject>
+  /** Replaces a sub-resource that has a kind of its own (scale). */
+  updateSubresource(ref: ObjectRef, subresource: string, object: KubeObject): Promise<KubeObject>
   /** Sends the object's resourceVersion, so a lost race is a Conflict. */
   update(object: T, options?: WriteOptions): Promise<T>
   updateStatus(object: T, options?: WriteOptions): Promise<T>
@@ -218,7 +220,8 @@ function readVerbs<T extends KubeObject>(
   }
 }
 
-type WriteVerbs = 'create' | 'createSubresource' | 'update' | 'updateStatus' | 'patch'
+type WriteVerbs =
+  'create' | 'createSubresource' | 'updateSubresource' | 'update' | 'updateStatus' | 'patch'
 
 function writeVerbs<T extends KubeObject>(
   rest: RestClient,
@@ -251,6 +254,12 @@ function writeVerbs<T extends KubeObject>(
     createSubresource: async (ref, subresource, object) =>
       (await rest.json({
         method: 'POST',
+        path: pathOf(ref, subresource),
+        body: object,
+      })) as KubeObject,
+    updateSubresource: async (ref, subresource, object) =>
+      (await rest.json({
+        method: 'PUT',
         path: pathOf(ref, subresource),
         body: object,
       })) as KubeObject,

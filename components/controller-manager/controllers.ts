@@ -16,6 +16,7 @@ import { endpointSliceController } from './endpoints/endpoint-slices.ts'
 import { endpointsController } from './endpoints/endpoints.ts'
 import { endpointSliceMirroringController } from './endpoints/slice-mirroring.ts'
 import { garbageCollector } from './garbage-collector/garbage-collector.ts'
+import { horizontalPodAutoscalerController } from './horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts'
 import { jobController } from './job/job.ts'
 import { namespaceController } from './namespace/namespace.ts'
 import { nodeIpamController } from './node-ipam/node-ipam.ts'
@@ -62,6 +63,7 @@ export const controllers: readonly ControllerEntry[] = [
   cronJobController,
   ttlAfterFinishedController,
   disruptionController,
+  horizontalPodAutoscalerController,
   endpointSliceController,
   endpointsController,
   endpointSliceMirroringController,

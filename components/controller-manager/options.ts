@@ -180,6 +180,22 @@ const workloadFlags = defineFlags({
   'namespace-sync-period': flag.duration('Longest time between two syncs of a namespace.', 300_000),
   'resource-quota-sync-period': flag.duration('Time between two full counts of a quota.', 300_000),
   'horizontal-pod-autoscaler-sync-period': flag.duration('Time between scaling decisions.', 15_000),
+  'horizontal-pod-autoscaler-downscale-stabilization': flag.duration(
+    'For this long an autoscaler without a window of its own does not scale below a recommendation.',
+    300_000,
+  ),
+  'horizontal-pod-autoscaler-tolerance': flag.float(
+    'Smallest change of the ratio of usage to target that scales.',
+    0.1,
+  ),
+  'horizontal-pod-autoscaler-cpu-initialization-period': flag.duration(
+    'For this long after its start a pod’s CPU counts only while it is ready.',
+    300_000,
+  ),
+  'horizontal-pod-autoscaler-initial-readiness-delay': flag.duration(
+    'A pod that becomes unready within this time of its start counts as never ready.',
+    30_000,
+  ),
   'enable-garbage-collector': flag.bool('Run the garbage collector.', true),
   'terminated-pod-gc-threshold': flag.int('Most finished pods that are kept.', 12_500),
   'max-endpoints-per-slice': flag.int('Addresses in one EndpointSlice.', 100),

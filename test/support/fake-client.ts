@@ -27,6 +27,7 @@ import {
   alreadyExists,
   conflict,
   expired,
+  noSuchResource,
   notFound,
   objectModified,
 } from '../../components/machinery/objects/status-error.ts'
@@ -140,12 +141,23 @@ export class FakeCluster {
         clients.set(resource, known)
         return known as unknown as ResourceClient<T>
       },
-      rest: {} as RestClient,
+      rest: this.#rest(),
       dialect: this.dialect,
       clock: this.clock,
       log: silentLog,
       close: () => {},
     }
+  }
+
+  /** Plain requests: all are answered by reactions to their method in small letters and their path without the query. */
+  #rest(): RestClient {
+    const json: RestClient['json'] = async ({ method, path, body }) => {
+      const [resource = '', key = ''] = path.split('?')
+      const reacted = this.#call({ verb: method.toLowerCase(), resource, key, object: copy(body) })
+      if (reacted === undefined) throw noSuchResource()
+      return copy(reacted.answer)
+    }
+    return { json } as RestClient
   }
 
   #id(resource: Resource): string {
@@ -402,6 +414,11 @@ export class FakeCluster {
       createSubresource: (ref, subresource, object) =>
         answer(
           { verb: 'create', resource: named(subresource), key: keyFor(ref), object: copy(object) },
+          () => copy(object),
+        ),
+      updateSubresource: (ref, subresource, object) =>
+        answer(
+          { verb: 'update', resource: named(subresource), key: keyFor(ref), object: copy(object) },
           () => copy(object),
         ),
       update,

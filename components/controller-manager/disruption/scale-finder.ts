@@ -9,6 +9,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { apiVersionOf, qualifiedName } from '../../machinery/objects/resource.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerContext } from '../controller-context.ts'
+import { createKindFinder } from '../kind-finder.ts'
 import type { FindScale, Scale } from './expected-pods.ts'
 
 /** Fields that all workloads with a scale share. */
@@ -46,14 +47,9 @@ function createScaleReader(
   { client, resources }: ControllerContext,
   discover: Discover,
 ): FindScale {
-  let discovered: readonly Resource[] = []
+  const kinds = createKindFinder(resources.all, discover)
   const resourceOf = async ({ apiVersion, kind }: OwnerReference): Promise<Resource> => {
-    const isWanted = (one: Resource): boolean =>
-      one.kind === kind && apiVersionOf(one) === apiVersion
-    const known = resources.all.find(isWanted) ?? discovered.find(isWanted)
-    if (known !== undefined) return known
-    discovered = (await discover()).all
-    const found = discovered.find(isWanted)
+    const found = await kinds.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion)
     if (found === undefined)
       throw new Error(`no matches for kind "${kind}" in version "${apiVersion}"`)
     return found
@@ -62,7 +58,7 @@ function createScaleReader(
     const resource = await resourceOf(controller)
     if (!resource.subresources.some(({ name }) => name === 'scale')) {
       // The definition may have changed.
-      discovered = discovered.filter((one) => one !== resource)
+      kinds.forget(resource)
       throw new Error(`${qualifiedName(resource)} does not implement the scale subresource`)
     }
     const { name, uid } = controller

@@ -1,0 +1,414 @@
+/**
+ * Scales workloads by their metrics (upstream: pkg/controller/podautoscaler/horizontal.go; KEP-853 for behaviors, KEP-1610
+ * for metrics of containers). Each autoscaler is looked at once a sync period, whatever changes or fails in between.
+ */
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerStatus,
+  MetricStatus,
+  Pod,
+} from '../../api/generated/types.ts'
+import type { Result } from '../../client/controller.ts'
+import { runController, source } from '../../client/controller.ts'
+import type { EventRecorder } from '../../client/event-recorder.ts'
+import type { Informer } from '../../client/informer.ts'
+import type { ResourceClient } from '../../client/resource-client.ts'
+import { createDiscovery } from '../../client/server-resources.ts'
+import type { Discover } from '../../client/server-resources.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { timestamp } from '../../component-base/clock.ts'
+import { messageOf } from '../../component-base/log.ts'
+import type { Log } from '../../component-base/log.ts'
+import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
+import { qualifiedName } from '../../machinery/objects/resource.ts'
+import { matchesLabels, parseLabelSelector } from '../../machinery/selectors/label-selector.ts'
+import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
+import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { createKindFinder } from '../kind-finder.ts'
+import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
+import { draftStatus } from './autoscaler-status.ts'
+import type { StatusDraft } from './autoscaler-status.ts'
+import { failureOf, proposalOf } from './metric-proposals.ts'
+import type { MetricReader, ScaledWorkload } from './metric-proposals.ts'
+import { createMetricsClient } from './metrics-client.ts'
+import { readScaleTarget, resourceOfReference } from './scale-target.ts'
+import type { ScaleTarget } from './scale-target.ts'
+import { normalizeReplicas, withChange } from './scaling-rules.ts'
+import type { History } from './scaling-rules.ts'
+
+/** The caches, clients and memory of the reconciler. */
+interface AutoscalerSync {
+  readonly autoscalers: Informer<HorizontalPodAutoscaler>
+  readonly autoscalerClient: ResourceClient<HorizontalPodAutoscaler>
+  readonly pods: Informer<Pod>
+  readonly readTarget: (of: HorizontalPodAutoscaler) => Promise<ScaleTarget>
+  readonly reader: MetricReader
+  /** By the autoscaler's key. */
+  readonly histories: Map<string, History>
+  /** The selector that each autoscaler's target had last, by the autoscaler's key. */
+  readonly selectors: Map<string, LabelSelector>
+  readonly downscaleStabilizationMs: number
+  readonly recorder: EventRecorder
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** One look at an autoscaler. */
+interface Look {
+  readonly key: string
+  readonly autoscaler: HorizontalPodAutoscaler
+  readonly draft: StatusDraft
+}
+
+/** What the metrics want, with the status of each of them. */
+interface Metered {
+  readonly statuses: readonly MetricStatus[]
+  /** Undefined when no replicas may be concluded. */
+  readonly wanted?: { readonly replicas: number; readonly metric: string }
+  /** Of the first metric that failed. */
+  readonly error?: string
+}
+
+/** Runs until `signal` aborts. `discover` finds the kinds of custom resources. */
+export async function runHorizontalPodAutoscaler(
+  discover: Discover,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { informers, resources, clock, log, queues, options } = context
+  const autoscalers = informers.informer<HorizontalPodAutoscaler>(
+    resources.horizontalPodAutoscalers,
+  )
+  const pods = informers.informer<Pod>(resources.pods)
+  indexByNamespace(pods)
+  const sync = createSync({ ...context, autoscalers, pods }, discover, signal)
+  const periodMs = options['horizontal-pod-autoscaler-sync-period']
+  const name = 'horizontal-pod-autoscaler-controller'
+  const queue = queues('horizontalpodautoscaler')
+  // A change waits for the period too: the controller's own writes must not make it look again at once.
+  autoscalers.onEvent(({ object }) => queue.addAfter(keyOf(object), periodMs))
+  await runController(
+    {
+      name,
+      informers: [source(autoscalers, () => []), source(pods, () => [])],
+      reconcile: async (key): Promise<Result | void> => {
+        if (await syncAutoscaler(sync, key, signal)) return { requeueAfterMs: periodMs }
+      },
+      workers: options['concurrent-horizontal-pod-autoscaler-syncs'],
+      queue,
+      clock,
+      log,
+    },
+    signal,
+  )
+}
+
+function createSync(
+  context: ControllerContext & Pick<AutoscalerSync, 'autoscalers' | 'pods'>,
+  discover: Discover,
+  signal: AbortSignal,
+): AutoscalerSync {
+  const { client, resources, clock, log, recorder, options, autoscalers, pods } = context
+  const kinds = createKindFinder(resources.all, discover)
+  return {
+    autoscalers,
+    autoscalerClient: client.resource<HorizontalPodAutoscaler>(resources.horizontalPodAutoscalers),
+    pods,
+    readTarget: ({ metadata: { namespace = '' }, spec }) =>
+      readScaleTarget(
+        { client, kinds, signal },
+        namespace,
+        spec?.scaleTargetRef ?? { kind: '', name: '' },
+      ),
+    reader: {
+      metrics: createMetricsClient(client, resources, signal),
+      settings: {
+        tolerance: options['horizontal-pod-autoscaler-tolerance'],
+        cpuInitializationMs: options['horizontal-pod-autoscaler-cpu-initialization-period'],
+        initialReadinessMs: options['horizontal-pod-autoscaler-initial-readiness-delay'],
+      },
+      describe: async (of) => ({
+        resource: qualifiedName(await resourceOfReference(kinds, of)),
+        name: of.name,
+      }),
+      now: () => clock.now(),
+    },
+    histories: new Map(),
+    selectors: new Map(),
+    downscaleStabilizationMs: options['horizontal-pod-autoscaler-downscale-stabilization'],
+    recorder,
+    clock,
+    log,
+  }
+}
+
+/** Resolves with false when the autoscaler is gone. */
+async function syncAutoscaler(
+  sync: AutoscalerSync,
+  key: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const autoscaler = sync.autoscalers.get(key)
+  if (autoscaler === undefined) {
+    sync.histories.delete(key)
+    sync.selectors.delete(key)
+    return false
+  }
+  const draft = draftStatus(autoscaler.status, timestamp(sync.clock.now()))
+  try {
+    await scale(sync, { key, autoscaler, draft }, signal)
+  } catch (error) {
+    if (signal.aborted) return false
+    sync.log.warn('autoscaler not synced; trying again', { key, why: messageOf(error) })
+  }
+  return true
+}
+
+function warn({ recorder }: AutoscalerSync, { autoscaler }: Look, reason: string, message: string) {
+  recorder.record(autoscaler, { type: 'Warning', reason, message })
+}
+
+async function readTarget(
+  sync: AutoscalerSync,
+  look: Look,
+  signal: AbortSignal,
+): Promise<ScaleTarget> {
+  const { autoscaler, draft } = look
+  try {
+    const target = await sync.readTarget(autoscaler)
+    const message = "the HPA controller was able to get the target's current scale"
+    draft.set('AbleToScale', true, { reason: 'SucceededGetScale', message })
+    return target
+  } catch (error) {
+    signal.throwIfAborted()
+    const why = messageOf(error)
+    warn(sync, look, 'FailedGetScale', why)
+    const message = `the HPA controller was unable to get the target's current scale: ${why}`
+    draft.set('AbleToScale', false, { reason: 'FailedGetScale', message })
+    await writeStatus(sync, look, draft.conditionsOnly())
+    throw error
+  }
+}
+
+async function scale(sync: AutoscalerSync, look: Look, signal: AbortSignal): Promise<void> {
+  const { key, autoscaler, draft } = look
+  const { spec, status: old } = autoscaler
+  if (spec === undefined) return
+  const target = await readTarget(sync, look, signal)
+  const { specReplicas: current } = target
+  if (!sync.histories.has(key)) {
+    const recommendations = [{ replicas: current, atMs: sync.clock.now() }]
+    sync.histories.set(key, { recommendations, changes: [] })
+  }
+  const decision = await decide(sync, look, target)
+  signal.throwIfAborted()
+  const { metered } = decision
+  if (decision.replicas === undefined) {
+    const { lastScaleTime, desiredReplicas = 0 } = old ?? {}
+    const kept = { currentReplicas: current, desiredReplicas, lastScaleTime }
+    await writeStatus(sync, look, draft.finished({ ...kept, metrics: metered.statuses }))
+    const error = metered.error ?? ''
+    warn(sync, look, 'FailedComputeMetricsReplicas', error)
+    throw new Error(
+      `failed to compute desired number of replicas based on listed metrics: ${error}`,
+    )
+  }
+  const desired = decision.replicas
+  if (desired !== current) await resize(sync, look, { target, desired, reason: decision.reason })
+  const lastScaleTime = desired === current ? old?.lastScaleTime : timestamp(sync.clock.now())
+  const numbers = { currentReplicas: current, desiredReplicas: desired, lastScaleTime }
+  await writeStatus(sync, look, draft.finished({ ...numbers, metrics: metered.statuses }))
+  if (metered.error !== undefined) throw new Error(metered.error)
+}
+
+/** The replicas to have, and why; undefined when the metrics do not say. */
+async function decide(
+  sync: AutoscalerSync,
+  look: Look,
+  target: ScaleTarget,
+): Promise<{ replicas: number | undefined; reason: string; metered: Metered }> {
+  const { autoscaler, draft } = look
+  const { minReplicas: min = 1, maxReplicas: max = 1, behavior } = autoscaler.spec ?? {}
+  const { specReplicas: current } = target
+  const metered: Metered = { statuses: [] }
+  if (current === 0 && min !== 0) {
+    const message = 'scaling is disabled since the replica count of the target is zero'
+    draft.set('ScalingActive', false, { reason: 'ScalingDisabled', message })
+    return { replicas: 0, reason: '', metered }
+  }
+  if (current > max) {
+    const reason = 'Current number of replicas above Spec.MaxReplicas'
+    return { replicas: max, reason, metered }
+  }
+  if (current < min) {
+    const reason = 'Current number of replicas below Spec.MinReplicas'
+    return { replicas: min, reason, metered }
+  }
+  const measured = await readMetrics(sync, look, target)
+  const { wanted } = measured
+  if (wanted === undefined) return { replicas: undefined, reason: '', metered: measured }
+  const { history, able, limited, replicas } = normalizeReplicas({
+    desired: wanted.replicas,
+    current,
+    min,
+    max,
+    ...(behavior === undefined ? {} : { behavior }),
+    history: sync.histories.get(look.key) ?? { recommendations: [], changes: [] },
+    downscaleStabilizationMs: sync.downscaleStabilizationMs,
+    nowMs: sync.clock.now(),
+  })
+  sync.histories.set(look.key, history)
+  draft.set('AbleToScale', true, able)
+  draft.set('ScalingLimited', limited.isLimited, limited)
+  const isUp = wanted.replicas > current
+  const isDown = wanted.replicas < current
+  const reason = isUp ? `${wanted.metric} above target` : isDown ? 'All metrics below target' : ''
+  return { replicas, reason, metered: measured }
+}
+
+async function resize(
+  sync: AutoscalerSync,
+  look: Look,
+  to: { target: ScaleTarget; desired: number; reason: string },
+): Promise<void> {
+  const { key, autoscaler, draft } = look
+  const { target, desired, reason } = to
+  const { specReplicas: current } = target
+  try {
+    await target.resize(desired)
+  } catch (error) {
+    const why = messageOf(error)
+    warn(sync, look, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`)
+    const message = `the HPA controller was unable to update the target scale: ${why}`
+    draft.set('AbleToScale', false, { reason: 'FailedUpdateScale', message })
+    const { lastScaleTime, desiredReplicas = 0, currentMetrics = [] } = autoscaler.status ?? {}
+    const kept = { currentReplicas: current, desiredReplicas, lastScaleTime }
+    await writeStatus(sync, look, draft.finished({ ...kept, metrics: currentMetrics }))
+    throw error
+  }
+  const message = `the HPA controller was able to update the target scale to ${desired}`
+  draft.set('AbleToScale', true, { reason: 'SucceededRescale', message })
+  sync.recorder.record(autoscaler, {
+    type: 'Normal',
+    reason: 'SuccessfulRescale',
+    message: `New size: ${desired}; reason: ${reason}`,
+  })
+  const history = sync.histories.get(key)
+  if (history !== undefined && autoscaler.spec?.behavior !== undefined)
+    sync.histories.set(key, withChange(history, desired - current, sync.clock.now()))
+}
+
+/** The target's pods; undefined, with a condition that says why, when its selector is of no use. */
+function selectPods(
+  sync: AutoscalerSync,
+  look: Look,
+  text: string,
+): { selector: LabelSelector } | { error: string } {
+  const { key, autoscaler, draft } = look
+  const reject = (reason: string, error: string, message = error): { error: string } => {
+    draft.set('ScalingActive', false, {
+      reason: reason === 'SelectorRequired' ? 'InvalidSelector' : reason,
+      message,
+    })
+    warn(sync, look, reason, error)
+    return { error }
+  }
+  sync.selectors.delete(key)
+  if (text === '') {
+    const message = "the HPA target's scale is missing a selector"
+    return reject('SelectorRequired', 'selector is required', message)
+  }
+  let selector: LabelSelector
+  try {
+    selector = parseLabelSelector(text)
+  } catch (error) {
+    const what = "couldn't convert selector into a corresponding internal selector object"
+    return reject('InvalidSelector', `${what}: ${messageOf(error)}`)
+  }
+  sync.selectors.set(key, selector)
+  const { namespace = '' } = autoscaler.metadata
+  const pods = selectedPods(sync, namespace, selector)
+  const selecting = [...sync.selectors]
+    .filter(([other]) => other.startsWith(`${namespace}/`))
+    .filter(([, one]) => pods.some(({ metadata }) => matchesLabels(one, metadata.labels)))
+    .map(([other]) => other)
+    .toSorted()
+  if (selecting.length < 2) return { selector }
+  const many = `pods by selector ${text} are controlled by multiple HPAs: [${selecting.join(' ')}]`
+  return reject('AmbiguousSelector', many)
+}
+
+function selectedPods({ pods }: AutoscalerSync, namespace: string, selector: LabelSelector): Pod[] {
+  return inNamespace(pods, namespace).filter(({ metadata }) =>
+    matchesLabels(selector, metadata.labels),
+  )
+}
+
+/** The highest of what the metrics ask for. A metric that fails keeps the others from scaling down. */
+async function readMetrics(
+  sync: AutoscalerSync,
+  look: Look,
+  target: ScaleTarget,
+): Promise<Metered> {
+  const { autoscaler, draft } = look
+  const { namespace = '' } = autoscaler.metadata
+  const selected = selectPods(sync, look, target.selector)
+  if ('error' in selected) return { statuses: [], error: selected.error }
+  const pods = () => selectedPods(sync, namespace, selected.selector)
+  const workload: ScaledWorkload = { ...target, namespace, pods }
+  const specs = autoscaler.spec?.metrics ?? []
+  const statuses: MetricStatus[] = []
+  const failures: { reason: string; message: string; error: string }[] = []
+  let wanted: { replicas: number; metric: string } | undefined
+  for (const spec of specs) {
+    try {
+      const { replicas, name, status } = await proposalOf(sync.reader, workload, spec)
+      statuses.push(status)
+      if (wanted === undefined || wanted.replicas === 0 || replicas > wanted.replicas)
+        wanted = { replicas, metric: name }
+    } catch (error) {
+      const why = messageOf(error)
+      const { reason, prefix } = failureOf(spec)
+      warn(sync, look, reason, why)
+      // Positions in the status are those of the spec.
+      statuses.push({ type: '' })
+      const message = `the HPA was unable to compute the replica count: ${why}`
+      failures.push({ reason, message, error: `${prefix}${why}` })
+    }
+  }
+  const [first] = failures
+  const counts = `(${failures.length} invalid out of ${specs.length})`
+  const error = first && { error: `invalid metrics ${counts}, first error is: ${first.error}` }
+  if (wanted === undefined || (first !== undefined && wanted.replicas < target.specReplicas)) {
+    if (first !== undefined) draft.set('ScalingActive', false, first)
+    return { statuses, ...error }
+  }
+  const message = `the HPA was able to successfully calculate a replica count from ${wanted.metric}`
+  draft.set('ScalingActive', true, { reason: 'ValidMetricFound', message })
+  return { statuses, wanted, ...error }
+}
+
+/** Writes nothing when the status is this one already. */
+async function writeStatus(
+  sync: AutoscalerSync,
+  look: Look,
+  status: HorizontalPodAutoscalerStatus,
+): Promise<void> {
+  const { autoscaler } = look
+  if (deepEqual(autoscaler.status, status)) return
+  try {
+    await sync.autoscalerClient.updateStatus({ ...autoscaler, status })
+  } catch (error) {
+    warn(sync, look, 'FailedUpdateStatus', messageOf(error))
+    throw error
+  }
+}
+
+export const horizontalPodAutoscalerController: ControllerEntry = {
+  name: 'horizontal-pod-autoscaler-controller',
+  aliases: ['horizontalpodautoscaling'],
+  eventSource: 'horizontal-pod-autoscaler',
+  defaultOn: true,
+  start: (context, signal) =>
+    runHorizontalPodAutoscaler(createDiscovery(context.client), context, signal),
+}
