@@ -395,7 +395,9 @@ async function writeStatus(
   status: HorizontalPodAutoscalerStatus,
 ): Promise<void> {
   const { autoscaler } = look
-  if (deepEqual(autoscaler.status, status)) return
+  // The server shows an absent list as null.
+  const { currentMetrics, ...old } = autoscaler.status ?? { desiredReplicas: 0 }
+  if (deepEqual(currentMetrics ? { ...old, currentMetrics } : old, status)) return
   try {
     await sync.autoscalerClient.updateStatus({ ...autoscaler, status })
   } catch (error) {
