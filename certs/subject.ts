@@ -115,7 +115,7 @@ const DNS = 2
 const URI = 6
 const IP = 7
 
-/** GeneralNames in DER, or undefined when there are none. */
+/** GeneralNames in DER, or undefined if the list is empty. */
 export function encodeAlternativeNames(names: SubjectAlternativeNames): Buffer | undefined {
   const items = [
     ...names.dnsNames.map((name) => implicit(DNS, Buffer.from(name, 'latin1'))),

@@ -38,14 +38,14 @@ function credentialsOf({ paths, clock }: ClusterPlace, identity: Identity): Cred
   return { cert: issued.certificatePem, key: issued.privateKeyPem }
 }
 
-/** A client that opens no connection before its first request; whoever asked for it closes it. */
+/** A client that opens no connection before its first request; the caller closes it. */
 export function clusterClient(place: ClusterPlace, identity: Identity = 'admin'): Client {
   return createClient({
     server: serverUrl(place.config),
     ca: readAuthorityPem(place.paths),
     credentials: credentialsOf(place, identity),
     dialect: dialectOf(place.config),
-    // A server that is stopped keeps its connections; whoever waits for it is to hear so.
+    // A server that is stopped keeps its connections; a caller that waits for it gets an error.
     timeoutMs: 15_000,
     clock: place.clock,
   })

@@ -70,7 +70,7 @@ export interface Cluster extends AsyncDisposable {
   readonly resumed: boolean
   /** The administrator's client; one connection, closed by `disconnect`. */
   readonly client: Client
-  /** A client as somebody else; the caller closes it. */
+  /** A client with another identity; the caller closes it. */
   clientAs(identity: Identity): Client
   /** Starts a process for the node and waits until it is Ready. */
   addNode(node: NodeConfig, options?: AddNodeOptions): Promise<void>

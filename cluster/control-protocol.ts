@@ -15,7 +15,7 @@ export type ComponentState =
   | 'backoff'
   | 'stopping'
   | 'stopped'
-  /** Its first start failed; nobody tries again. */
+  /** Its first start failed; the supervisor does not retry. */
   | 'failed'
 
 export interface ComponentStatus {

@@ -13,7 +13,7 @@ const pageSize = 250
 /** Writes at a time; they share commits. */
 const atOnce = 16
 
-/** What became of one resource's objects. Those that somebody else wrote or deleted meanwhile need nothing more. */
+/** What became of one resource's objects. Those that another client wrote or deleted meanwhile need nothing more. */
 export interface RewrittenResource {
   /** `secrets`, `deployments.apps`. */
   readonly resource: string
@@ -65,7 +65,7 @@ async function rewriteObject(
     if (isSame) result.unchanged += 1
     else result.rewritten += 1
   } catch (error) {
-    // Written or deleted by somebody else since it was read: nothing old is left of it.
+    // Another client wrote or deleted it since it was read: nothing old is left of it.
     if (isStatusError(error, 'Conflict', 'NotFound')) result.rewritten += 1
     else if (isStatusError(error)) {
       result.failed.push({ name: keyOf(object), message: error.message })
@@ -106,8 +106,8 @@ async function rewriteResource(
 }
 
 /**
- * Rewrites the named resources (plural, `plural.group`, singular or short name), or all. Objects and lists that fail are told in
- * the result, and the others go on. Rejects when the server cannot be reached or a name is unknown.
+ * Rewrites the named resources (plural, `plural.group`, singular or short name), or all. The result lists objects and
+ * lists that fail; the others go on. Rejects when the server cannot be reached or a name is unknown.
  */
 export async function rewriteStorage(
   client: Client,

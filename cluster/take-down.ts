@@ -41,7 +41,7 @@ function leftProcesses(paths: StatePaths): ProcessIdentity[] {
   try {
     id = readClusterConfig(paths)?.id
   } catch {
-    // A damaged file must not keep anybody from taking the cluster down; what can be found is ended.
+    // A damaged file must not keep users from taking the cluster down: end the processes that can be found.
   }
   const found = new Map<number, ProcessIdentity>()
   const recorded = readList(paths.processes).flatMap((one) => asIdentity(one) ?? [])
@@ -68,7 +68,7 @@ export async function stopCluster(paths: StatePaths, options: TakeDownOptions): 
   if (supervisor !== undefined && supervisor.pid !== process.pid) {
     const answered = await askSupervisor(paths, options)
     const { clock, graceMs = 5000 } = options
-    // Asked, it ends by itself within moments; one that does not answer is told by signal.
+    // Asked, it ends by itself within moments; one that does not answer gets a signal.
     if (answered) await waitForEnd(supervisor, { clock, graceMs })
     await endProcesses([supervisor], { clock, graceMs })
   }
@@ -84,7 +84,7 @@ async function waitForEnd(
   while (isAlive(process_) && clock.now() < deadline) await clock.sleep(5)
 }
 
-/** Takes the lock, or says who holds it. On a full disk no lock can be written, by us or by anybody else. */
+/** Takes the lock, or says who holds it. On a full disk no process can write a lock. */
 async function lockForRemoval(
   paths: StatePaths,
   clock: Clock,
@@ -97,14 +97,14 @@ async function lockForRemoval(
     } catch (error) {
       const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
       if (code === 'ENOSPC' || code === 'EDQUOT') return { holder: lockHolder(paths) }
-      // Somebody else is removing the directory this very moment.
+      // Another process is removing the directory this very moment.
       if (code !== 'ENOENT') throw error
       await clock.sleep(10)
     }
   }
 }
 
-/** Stops the cluster and removes its state directory; also when somebody else does so at the same time. */
+/** Stops the cluster and removes its state directory; also when another process does so at the same time. */
 export async function removeCluster(paths: StatePaths, options: TakeDownOptions): Promise<void> {
   await stopCluster(paths, options)
   const lock = await lockForRemoval(paths, options.clock)

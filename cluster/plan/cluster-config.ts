@@ -29,7 +29,7 @@ export interface ClusterConfig {
   /** Told apart from a former cluster of the same name; marks its processes. */
   readonly id: string
   readonly dialect: Dialect['name']
-  /** Where the API server listens and what clients are told; an address, not a name. */
+  /** Where the API server listens, as advertised to clients; an address, not a name. */
   readonly address: string
   readonly port: number
   readonly serviceRange: string

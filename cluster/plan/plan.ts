@@ -51,7 +51,7 @@ export interface ComponentSpec {
 /** Pod addresses of the cluster: room for 1,024 nodes of 256 addresses. */
 const podRange = '10.244.0.0/14'
 
-/** Addresses of the simulated load balancer: reserved for benchmarks and for documentation (RFC 2544, RFC 3849), so nobody's. */
+/** Addresses of the simulated load balancer: reserved for benchmarks and for documentation (RFC 2544, RFC 3849). */
 const balancerRanges = '198.18.0.0/16,2001:db8::/112'
 
 type Flags = Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** Process identity: a pid plus the time it started, so that a pid that was given to somebody else is never signalled. */
+/** Process identity: a pid plus the time it started, so that a reused pid is never signalled. */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
@@ -37,7 +37,7 @@ export function isStopped(pid: number): boolean {
   }
 }
 
-/** When `pid` started, or undefined when there is no such process (a zombie is none). */
+/** When `pid` started, or undefined if it does not exist (a zombie counts as not existing). */
 function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') return linuxStartTime(pid)
@@ -136,7 +136,7 @@ export async function endProcesses(
       killed = true
       for (const process_ of left) signalProcess(process_, 'SIGKILL')
     }
-    // Only a parent can wait for a process; for anybody else looking again is the one way.
+    // Only a parent can wait for a process; other processes must poll.
     await clock.sleep(10)
   }
   return alive.length

@@ -39,7 +39,7 @@ function takeStartLock(paths: StatePaths, options: { name: string; clock: Clock 
 /**
  * Makes this process the one that starts the cluster, and the holder of its lock. What a start that was killed has left is
  * ended, and removed if it had not come as far as holding data. Throws a ClusterError of kind `already-exists` when the
- * cluster runs or somebody else is starting it.
+ * cluster runs or another process is starting it.
  */
 export async function lockForStart(
   paths: StatePaths,
@@ -59,7 +59,7 @@ export async function lockForStart(
     }
     if (start.followsInterrupted) {
       await endLeftovers(paths, { clock })
-      // No store: nobody can have relied on it, and its certificates may be there in part only.
+      // No store: no client can have relied on the cluster, and its certificates may be incomplete.
       if (!existsSync(paths.store)) clearStateDir(paths)
     }
     return start

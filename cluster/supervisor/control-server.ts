@@ -102,7 +102,8 @@ async function listenAlone(server: Server, socketPath: string): Promise<void> {
 /**
  * Listens on `socketPath` until closed. Call it as holder of the cluster's lock: then a socket without a listener is a dead
  * supervisor's, and is replaced. Throws a ClusterError of kind `already-exists` when a process listens there.
- * `onAnswered` is told after the answer of each call was written. `close` ends open connections too; answers already written are delivered.
+ * `onAnswered` is called after the answer of each call was written. `close` ends open connections too; answers already written
+ * are delivered.
  */
 export async function serveControl(
   socketPath: string,

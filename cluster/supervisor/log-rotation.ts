@@ -1,6 +1,6 @@
 /**
- * Log rotation: no log of a cluster grows for ever. Processes append to their files themselves, so that they can outlive whoever
- * started them; a full file is therefore copied to `FILE.1` and emptied under them, never renamed.
+ * Log rotation: no log of a cluster grows for ever. Processes append to their files themselves, so that they can outlive the
+ * process that started them; a full file is therefore copied to `FILE.1` and emptied under them, never renamed.
  */
 import { closeSync, ftruncateSync, openSync, readSync, statSync, writeFileSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
@@ -42,7 +42,7 @@ function setAside(path: string): void {
         if (read === 0) break
         writeFileSync(older, chunk.subarray(0, read))
       }
-      // Whoever appends goes on at the new end. What comes between the last read and this is lost: some microseconds.
+      // Writers append at the new end. What comes between the last read and this is lost: some microseconds.
       ftruncateSync(log, 0)
     } finally {
       closeSync(older)

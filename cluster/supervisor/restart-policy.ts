@@ -20,7 +20,7 @@ const stableMs = 10_000
 const killSignals = new Set(['SIGKILL', 'SIGTERM', 'SIGINT'])
 
 /**
- * The first restart is immediate, then 0.1, 0.2, 0.4 ... 10 s. Being ended by somebody's kill is not the component's
+ * The first restart is immediate, then 0.1, 0.2, 0.4 ... 10 s. A kill from outside is not the component's
  * fault: once it was ready, it starts again at once however often that happens.
  */
 export function decideRestart(end: ComponentEnd, crashes: number): RestartDecision {

@@ -1,4 +1,4 @@
-/** Supervisor process: one per cluster, detached from whoever started it. Its state directory is its working directory. */
+/** Supervisor process: one per cluster, detached from its starter. Its state directory is its working directory. */
 import { join } from 'node:path'
 import { aborted } from '../../components/component-base/aborted.ts'
 import { runComponent, StartError } from '../../components/component-base/component.ts'
@@ -35,7 +35,7 @@ const flags = defineFlags({
   ttl: flag.duration('After this time, take the cluster down and remove it.'),
 })
 
-/** Resolves when standard input ends: whoever held its other end is gone. */
+/** Resolves when standard input ends: the process that held its other end is gone. */
 function ownerGone(): Promise<void> {
   return new Promise((resolve) => {
     process.stdin.on('end', resolve).on('error', resolve).resume()

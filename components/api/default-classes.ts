@@ -15,7 +15,7 @@ export function claimClassName(
   return metadata.annotations?.[oldClassAnnotation(dialect)] ?? spec?.storageClassName ?? ''
 }
 
-/** Whether the claim says which class it wants, even if that is none. */
+/** Whether the claim says which class it wants, even if it asks for no class. */
 export function namesClass({ metadata, spec }: PersistentVolumeClaim, dialect: Dialect): boolean {
   const annotation = metadata.annotations?.[oldClassAnnotation(dialect)]
   return annotation !== undefined || (spec?.storageClassName ?? undefined) !== undefined

@@ -53,7 +53,7 @@ export function matchesNodeTerm(term: NodeSelectorTerm, node: SelectableNode): b
   )
 }
 
-/** The terms of required node affinity, of which one must hold; undefined when there is none. */
+/** The terms of required node affinity, of which one must hold; undefined if the pod has no such terms. */
 export function requiredNodeTerms(
   spec: Pick<PodSpec, 'affinity'> | undefined,
 ): readonly NodeSelectorTerm[] | undefined {

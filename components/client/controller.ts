@@ -67,7 +67,7 @@ function keysOfEvent(event: InformerEvent<KubeObject>, keysOf: ControllerSource[
 
 /**
  * Waits until all informers are ready, then reconciles keys until `signal` aborts and the work under way has ended. The
- * informers must be run by someone else. Errors of the reconciler are logged and retried; a lost race is retried quietly.
+ * caller must run the informers. Errors of the reconciler are logged and retried; a lost race is retried quietly.
  */
 export async function runController(
   options: ControllerOptions,

@@ -96,7 +96,7 @@ export async function openFollowedFiles(paths: readonly string[]): Promise<Follo
           onReload?.('success')
           log.info('configuration reloaded', { path })
         } catch (error) {
-          // Whoever ended this may have removed the files meanwhile.
+          // The caller that aborted this may have removed the files meanwhile.
           if (signal.aborted) return
           const why = (error as Error).message
           if (why !== fault) {

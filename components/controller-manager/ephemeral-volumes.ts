@@ -85,7 +85,7 @@ export async function runEphemeralVolumes(
       } catch (error) {
         const message = `ephemeral volume ${volume.name}: ${messageOf(error)}`
         recorder.record(pod, { type: 'Warning', reason: 'FailedBinding', message })
-        // The server's own errors are told from faults of the code by their class.
+        // The caller distinguishes the server's own errors from bugs by their class.
         throw error instanceof Error && error.cause !== undefined ? error.cause : error
       }
     }

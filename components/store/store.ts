@@ -28,7 +28,7 @@ export interface Txn {
   readonly key: string
   readonly expectedRevision: number
   /**
-   * The new value; null deletes the key. The store owns the buffer from now on: nobody may change it. Deleting a key
+   * The new value; null deletes the key. The store owns the buffer from now on: callers must not change it. Deleting a key
    * that does not exist (and is expected not to) is ok and commits nothing.
    */
   readonly value: Buffer | null

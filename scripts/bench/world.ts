@@ -26,7 +26,7 @@ export interface World {
   file(name: string): string
   /** A client certificate for that user, in no group; PEM. */
   credentialFor(user: string): { readonly cert: string; readonly key: string }
-  /** A server on that store; an empty one if there is none of that name yet. Flags win over the usual ones. */
+  /** A server on that store; an empty one if no store has that name yet. Flags win over the usual ones. */
   startServer(storeName: string, flags?: readonly string[]): Promise<Running>
   startBare(): Promise<Running>
   /** Stops everything and removes the folder. */

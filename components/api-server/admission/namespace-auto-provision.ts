@@ -1,4 +1,7 @@
-/** NamespaceAutoProvision: creates the namespace of a new object if there is none (upstream: plugin/pkg/admission/namespace/autoprovision). */
+/**
+ * NamespaceAutoProvision: creates the namespace of a new object if it does not exist (upstream:
+ * plugin/pkg/admission/namespace/autoprovision).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'

@@ -53,8 +53,8 @@ function publicKeyOf(der: Buffer): VerificationKey | undefined {
 }
 
 /**
- * Every RSA and ECDSA key in a PEM text; of a private key or a certificate the public half. Other blocks are skipped. Throws when
- * there is none (upstream: keyutil.ParsePublicKeysPEM, which does not know ECDSA keys in PKCS #8).
+ * Every RSA and ECDSA key in a PEM text; of a private key or a certificate the public half. Other blocks are skipped. Throws if
+ * the text has no key (upstream: keyutil.ParsePublicKeysPEM, which does not know ECDSA keys in PKCS #8).
  */
 export function parseVerificationKeys(pem: string): VerificationKey[] {
   const keys = decodePem(pem).flatMap(({ der }) => publicKeyOf(der) ?? [])
@@ -70,7 +70,7 @@ const privateKeyLabels: Readonly<Record<string, (typeof privateKeyForms)[number]
 
 /**
  * The first key that signs, with the identifier its public half is published under. Other blocks, such as `EC PARAMETERS`, are
- * skipped. Throws when there is none (upstream: keyutil.ParsePrivateKeyPEM).
+ * skipped. Throws if the text has no such key (upstream: keyutil.ParsePrivateKeyPEM).
  */
 export function parseSigningKey(pem: string): { key: KeyObject; public: VerificationKey } {
   const key = firstRead(

@@ -1,4 +1,4 @@
-/** Ranges of costs and sizes; what is larger than the largest is the largest (upstream: 64 bits, without overflow). */
+/** Ranges of costs and sizes; larger values saturate at the largest (upstream: 64 bits, without overflow). */
 
 export interface Range {
   readonly min: number

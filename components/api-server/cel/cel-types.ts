@@ -1,4 +1,4 @@
-/** The types of CEL expressions as the checker sees them: what the evaluator cannot tell apart is told apart here. */
+/** The types of CEL expressions as the checker sees them, including distinctions that the evaluator cannot make. */
 
 export type CelType =
   | { readonly kind: 'dyn' | 'null' | Scalar }

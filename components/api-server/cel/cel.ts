@@ -59,7 +59,7 @@ export class CelTyped {
     this.#value = value
   }
 
-  /** Not a field of its own: whoever measures values does not look into it. */
+  /** A getter, not an own property: code that measures values does not look into it. */
   get value(): CelInput {
     return this.#value
   }

@@ -33,7 +33,7 @@ const keyBytes = 32
 /** Not of an object's shape, so that no cache shows it. */
 const keyOfKey = `${storeRoot}continue-token-key`
 
-/** The store's key for tokens, made when there is none: tokens outlive a restart, and servers on one store take each other's. */
+/** The store's key for tokens, created if missing: tokens outlive a restart, and servers on one store accept each other's. */
 export async function continueTokenKey(store: Store): Promise<Buffer> {
   for (;;) {
     const known = await store.get(keyOfKey)

@@ -28,7 +28,7 @@ import type { FieldValidation } from './write-options.ts'
 /** Largest body of any request (upstream: MaxRequestBodyBytes). */
 export const maxBodyBytes = 3 * 1024 * 1024
 
-/** The media type of the body, without parameters; JSON when there is none. */
+/** The media type of the body, without parameters; JSON if the request names no media type. */
 export function mediaTypeOf(context: RequestContext): string {
   const header = context.http.headers['content-type']
   const text = Array.isArray(header) ? (header[0] ?? '') : (header ?? '')

@@ -26,7 +26,7 @@ export interface Offer {
   readonly metadataEncodings?: readonly Encoding[]
   /** The views beside the object itself that a client may ask for. */
   readonly views: readonly ViewName[]
-  /** Watches: there are none in YAML. */
+  /** Whether the request is a watch: YAML does not support watches. */
   readonly isStream: boolean
 }
 
@@ -176,7 +176,7 @@ export function wantsPretty({ info, http }: RequestContext): boolean {
   return typeof agent === 'string' && people.test(agent)
 }
 
-/** The best representation the client accepts; a 406 StatusError when there is none. */
+/** The best representation the client accepts; a 406 StatusError if it accepts no available one. */
 export function negotiate(context: RequestContext, offer: Offer): Representation {
   const { dialect, http, info } = context
   const choice = chosen(http.headers['accept'], offer, dialect)

@@ -1,6 +1,6 @@
 /**
- * Notes the use of tokens in Secrets, so that the controller manager can remove those that nobody uses: a label with the day on
- * each Secret, and a ConfigMap with the day since when (upstream: controlplane/controller/legacytokentracking, legacy.go).
+ * Notes the use of tokens in Secrets, so that the controller manager can remove unused ones: a label with the day on each
+ * Secret, and a ConfigMap with the day since when (upstream: controlplane/controller/legacytokentracking, legacy.go).
  */
 import type { Dialect } from '../../api/dialect.ts'
 import { legacyTokenTracking, tokenDateOf } from '../../api/legacy-tokens.ts'

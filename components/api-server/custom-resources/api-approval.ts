@@ -15,7 +15,7 @@ export function approvalKey(dialect: Dialect): string {
   return `api-approved.${dialect.labelDomain}`
 }
 
-/** How the definition is approved; undefined for groups that everybody may define kinds in. */
+/** How the definition is approved; undefined for groups that need no approval. */
 export function approvalOf(
   { metadata, spec }: CustomResourceDefinition,
   dialect: Dialect,

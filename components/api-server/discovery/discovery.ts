@@ -46,8 +46,8 @@ export interface ServedElsewhere {
 
 export interface Discovery {
   /**
-   * The document at a path without its trailing slash: `/api`, `/api/v1`, `/apis`, `/apis/apps`, `/apis/apps/v1`. Undefined when
-   * there is none. Only `/api` and `/apis` have aggregated forms; elsewhere the plain one is given whatever was asked.
+   * The document at a path without its trailing slash: `/api`, `/api/v1`, `/apis`, `/apis/apps`, `/apis/apps/v1`. Undefined if
+   * it does not exist. Only `/api` and `/apis` have aggregated forms; other paths return the plain one for any `form`.
    */
   document(path: string, form?: DiscoveryForm): DiscoveryDocument | undefined
   /** The paths of all named groups and their versions. */

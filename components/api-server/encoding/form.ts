@@ -43,11 +43,11 @@ export interface Form {
   readonly name: string
   /** Content-Type of an answer. */
   readonly mediaType: string
-  /** Content-Type of a watch; undefined where there is none in this form. */
+  /** Content-Type of a watch; undefined if this form does not support watches. */
   readonly streamType: string | undefined
   /** A whole answer body. */
   one(shown: Shown): Buffer | Promise<Buffer>
-  /** A list in pieces, which may be small: whoever sends them joins them. Asynchronous where encoding takes long. */
+  /** A list in pieces, which may be small: the sender joins them. Asynchronous where encoding takes long. */
   list(meta: ListMeta, items: readonly Shown[]): Iterable<Buffer> | AsyncIterable<Buffer>
   /** The same list for items that are copied, in forms that show the kept bytes. */
   copiedList?(meta: ListMeta): CopiedList

@@ -85,7 +85,7 @@ export class YamlBodies {
     return Buffer.from(yamlOf(original.toString()))
   }
 
-  /** Ends the thread; whoever waits for it is rejected. */
+  /** Ends the thread; pending calls reject. */
   async close(): Promise<void> {
     this.#stopIdle?.()
     const thread = this.#thread

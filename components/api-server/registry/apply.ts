@@ -39,7 +39,7 @@ export interface AppliedObject {
   readonly managedFields: ManagedFieldsEntry[]
 }
 
-/** The manager of all that was there before anybody's fields were tracked. */
+/** The manager of all fields that were set before field ownership was tracked. */
 const beforeFirstApply = 'before-first-apply'
 /** The manager whose applies take over from client-side apply. */
 const kubectl = 'kubectl'

@@ -214,7 +214,7 @@ export class Registry {
     if (unattended !== undefined) warnings.push(unattended)
   }
 
-  /** The managedFields of a new object, as text; undefined when they are on it, or there are none. */
+  /** The managedFields of a new object, as text; undefined if the object carries them, or has none. */
   #ownerOf(request: CreateRequest, nowMs: number, isLarge: boolean) {
     const { object, resource, manager } = request
     if (manager === undefined) return undefined

@@ -1,5 +1,5 @@
 /**
- * Scale owners: who owns a workload's replicas, told as owners of its Scale, and back (upstream: apimachinery
+ * Scale owners: maps the owners of a workload's replicas to owners of its Scale, and back (upstream: apimachinery
  * util/managedfields/scalehandler.go).
  */
 import {
@@ -37,7 +37,7 @@ const asScaleOwner = (owner: Owner): Owner => ({
   fields: replicas,
 })
 
-/** The entries of a workload's Scale: those of whoever owns its replicas, which are at `fields`. */
+/** The entries of a workload's Scale: those of the managers that own its replicas, which are at `fields`. */
 export function scaleEntriesOf(
   workload: KubeObject,
   fields?: readonly string[],

@@ -21,7 +21,7 @@ export interface StoredObjectsOptions {
 const mostStoredBytes = 3 * 1024 * 1024
 
 /**
- * Throws a 413 for an object that many requests made too large for one: whoever changes it would keep all others waiting.
+ * Throws a 413 for an object that many requests made too large for one: a client that changes it would keep all others waiting.
  * Upstream's store takes 1.5 MiB, in an encoding that is shorter than JSON.
  */
 export function refuseTooLarge(bytes: Buffer): void {
@@ -93,7 +93,7 @@ export class StoredObjects {
     if (this.#options.cache.collection(resource).unreadable.size > 0) throw notReady()
   }
 
-  /** Removes a key whatever it holds, if it still holds that; false when somebody was first. */
+  /** Removes a key whatever it holds, if it still holds that; false if another client was first. */
   async remove(unreadable: Unreadable): Promise<boolean> {
     const { store, cache } = this.#options
     const { storeKey: key, revision } = unreadable

@@ -14,7 +14,7 @@ export interface Snapshot {
   entries(prefix: string, from?: string): IterableIterator<Entry>
   /** How many keys are in the snapshot with this prefix, counting from `from`. Slow for many, unless it is known. */
   count(prefix: string, from?: string): number
-  /** Makes known what `count` would answer: whoever lists page by page asks for it next. */
+  /** Makes known what `count` would answer: a client that lists page by page needs it next. */
   noteCount(prefix: string, from: string, count: number): void
 }
 
@@ -88,8 +88,8 @@ export class Collection {
   }
 
   /**
-   * A key can no longer be read, or can be again (`entry`), or is gone (neither). What watchers saw last is not known to
-   * anybody then: watches end, history begins anew, and clients list again (upstream: the cacher starts over).
+   * A key can no longer be read, or can be again (`entry`), or is gone (neither). What watchers saw last is unknown
+   * then: watches end, history begins anew, and clients list again (upstream: the cacher starts over).
    */
   replaceUnreadable(
     key: string,
@@ -107,7 +107,7 @@ export class Collection {
     this.endWatches()
   }
 
-  /** Ends all watches; what is queued is still delivered. */
+  /** Ends all watches; queued events are still delivered. */
   endWatches(): void {
     for (const watcher of this.#watchers) watcher.end()
     this.#watchers.clear()

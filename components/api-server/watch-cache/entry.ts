@@ -1,4 +1,4 @@
-/** Entry: one revision of one object, as bytes; decoded only when somebody must look into it. */
+/** Entry: one revision of one object, as bytes; decoded only when a reader needs its fields. */
 import { nextTurn } from '../../component-base/next-turn.ts'
 import { deepFreeze, type KubeObject } from '../../machinery/objects/object.ts'
 import { revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
@@ -23,7 +23,7 @@ export class Entry {
   isProven = true
   /**
    * What is stored lies in a page of the store that many entries share and that stays whatever one of them does: its bytes are
-   * made for whoever asks, and kept beside the page only as long as these say.
+   * made for each reader, and kept beside the page only as long as these say.
    */
   page: RecentBytes | undefined
 
@@ -81,7 +81,7 @@ export class Entry {
     return at + source.copy(target, at, revisionEnd(source, start), end)
   }
 
-  /** The object, frozen, decoded once. Throws UndecodableError when the bytes are none. */
+  /** The object, frozen, decoded once. Throws UndecodableError when the bytes are not an object. */
   object(): KubeObject {
     if (this.#object === undefined) {
       this.#object = deepFreeze(this.isProven ? this.draft() : this.#provenDraft())
@@ -129,7 +129,7 @@ export class Entry {
     return this.object().metadata.labels ?? noLabels
   }
 
-  /** The same state as seen by whoever reads of its deletion: with the deleting commit's revision. */
+  /** The same state as readers of its deletion see it: with the deleting commit's revision. */
   deletedAt(revision: number): Entry {
     return new Entry(this.key, revision, this.bytes)
   }

@@ -1,11 +1,11 @@
 /**
  * History: the commits that watches and exact reads can go back to, over all collections, oldest first. A commit leaves it when
- * it is older than `maxAgeMs`, or when all together hold more than `maxBytes`; whoever asks for an older revision gets 410.
+ * it is older than `maxAgeMs`, or when all together hold more than `maxBytes`; a client that asks for an older revision gets 410.
  */
 import type { Collection } from './collection.ts'
 import type { CacheEvent } from './entry.ts'
 
-/** What history may hold at most unless told (docs/performance.md). */
+/** The default limit of what history may hold (docs/performance.md). */
 export const defaultHistoryBytes = 64 * 1024 * 1024
 
 export interface KeptEvent {

@@ -54,7 +54,7 @@ export function encodeForStore(object: KubeObject, managedFields?: string): Buff
 
 /**
  * Where the value of the object's resourceVersion starts. name, namespace and uid cannot hold the slot's text unescaped, so
- * its first occurrence is the object's own. Throws when there is none.
+ * its first occurrence is the object's own. Throws if the bytes have no resourceVersion.
  */
 export function revisionStart(bytes: Buffer): number {
   const at = bytes.indexOf(slot)

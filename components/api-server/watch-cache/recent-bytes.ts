@@ -1,5 +1,5 @@
 /**
- * RecentBytes: bytes that were made for whoever asked of late and can be made again. Making those of the same objects anew for
+ * RecentBytes: bytes that were made for recent readers and can be made again. Making those of the same objects anew for
  * each get would have the engine collect all memory for their sake, which costs the more, the more objects there are.
  */
 

@@ -197,7 +197,7 @@ export class WatchCache implements ObjectReader {
   }
 
   /**
-   * Looks into all entries that nobody has looked into since the start. Slow for many, so `pause` is awaited every now and
+   * Checks all entries that no reader has decoded since the start. Slow for many, so `pause` is awaited every now and
    * then; what cannot be read is known from then on. Yields nothing; resolves when it has been through.
    */
   async proveAll(pause: () => Promise<void>): Promise<void> {
@@ -338,7 +338,7 @@ export class WatchCache implements ObjectReader {
 
   /**
    * Has the history go back to `revision` if the store still has it: a client whose server was restarted goes on where it
-   * was. Nothing is read before somebody asks, and only once; the rest is the same as for any revision.
+   * was. It reads the store only when a client asks, and only once; the rest is the same as for any revision.
    */
   async reach(revision: number): Promise<void> {
     if (revision >= this.#reached) return

@@ -59,7 +59,7 @@ export class Watcher {
     return this.#overflowed
   }
 
-  /** True once the collection offers nothing more; what is queued is still to be taken. */
+  /** True once the collection offers nothing more; queued events are still to be taken. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
@@ -233,7 +233,7 @@ export class Watcher {
     this.#onReady?.()
   }
 
-  /** The collection offers nothing more: what is queued is delivered, then the watch is over. */
+  /** The collection offers nothing more: queued events are delivered, then the watch is over. */
   end(): void {
     this.#hasEnded = true
     this.wake()

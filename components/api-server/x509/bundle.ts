@@ -8,7 +8,7 @@ const blocksOf = (pem: string): Buffer[] =>
     .filter(({ label, hasHeaders }) => label === 'CERTIFICATE' && !hasHeaders)
     .map(({ der }) => der)
 
-/** All certificates of the text. Throws when there is none or one is malformed (client-go: ParseCertsPEM). */
+/** All certificates of the text. Throws if it has no certificate or one is malformed (client-go: ParseCertsPEM). */
 export function readBundle(pem: string): readonly Certificate[] {
   const blocks = blocksOf(pem)
   if (blocks.length === 0) {

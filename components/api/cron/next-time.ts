@@ -11,7 +11,7 @@ const hourMs = 60 * minuteMs
 /** The search ends after this many years: `0 0 30 2 *` never matches. */
 const searchYears = 5
 
-/** The first match after `afterMs`, in ms since the epoch; undefined when there is none within five years. */
+/** The first match after `afterMs`, in ms since the epoch; undefined without a match within five years. */
 export function nextCronTime(
   schedule: CronSchedule,
   zone: TimeZone,

@@ -24,7 +24,7 @@ export interface TimeZone {
 
 /**
  * Whether the platform knows the time zone. It takes offsets and any case, which the database of zones does not: its names begin
- * their parts with capitals. The case of the rest can only be told where the name is not another one's alias.
+ * their parts with capitals. The case of the rest can only be checked if the name is not an alias.
  */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Z]/.test(name) || /\/[a-z]/.test(name)) return false

@@ -80,7 +80,7 @@ async function keepHistory(run: Run): Promise<void> {
     try {
       await deleteJob(run, job)
     } catch {
-      // It has been told; the next sync tries again.
+      // deleteJob has recorded the failure; the next sync tries again.
     }
   }
 }

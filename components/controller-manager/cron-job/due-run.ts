@@ -4,7 +4,7 @@ import { nextCronTime } from '../../api/cron/next-time.ts'
 import { timeZoneNamed } from '../../api/cron/time-zone.ts'
 import type { CronJob } from '../../api/generated/types.ts'
 
-/** The first run after a time; undefined when there is none. Both in ms since the epoch. */
+/** The first run after a time; undefined if no run follows. Both in ms since the epoch. */
 export type NextRun = (afterMs: number) => number | undefined
 
 /** The CronJob's schedule in its zone, else in the local one. Throws an Error in the words of upstream's parser. */
@@ -15,7 +15,7 @@ export function runsOf({ spec }: CronJob, localZone: string): NextRun {
   return (afterMs) => nextCronTime(schedule, zone, afterMs)
 }
 
-/** Past this many missed runs somebody should know. */
+/** Past this many missed runs, users should be warned. */
 const manyMissed = 100
 /** Clocks are corrected by small steps: a run is looked for slightly after its time. */
 const paddingMs = 100

@@ -159,7 +159,7 @@ async function syncSet(sync: DaemonSync, key: string): Promise<Result | void> {
     sync.recorder.record(set, { type: 'Warning', reason: 'SelectingAll', message })
     return
   }
-  // Whether a node lacks a pod cannot be told from a cache that is older than our last write.
+  // A cache that is older than our last write does not show whether a node lacks a pod.
   const pendingMs = ownWrites.pendingMs(key)
   if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
   const { owned, orphans } = controlledBy(pods, set)

@@ -31,7 +31,7 @@ function onNode(facts: DaemonFacts, { name, pods, ...node }: NodePods): Placemen
   const alive = pods.filter((pod) => !isTerminating(pod))
   if (node.shouldRun && pods.length === 0) return { ...nothing, creates: [name] }
   if (!node.mayStay) {
-    // A pod that ran on a node that is gone is the pod garbage collector's; one that waits for it is nobody else's.
+    // The pod garbage collector deletes pods bound to a deleted node; this controller deletes those still waiting for it.
     return { ...nothing, deletes: node.exists ? alive : alive.filter((pod) => !pod.spec?.nodeName) }
   }
   const ended = (phase: string) =>

@@ -41,7 +41,7 @@ export function disruptionOf(
 ): Disruption {
   const isFull = (states: ReadonlyMap<string, ZoneState>): boolean =>
     [...states.values()].every((state) => state === 'full-disruption')
-  // A zone that is new here was well until now, as far as anyone knows.
+  // A zone that is new here counts as well until now.
   const known = new Map([...after.keys()].map((zone) => [zone, before.get(zone) ?? 'normal']))
   const was = before.size > 0 && isFull(known as ReadonlyMap<string, ZoneState>)
   const is = after.size > 0 && isFull(after)

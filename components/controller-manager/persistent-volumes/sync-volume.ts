@@ -91,7 +91,7 @@ async function release(tools: BinderTools, volume: PersistentVolume): Promise<vo
 
 /**
  * Who deletes a volume: its provisioner, this controller (host paths below /tmp, as upstream's plugin, and simulated: no file
- * is touched), or nobody that there is. Pure.
+ * is touched), or no available deleter (`failure`). Pure.
  */
 function deletionOf(
   { keys, dialect }: BinderTools,

@@ -32,7 +32,7 @@ export interface RevisionControl {
     make: (collisions: number) => ControllerRevision,
     collisions: number,
   ): Promise<{ readonly revision: ControllerRevision; readonly collisions: number }>
-  /** Conflict means that somebody else changed it. */
+  /** Conflict means that another client changed it. */
   update(owner: KubeObject, revision: ControllerRevision): Promise<ControllerRevision>
   /** A revision that is gone already is no error. */
   delete(owner: KubeObject, revision: ControllerRevision): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Removes token Secrets that were made for service accounts automatically and that nobody uses: marks them invalid first, and
- * deletes them later (upstream: legacy_serviceaccount_token_cleaner.go; KEP-2799).
+ * Removes unused token Secrets that were made for service accounts automatically: marks them invalid first, and deletes them
+ * later (upstream: legacy_serviceaccount_token_cleaner.go; KEP-2799).
  */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'

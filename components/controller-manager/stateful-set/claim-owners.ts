@@ -56,7 +56,7 @@ function isOurs(reference: OwnerReference, { set, pod, kinds }: Owners): boolean
   return names(reference, set, kinds.statefulSets) || names(reference, pod, kinds.pods)
 }
 
-/** Somebody else manages the claim. That matters only to a set that would have claims deleted. */
+/** Whether another controller manages the claim. That matters only to a set that would have claims deleted. */
 function hasForeignController(claim: PersistentVolumeClaim, owners: Owners): boolean {
   const { set, pod } = owners
   if (!deletesWhenScaled(set) && !deletesWhenDeleted(set)) return false

@@ -81,8 +81,8 @@ const unowned: ReadonlySet<string> = new Set(['kind', 'apiVersion'])
 const writers = new WeakMap<StructSchema, WeakMap<readonly string[], Write>>()
 
 /**
- * The fields that the creator of `object` owns, as canonical JSON text; undefined if there are none. Omits the top-level fields
- * that a create resets (`status`); pass the same array of them each time.
+ * The fields that the creator of `object` owns, as canonical JSON text; undefined if it owns no fields. Omits the top-level
+ * fields that a create resets (`status`); pass the same array of them each time.
  */
 export function createdFields(
   schema: StructSchema,

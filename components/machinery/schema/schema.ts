@@ -95,7 +95,7 @@ export interface FieldSchema {
   readonly default: Json | undefined
 }
 
-/** The schema at a dotted path of field names (`spec.template.spec`), through lists and map values; undefined if there is none. */
+/** The schema at a dotted path of field names (`spec.template.spec`), through lists and map values; undefined if missing. */
 export function schemaAt(root: Schema, path: readonly string[]): Schema | undefined {
   let schema: Schema | undefined = root
   for (const name of path) {

@@ -36,7 +36,7 @@ export interface NodeStatusInput {
 
 type Verdict = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>
 
-/** `[type, when there is pressure, when there is none]` with upstream's reasons and messages. */
+/** `[type, under pressure, without pressure]` with upstream's reasons and messages. */
 function pressureConditions(pressure: Pressure): Verdict[] {
   const verdict = (
     type: string,

@@ -8,7 +8,7 @@ import type {
 
 /**
  * `sidecar` is an init container with restartPolicy Always: it runs beside the main ones. `ephemeral` ones come to a pod that
- * is there, to look into it: they run once, and the pod's state is none of theirs.
+ * is there, to look into it: they run once, and do not affect the pod's state.
  */
 export type ContainerRole = 'init' | 'sidecar' | 'main' | 'ephemeral'
 

@@ -58,7 +58,7 @@ export class PodAddresses {
 
   /**
    * Calls `onAddress` with the pod's address: the one it has, the preferred one, or any. It is called before this returns, or,
-   * when all are taken, as soon as one is released; whoever asked first is served first.
+   * when all are taken, as soon as one is released; requests are served in order.
    */
   assign({ podUid, preferred, onAddress }: AddressRequest): void {
     const address = this.#byPod.get(podUid) ?? this.#findFree(preferred)

@@ -120,7 +120,7 @@ export function courseOfUnknown(pod: Pod, name: string): Course | undefined {
   const init = initContainers.find((one) => one.name === name)
   // The pod waits for what an init container does; it has nothing to do.
   if (init !== undefined) return init.restartPolicy === 'Always' ? undefined : end(0)
-  // The work of a Job is meant to end, unless somebody types into it.
+  // The work of a Job is meant to end, unless a user types into it.
   const own = containers.find((one) => one.name === name)
   const isWork = own !== undefined && own.stdin !== true && controllerOf(pod)?.kind === 'Job'
   return isWork ? end(workMs) : undefined

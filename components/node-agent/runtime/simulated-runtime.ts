@@ -1,8 +1,8 @@
 /**
- * SimulatedRuntime: containers that exist only as records. They start at once and run until told otherwise, init containers
- * until they are started, those of a Job for a second; they do what their command says when it is one that can be foreseen (simulated-command.ts), and
- * misbehave as the pod's annotations ask (simulation.ts). It takes up what a pod's status says ran before the agent was
- * restarted.
+ * SimulatedRuntime: containers that exist only as records. They start at once and run until they are stopped, init
+ * containers until they are started, those of a Job for a second. They do what their command says if it is one that can be
+ * simulated (simulated-command.ts), and misbehave as the pod's annotations ask (simulation.ts). It takes up what a pod's status
+ * says ran before the agent was restarted.
  */
 import type { Duplex } from 'node:stream'
 import type { Container, Pod } from '../../api/generated/types.ts'

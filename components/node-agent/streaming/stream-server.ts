@@ -100,8 +100,8 @@ function commandSession(
 }
 
 /**
- * The protocol to speak: the one that tells of the end of the input if it is offered, else what the client offers first of those that
- * are known. A WebSocket may offer none, which is ''. Undefined when there is none to agree on.
+ * The protocol to speak: the one that signals the end of the input if it is offered, else the first known protocol that the
+ * client offers. A WebSocket may offer none, which is ''. Undefined if client and server have no protocol in common.
  */
 function negotiated({ isSpdy, offered }: Handshake, known: readonly string[]): string | undefined {
   const wanted = offered.length === 0 && !isSpdy ? [''] : offered

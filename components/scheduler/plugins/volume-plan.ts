@@ -91,7 +91,7 @@ export interface VolumePlan {
   readonly made: readonly PersistentVolumeClaim[]
 }
 
-/** The plan for a node, or why there is none. */
+/** The plan for a node, or the reason why its volumes cannot be planned. */
 export function planVolumes(
   caches: PlanCaches,
   { bound, waiting }: SortedClaims,

@@ -25,7 +25,7 @@ interface Bucket {
   readonly atMs: number
 }
 
-/** Takes a token for the key; false if there is none. The least recently used of too many buckets is dropped, and so full again. */
+/** Takes a token for the key; false if the bucket is empty. Of too many, the least recently used is dropped: full again. */
 function createBuckets({ qps, burst, cacheSize }: EventLimit, clock: Clock) {
   const buckets = new Map<string, Bucket>()
   return (key: string): boolean => {

@@ -1,6 +1,6 @@
 /**
- * QuotaFloor: the least that a quota's `status.used` may say: what is stored, and what is about to be. Whoever counts from a cache
- * misses objects whose room is reserved; without the floor their count would free it a second time.
+ * QuotaFloor: the least that a quota's `status.used` may say: what is stored, and what is about to be. A count from a cache
+ * misses objects whose room is reserved; without the floor that count would free it a second time.
  */
 import type { ResourceQuota } from '../../../api/generated/types.ts'
 import type { QuotaEvaluators } from '../../../api/quota/quota-evaluators.ts'

@@ -30,7 +30,7 @@ export interface ResourceQuotaOptions {
 
 const none: readonly ResourceQuota[] = []
 
-/** The quotas of a namespace. Where there are none, which is nearly everywhere, it costs one look-up. */
+/** The quotas of a namespace. A namespace without quotas, which is the usual case, costs one look-up. */
 function createQuotaLookup(reader: ObjectReader, resource: Resource) {
   let counts: Map<string, number> | undefined
   reader.onChange(resource, ({ type, key }) => {

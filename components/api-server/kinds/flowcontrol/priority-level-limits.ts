@@ -1,4 +1,4 @@
-/** Limits of PriorityLevelConfigurations: shares, queues, and whether requests can be told apart by hashing. */
+/** Limits of PriorityLevelConfigurations: shares, queues, and whether hashing can distinguish requests. */
 import type {
   ExemptPriorityLevelConfiguration,
   LimitedPriorityLevelConfiguration,
