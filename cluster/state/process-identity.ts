@@ -61,7 +61,7 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   return identify(pid)?.startTime === startTime
 }
 
-/** What was read from a file, if it is a process identity. */
+/** The content of a file, if it is a process identity. */
 export function asIdentity(read: unknown): ProcessIdentity | undefined {
   const { pid, startTime } = (read ?? {}) as Partial<ProcessIdentity>
   const isOne = Number.isInteger(pid) && typeof startTime === 'string'

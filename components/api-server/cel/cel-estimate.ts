@@ -24,7 +24,7 @@ export interface Sized {
 export interface Estimated {
   readonly cost: Range
   readonly type: CelType
-  /** What the schema says of it; undefined for what is no part of the input. */
+  /** Its schema; undefined for a value that is not part of the input. */
   readonly sized: Sized | undefined
   /** Undefined where nothing is known. */
   readonly size: Range | undefined

@@ -176,7 +176,7 @@ export function ruleCosts(
 /** Steps that the rules of a whole object may cost (upstream: RuntimeCELCostBudget). */
 const costBudget = 10_000_000
 
-/** What is left of it; negative once it is spent: then no more rules are asked. */
+/** The rest of the budget. If it is negative, no more rules are evaluated. */
 interface Budget {
   left: number
 }

@@ -43,7 +43,7 @@ export class CustomVersion implements ObjectKind {
   readonly mustNameKind = true
   readonly reportsInTextOrder = false
   readonly patchSchema = undefined
-  /** What a schema of a custom resource says of its fields is not enough to read them off. */
+  /** The schema of a custom resource is not enough to list the fields of its objects. */
   readonly isOwnedBySchema = false
   readonly takesAnyFinalizer = true
   readonly fieldSelectors = { formerNames: {}, isGeneric: false }

@@ -86,7 +86,7 @@ function parse(bytes: Buffer): KubeObject | undefined {
     const value = JSON.parse(bytes.toString()) as KubeObject | null
     return typeof value?.metadata === 'object' ? value : undefined
   } catch {
-    // What cannot be read is left as it is: reading it tells.
+    // Unreadable objects stay as they are: reads report them.
     return undefined
   }
 }

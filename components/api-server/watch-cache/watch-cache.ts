@@ -167,7 +167,7 @@ export class WatchCache implements ObjectReader {
         const collection = this.#collection(place.prefix)
         const known = collection.get(place.key)
         const hidden = collection.unreadable.get(place.key)
-        // What was written since is read by the event of its commit.
+        // Later writes are read from the events of their commits.
         if ((known ?? hidden)?.revision !== kv.modRevision) continue
         const read = this.#read(kv, place)
         if (read instanceof Entry === (known !== undefined)) continue

@@ -122,7 +122,7 @@ export function autoscalerFromV1(object: KubeObject): KubeObject {
   if (typeof target === 'number') {
     metrics.push(cpuMetric('target', { type: 'Utilization', averageUtilization: target }))
   }
-  // What the annotation says of the CPU is more than the one number beside it.
+  // The annotation has more about the CPU than the single number beside it.
   const currentMetrics = listOf(read(currentMetricsKey)).map((metric) =>
     nestedMetric(metric, 'current'),
   )

@@ -20,7 +20,7 @@ function conversionFrom(value: unknown): Fields {
   }
 }
 
-/** What the spec says for all versions is said by each of them. */
+/** Copies the fields that the spec has for all versions into each version. */
 export function customResourceDefinitionFromV1beta1(object: KubeObject): KubeObject {
   const {
     version,

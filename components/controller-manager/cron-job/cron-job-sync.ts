@@ -58,7 +58,7 @@ export async function syncCronJob(sync: CronJobSync, key: string): Promise<Resul
     await followJobs(run)
     return await startRun(run)
   } finally {
-    // What was done is written even when the rest failed.
+    // Writes the finished part even if a later step failed.
     if (!deepEqual(cronJob.status ?? {}, run.status)) {
       statusWrites.wrote(key, await cronJobClient.updateStatus({ ...cronJob, status: run.status }))
     }

@@ -151,7 +151,7 @@ function setsOfNode({ sets, dialect }: DaemonSync, event: InformerEvent<Node>): 
 async function syncSet(sync: DaemonSync, key: string): Promise<Result | void> {
   const { sets, pods, nodes, setClient, podClient, ownWrites, dialect, clock } = sync
   const set = sets.get(key)
-  // What a set that is being deleted still has is the garbage collector's.
+  // The garbage collector deletes the pods of a set that is being deleted.
   if (set === undefined || set.metadata.deletionTimestamp !== undefined) return
   const selector = selectorOf(set)
   if (selector.length === 0) {

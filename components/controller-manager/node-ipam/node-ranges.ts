@@ -27,7 +27,7 @@ export class NodeRanges {
         occupied.push(range)
       }
     } finally {
-      // What was occupied stays so until the node goes, as it carries the range.
+      // A node keeps its range until it is deleted.
       this.#byNode.set(node, occupied)
     }
   }

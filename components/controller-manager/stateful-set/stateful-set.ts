@@ -160,7 +160,7 @@ async function syncSet(sync: StatefulSync, key: string): Promise<Result | void> 
     client: podClient,
     isMember: (pod) => ordinalOf(set, pod) !== undefined,
   })
-  // What a set that is being deleted still has is the garbage collector's.
+  // The garbage collector deletes the pods of a set that is being deleted.
   if (set.metadata.deletionTimestamp !== undefined) {
     const { currentRevision = '', updateRevision = '', collisionCount = 0 } = set.status ?? {}
     const names = { current: currentRevision, update: updateRevision, collisions: collisionCount }

@@ -114,7 +114,7 @@ function scan(text: Buffer, onKey: (path: string, isDuplicate: boolean) => boole
       isKey = byte === OPEN_OBJECT
     } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
       levels.pop()
-      // What is skipped ends with the object that has it, too.
+      // A skipped field ends where its object ends.
       if (levels.length < skippedBelow) skippedBelow = Number.POSITIVE_INFINITY
       isKey = false
     } else if (byte === COMMA) {

@@ -69,7 +69,7 @@ function generateSelector({ metadata, spec }: Job, dialect: Dialect): void {
     [legacyControllerUid]: uid,
     [controllerUid(dialect)]: uid,
   }
-  // What a client put there already is left, for the validation to complain of.
+  // Keeps the client's own values, so that validation rejects them.
   for (const [key, value] of Object.entries(wanted)) labels[key] ??= value
   spec.selector ??= {}
   spec.selector.matchLabels ??= {}

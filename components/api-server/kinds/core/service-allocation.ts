@@ -35,7 +35,7 @@ export function allocateForCreate(service: Service, allocation: Allocation): voi
   if (needsHealthCheckPort(spec)) allocateHealthCheckPort(spec, allocation)
 }
 
-/** What the old state held already is kept without asking again. */
+/** Addresses and ports of the old state are kept and not allocated again. */
 export function allocateForUpdate(service: Service, old: Service, allocation: Allocation): void {
   const { spec } = service
   const before = old.spec ?? {}
