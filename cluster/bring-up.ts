@@ -14,7 +14,7 @@ import { waitForNodes } from './wait-for-nodes.ts'
 
 /** What happens while a cluster starts. */
 export type Progress =
-  /** An earlier start was killed in the middle, and what it left has been ended. */
+  /** An earlier start was killed in the middle; its leftover processes have been ended. */
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'component'; readonly status: ComponentStatus }
   /** That Node is Ready. */

@@ -85,7 +85,7 @@ export function isGroupAlive(group: number): boolean {
   try {
     process.kill(-group, 0)
   } catch (error) {
-    // EPERM: what is left in it has become another user's.
+    // EPERM: the processes left in the group belong to another user now.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
   if (process.platform !== 'linux') return true

@@ -27,7 +27,7 @@ export function hasCertificate(rootDir: string): boolean {
   return existsSync(folder) && readdirSync(folder).some((file) => file.endsWith('.pem'))
 }
 
-/** Undefined when the node has not joined, or what it has is damaged: the agent joins anew then. */
+/** Undefined when the node has not joined, or its files are damaged: the agent joins again then. */
 export async function readStoredNode(rootDir: string): Promise<StoredNode | undefined> {
   if (!hasCertificate(rootDir)) return undefined
   try {

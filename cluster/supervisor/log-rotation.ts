@@ -42,7 +42,7 @@ function setAside(path: string): void {
         if (read === 0) break
         writeFileSync(older, chunk.subarray(0, read))
       }
-      // Writers append at the new end. What comes between the last read and this is lost: some microseconds.
+      // Writers append at the new end. Lines written between the last read and this are lost: some microseconds.
       ftruncateSync(log, 0)
     } finally {
       closeSync(older)

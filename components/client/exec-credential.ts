@@ -8,7 +8,7 @@ import { environment } from '../component-base/environment.ts'
 import type { KubeconfigCluster, KubeconfigExec } from './kubeconfig.ts'
 import type { Credentials, CredentialSource } from './rest-client.ts'
 
-/** The plugin cannot be run, or what it printed is no credential. The message never holds what it printed. */
+/** The plugin cannot be run, or its output is not a credential. The message never contains the output. */
 export class CredentialPluginError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause })

@@ -12,7 +12,7 @@ export interface BodyLimits {
   readonly isComplete: () => boolean
 }
 
-/** The whole body. Rejects with BodyTooLargeError or RequestAbortedError; what is left unread stays unread. */
+/** The whole body. Rejects with BodyTooLargeError or RequestAbortedError; the rest of the stream stays unread then. */
 export function readBody(stream: Readable, limits: BodyLimits): Promise<Buffer> {
   const { maxBytes, timeoutMs, declared, isComplete } = limits
   if (declared !== undefined && Number(declared) > maxBytes)

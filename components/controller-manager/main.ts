@@ -36,7 +36,7 @@ async function connect({ options, clock, log }: Context) {
   return { client, clientOf: createServiceAccountClients(client, bare), bare }
 }
 
-/** Reads a flag; what is wrong with it ends the start with its message. */
+/** Reads a flag. An invalid value stops startup with the error's message. */
 function checked<T>(read: () => T): T {
   try {
     return read()

@@ -137,7 +137,7 @@ export class Snapshot implements ClusterView {
     return this.#terms.of(sort)
   }
 
-  /** The cluster with one node as it would be. What it costs is paid by the first plugin that looks. */
+  /** The cluster with one node replaced by `trial`. Lazy: the first plugin that reads the view pays for it. */
   withNode(trial: NodeInfo): ClusterView {
     return new TrialView(this, this.#terms, trial)
   }

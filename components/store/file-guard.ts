@@ -1,6 +1,6 @@
 /**
  * FileGuard: whether the files that SQLite has open are still those in the folder, and begin as they did. SQLite writes on into
- * a file that was removed, and does not read back what it has in memory; what it acknowledges then is lost.
+ * a file that was removed, and does not read back pages that it has in memory; writes that it acknowledges then are lost.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { StoreError } from './store.ts'

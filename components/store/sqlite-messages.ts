@@ -40,7 +40,7 @@ export interface Calls {
   }
   /** The versions after a revision, as many as fit a message of bounded size. */
   load: { request: { afterRevision: number }; answer: StoredVersions }
-  /** All or nothing, durable when answered. Deletions alone may use what is kept for them when there is no room. */
+  /** All or nothing, durable when answered. When there is no room, only deletions may use the reserve. */
   commit: { request: CommitRequest; answer: PackedValues }
   /** The values of at least the first of the revisions, and as many more as fit a message of bounded size. */
   read: { request: { revisions: readonly number[] }; answer: PackedValues }

@@ -132,7 +132,7 @@ class SqliteStore implements Store {
       try {
         return await this.#rangeAt(revision, options)
       } catch (error) {
-        // A compaction overtook a read of what was newest: what is newest now is as good an answer.
+        // A compaction overtook a read of the newest revision: retry at the revision that is newest now.
         const isOvertaken = error instanceof StoreError && error.code === 'compacted'
         if (!isOvertaken || options.atRevision !== undefined) throw error
       }

@@ -21,7 +21,7 @@ export class MemoryGrowth {
     this.#mostMb = options.mostMb
   }
 
-  /** Reads an idle process, and again until what is above the bound is given back or would have been long ago. */
+  /** Reads an idle process, repeatedly while it is above the bound, until it has had ample time to return the memory. */
   async readIdle(residentMb: () => number): Promise<void> {
     await delay(settledMs)
     const isWarm = this.#readings >= this.#warmUps

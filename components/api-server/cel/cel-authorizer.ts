@@ -43,7 +43,7 @@ export const resourceCheckType = opaque('kubernetes.authorization.ResourceCheck'
 const pathCheck = opaque('kubernetes.authorization.PathCheck')
 const groupCheck = opaque('kubernetes.authorization.GroupCheck')
 const decision = opaque('kubernetes.authorization.Decision')
-/** A check that `check` completed: what it returns until the evaluation has asked it. */
+/** A complete check: `check` returns it until the evaluation has asked the authorizer. */
 const question = opaque('kubernetes.authorization.Question')
 
 /** `authorizer` itself, or a check that is begun. */

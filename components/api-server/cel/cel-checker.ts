@@ -82,8 +82,8 @@ export function checkedType(expr: Expr): CelType {
 }
 
 /**
- * The type of the expression. Throws CelTypeError. What stands for optional values is written down in the tree as the
- * evaluator knows it.
+ * The type of the expression. Throws CelTypeError. Rewrites optional values in the tree to the form that the evaluator
+ * knows.
  */
 export function checkCel(expr: Expr, scope: Scope): CelType {
   const type = typeIn(expr, scope)

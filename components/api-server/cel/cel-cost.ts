@@ -50,7 +50,7 @@ const scanning = new Set([
 const pairing = new Set(['contains', 'equivalent', 'intersects'])
 /** A character is cheaper than a step (upstream: StringTraversalCostFactor). */
 const stepsPerCharacter = 0.1
-/** Those of them that the platform does at once. What one turn of a loop looks at is mostly far shorter than the longest text. */
+/** Those of them that the platform does at once. One turn of a loop mostly reads far less than the longest text. */
 const comparing = new Set([
   'contains',
   'startsWith',

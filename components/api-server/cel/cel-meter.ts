@@ -11,7 +11,7 @@ const turnFunction = '@turn'
 
 export const limitExceeded = 'operation cancelled: actual cost limit exceeded'
 
-/** What one evaluation has left, and what one turn of each of its loops costs. */
+/** The remaining budget of one evaluation, and the cost of one turn of each of its loops. */
 export interface Spending {
   left: number
   readonly turns: readonly number[]

@@ -1,6 +1,6 @@
 /**
- * Optional values in the source text (`a.?b`, `a[?i]`, `[?x]`, `{?k: v}`), which the parser does not know: it gets the text with a
- * blank for each such question mark, and what they stood at is changed in the tree afterwards.
+ * Optional values in the source text (`a.?b`, `a[?i]`, `[?x]`, `{?k: v}`), which the parser does not know: it gets the text with
+ * a blank for each such question mark, and the marked nodes of the tree are rewritten afterwards.
  */
 import { optionalIndex, optionalSelect } from './cel-optional-types.ts'
 import { bind, callOf, constantOf, identOf, partsOf, type Expr, type Kind } from './cel-tree.ts'

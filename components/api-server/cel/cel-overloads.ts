@@ -51,7 +51,7 @@ function allOverloads(): ReadonlyMap<string, readonly Overload[]> {
       name: func.name,
       target: func.target && fromRuntime(func.target),
       arguments: func.arguments.map(fromRuntime),
-      // `split` is declared as a list of anything; what it gives are strings.
+      // `split` is declared as a list of anything, but returns strings.
       result: func.name === 'split' ? listOf(string) : fromRuntime(func.result),
     })
   }

@@ -25,7 +25,7 @@ const scalars: Partial<Record<ScalarKind, CelType>> = {
   Quantity: string,
 }
 
-/** The type of values of the schema; of a struct's fields only what is asked for is made, for structs can hold themselves. */
+/** The CEL type of the schema's values. Makes the types of struct fields on first use, because structs can be recursive. */
 export function celTypeOfSchema(schema: Schema): CelType {
   switch (schema.kind) {
     case 'list':

@@ -119,7 +119,7 @@ function parseProtobuf(body: Buffer, wanted: BodyKind): Record<string, unknown> 
   try {
     const { kind, apiVersion, raw } = readProtobufEnvelope(body)
     typed = { kind: kind || wanted.kind, apiVersion: apiVersion || wanted.apiVersion }
-    // Another kind has other field numbers; what is wrong is said when the kind is checked.
+    // Another kind has other field numbers; the later check of the kind reports the error.
     if (typed.kind !== wanted.kind) return typed
     return { ...readProtobuf(schemaOf(wanted.schema), raw, maxBodyValues), ...typed }
   } catch (error) {

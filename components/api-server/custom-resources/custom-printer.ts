@@ -11,7 +11,7 @@ function textOf(values: readonly unknown[]): string {
     .join(',')
 }
 
-/** A value as a cell of its column's type; what does not fit is empty. */
+/** A value as a cell of its column's type. A mismatched value gives an empty cell, or `<invalid>` for a date. */
 function cellOf(type: Column['type'], values: readonly unknown[], nowMs: number): Cell {
   const [value] = values
   if (value === undefined || value === null) return null

@@ -31,7 +31,7 @@ export function fieldBefore(name: string, before: unknown, schema: JSONSchemaPro
   return isRecord(before) ? getOwn(before, name) : undefined
 }
 
-/** True when an update leaves the value as it was: then what is wrong with it is no reason to refuse the update. */
+/** True when an update leaves the value unchanged: an old validation error does not reject the update then. */
 export function isAsBefore(value: unknown, before: unknown): boolean {
   return before !== undefined && deepEqual(value, before)
 }

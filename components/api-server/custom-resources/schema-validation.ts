@@ -121,8 +121,8 @@ function closest(results: readonly Result[]): readonly FieldError[] {
 }
 
 /**
- * What is wrong with a whole object; its metadata has rules of its own. Of an update only what it changes is looked at, so that
- * a schema can become stricter (upstream: the gate CRDValidationRatcheting).
+ * The validation errors of a whole object; its metadata has rules of its own. An update is validated only where it
+ * changes the object, so that a schema can become stricter (upstream: the gate CRDValidationRatcheting).
  */
 export function schemaFaults(
   object: unknown,

@@ -154,7 +154,7 @@ function checkCount(
   if (max !== undefined && count > max) to.errors.push(tooMany(to.path, count, max))
 }
 
-/** All that is wrong with the value itself; what is inside of it is not looked at. */
+/** All validation errors of the value itself. Does not look at nested values. */
 export function valueFaults(
   value: unknown,
   schema: JSONSchemaProps,

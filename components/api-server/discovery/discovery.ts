@@ -31,7 +31,7 @@ export interface DiscoveryInput {
   readonly groups: readonly ResourceGroup[]
   /** `host:port` at which clients of any network reach the server. */
   readonly serverAddress: string
-  /** The order of groups and versions that the APIServices say; what they do not name comes where it would without them. */
+  /** The order of groups and versions from the APIServices. Those without an APIService keep their default place. */
   readonly listed?: readonly ListedGroup[]
   /** What other servers serve, by `group/version`. */
   readonly extensions?: ReadonlyMap<string, ServedElsewhere>

@@ -33,7 +33,7 @@ function mapTokens(
 /** Of structs with two forms the one that is an object is a message of the kind in this field. */
 const schemaField = 'Schema'
 
-/** A schema tells bytes from texts and fractions from whole numbers; what has none is written as in JSON. */
+/** A schema tells bytes from texts and fractions from whole numbers; values without a schema are written as in JSON. */
 function tokensOf(value: unknown, schema: Schema | undefined): TokenOrNestedTokens {
   if (typeof value === 'string') {
     if (schema?.kind !== 'bytes') return textToken(value)

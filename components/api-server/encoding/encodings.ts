@@ -2,7 +2,7 @@
 import type { Shown } from './form.ts'
 import { keptBytes } from '../watch-cache/object-memory.ts'
 
-/** Enough for some ten thousand objects; what is pushed out is encoded again when asked for. */
+/** Enough for some ten thousand objects. Evicted objects are encoded again on the next request. */
 const mostBytes = 32 * 1024 * 1024
 
 /** Not kept: one of these would push out too many. */

@@ -1,4 +1,4 @@
-/** What one group version's part of OpenAPI is made of: its paths and the structs that they name. */
+/** The contents of one group version's part of OpenAPI: its paths and the structs that they name. */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
 import { findSchema } from '../../api/schemas.ts'
 import type { Dialect } from '../../api/dialect.ts'

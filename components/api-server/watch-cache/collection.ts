@@ -132,7 +132,7 @@ export class Collection {
 
   /**
    * Puts events before the oldest, so that the history begins at `after`. Does nothing and answers false unless it began at
-   * `upTo`: what was cut off since stays so.
+   * `upTo`: events that were dropped since then stay dropped.
    */
   prepend(
     events: readonly CacheEvent[],

@@ -20,7 +20,7 @@ function metadataInWireOrder(metadata: KubeObject['metadata']): Fields {
   ordered['uid'] = uid
   ordered['resourceVersion'] = ''
   for (const field in metadata) {
-    // What was left out above was empty.
+    // The code above leaves these two out only when they are empty.
     if (field !== 'generateName' && field !== 'namespace') {
       ordered[field] ??= metadata[field as keyof typeof metadata]
     }

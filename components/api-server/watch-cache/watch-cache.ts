@@ -197,8 +197,8 @@ export class WatchCache implements ObjectReader {
   }
 
   /**
-   * Checks all entries that no reader has decoded since the start. Slow for many, so `pause` is awaited every now and
-   * then; what cannot be read is known from then on. Yields nothing; resolves when it has been through.
+   * Decodes all entries that no reader has decoded since the start, and records the unreadable ones. Slow for many entries,
+   * so it awaits `pause` every now and then. Resolves after the last entry.
    */
   async proveAll(pause: () => Promise<void>): Promise<void> {
     let looked = 0

@@ -26,7 +26,7 @@ export interface WatcherOptions {
 }
 
 const none: readonly Buffer[] = Object.freeze([])
-/** So many bytes are taken at once: what is on its way to a client that has stopped reading is of no use to others. */
+/** Most bytes taken at once: other watchers cannot use bytes in flight to a client that has stopped reading. */
 const mostTaken = 256 * 1024
 
 export class Watcher {

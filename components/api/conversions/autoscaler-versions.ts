@@ -43,7 +43,7 @@ function parseAnnotation(text: string | undefined): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Clients can write anything here; what cannot be read is as good as not there.
+    // Clients can write anything here. Invalid JSON counts as absent.
     return undefined
   }
 }

@@ -61,7 +61,7 @@ class Search {
     this.#wall = this.#zone.wallTimeOf(ms)
   }
 
-  /** Clears what is smaller than the field that is about to move, before the first move. */
+  /** Resets the units smaller than the field that is about to move, before the first move. */
   #clear(smaller: Partial<WallTime>): void {
     if (this.#hasMoved) return
     this.#hasMoved = true

@@ -1,6 +1,6 @@
 /**
  * Rule 1 of the deprecation rules: inside a version nothing is removed or changed. A shape is a version's structure in the
- * words of JSON; comparing one with its predecessor gives what the rule forbids. What was added is no fault.
+ * words of JSON; comparing one with its predecessor finds the violations. Additions are allowed.
  */
 import type { Schema, StructSchema } from '../../machinery/schema/schema.ts'
 import { schemaOf, schemaPackages, structNames } from '../schemas.ts'

@@ -39,8 +39,8 @@ function servedAt(lives: readonly VersionLife[], release: string): VersionLife[]
 }
 
 /**
- * The state of a kind's versions in a release. What is stored is the most preferred version that the release before served
- * too, so that it can read everything after a roll-back; a kind's first release has no such choice.
+ * The state of a kind's versions in a release. The storage version is the most preferred one that the previous release also
+ * served, so that it can read everything after a rollback; a kind's first release has no such choice.
  */
 export function versionsAt(lives: readonly VersionLife[], release: string): VersionsAt {
   const served = servedAt(lives, release)

@@ -15,7 +15,7 @@ function dataOf(secret: Secret, key: string): string {
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** When the token ends, in ms; undefined for never. What cannot be read has ended (upstream: fail closed). */
+/** When the token expires, in ms; undefined for never. An invalid time counts as expired (upstream: fail closed). */
 export function expirationOf(secret: Secret): number | undefined {
   const text = dataOf(secret, 'expiration')
   if (text === '') return undefined

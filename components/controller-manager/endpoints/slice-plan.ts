@@ -46,7 +46,7 @@ interface Draft {
   isChanged: boolean
 }
 
-/** The slice as it would be if nothing but what must change did; what it kept is taken from `wanted`. */
+/** The slice with only the necessary changes. Removes the endpoints that the slice keeps from `wanted`. */
 function keepWanted(slice: EndpointSlice, wanted: Map<string, Endpoint>, isHinted: boolean): Draft {
   const endpoints: Endpoint[] = []
   let isChanged = false

@@ -167,7 +167,7 @@ export class OwnerGraph {
     if (known?.resource !== undefined) return known
     const owner = known ?? new Vertex(reference.uid, reference, vertex.namespace)
     this.#vertices.set(owner.uid, owner)
-    // Also when others referred to it before: what was found out then was done to them only.
+    // Also when other dependents named this owner before: the earlier check acted on those dependents only.
     this.#options.attemptToDelete(owner.uid)
     return owner
   }

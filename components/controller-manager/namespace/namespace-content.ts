@@ -33,7 +33,7 @@ export function graceSecondsLeft(
   return at.nowMs - at.deletedAtMs >= longest * 1000 ? 0 : longest
 }
 
-/** Pods go first: what they use is still there while they end. */
+/** Deletes pods first, so that the objects they use still exist while they terminate. */
 function inOrder(resources: readonly Resource[]): Resource[] {
   return resources.toSorted((a, b) => Number(isPods(b)) - Number(isPods(a)))
 }

@@ -105,7 +105,7 @@ export async function setClaimPhase(
   return written
 }
 
-/** Binds both to each other and marks both as Bound. What is done already is not written again. */
+/** Binds both to each other and marks both as Bound. Skips the writes that are already done. */
 export async function bind(
   tools: BinderTools,
   volume: PersistentVolume,

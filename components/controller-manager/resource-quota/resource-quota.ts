@@ -135,7 +135,7 @@ interface ObjectUpdate {
   readonly nowMs: number
 }
 
-/** Recounts when an object is gone, or uses less. What is new is charged by admission. */
+/** Recounts when an object is deleted or uses less. Admission charges new usage. */
 function onObjectChange(
   sync: QuotaSync,
   evaluator: QuotaEvaluator,

@@ -1,6 +1,6 @@
 /**
  * Protobuf to JSON values by schema: the binary form that client-go writes. Wire rules are proto2's, with upstream's own
- * encodings of times, quantities and embedded JSON. What comes out is checked and completed by decode, like a JSON body.
+ * encodings of times, quantities and embedded JSON. Decode validates and defaults the result, like a JSON body.
  */
 import { durationText } from '../values/go-duration.ts'
 import { measureJson } from '../values/json-measure.ts'

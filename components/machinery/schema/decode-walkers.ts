@@ -10,7 +10,7 @@ interface CompiledField {
   readonly walk: Walk
   /** A result equal to this is not written. */
   readonly skip: unknown
-  /** What is written when the field is unset. */
+  /** Makes the value that an unset field gets. */
   readonly fill: (() => unknown) | undefined
 }
 

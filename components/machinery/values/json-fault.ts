@@ -127,7 +127,7 @@ function scanStart(cursor: Cursor, open: ('{' | '[')[]): boolean {
   return true
 }
 
-/** The first fault of the text. Only for text that JSON.parse refused: what it accepts has none. */
+/** The first fault of the text. Call it only with text that JSON.parse rejected: valid text has no fault. */
 export function jsonFault(text: Buffer): string {
   // Go names the byte at fault by the character of that number.
   const cursor: Cursor = { text: text.toString('latin1'), at: 0 }

@@ -86,7 +86,7 @@ function releaseName(): string {
   }
 }
 
-/** The same with what only the system's own tools know. Never rejects: what cannot be found stays as it was. */
+/** Adds the facts that only the system's own tools know. Never rejects: facts that they cannot find stay as they were. */
 export async function refinedHostInfo(basic: HostInfo): Promise<HostInfo> {
   if (basic.hasReleaseName) return basic
   try {

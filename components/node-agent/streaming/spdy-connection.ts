@@ -41,7 +41,7 @@ function numbers(...values: readonly number[]): Buffer {
   return bytes
 }
 
-/** One stream: what the client sends is read, what is written goes to it; ending it leaves the other direction open. */
+/** One stream: read the client's data, write data to the client. Ending one direction leaves the other open. */
 export class SpdyStream extends Duplex {
   readonly headers: SpdyHeaders
   readonly #id: number

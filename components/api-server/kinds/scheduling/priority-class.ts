@@ -62,7 +62,7 @@ export const priorityClassStrategy: Strategy = {
     ;(object as PriorityClass).preemptionPolicy ??= 'PreemptLowerPriority'
   },
   prepareForCreate(object) {
-    // Updates do not count: what can change is no spec.
+    // Updates do not increase the generation: the mutable fields are not spec.
     object.metadata.generation = 1
   },
   refuseDelete: (object) =>

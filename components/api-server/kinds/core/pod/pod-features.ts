@@ -7,7 +7,7 @@ import type { Container, PodSpec, SecurityContext } from '../../../../api/genera
 const podFields = ['resources', 'resourceClaims', 'hostUsers'] as const
 const podContextFields = ['supplementalGroupsPolicy', 'seLinuxChangePolicy'] as const
 
-// To delete what is not there is slow, and it nearly never is.
+// Deleting an absent field is slow, and these fields are nearly always absent.
 function drop<T extends object>(from: T | undefined, field: keyof T): void {
   if (from?.[field] !== undefined) delete from[field]
 }

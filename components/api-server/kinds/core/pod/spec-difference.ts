@@ -17,9 +17,9 @@ interface Compared {
 }
 
 /**
- * Lines with `-` for what was and `+` for what is asked for. Structs and lists of one length are opened where they changed;
- * what is deeper in other values is shown as JSON. Absent and empty values are equal, and the order of fields in an object
- * does not count.
+ * Lines with `-` for the old value and `+` for the requested one. Expands structs, and lists of equal length, where they
+ * changed; shows deeper parts of other values as JSON. Absent and empty values are equal, and the order of fields in an
+ * object does not count.
  */
 export function specDifference(typeName: string, compared: Compared): string {
   return [`  ${typeName}{`, ...structLines(compared, '\t'), '  }', ''].join('\n')
