@@ -1,5 +1,6 @@
 /** Flags of the controller manager, named as upstream's kube-controller-manager names them. */
 import { featureGateHelp } from '../api/feature-gates.ts'
+import { leaderElectionFlags } from '../client/leader-election-flags.ts'
 import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 import type { FlagValues } from '../component-base/flags.ts'
@@ -32,30 +33,7 @@ const generalFlags = defineFlags({
     'Give each controller its own service account.',
     false,
   ),
-  'leader-elect': flag.bool(
-    "Run controllers only while this process holds the leader's lease.",
-    true,
-  ),
-  'leader-elect-lease-duration': flag.duration(
-    'How long other candidates wait for a leader that no longer renews the lease.',
-    15_000,
-  ),
-  'leader-elect-renew-deadline': flag.duration(
-    'How long a leader tries to renew the lease before it gives up.',
-    10_000,
-  ),
-  'leader-elect-retry-period': flag.duration(
-    'Time between two attempts to acquire or renew the lease.',
-    2000,
-  ),
-  'leader-elect-identity': flag.string(
-    'Part of the identity in the lease after the host name; default a new UUID. A process that comes back under its ' +
-      'old one leads again at once: give one only where something sees to it that no two run.',
-  ),
-  'leader-elect-resource-name': flag.string('Name of the lease.', 'kube-controller-manager'),
-  'leader-elect-resource-namespace': flag.string(
-    'Namespace of the lease; default the system namespace.',
-  ),
+  ...leaderElectionFlags('Run controllers', 'kube-controller-manager'),
   'feature-gates': flag.string(
     ['Features to turn on or off: name=bool,...', ...featureGateHelp()].join('\n        '),
     '',

@@ -1,4 +1,5 @@
 /** Flags of the scheduler, named as upstream's kube-scheduler names them. */
+import { leaderElectionFlags } from '../client/leader-election-flags.ts'
 import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
 
@@ -26,27 +27,7 @@ export const schedulerFlags = defineFlags({
   ),
   'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
   'client-ca-file': flag.string('CAs of the client certificates that the listener accepts, PEM.'),
-  'leader-elect': flag.bool("Schedule only while this process holds the leader's lease.", true),
-  'leader-elect-lease-duration': flag.duration(
-    'How long other candidates wait for a leader that no longer renews the lease.',
-    15_000,
-  ),
-  'leader-elect-renew-deadline': flag.duration(
-    'How long a leader tries to renew the lease before it gives up.',
-    10_000,
-  ),
-  'leader-elect-retry-period': flag.duration(
-    'Time between two attempts to acquire or renew the lease.',
-    2000,
-  ),
-  'leader-elect-identity': flag.string(
-    'Part of the identity in the lease after the host name; default a new UUID. A process that comes back under its ' +
-      'old one leads again at once: give one only where something sees to it that no two run.',
-  ),
-  'leader-elect-resource-name': flag.string('Name of the lease.', 'kube-scheduler'),
-  'leader-elect-resource-namespace': flag.string(
-    'Namespace of the lease; default the system namespace.',
-  ),
+  ...leaderElectionFlags('Schedule', 'kube-scheduler'),
   'scheduler-name': flag.string(
     'Schedule the pods with this spec.schedulerName.',
     'default-scheduler',
