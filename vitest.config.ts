@@ -21,7 +21,11 @@ const sharing = [
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/run-folder.ts', 'test/e2e/shared-home.ts'],
+    globalSetup: [
+      'test/support/run-folder.ts',
+      'test/support/start-turn.ts',
+      'test/e2e/shared-home.ts',
+    ],
     setupFiles: ['test/support/set-up.ts'],
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new SummaryReporter()],

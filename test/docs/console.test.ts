@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtOnce } from '../e2e/built.ts'
 import { refusedComponents } from '../e2e/refused-components.ts'
+import { inTurn } from '../support/start-turn.ts'
 import { codeBlocks, commandsOf, pages, readDoc, writes } from './markdown.ts'
 import { fits, normalLines } from './output.ts'
 import { findKubectl, openReaderShell } from './reader-shell.ts'
 import type { CodeBlock } from './markdown.ts'
-import type { ReaderShell } from './reader-shell.ts'
+import type { ReaderShell, Typed } from './reader-shell.ts'
 
 const docs = pages.filter((page) =>
   codeBlocks(readDoc(page)).some(({ language }) => language === 'console'),
@@ -57,7 +58,8 @@ describe.each(docs)('%s', (doc) => {
       }
       for (const { command, output } of commands) {
         if (lacksKubectl && needsKubectl({ command })) continue
-        const typed = await shell.type(command, commandTimeoutMs)
+        const type = async (): Promise<Typed> => await shell.type(command, commandTimeoutMs)
+        const typed = await (/\bskiff up\b/.test(command) ? inTurn(type) : type())
         expect(refusedComponents(join(shell.home, '.local', 'state', 'skiff'))).toEqual([])
         expect(typed.code, `$ ${command}\n${typed.output}`).toBe(0)
         const shown = normalLines(output)

@@ -13,6 +13,7 @@ import { listClusters, statePaths } from '../../cluster/state/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { ownPort } from '../support/own-port.ts'
+import { inTurn } from '../support/start-turn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { builtOnce } from './built.ts'
 import { processesIn } from './machine.ts'
@@ -154,7 +155,8 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
     start,
     run,
     up: async (name, words = [], options) => {
-      const outcome = await run(['up', '--name', name, ...words], options)
+      await builtOnce()
+      const outcome = await inTurn(async () => await run(['up', '--name', name, ...words], options))
       if (outcome.code !== 0) throw new Error(`up ended with ${outcome.code}: ${outcome.stderr}`)
       remember(name)
       const cluster = await openCluster({ name, stateRoot })

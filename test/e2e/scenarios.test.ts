@@ -7,6 +7,7 @@ import { systemClock } from '../../components/component-base/clock.ts'
 import { runScenarios } from '../../scenarios/engine/runner.ts'
 import { readScenario } from '../../scenarios/engine/scenario.ts'
 import { ownPort } from '../support/own-port.ts'
+import { startTurn } from '../support/start-turn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { refusedComponents } from './refused-components.ts'
 
@@ -21,6 +22,8 @@ test.each(files)('%s is green', async (file) => {
   const stateRoot = temporaryFolder('s')
   onTestFinished(() => rm(stateRoot, { recursive: true, force: true }))
   const refused = new Set<string>()
+  const endTurn = await startTurn()
+  onTestFinished(endTurn)
   const [result] = await runScenarios([readScenario(join(folder, file))], {
     clock: systemClock,
     signal: new AbortController().signal,
@@ -28,6 +31,7 @@ test.each(files)('%s is green', async (file) => {
     port: ownPort(),
     keep: false,
     onStep: () => {
+      endTurn()
       for (const refusal of refusedComponents(stateRoot)) refused.add(refusal)
     },
   })

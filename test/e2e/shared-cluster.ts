@@ -1,5 +1,6 @@
 /** One cluster of three nodes that the test files of stock clients share; each works in a namespace of its own. */
 import { inject } from 'vitest'
+import { inTurn } from '../support/start-turn.ts'
 import { builtOnce, onceIn } from './built.ts'
 import { openPlace } from './place.ts'
 import type { PlacedCluster } from './place.ts'
@@ -10,7 +11,7 @@ export async function sharedCluster(): Promise<PlacedCluster> {
   const cluster = openPlace(root).cluster('shared')
   await builtOnce()
   await onceIn(root, 'up', async () => {
-    await cluster.skiff('up')
+    await inTurn(async () => await cluster.skiff('up'))
   })
   return cluster
 }
