@@ -12,7 +12,7 @@ export interface UpstreamController extends Pick<
   readonly whyIdle?: string
 }
 
-const cloud = 'it needs a cloud provider, and there is none'
+const cloud = 'it needs a cloud provider; clusters here have none'
 const gated = (gate: string): string => `it is disabled by a feature gate: ${gate}`
 
 /** `name` or `name alias`. */

@@ -74,7 +74,7 @@ describe('--controllers', () => {
       for (const one of [name, ...aliases])
         expect(selectControllers(all, [one]).map((entry) => entry.name)).toEqual([name])
     const why = new Map(absent.map((entry) => [entry.name, entry.why]))
-    expect(why.get('node-route-controller')).toBe('it needs a cloud provider, and there is none')
+    expect(why.get('node-route-controller')).toBe('it needs a cloud provider; clusters here have none')
     expect(why.get('service-cidr-controller')).toBe(
       'it is disabled by a feature gate: MultiCIDRServiceAllocator',
     )

@@ -61,7 +61,7 @@ export async function explainToken(
   const { result, tried } = await explain(token, audiences)
   const known = { token: contentOf(token), authenticators: tried }
   if (result.kind !== 'user') {
-    const reason = result.kind === 'failed' ? result.why : 'nobody knows the token'
+    const reason = result.kind === 'failed' ? result.why : 'no authenticator knows the token'
     return { authenticated: false, reason, ...known }
   }
   const { user } = result

@@ -174,7 +174,7 @@ describe('EventRateLimit', () => {
     expect(await sources.create(event('x', 'd'))).toBe(reached('SourceAndObject', 'dPodap'))
   })
 
-  test('the last limit that is reached is told', async () => {
+  test('the error names the last limit that was reached', async () => {
     const { create } = world(limit('Server', { burst: 1 }), limit('User', { burst: 1 }))
     await create(event('x'))
     expect(await create(event('x'))).toBe(reached('User', 'jane'))

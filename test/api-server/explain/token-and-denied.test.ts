@@ -67,7 +67,7 @@ describeDialects('why a token is taken or refused', (server) => {
     const unknown = await explainToken(server(), 'who-knows')
     expect(unknown).toMatchObject({
       authenticated: false,
-      reason: 'nobody knows the token',
+      reason: 'no authenticator knows the token',
       token: { form: 'opaque', length: 9 },
       authenticators: [{ name, result: 'none', why: 'no JWT of this server’s issuers' }],
     })

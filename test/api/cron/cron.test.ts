@@ -3,7 +3,7 @@ import { parseCron } from '../../../components/api/cron/cron-schedule.ts'
 import { nextCronTime } from '../../../components/api/cron/next-time.ts'
 import { timeZoneNamed } from '../../../components/api/cron/time-zone.ts'
 
-/** The next run as clocks of the zone show it; `never` when there is none. */
+/** The next run in local time of the zone, or `never`. */
 function next(after: string, schedule: string, zone = 'UTC'): string {
   const ms = nextCronTime(parseCron(schedule), timeZoneNamed(zone), Date.parse(after))
   return ms === undefined ? 'never' : timeZoneNamed(zone).textOf(ms)

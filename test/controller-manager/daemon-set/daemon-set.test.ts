@@ -133,7 +133,7 @@ describe('placement', () => {
     expect(story.shown()).toEqual(['n1 log:1 waits'])
     await story.taint('n2')
     expect(story.shown()).toHaveLength(2)
-    // No pod of it was scheduled: nobody else would delete it.
+    // The pod was never scheduled, so the DaemonSet controller alone deletes it.
     story.cluster.remove(story.harness.resources.nodes, 'n2')
     await story.harness.step(1000)
     expect(story.shown()).toEqual(['n1 log:1 waits'])
