@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
- * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,up.
+ * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,up,workloads.
  * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -13,6 +13,7 @@ import { measureLargeCollections } from './bench/large-collections.ts'
 import { printRows, type Row } from './bench/rows.ts'
 import { measureUp } from './bench/up.ts'
 import { createWorld, type World } from './bench/world.ts'
+import { measureWorkloads } from './bench/workloads.ts'
 import { measureWrites } from './bench/writes.ts'
 
 const durationMs = Number(process.env['BENCH_SECONDS'] ?? '4') * 1000
@@ -25,6 +26,7 @@ const benches: Readonly<Record<string, (world: World) => Promise<Row[]>>> = {
   'fan-out': (world) => measureFanOut(world, durationMs),
   writes: (world) => measureWrites(world, durationMs),
   up: (world) => measureUp(world.root),
+  workloads: measureWorkloads,
 }
 
 const world = await createWorld()

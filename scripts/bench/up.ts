@@ -1,28 +1,13 @@
 /** How long `skiff up` takes until every node is Ready, and what each process of the cluster holds. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as delay } from 'node:timers/promises'
+import { clusterProcesses } from './cluster-processes.ts'
 import { usage } from './process.ts'
 import { plainRow, type Row } from './rows.ts'
-
-/** Processes whose command line names the folder: the cluster's own. */
-function processesOf(folder: string): { pid: number; program: string }[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    try {
-      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0')
-      const program = command.find((part) => part.endsWith('.js'))
-      if (program === undefined || !command.some((part) => part.includes(folder))) return []
-      return [{ pid: Number(name), program: program.slice(program.lastIndexOf('/') + 1) }]
-    } catch {
-      // It ended while we looked.
-      return []
-    }
-  })
-}
 
 export async function measureUp(root: string): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-up-'))
@@ -42,7 +27,7 @@ export async function measureUp(root: string): Promise<Row[]> {
       if (round === 4) {
         // Idle: what the start left has been collected.
         await delay(8000)
-        for (const { pid, program } of processesOf(folder)) {
+        for (const { pid, program } of clusterProcesses(folder)) {
           rows.push(
             plainRow(`memory of ${program}`, `${usage(pid).residentMb.toFixed(0)} MB resident`),
           )
