@@ -19,6 +19,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { badRequest, invalid, type FieldError } from '../../machinery/objects/status-error.ts'
 import { queryFlag } from '../request/request-info.ts'
 import type { Entry } from '../watch-cache/entry.ts'
+import type { SelectedValue } from '../watch-cache/watcher.ts'
 
 export interface Selection {
   readonly labels: LabelSelector
@@ -27,6 +28,8 @@ export interface Selection {
   readonly matches: ((entry: Entry) => boolean) | undefined
   /** The one name that can match, when the selector demands it. */
   readonly name: string | undefined
+  /** A value of a field that everything which matches has. */
+  readonly selected: SelectedValue | undefined
 }
 
 export interface ListOptions {
@@ -72,7 +75,15 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
               selectableFieldValue(resource, objectOf(entry), field),
             ))
       : undefined
-  return { labels, fields, matches, name: exactFieldMatch(fields, 'metadata.name') }
+  const exact = fields.find(({ operator }) => operator === '=')
+  const selected: SelectedValue | undefined =
+    exact === undefined || kind.isConverted
+      ? undefined
+      : {
+          ...exact,
+          valueOf: (entry) => selectableFieldValue(resource, objectOf(entry), exact.field),
+        }
+  return { labels, fields, matches, name: exactFieldMatch(fields, 'metadata.name'), selected }
 }
 
 function faults(options: ListOptions, watch: boolean): FieldError[] {

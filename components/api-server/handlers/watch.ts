@@ -64,6 +64,7 @@ function watcherOf(
     keyPrefix: isOne ? objectKey(resource, info.namespace, name) : prefix,
     exactKey: isOne,
     matches: options.selection.matches,
+    selected: options.selection.selected,
     form: form.name,
     encode,
     takeFirst: () => {

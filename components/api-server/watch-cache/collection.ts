@@ -3,6 +3,7 @@ import { compareTexts, SortedMap, sortKey } from '../../component-base/sorted-ma
 import type { CacheEvent, Entry } from './entry.ts'
 import type { Unreadable } from './unreadable.ts'
 import type { Watcher } from './watcher.ts'
+import { Watchers } from './watchers.ts'
 
 /** By `sortKey`. */
 type Index = SortedMap<string, Entry>
@@ -30,7 +31,7 @@ export class Collection {
   #head = 0
   /** Watches and snapshots from revisions below this are gone. */
   #oldestRevision: number
-  readonly #watchers = new Set<Watcher>()
+  readonly #watchers = new Watchers()
   readonly #snapshots = new Map<number, Snapshot>()
   readonly #unreadable = new Map<string, Unreadable>()
   /** Keys by what stands before their slash. */
@@ -109,8 +110,7 @@ export class Collection {
 
   /** Ends all watches; queued events are still delivered. */
   endWatches(): void {
-    for (const watcher of this.#watchers) watcher.end()
-    this.#watchers.clear()
+    this.#watchers.end()
   }
 
   /** Notes an unreadable key that was there before any event. */
@@ -127,7 +127,7 @@ export class Collection {
     if (event.entry === undefined) this.#remove(event.key)
     else this.#put(event.entry)
     this.#history.push(event)
-    for (const watcher of this.#watchers) watcher.offer(event)
+    this.#watchers.offer(event)
   }
 
   /**

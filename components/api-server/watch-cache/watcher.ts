@@ -7,6 +7,14 @@ export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 /** Encodes an entry as one frame of the watch; called once per event, form and type. */
 export type FrameEncoder = (type: WatchEventType, entry: Entry) => Buffer
 
+/** The one value of a field that a watcher selects. */
+export interface SelectedValue {
+  readonly field: string
+  readonly value: string
+  /** The field's value in an entry; the same function of the entry for all watchers of the field. */
+  readonly valueOf: (entry: Entry) => string
+}
+
 export interface WatcherOptions {
   /** Keys outside are never looked at: `namespace/`, a whole key, or '' for all. */
   readonly keyPrefix: string
@@ -14,6 +22,8 @@ export interface WatcherOptions {
   readonly exactKey: boolean
   /** Selectors, or undefined when every object matches. */
   readonly matches: ((entry: Entry) => boolean) | undefined
+  /** A value that everything which matches has; it finds the watcher. */
+  readonly selected?: SelectedValue | undefined
   /** Names the representation; equal names share encoded frames. */
   readonly form: string
   readonly encode: FrameEncoder
@@ -40,7 +50,6 @@ export class Watcher {
   #queuedBytes = 0
   #overflowed = false
   #hasEnded = false
-  #revision = 0
   #onReady: (() => void) | undefined
   #isReady = false
 
@@ -80,9 +89,8 @@ export class Watcher {
     return false
   }
 
-  /** The newest revision this watcher was offered: what a bookmark may say once the queue is empty. */
-  get revision(): number {
-    return this.#revision
+  get selected(): SelectedValue | undefined {
+    return this.#options.selected
   }
 
   /** Whether a key is in this watcher's part of the collection. */
@@ -113,7 +121,6 @@ export class Watcher {
 
   /** Takes a commit: decides what it means for this watcher and queues the frame. */
   offer(event: CacheEvent): void {
-    this.#revision = event.revision
     const { matches } = this.#options
     if (!this.covers(event.key)) return
     const isIn = event.entry !== undefined && (matches === undefined || matches(event.entry))
