@@ -1,6 +1,6 @@
 /** The context that every controller gets, and an entry of the list of controllers. */
 import type { Dialect } from '../api/dialect.ts'
-import type { FeatureGates } from '../api/feature-gates.ts'
+import type { FeatureGateName, FeatureGates } from '../api/feature-gates.ts'
 import type { Resources } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import type { EventRecorder } from '../client/event-recorder.ts'
@@ -38,6 +38,8 @@ export interface ControllerEntry {
   readonly eventSource?: string
   /** Whether `*` includes it. */
   readonly defaultOn: boolean
+  /** It runs only while all of these gates are on. */
+  readonly gates?: readonly FeatureGateName[]
   /**
    * Asks for its informers synchronously, before its first await, then runs until `signal` aborts and its workers have
    * stopped. A rejection ends the process.

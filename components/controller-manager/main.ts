@@ -1,6 +1,6 @@
 /** The controller manager's process: flags, identities, listener, leadership, controllers. */
 import { dialectNamed, dialects } from '../api/dialect.ts'
-import { parseFeatureGates } from '../api/feature-gates.ts'
+import { parseFeatureGates, type FeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { createClient } from '../client/client.ts'
 import { openComponentListener } from '../client/component-listener.ts'
@@ -17,7 +17,7 @@ import { controllers } from './controllers.ts'
 import { createManagerMetrics } from './manager-metrics.ts'
 import { controllerManager } from './options.ts'
 import type { controllerManagerFlags } from './options.ts'
-import { selectControllers } from './select-controllers.ts'
+import { selectControllers, whyGatedOff } from './select-controllers.ts'
 import { createServiceAccountClients } from './service-account-clients.ts'
 import { absentControllers } from './upstream-controllers.ts'
 
@@ -46,15 +46,16 @@ function checked<T>(read: () => T): T {
 }
 
 /** The controllers to run. Logs why others that `--controllers` chooses do not. Throws for a name that no controller has. */
-function chosenControllers({ options, log }: Context): ControllerEntry[] {
+function chosenControllers({ options, log }: Context, gates: FeatureGates): ControllerEntry[] {
   const absent = absentControllers(controllers)
   const chosen = selectControllers([...controllers, ...absent], options.controllers)
   return chosen.flatMap((entry) => {
-    if ('start' in entry) return [entry]
+    const why = 'start' in entry ? whyGatedOff(entry, gates) : entry.why
+    if ('start' in entry && why === undefined) return [entry]
     const isNamed = [entry.name, ...entry.aliases].some((name) =>
       options.controllers.includes(name),
     )
-    const fields = { controller: entry.name, why: entry.why }
+    const fields = { controller: entry.name, why }
     if (isNamed) log.warn('controller does not run', fields)
     else log.info('controller does not run', fields)
     return []
@@ -66,9 +67,9 @@ async function run(context: Context): Promise<void> {
   const showHidden = options['show-hidden-metrics-for-version']
   const fault = showHiddenFault(showHidden, servedRelease)
   if (fault !== undefined) throw new FlagError(fault)
-  const entries = checked(() => chosenControllers(context))
   const { gates, warnings } = checked(() => parseFeatureGates(options['feature-gates']))
   for (const warning of warnings) log.warn(warning)
+  const entries = checked(() => chosenControllers(context, gates))
   const { client, clientOf, bare } = await connect(context)
   const { metrics, observerOf, isLeading } = createManagerMetrics({
     showHidden: showHidden !== '',

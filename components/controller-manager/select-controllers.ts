@@ -1,5 +1,6 @@
 /** Which controllers run: upstream's reading of --controllers, with old and new names. */
 import { nearestName } from '../component-base/flags.ts'
+import type { FeatureGates } from '../api/feature-gates.ts'
 import type { ControllerEntry } from './controller-context.ts'
 
 type Named = Pick<ControllerEntry, 'name' | 'aliases' | 'defaultOn'>
@@ -31,6 +32,15 @@ export function selectControllers<E extends Named>(
     )
   }
   return entries.filter((entry) => isSelected(entry, selection))
+}
+
+/** Why a controller does not run with these gates; undefined when all of its own are on. */
+export function whyGatedOff(
+  { gates: needed = [] }: Pick<ControllerEntry, 'gates'>,
+  gates: FeatureGates,
+): string | undefined {
+  const off = needed.filter((name) => !gates[name])
+  return off.length === 0 ? undefined : `it is disabled by a feature gate: ${off.join(', ')}`
 }
 
 /** Accounts whose names differ from their controller's. */

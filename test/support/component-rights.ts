@@ -1,6 +1,8 @@
 /** What the default roles allow the control plane's identities, for tests of components without a server. */
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
+import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
+import type { FeatureGates } from '../../components/api/feature-gates.ts'
 import { policyObjects } from '../../components/api/bootstrap-policy/policy-objects.ts'
 import { forbiddenError } from '../../components/api-server/request/forbidden.ts'
 import type { AuthorizationAttributes } from '../../components/api-server/request/request.ts'
@@ -18,10 +20,13 @@ export function userOfController(name: string, dialect: Dialect): string {
 }
 
 /** Checks that throw the API server's 403 for what the default roles refuse a user. */
-export function defaultRights(dialect: Dialect): (user: string) => CallCheck {
+export function defaultRights(
+  dialect: Dialect,
+  gates: FeatureGates = defaultFeatureGates,
+): (user: string) => CallCheck {
   const reader = new FakeReader()
   const { clusterRoles, clusterRoleBindings, roles, roleBindings } = resourcesOf(dialect)
-  const policy = policyObjects(dialect, { servesMetrics: true })
+  const policy = policyObjects(dialect, { servesMetrics: true, gates })
   for (const object of policy.clusterRoles) reader.put(clusterRoles, object)
   for (const object of policy.clusterRoleBindings) reader.put(clusterRoleBindings, object)
   for (const object of policy.roles) reader.put(roles, object)

@@ -75,7 +75,8 @@ export async function startJobs(
     const old = cluster.peek<Job>(resources.jobs, key)
     if (old === undefined) return undefined
     const root = FieldPath.root()
-    validateJobStatusChange(object as Job, old, root.child('status'))
+    const change = { object: object as Job, old }
+    validateJobStatusChange(change, root.child('status'), harness.context.gates)
     faults.push(...root.errors.map((error) => JSON.stringify(error)))
     return undefined
   })

@@ -66,7 +66,11 @@ export function createReconcilerHarness(
   const resources = resourcesOf(dialect)
   const events: string[] = []
   const complaints: string[] = []
-  const rightsOf = defaultRights(dialect)
+  const gates: FeatureGates = {
+    ...parseFeatureGates(options.flags?.['feature-gates'] ?? '').gates,
+    ...options.gates,
+  }
+  const rightsOf = defaultRights(dialect, gates)
   const clientOf = (user: string) => cluster.client(rightsOf(user))
   const client = clientOf('system:kube-controller-manager')
   const stop = new AbortController()
@@ -95,7 +99,7 @@ export function createReconcilerHarness(
     recorder: { record, run: async () => {} },
     queues: (_, delays) => createWorkQueue({ clock, ...delays }),
     options: { ...defaults, ...options.flags },
-    gates: { ...parseFeatureGates(options.flags?.['feature-gates'] ?? '').gates, ...options.gates },
+    gates,
   }
   return {
     cluster,

@@ -13,6 +13,7 @@ import {
   type ApiServerAddress,
 } from '../../api/bootstrap-policy/system-objects.ts'
 import type { Dialect } from '../../api/dialect.ts'
+import type { FeatureGates } from '../../api/feature-gates.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -36,6 +37,7 @@ export interface BootstrapOptions {
   readonly dialect: Dialect
   /** Whether default roles and bindings are made; upstream does so in RBAC mode only. */
   readonly withPolicy: boolean
+  readonly gates: FeatureGates
   readonly apiServer: ApiServerAddress
   /** Built-in resources that are served. */
   readonly served: readonly Resource[]
@@ -52,10 +54,11 @@ function ownObjects(
   return objects.map((object) => ({ resource, object, reconcile }))
 }
 
-function policy({ dialect, served }: BootstrapOptions): OwnObject[] {
+function policy({ dialect, served, gates }: BootstrapOptions): OwnObject[] {
   const { clusterRoles, clusterRoleBindings, roles, roleBindings } = resourcesOf(dialect)
   const wanted = policyObjects(dialect, {
     servesMetrics: served.includes(resourcesOf(dialect).podMetrics),
+    gates,
   })
   const reconcile: Reconcile = (existing, object) => reconcilePolicy(existing, object, dialect)
   return [

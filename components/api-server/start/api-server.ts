@@ -17,11 +17,12 @@ function ensureOwnObjects(
   { ownClient: client, health }: Serving,
   port: number,
 ): Promise<void> {
-  const { options, dialect, served } = settings
+  const { options, dialect, served, gates } = settings
   return ensureBootstrapObjects({
     client,
     dialect,
     withPolicy: security.authorization.usesRbac,
+    gates,
     apiServer: {
       serviceIp: firstAddress(options['service-cluster-ip-range']),
       servicePort: 443,

@@ -1,8 +1,19 @@
 /** The default ClusterRoles `system:controller:<name>` of release 1.32, each bound to the service account of that name. */
+import type { FeatureGates } from '../feature-gates.ts'
+import { gatedControllerRoles } from './gated-controller-roles.ts'
 import type { RoleTable } from './rule-text.ts'
 import { eventsRule } from './rule-text.ts'
 
-/** Roles of controllers behind gates that are off by default in 1.32 are left out. */
+/** The roles of all controllers that these gates leave on. */
+export function controllerRolesWith(gates: FeatureGates): RoleTable {
+  const gated = gatedControllerRoles.filter((role) => role.gates.every((name) => gates[name]))
+  return {
+    ...controllerRoles,
+    ...Object.fromEntries(gated.map(({ name, rules }) => [name, rules])),
+  }
+}
+
+/** Of these no controller is behind a gate. */
 export const controllerRoles: RoleTable = {
   'attachdetach-controller': [
     'list,watch core persistentvolumeclaims,persistentvolumes',

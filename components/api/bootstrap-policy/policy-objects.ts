@@ -2,6 +2,7 @@
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Dialect } from '../dialect.ts'
 import { apiGroup, apiKey, labelKey } from '../dialect.ts'
+import type { FeatureGates } from '../feature-gates.ts'
 import type { ClusterRole, PolicyRule, Subject } from '../generated/types.ts'
 import { aggregatedRules } from './aggregated-rules.ts'
 import type { NamespacedRole, SubjectText } from './bindings.ts'
@@ -13,7 +14,7 @@ import {
   metricsReader,
   nodeRole,
 } from './cluster-roles.ts'
-import { controllerRoles } from './controller-roles.ts'
+import { controllerRolesWith } from './controller-roles.ts'
 import { inDialect, parseRule } from './rule-text.ts'
 
 /** By kind, in the order they are listed. */
@@ -39,11 +40,15 @@ export function nodeRules(dialect: Dialect): PolicyRule[] {
   return parseRules(clusterRoles[nodeRole] ?? [], dialect)
 }
 
-/** Every object that the server creates when it starts; the role for metrics only where these are served. */
+/**
+ * Every object that the server creates when it starts; the role for metrics only where these are served, roles of gated
+ * controllers only where their gates are on.
+ */
 export function policyObjects(
   dialect: Dialect,
-  { servesMetrics }: { servesMetrics: boolean },
+  { servesMetrics, gates }: { servesMetrics: boolean; gates: FeatureGates },
 ): PolicyObjects {
+  const controllerRoles = controllerRolesWith(gates)
   const plain = [
     ...Object.entries(clusterRoles)
       .filter(([name]) => servesMetrics || name !== metricsReader)

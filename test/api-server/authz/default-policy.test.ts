@@ -7,6 +7,7 @@ import type {
 import { nodeTokenGroup } from '../../../cluster/plan/bootstrap-token.ts'
 import { joinObjects } from '../../../cluster/plan/join-objects.ts'
 import { policyObjects } from '../../../components/api/bootstrap-policy/policy-objects.ts'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { FakeReader } from '../../support/fake-reader.ts'
@@ -14,7 +15,10 @@ import { attributes, user } from './attributes.ts'
 
 describe.each([dialects.kubernetes, dialects.svc])('the default policy ($name)', (dialect) => {
   const resources = resourcesOf(dialect)
-  const policy = policyObjects(dialect, { servesMetrics: false })
+  const policy = policyObjects(dialect, {
+    servesMetrics: false,
+    gates: defaultFeatureGates,
+  })
   const reader = new FakeReader()
   for (const kind of ['clusterRoles', 'clusterRoleBindings', 'roles', 'roleBindings'] as const) {
     for (const object of policy[kind]) reader.put(resources[kind], object)

@@ -1,5 +1,6 @@
 /** Roles and bindings as the API keeps them. */
 import { describe, expect, it } from 'vitest'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { policyObjects } from '../../../components/api/bootstrap-policy/policy-objects.ts'
 import { startApiServer, user } from '../../support/api-server.ts'
 import { describeDialects } from '../../support/shared-server.ts'
@@ -328,7 +329,10 @@ describeDialects('roles and bindings', (server) => {
       'system:kube-scheduler',
       'system:kube-proxy',
     ])
-    const policy = policyObjects(server().dialect, { servesMetrics: false })
+    const policy = policyObjects(server().dialect, {
+      servesMetrics: false,
+      gates: defaultFeatureGates,
+    })
     const names = [...policy.clusterRoleBindings, ...policy.roleBindings].flatMap((binding) =>
       ((binding['subjects'] ?? []) as { kind: string; name: string }[])
         .filter(({ kind }) => kind !== 'ServiceAccount')

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { ensureBootstrapObjects } from '../../../components/api-server/controllers/bootstrap-objects.ts'
 import type { BootstrapOptions } from '../../../components/api-server/controllers/bootstrap-objects.ts'
 import type { LocalClient } from '../../../components/api-server/registry/local-client.ts'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { dialects, labelKey } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
@@ -48,6 +49,7 @@ describe.each([dialects.kubernetes, dialects.svc])('at its start ($name)', (dial
     ensureBootstrapObjects({
       client: client(),
       dialect,
+      gates: defaultFeatureGates,
       withPolicy: true,
       apiServer: { serviceIp: '10.96.0.1', servicePort: 443, address: '192.0.2.7', port: 6443 },
       served: resources.all.filter((one) => one.servedByDefault),

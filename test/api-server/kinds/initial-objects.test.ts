@@ -2,11 +2,15 @@
 import { describe, expect, test } from 'vitest'
 import { policyObjects } from '../../../components/api/bootstrap-policy/policy-objects.ts'
 import { systemPriorityClasses } from '../../../components/api/bootstrap-policy/system-objects.ts'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { strategyRuns } from '../../support/strategy-runs.ts'
 
 describe.each(Object.values(dialects))('in dialect $name', (dialect) => {
-  const policy = policyObjects(dialect, { servesMetrics: true })
+  const policy = policyObjects(dialect, {
+    servesMetrics: true,
+    gates: defaultFeatureGates,
+  })
 
   test.each(['clusterRoles', 'clusterRoleBindings', 'roles', 'roleBindings'] as const)(
     'the initial %s are valid and stay as they are',

@@ -1,4 +1,5 @@
 /** CronJob (upstream: pkg/apis/batch, pkg/registry/batch/cronjob). */
+import type { FeatureGates } from '../../../api/feature-gates.ts'
 import type { CronJob, CronJobSpec } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
@@ -19,7 +20,7 @@ const concurrencyPolicies = ['Allow', 'Forbid', 'Replace']
 /** The controller appends a dash and ten digits to a name to name a Job. */
 const maxNameLength = 52
 
-function defaultCronJob(object: KubeObject): void {
+function defaultCronJob(object: KubeObject, { gates }: StrategyContext): void {
   const { spec } = object as CronJob
   if (spec === undefined) return
   spec.concurrencyPolicy ||= 'Allow'
@@ -27,13 +28,16 @@ function defaultCronJob(object: KubeObject): void {
   spec.successfulJobsHistoryLimit ??= 3
   spec.failedJobsHistoryLimit ??= 1
   const job = spec.jobTemplate?.spec
-  if (job) defaultTemplatedJob(job)
+  if (job) defaultTemplatedJob(job, gates)
 }
 
 /** Only a real Job gets its counts filled in: those of a template stay as they are. */
-function defaultTemplatedJob(spec: NonNullable<CronJobSpec['jobTemplate']['spec']>): void {
+function defaultTemplatedJob(
+  spec: NonNullable<CronJobSpec['jobTemplate']['spec']>,
+  gates: FeatureGates,
+): void {
   const given = { ...spec }
-  defaultJobSpec(spec)
+  defaultJobSpec(spec, gates)
   const onlyForJobs = [
     'completions',
     'parallelism',

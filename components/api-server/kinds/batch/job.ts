@@ -1,6 +1,7 @@
 /** Job (upstream: pkg/apis/batch, pkg/registry/batch/job). */
 import type { Dialect } from '../../../api/dialect.ts'
 import { labelKey } from '../../../api/dialect.ts'
+import type { FeatureGates } from '../../../api/feature-gates.ts'
 import type { Job, JobSpec, PodTemplateSpec } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goStringMap } from '../../../machinery/values/go-syntax.ts'
@@ -13,8 +14,8 @@ import type { Strategy, StrategyContext } from '../strategy.ts'
 import { goJson, semanticEqual, validateImmutable } from '../rules/field-rules.ts'
 import { validateJobSpec } from './job-spec-validation.ts'
 import { validateJobStatusChange } from './job-status-validation.ts'
+import { dropDisabledJobFields } from './job-features.ts'
 import { defaultPodTemplate } from '../core/pod/pod-defaults.ts'
-import { dropDisabledPodFields } from '../core/pod/pod-features.ts'
 import { templateWarnings } from '../core/pod/pod-warnings.ts'
 import { goLabelSelector, selectorOf } from '../rules/replica-rules.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
@@ -30,14 +31,14 @@ function jobName(dialect: Dialect): string {
   return labelKey(dialect, 'batch', 'job-name')
 }
 
-export function defaultJobSpec(spec: JobSpec): void {
+export function defaultJobSpec(spec: JobSpec, gates: FeatureGates): void {
   // Neither count given: one Pod. Completions alone: one at a time. Parallelism alone: a work queue.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1
   spec.parallelism ??= 1
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : 2 ** 31 - 1
   spec.completionMode ??= 'NonIndexed'
   spec.suspend ??= false
-  if (spec.podReplacementPolicy === undefined) {
+  if (gates.JobPodReplacementPolicy && spec.podReplacementPolicy === undefined) {
     spec.podReplacementPolicy = spec.podFailurePolicy ? 'Failed' : 'TerminatingOrFailed'
   }
   spec.manualSelector ??= false
@@ -47,14 +48,14 @@ export function defaultJobSpec(spec: JobSpec): void {
   defaultPodTemplate(spec.template)
 }
 
-function defaultJob(object: KubeObject): void {
+function defaultJob(object: KubeObject, { gates }: StrategyContext): void {
   const { spec, metadata } = object as Job
   if (spec === undefined) return
   const labels = spec.template?.metadata?.labels
   if (labels !== undefined && Object.keys(metadata.labels ?? {}).length === 0) {
     metadata.labels = { ...labels }
   }
-  defaultJobSpec(spec)
+  defaultJobSpec(spec, gates)
 }
 
 /** Selects this Job's Pods by its uid, unless the client keeps the selector itself. */
@@ -214,11 +215,6 @@ function withSchedulingOf(
   return { metadata, spec: merged } as unknown as PodTemplateSpec
 }
 
-function dropDisabledJobFields(object: KubeObject, old?: KubeObject): void {
-  const spec = (object as Job).spec?.template?.spec
-  if (spec) dropDisabledPodFields(spec, (old as Job | undefined)?.spec?.template?.spec)
-}
-
 /** A name that is no DNS label cannot become a host name. */
 function hostnameWarnings({ metadata: { name = '' } }: KubeObject): string[] {
   const messages = label1123(name)
@@ -232,13 +228,13 @@ export const jobStrategy: Strategy = {
   hasGeneration: true,
   orphansByDefault: true,
   applyDefaults: defaultJob,
-  prepareForCreate(object, { dialect }) {
+  prepareForCreate(object, { dialect, gates }) {
     generateSelector(object as Job, dialect)
     object['status'] = {}
-    dropDisabledJobFields(object)
+    dropDisabledJobFields(object as Job, undefined, gates)
   },
-  prepareForUpdate(object, old) {
-    dropDisabledJobFields(object, old)
+  prepareForUpdate(object, old, { gates }) {
+    dropDisabledJobFields(object as Job, old as Job, gates)
   },
   validate: createValidation(validateJob),
   validateUpdate: updateValidation(validateJobUpdate),
@@ -251,8 +247,8 @@ export const jobStrategy: Strategy = {
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,
-      validateUpdate: updateValidation(({ object, old }: Change<KubeObject>, root) => {
-        validateJobStatusChange(object as Job, old as Job, root.child('status'))
+      validateUpdate: updateValidation((change: Change<Job>, root, { gates }) => {
+        validateJobStatusChange(change, root.child('status'), gates)
       }),
     },
   },
