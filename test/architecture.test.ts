@@ -68,8 +68,8 @@ async function imports(): Promise<Import[]> {
 
 /** A package is imported in the one file or folder that wraps it. */
 const wrappers: Record<string, readonly string[]> = {
-  '@bufbuild/cel': ['components/api-server/cel/'],
-  re2js: ['components/api-server/cel/linear-pattern.ts'],
+  '@bufbuild/cel': ['components/cel/'],
+  re2js: ['components/cel/linear-pattern.ts'],
   '@noble/ciphers': ['components/api-server/encryption/secretbox.ts'],
   cborg: ['components/api-server/encoding/cbor.ts'],
   'sorted-btree': ['components/component-base/sorted-map.ts'],
@@ -111,8 +111,8 @@ const spellers = new Set([
 
 describe('architecture', () => {
   it('has an import table and sources to check', async () => {
-    expect(importTable('Imports').size).toBeGreaterThanOrEqual(14)
-    expect(importTable('Rooms of the API server').size).toBeGreaterThanOrEqual(25)
+    expect(importTable('Imports').size).toBeGreaterThanOrEqual(15)
+    expect(importTable('Rooms of the API server').size).toBeGreaterThanOrEqual(24)
     expect((await sources()).length).toBeGreaterThan(50)
     expect((await imports()).length).toBeGreaterThan(100)
   })

@@ -78,6 +78,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 6: proxies', link: '/decisions/0006-proxies' },
       { text: 'Decision 7: certificate chains', link: '/decisions/0007-certificate-chains' },
       { text: 'Decision 8: shapes of scenario files', link: '/decisions/0008-scenario-shapes' },
+      { text: 'Decision 9: shared expressions', link: '/decisions/0009-shared-expressions' },
     ],
   },
 ]

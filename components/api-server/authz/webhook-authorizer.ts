@@ -1,7 +1,7 @@
 /** The mode Webhook: a remote service decides by SubjectAccessReview (spec: "Webhook authorization contract"). */
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import type { CelProgram } from '../cel/cel.ts'
+import type { CelProgram } from '../../cel/cel.ts'
 import { ExpiringCache } from '../egress/expiring-cache.ts'
 import { WebhookError, type WebhookClient } from '../egress/webhook-client.ts'
 import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'

@@ -12,8 +12,8 @@ import {
 } from '../../machinery/validation/field-errors.ts'
 import { getOwn } from '../../machinery/values/json-copy.ts'
 import type { FieldError } from '../../machinery/objects/status-error.ts'
-import { celOptional, celTyped, compileCel, type CelProgram } from '../cel/cel.ts'
-import { CelEvaluationError } from '../cel/cel-evaluation.ts'
+import { celOptional, celTyped, compileCel, type CelProgram } from '../../cel/cel.ts'
+import { CelEvaluationError } from '../../cel/cel-evaluation.ts'
 import {
   bool,
   bytes,
@@ -27,9 +27,9 @@ import {
   string,
   timestamp,
   type CelType,
-} from '../cel/cel-types.ts'
+} from '../../cel/cel-types.ts'
 import { elementsBefore, fieldBefore, isAsBefore } from './earlier-value.ts'
-import { estimateCel } from '../cel/cel-estimate.ts'
+import { estimateCel } from '../../cel/cel-estimate.ts'
 import { mostTimes, sizedOf } from './sized-schema.ts'
 import { escapedName } from './escaped-name.ts'
 import { fieldPathText } from './field-path-text.ts'

@@ -4,7 +4,7 @@ export interface SchemaModules {
   /** Compiles and evaluates rules in CEL. */
   readonly rules?: typeof import('./cel-rules.ts')
   /** Finds patterns, which are in the syntax of RE2. */
-  readonly patterns?: typeof import('../cel/linear-pattern.ts')
+  readonly patterns?: typeof import('../../cel/linear-pattern.ts')
 }
 
 export const noModules: SchemaModules = {}
@@ -17,7 +17,7 @@ export interface NeededModules {
 export async function loadModules(needed: NeededModules): Promise<SchemaModules> {
   return {
     ...(needed.rules && { rules: await import('./cel-rules.ts') }),
-    ...(needed.patterns && { patterns: await import('../cel/linear-pattern.ts') }),
+    ...(needed.patterns && { patterns: await import('../../cel/linear-pattern.ts') }),
   }
 }
 

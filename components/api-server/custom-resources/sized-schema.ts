@@ -1,6 +1,6 @@
 /** How large values of a schema can become: what the cost of rules is estimated by (upstream: apiserver/pkg/cel/common schemas.go). */
 import type { JSONSchemaProps } from '../../api/generated/types.ts'
-import type { Sized } from '../cel/cel-estimate.ts'
+import type { Sized } from '../../cel/cel-estimate.ts'
 import { additionalOf, itemsOf } from './schema-parts.ts'
 import { escapedName } from './escaped-name.ts'
 

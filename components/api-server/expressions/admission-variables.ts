@@ -1,6 +1,15 @@
 /** What admission expressions see: the types of their variables, and the values (upstream: admission/plugin/cel/compile.go). */
 import { authorizerTypes } from './authorizer-types.ts'
-import { bool, dyn, int, listOf, mapOf, string, timestamp, type CelType } from '../cel/cel-types.ts'
+import {
+  bool,
+  dyn,
+  int,
+  listOf,
+  mapOf,
+  string,
+  timestamp,
+  type CelType,
+} from '../../cel/cel-types.ts'
 
 function object(name: string, fields: Readonly<Record<string, CelType>>): CelType {
   return { kind: 'object', name: `kubernetes.${name}`, fields }

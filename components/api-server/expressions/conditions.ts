@@ -1,9 +1,9 @@
 /** Match conditions: expressions that must all be true for a webhook or a policy to look at a request (upstream: matchconditions). */
 import type { MatchCondition } from '../../api/generated/types.ts'
-import type { AnswerAccess } from '../cel/cel-authorizer.ts'
-import type { CelProgram } from '../cel/cel.ts'
+import type { AnswerAccess } from '../../cel/cel-authorizer.ts'
+import type { CelProgram } from '../../cel/cel.ts'
 import type { Steps } from '../../machinery/values/steps.ts'
-import { bool } from '../cel/cel-types.ts'
+import { bool } from '../../cel/cel-types.ts'
 import { admissionVariables, type Values } from './admission-variables.ts'
 
 /** Whether all hold. A false one counts before others' errors; an error is the answer when none is false. */
@@ -14,7 +14,7 @@ export async function compileConditions(
   conditions: readonly MatchCondition[],
   hasParams = false,
 ): Promise<Conditions> {
-  const { compileCel } = await import('../cel/cel.ts')
+  const { compileCel } = await import('../../cel/cel.ts')
   const variables = admissionVariables({ params: hasParams, authorizer: true })
   const programs = conditions.map(({ expression }): CelProgram | Error => {
     try {

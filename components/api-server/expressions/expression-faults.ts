@@ -4,8 +4,8 @@
  */
 import type { MatchCondition, ValidatingAdmissionPolicySpec } from '../../api/generated/types.ts'
 import type { FieldPath } from '../../machinery/validation/field-path.ts'
-import { compileCel } from '../cel/cel.ts'
-import { bool } from '../cel/cel-types.ts'
+import { compileCel } from '../../cel/cel.ts'
+import { bool } from '../../cel/cel-types.ts'
 import { compileExpressions, type Compiled } from './policy-expressions.ts'
 import { admissionVariables } from './admission-variables.ts'
 

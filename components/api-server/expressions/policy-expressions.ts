@@ -3,8 +3,8 @@
  * Imports the evaluator, which is large: import this module when there is a policy.
  */
 import type { ValidatingAdmissionPolicySpec } from '../../api/generated/types.ts'
-import { compileCel, type CelProgram } from '../cel/cel.ts'
-import { bool, dyn, nullType, string, type CelType } from '../cel/cel-types.ts'
+import { compileCel, type CelProgram } from '../../cel/cel.ts'
+import { bool, dyn, nullType, string, type CelType } from '../../cel/cel-types.ts'
 import { admissionVariables } from './admission-variables.ts'
 
 /** Either what runs, or why it cannot. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { inTurns } from '../../../components/component-base/next-turn.ts'
 import { AccessChecks } from '../../../components/api-server/admission/expressions/access-checks.ts'
 import { admissionVariables } from '../../../components/api-server/expressions/admission-variables.ts'
-import { compileCel } from '../../../components/api-server/cel/cel.ts'
+import { compileCel } from '../../../components/cel/cel.ts'
 import type { Authorizer, Decision } from '../../../components/api-server/authz/authorizer.ts'
 import type { AuthorizationAttributes } from '../../../components/api-server/request/request.ts'
 

@@ -4,8 +4,8 @@ import {
   userOfClaims,
   type Claims,
 } from '../../../components/api-server/authn/oidc/claim-mapping.ts'
-import { compileCel, type CelProgram } from '../../../components/api-server/cel/cel.ts'
-import { dyn } from '../../../components/api-server/cel/cel-types.ts'
+import { compileCel, type CelProgram } from '../../../components/cel/cel.ts'
+import { dyn } from '../../../components/cel/cel-types.ts'
 import type { JwtAuthenticatorConfig } from '../../../components/api-server/authn/configuration/authentication-configuration.ts'
 
 const over = (variable: string, expression: string): CelProgram =>

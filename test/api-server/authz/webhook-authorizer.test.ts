@@ -6,8 +6,8 @@ import {
   type WebhookAuthorizerOptions,
 } from '../../../components/api-server/authz/webhook-authorizer.ts'
 import { reviewSpecOf } from '../../../components/api-server/authz/access-review.ts'
-import { compileCel, type CelProgram } from '../../../components/api-server/cel/cel.ts'
-import { dyn } from '../../../components/api-server/cel/cel-types.ts'
+import { compileCel, type CelProgram } from '../../../components/cel/cel.ts'
+import { dyn } from '../../../components/cel/cel-types.ts'
 import { WebhookError } from '../../../components/api-server/egress/webhook-client.ts'
 import type {
   AuthorizationAttributes,

@@ -3,7 +3,7 @@
  * the answer of an authorizer that is asynchronous (a webhook).
  */
 import type { Authorizer, Decision } from '../../authz/authorizer.ts'
-import type { AccessAnswer, AccessCheck } from '../../cel/cel-authorizer.ts'
+import type { AccessAnswer, AccessCheck } from '../../../cel/cel-authorizer.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { namespaceOf } from '../webhook/reviewed-request.ts'
 import type { AuthorizationAttributes, UserInfo } from '../../request/request.ts'
@@ -70,7 +70,7 @@ export class AccessChecks {
 
   /** The variables, for expressions. Loads the evaluator. */
   async values(): Promise<Values> {
-    const { authorizerValues } = await import('../../cel/cel.ts')
+    const { authorizerValues } = await import('../../../cel/cel.ts')
     const { user: _, ...requestResource } = this.#subject
     return authorizerValues(requestResource)
   }

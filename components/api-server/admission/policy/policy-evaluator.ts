@@ -1,6 +1,6 @@
 /** PolicyEvaluator: evaluates a policy's expressions over one request, with its composed variables (upstream: cel/composition.go). */
 import type { Steps } from '../../../machinery/values/steps.ts'
-import type { CelTyped } from '../../cel/cel.ts'
+import type { CelTyped } from '../../../cel/cel.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
 import type { Compiled } from '../../expressions/policy-expressions.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'

@@ -5,7 +5,7 @@
 import { apiGroup, type Dialect } from '../../../api/dialect.ts'
 import { invalidWithoutValue, tooMany } from '../../../machinery/validation/field-errors.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import type { CelProgram } from '../../cel/cel.ts'
+import type { CelProgram } from '../../../cel/cel.ts'
 import {
   document,
   flag,

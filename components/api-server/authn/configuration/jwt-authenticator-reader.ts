@@ -6,8 +6,8 @@ import {
   requiredValue,
 } from '../../../machinery/validation/field-errors.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { CelCompileError, compileCel, type CelProgram } from '../../cel/cel.ts'
-import { bool, dyn, listOf, mapOf, string, type CelType } from '../../cel/cel-types.ts'
+import { CelCompileError, compileCel, type CelProgram } from '../../../cel/cel.ts'
+import { bool, dyn, listOf, mapOf, string, type CelType } from '../../../cel/cel-types.ts'
 import type {
   ClaimRule,
   ClaimSource,

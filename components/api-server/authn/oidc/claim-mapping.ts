@@ -1,6 +1,6 @@
 /** Maps the claims of a verified token to a user: claim rules, mappings, user rules (spec: "Authentication configuration file"). */
-import type { CelProgram } from '../../cel/cel.ts'
-import { CelEvaluationError } from '../../cel/cel-evaluation.ts'
+import type { CelProgram } from '../../../cel/cel.ts'
+import { CelEvaluationError } from '../../../cel/cel-evaluation.ts'
 import type {
   ClaimSource,
   JwtAuthenticatorConfig,

@@ -12,8 +12,8 @@ import {
 } from '../../../machinery/validation/field-errors.ts'
 import { subdomain } from '../../../machinery/validation/names.ts'
 import type { FieldError } from '../../../machinery/objects/status-error.ts'
-import { CelCompileError, compileCel, type CelProgram } from '../../cel/cel.ts'
-import { bool, listOf, mapOf, string, type CelType } from '../../cel/cel-types.ts'
+import { CelCompileError, compileCel, type CelProgram } from '../../../cel/cel.ts'
+import { bool, listOf, mapOf, string, type CelType } from '../../../cel/cel-types.ts'
 import {
   document,
   durationText,

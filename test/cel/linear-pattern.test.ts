@@ -1,9 +1,6 @@
 /** Patterns that users write: upstream's syntax, and no text that takes them long. */
 import { describe, expect, it } from 'vitest'
-import {
-  linearPattern,
-  type LinearPattern,
-} from '../../../components/api-server/cel/linear-pattern.ts'
+import { linearPattern, type LinearPattern } from '../../components/cel/linear-pattern.ts'
 
 const pattern = (text: string): LinearPattern => {
   const compiled = linearPattern(text)

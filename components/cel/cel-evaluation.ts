@@ -1,6 +1,6 @@
 /** Evaluation of a checked expression: bounded in cost, and paused where it waits for `authorizer`. */
 import { celEnv, CelScalar, isCelError, plan, type CelInput } from '@bufbuild/cel'
-import { finished, type Steps } from '../../machinery/values/steps.ts'
+import { finished, type Steps } from '../machinery/values/steps.ts'
 import { askingOf, type AnswerAccess } from './cel-authorizer.ts'
 import { costOf, type InputSize } from './cel-cost.ts'
 import { extensionFunctions } from './cel-extensions.ts'

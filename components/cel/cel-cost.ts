@@ -3,7 +3,7 @@
  * long (upstream bounds the same by counting while it runs: apiserver/pkg/cel, PerCallLimit). Lists that functions make are
  * not part of the input: cel-meter.ts counts what is done with them.
  */
-import { remembered } from '../../machinery/values/remembered.ts'
+import { remembered } from '../machinery/values/remembered.ts'
 import type { Expr } from './cel-tree.ts'
 
 /** How large the largest parts of the input are. */

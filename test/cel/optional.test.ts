@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CelCompileError, compileCel } from '../../../components/api-server/cel/cel.ts'
-import {
-  dyn,
-  listOf,
-  mapOf,
-  string,
-  type CelType,
-} from '../../../components/api-server/cel/cel-types.ts'
+import { CelCompileError, compileCel } from '../../components/cel/cel.ts'
+import { dyn, listOf, mapOf, string, type CelType } from '../../components/cel/cel-types.ts'
 
 const typed: CelType = {
   kind: 'object',

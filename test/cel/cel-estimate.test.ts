@@ -1,10 +1,7 @@
 /** Estimated costs of rules are upstream's, to the step: without bounds in the schema, and with them. */
 import { describe, expect, it } from 'vitest'
-import type { JSONSchemaProps } from '../../../components/api/generated/types.ts'
-import {
-  ruleCosts,
-  rulesOfSchema,
-} from '../../../components/api-server/custom-resources/cel-rules.ts'
+import type { JSONSchemaProps } from '../../components/api/generated/types.ts'
+import { ruleCosts, rulesOfSchema } from '../../components/api-server/custom-resources/cel-rules.ts'
 
 function costOf(schema: JSONSchemaProps, rule: string): number {
   const [found] = rulesOfSchema({ ...schema, 'x-kubernetes-validations': [{ rule }] }, false)

@@ -11,14 +11,14 @@ import {
   rangeContains,
   type IpAddress,
   type IpRange,
-} from '../../machinery/validation/ip-address.ts'
+} from '../machinery/validation/ip-address.ts'
 import {
   addQuantities,
   canonicalQuantity,
   compareQuantities,
   parseQuantity,
   subtractQuantities,
-} from '../../machinery/values/quantity.ts'
+} from '../machinery/values/quantity.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { sameValue } from './cel-same-value.ts'
 import { bool, double, dyn, int, listOf, mapOf, opaque, string } from './cel-types.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { CelEvaluationError } from '../../../components/api-server/cel/cel-evaluation.ts'
-import { CelCompileError, compileCel } from '../../../components/api-server/cel/cel.ts'
+import { CelEvaluationError } from '../../components/cel/cel-evaluation.ts'
+import { CelCompileError, compileCel } from '../../components/cel/cel.ts'
 import {
   bool,
   dyn,
@@ -9,7 +9,7 @@ import {
   mapOf,
   string,
   type CelType,
-} from '../../../components/api-server/cel/cel-types.ts'
+} from '../../components/cel/cel-types.ts'
 
 const claims = mapOf(string, dyn)
 const user: CelType = {

@@ -3,7 +3,7 @@
  * that knows the evaluator (docs/decisions/0005-expressions.md).
  */
 import { isCelError, isCelList, isCelMap, isCelUint, parse, type CelInput } from '@bufbuild/cel'
-import type { Steps } from '../../machinery/values/steps.ts'
+import type { Steps } from '../machinery/values/steps.ts'
 import {
   accessValue,
   authorizerType,

@@ -1,5 +1,5 @@
 /** The types of built-in kinds for the checker (upstream: apiserver/pkg/cel/common SchemaDeclType). */
-import type { ScalarKind, Schema, StructSchema } from '../../machinery/schema/schema.ts'
+import type { ScalarKind, Schema, StructSchema } from '../machinery/schema/schema.ts'
 import {
   bool,
   bytes,

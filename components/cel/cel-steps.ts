@@ -10,7 +10,7 @@ import {
   type CelError,
   type CelInput,
 } from '@bufbuild/cel'
-import type { Steps } from '../../machinery/values/steps.ts'
+import type { Steps } from '../machinery/values/steps.ts'
 import { askingFunction, type Ask } from './cel-authorizer.ts'
 import { constantOf, identOf, partsOf, withParts, type Expr, type Kind } from './cel-tree.ts'
 import type { Spending } from './cel-meter.ts'

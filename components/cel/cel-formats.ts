@@ -5,7 +5,7 @@ import {
   objectName,
   objectNamePrefix,
   qualifiedName,
-} from '../../machinery/validation/names.ts'
+} from '../machinery/validation/names.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { optionalNone, optionalWith } from './cel-optional.ts'
 import { listOf, opaque, optionalOf, string } from './cel-types.ts'

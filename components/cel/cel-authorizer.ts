@@ -3,7 +3,7 @@
  * A check is a description. `check` makes it a question, which the evaluation asks (cel-steps.ts) and replaces with the decision.
  */
 import { celError, isCelMap, type CelError, type CelMap } from '@bufbuild/cel'
-import { objectName } from '../../machinery/validation/names.ts'
+import { objectName } from '../machinery/validation/names.ts'
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { limitExceeded } from './cel-meter.ts'
 import { bool, opaque, string } from './cel-types.ts'
