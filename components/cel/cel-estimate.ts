@@ -49,7 +49,7 @@ const scalars: ReadonlySet<string> = new Set([
 /** The size that is known by schema, or else by type. */
 function sizeOf(type: CelType, sized: Sized | undefined): Range | undefined {
   if (sized !== undefined) return { min: 0, max: sized.most }
-  return scalars.has(type.kind) ? one : undefined
+  return scalars.has(type.kind) || type.kind === 'opaque' ? one : undefined
 }
 
 /** The most that the expression costs. `root` is what all of its variables are. */
@@ -107,7 +107,8 @@ function estimate(expr: Expr | undefined, scope: Scope, root: Sized): Estimated 
     case 'callExpr': {
       const target = value.target && estimate(value.target, scope, root)
       const args = value.args.map((arg) => estimate(arg, scope, root))
-      return { ...empty, ...estimateCall(value.function, { target, args, type }) }
+      const call = estimateCall(value.function, { target, args, type })
+      return { ...empty, ...call, size: call.size ?? sizeOf(type, undefined) }
     }
     default:
       return empty

@@ -8,11 +8,12 @@ import type { Overload } from './cel-library.ts'
 import { Meter, meteredFunctions } from './cel-meter.ts'
 import { meteredLibrary } from './cel-metered-functions.ts'
 import { optionalLibrary } from './cel-optional.ts'
+import { semverLibrary } from './cel-semver.ts'
 
 /** The language's functions of texts, except one whose time grows with the square of the text: ours replaces it. */
 export const stringFunctions: readonly CelFunc[] = strings.filter(({ name }) => name !== 'replace')
 
-const libraries = [celLibrary, optionalLibrary, formatLibrary, authorizerLibrary]
+const libraries = [celLibrary, optionalLibrary, formatLibrary, authorizerLibrary, semverLibrary]
 const unmetered: readonly CelFunc[] = libraries.flatMap(({ functions }) => functions)
 
 /** For the evaluator of one program, whose meter they charge. */

@@ -19,12 +19,14 @@ import {
   parseQuantity,
   subtractQuantities,
 } from '../machinery/values/quantity.ts'
-import { box, createLibrary, unbox, type Library } from './cel-library.ts'
+import { box, createLibrary, isBoxOf, unbox, type Library } from './cel-library.ts'
+import { compareSemver, semverType } from './cel-semver.ts'
 import { sameValue } from './cel-same-value.ts'
 import { bool, double, dyn, int, listOf, mapOf, opaque, string } from './cel-types.ts'
 
 const url = opaque('kubernetes.URL')
 const quantity = opaque('kubernetes.Quantity')
+export const quantityType = quantity
 const ip = opaque('net.IP')
 const cidr = opaque('net.CIDR')
 
@@ -124,12 +126,17 @@ const isQuantity = (text: string): boolean => {
 const nanosPerUnit = 1_000_000_000n
 const nanosOf = (value: CelMap): bigint => parseQuantity(unbox(quantity, value)).nanos
 const compareBoxed = (a: CelMap, b: CelMap): number =>
-  compareQuantities(unbox(quantity, a), unbox(quantity, b))
+  isBoxOf(semverType, a)
+    ? compareSemver(a, b)
+    : compareQuantities(unbox(quantity, a), unbox(quantity, b))
+/** The box of a quantity. Throws an Error for a text that is none. */
+export const quantityBox = (text: string): Record<string, string> =>
+  box(quantity, canonicalQuantity(text))
 /** Either a quantity or an integer on the right. */
 const asText = (value: CelMap | bigint): string =>
   typeof value === 'bigint' ? String(value) : unbox(quantity, value)
 
-define('quantity', [[string], quantity], (text: string) => box(quantity, canonicalQuantity(text)))
+define('quantity', [[string], quantity], quantityBox)
 define('isQuantity', [[string], bool], isQuantity)
 method('isInteger', [quantity, [], bool], (value: CelMap) => nanosOf(value) % nanosPerUnit === 0n)
 method('asInteger', [quantity, [], int], (value: CelMap) => {

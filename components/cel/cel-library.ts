@@ -104,6 +104,9 @@ export const box = (type: CelType, value: string): Record<string, string> => ({
   [boxKey(type)]: value,
 })
 
+/** Whether the map is a box of this type. */
+export const isBoxOf = (type: CelType, value: CelMap): boolean => value.has(boxKey(type))
+
 /** The text in a box of this type; a map that is no such box fails the evaluation. */
 export function unbox(type: CelType, value: CelMap): string {
   const text = value.get(boxKey(type))

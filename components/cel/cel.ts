@@ -11,6 +11,7 @@ import {
   type AccessCheck,
   type AnswerAccess,
 } from './cel-authorizer.ts'
+import { applyBindings, refuseDeviceFunctions } from './cel-device-syntax.ts'
 import { checkCel, CelTypeError } from './cel-checker.ts'
 import { sizeOf } from './cel-cost.ts'
 import { evaluatorOf, type Input } from './cel-evaluation.ts'
@@ -95,13 +96,15 @@ export interface CelOptions {
   readonly variables: Readonly<Record<string, CelType>>
   /** The expression must be of one of these types; unset: of any. */
   readonly results?: readonly CelType[]
+  /** The expression also has `cel.bind` and the functions of versions (upstream has them in selectors of devices alone). */
+  readonly choosesDevices?: boolean
 }
 
 /** Compiles an expression. Throws CelCompileError. */
 export function compileCel(expression: string, options: CelOptions): CelProgram {
-  const { variables, results } = options
+  const { results } = options
   const parsed = parseCel(expression)
-  const type = checked(expression, parsed, variables)
+  const type = checked(expression, parsed, options)
   if (
     results !== undefined &&
     type.kind !== 'dyn' &&
@@ -114,7 +117,7 @@ export function compileCel(expression: string, options: CelOptions): CelProgram 
         : `must evaluate to one of [${wanted.join(' ')}]`,
     )
   }
-  const evaluator = evaluatorOf(parsed.expr, Object.keys(variables))
+  const evaluator = evaluatorOf(parsed.expr, Object.keys(options.variables))
   return {
     expression,
     type,
@@ -177,9 +180,11 @@ function messageAt(expression: string, offset: number, text: string): string {
 function checked(
   expression: string,
   parsed: ReturnType<typeof parse>,
-  variables: Readonly<Record<string, CelType>>,
+  { variables, choosesDevices = false }: CelOptions,
 ): CelType {
   try {
+    if (choosesDevices) applyBindings(parsed.expr)
+    else refuseDeviceFunctions(parsed.expr)
     return checkCel(parsed.expr, new Map(Object.entries(variables)))
   } catch (error) {
     if (!(error instanceof CelTypeError)) throw error
