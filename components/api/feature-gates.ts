@@ -26,6 +26,11 @@ function beta(history: { alpha?: string; beta: string }): FeatureGate {
   return { stage: 'BETA', default: true, isLocked: false, history }
 }
 
+/** Its API is off by default, and so is the feature. */
+function betaOff(history: { alpha: string; beta: string }): FeatureGate {
+  return { stage: 'BETA', default: false, isLocked: false, history }
+}
+
 function stable(history: { alpha?: string; beta?: string; ga: string }): FeatureGate {
   return { stage: 'GA', default: true, isLocked: true, history }
 }
@@ -39,6 +44,9 @@ export const featureGates = {
   ContainerCheckpoint: beta({ alpha: '1.25', beta: '1.30' }),
   CronJobsScheduledAnnotation: stable({ beta: '1.28', ga: '1.32' }),
   CustomResourceFieldSelectors: stable({ alpha: '1.30', beta: '1.31', ga: '1.32' }),
+  DRAAdminAccess: alpha('1.32'),
+  DRAResourceClaimDeviceStatus: alpha('1.32'),
+  DynamicResourceAllocation: betaOff({ alpha: '1.26', beta: '1.32' }),
   ElasticIndexedJob: stable({ beta: '1.27', ga: '1.31' }),
   JobBackoffLimitPerIndex: beta({ alpha: '1.28', beta: '1.29' }),
   JobManagedBy: beta({ alpha: '1.30', beta: '1.32' }),

@@ -1,4 +1,4 @@
-/** Writes `types.ts`: TypeScript interfaces of the released (GA) packages, named as upstream. */
+/** Writes `types.ts`: TypeScript interfaces of the released (GA) packages and of those that the code names, named as upstream. */
 import type { FieldRow, PackageTable, StructTable, Tables } from './tables.ts'
 
 /** Written by hand in `components/machinery/objects/object.ts`. */
@@ -36,6 +36,9 @@ const unions: Readonly<Record<string, string>> = {
 
 /** Who gets the plain name when several packages have it; packages not named come after, in order of name. */
 const precedence = ['meta/v1', 'core/v1', 'apps/v1', 'batch/v1', 'autoscaling/v2', 'rbac/v1']
+
+/** Packages without a released version that controllers work with. */
+const unreleased = new Set(['resource/v1beta1'])
 
 interface Named {
   readonly full: string
@@ -76,7 +79,9 @@ ${blocks.join('\n')}`
 function structsOf(tables: Tables): Named[] {
   const rank = (name: string) =>
     (precedence.indexOf(name) + precedence.length + 1) % (precedence.length + 1)
-  const released = [...tables.values()].filter(({ name }) => /\/v\d+$/.test(name))
+  const released = [...tables.values()].filter(
+    ({ name }) => /\/v\d+$/.test(name) || unreleased.has(name),
+  )
   released.sort((a, b) => rank(a.name) - rank(b.name) || (a.name < b.name ? -1 : 1))
   return released.flatMap((table) =>
     [...table.structs.values()]

@@ -1,5 +1,6 @@
-/** Roles of controllers behind feature gates: a server makes those whose gates are all on. */
+/** Roles of controllers, and rules of other roles, behind feature gates: a server makes those whose gates are all on. */
 import type { FeatureGateName } from '../feature-gates.ts'
+import { eventsRule } from './rule-text.ts'
 
 export interface GatedRole {
   /** As in `system:controller:<name>`. */
@@ -8,4 +9,40 @@ export interface GatedRole {
   readonly rules: readonly string[]
 }
 
-export const gatedControllerRoles: readonly GatedRole[] = []
+export const gatedControllerRoles: readonly GatedRole[] = [
+  {
+    name: 'resource-claim-controller',
+    gates: ['DynamicResourceAllocation'],
+    rules: [
+      'read core pods',
+      'update core pods/finalizers',
+      'create,delete,get,list,watch resource resourceclaims',
+      'patch,update resource resourceclaims,resourceclaims/status',
+      'patch,update core pods/status',
+      eventsRule,
+    ],
+  },
+]
+
+/** Rules of other roles behind gates, by the role's name. */
+export const gatedClusterRules: readonly GatedRole[] = [
+  {
+    name: 'system:kube-scheduler',
+    gates: ['DynamicResourceAllocation'],
+    rules: [
+      'read resource deviceclasses',
+      'get,list,patch,update,watch resource resourceclaims',
+      'get,list,patch,update,watch resource resourceclaims/status',
+      'read resource resourceslices',
+    ],
+  },
+  {
+    name: 'system:node',
+    gates: ['DynamicResourceAllocation'],
+    rules: [
+      'get resource resourceclaims',
+      'deletecollection,get,list,watch resource resourceslices',
+      'create,delete,patch,update resource resourceslices',
+    ],
+  },
+]

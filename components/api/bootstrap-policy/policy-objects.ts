@@ -15,6 +15,7 @@ import {
   nodeRole,
 } from './cluster-roles.ts'
 import { controllerRolesWith } from './controller-roles.ts'
+import { gatedClusterRules } from './gated-controller-roles.ts'
 import { inDialect, parseRule } from './rule-text.ts'
 
 /** By kind, in the order they are listed. */
@@ -52,7 +53,7 @@ export function policyObjects(
   const plain = [
     ...Object.entries(clusterRoles)
       .filter(([name]) => servesMetrics || name !== metricsReader)
-      .map(([name, rules]) => clusterRole(dialect, name, rules)),
+      .map(([name, rules]) => clusterRole(dialect, name, [...rules, ...gatedRules(name, gates)])),
     ...Object.entries(controllerRoles).map(([name, rules]) =>
       clusterRole(dialect, controllerRoleName(name), rules),
     ),
@@ -70,6 +71,12 @@ export function policyObjects(
     roles: namespacedRoles.map((namespaced) => role(dialect, namespaced)),
     roleBindings: namespacedRoles.map((namespaced) => roleBinding(dialect, namespaced)),
   }
+}
+
+function gatedRules(role: string, gates: FeatureGates): readonly string[] {
+  return gatedClusterRules.flatMap(({ name, gates: needed, rules }) =>
+    name === role && needed.every((gate) => gates[gate]) ? rules : [],
+  )
 }
 
 /** Aggregated roles, with the rules that the aggregation controller would give them: they hold from the start. */

@@ -1077,7 +1077,7 @@ export interface Capabilities {
 export interface ResourceRequirements {
   limits?: Record<string, string>
   requests?: Record<string, string>
-  claims?: ResourceClaim[]
+  claims?: CoreResourceClaim[]
 }
 
 /** core/v1.VolumeResourceRequirements */
@@ -1087,7 +1087,7 @@ export interface VolumeResourceRequirements {
 }
 
 /** core/v1.ResourceClaim */
-export interface ResourceClaim {
+export interface CoreResourceClaim {
   name: string
   request?: string
 }
@@ -4384,6 +4384,245 @@ export interface Eviction {
   apiVersion?: string
   metadata: ObjectMeta
   deleteOptions?: DeleteOptions
+}
+
+/** resource/v1beta1.ResourceSlice */
+export interface ResourceSlice {
+  kind?: string
+  apiVersion?: string
+  metadata: ObjectMeta
+  spec: ResourceSliceSpec
+}
+
+/** resource/v1beta1.ResourceSliceSpec */
+export interface ResourceSliceSpec {
+  driver: string
+  pool: ResourcePool
+  nodeName?: string
+  nodeSelector?: NodeSelector
+  allNodes?: boolean
+  devices?: Device[]
+}
+
+/** resource/v1beta1.ResourcePool */
+export interface ResourcePool {
+  name: string
+  generation: number
+  resourceSliceCount: number
+}
+
+/** resource/v1beta1.Device */
+export interface Device {
+  name: string
+  basic?: BasicDevice
+}
+
+/** resource/v1beta1.BasicDevice */
+export interface BasicDevice {
+  attributes?: Record<string, DeviceAttribute>
+  capacity?: Record<string, DeviceCapacity>
+}
+
+/** resource/v1beta1.DeviceCapacity */
+export interface DeviceCapacity {
+  value: string
+}
+
+/** resource/v1beta1.DeviceAttribute */
+export interface DeviceAttribute {
+  int?: number
+  bool?: boolean
+  string?: string
+  version?: string
+}
+
+/** resource/v1beta1.ResourceSliceList */
+export interface ResourceSliceList {
+  kind?: string
+  apiVersion?: string
+  metadata: ListMeta
+  items: ResourceSlice[]
+}
+
+/** resource/v1beta1.ResourceClaim */
+export interface ResourceClaim {
+  kind?: string
+  apiVersion?: string
+  metadata: ObjectMeta
+  spec: ResourceClaimSpec
+  status?: ResourceClaimStatus
+}
+
+/** resource/v1beta1.ResourceClaimSpec */
+export interface ResourceClaimSpec {
+  devices?: DeviceClaim
+}
+
+/** resource/v1beta1.DeviceClaim */
+export interface DeviceClaim {
+  requests?: DeviceRequest[]
+  constraints?: DeviceConstraint[]
+  config?: DeviceClaimConfiguration[]
+}
+
+/** resource/v1beta1.DeviceRequest */
+export interface DeviceRequest {
+  name: string
+  deviceClassName: string
+  selectors?: DeviceSelector[]
+  allocationMode?: string
+  count?: number
+  adminAccess?: boolean
+}
+
+/** resource/v1beta1.DeviceSelector */
+export interface DeviceSelector {
+  cel?: CELDeviceSelector
+}
+
+/** resource/v1beta1.CELDeviceSelector */
+export interface CELDeviceSelector {
+  expression: string
+}
+
+/** resource/v1beta1.DeviceConstraint */
+export interface DeviceConstraint {
+  requests?: string[]
+  matchAttribute?: string
+}
+
+/** resource/v1beta1.DeviceClaimConfiguration */
+export interface DeviceClaimConfiguration {
+  requests?: string[]
+  opaque?: OpaqueDeviceConfiguration
+}
+
+/** resource/v1beta1.DeviceConfiguration */
+export interface DeviceConfiguration {
+  opaque?: OpaqueDeviceConfiguration
+}
+
+/** resource/v1beta1.OpaqueDeviceConfiguration */
+export interface OpaqueDeviceConfiguration {
+  driver: string
+  parameters: unknown
+}
+
+/** resource/v1beta1.ResourceClaimStatus */
+export interface ResourceClaimStatus {
+  allocation?: AllocationResult
+  reservedFor?: ResourceClaimConsumerReference[]
+  devices?: AllocatedDeviceStatus[]
+}
+
+/** resource/v1beta1.ResourceClaimConsumerReference */
+export interface ResourceClaimConsumerReference {
+  apiGroup?: string
+  resource: string
+  name: string
+  uid: string
+}
+
+/** resource/v1beta1.AllocationResult */
+export interface AllocationResult {
+  devices?: DeviceAllocationResult
+  nodeSelector?: NodeSelector
+}
+
+/** resource/v1beta1.DeviceAllocationResult */
+export interface DeviceAllocationResult {
+  results?: DeviceRequestAllocationResult[]
+  config?: DeviceAllocationConfiguration[]
+}
+
+/** resource/v1beta1.DeviceRequestAllocationResult */
+export interface DeviceRequestAllocationResult {
+  request: string
+  driver: string
+  pool: string
+  device: string
+  adminAccess?: boolean
+}
+
+/** resource/v1beta1.DeviceAllocationConfiguration */
+export interface DeviceAllocationConfiguration {
+  source: string
+  requests?: string[]
+  opaque?: OpaqueDeviceConfiguration
+}
+
+/** resource/v1beta1.ResourceClaimList */
+export interface ResourceClaimList {
+  kind?: string
+  apiVersion?: string
+  metadata: ListMeta
+  items: ResourceClaim[]
+}
+
+/** resource/v1beta1.DeviceClass */
+export interface DeviceClass {
+  kind?: string
+  apiVersion?: string
+  metadata: ObjectMeta
+  spec: DeviceClassSpec
+}
+
+/** resource/v1beta1.DeviceClassSpec */
+export interface DeviceClassSpec {
+  selectors?: DeviceSelector[]
+  config?: DeviceClassConfiguration[]
+}
+
+/** resource/v1beta1.DeviceClassConfiguration */
+export interface DeviceClassConfiguration {
+  opaque?: OpaqueDeviceConfiguration
+}
+
+/** resource/v1beta1.DeviceClassList */
+export interface DeviceClassList {
+  kind?: string
+  apiVersion?: string
+  metadata: ListMeta
+  items: DeviceClass[]
+}
+
+/** resource/v1beta1.ResourceClaimTemplate */
+export interface ResourceClaimTemplate {
+  kind?: string
+  apiVersion?: string
+  metadata: ObjectMeta
+  spec: ResourceClaimTemplateSpec
+}
+
+/** resource/v1beta1.ResourceClaimTemplateSpec */
+export interface ResourceClaimTemplateSpec {
+  metadata?: ObjectMeta
+  spec: ResourceClaimSpec
+}
+
+/** resource/v1beta1.ResourceClaimTemplateList */
+export interface ResourceClaimTemplateList {
+  kind?: string
+  apiVersion?: string
+  metadata: ListMeta
+  items: ResourceClaimTemplate[]
+}
+
+/** resource/v1beta1.AllocatedDeviceStatus */
+export interface AllocatedDeviceStatus {
+  driver: string
+  pool: string
+  device: string
+  conditions?: Condition[]
+  data?: unknown
+  networkData?: NetworkDeviceData
+}
+
+/** resource/v1beta1.NetworkDeviceData */
+export interface NetworkDeviceData {
+  interfaceName?: string
+  ips?: string[]
+  hardwareAddress?: string
 }
 
 /** scheduling/v1.PriorityClass */

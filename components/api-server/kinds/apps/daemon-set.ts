@@ -119,12 +119,12 @@ export const daemonSetStrategy: Strategy = {
     defaultDaemonSet(object)
     setTemplateGeneration(object, templateGenerationOf(object))
   },
-  prepareForUpdate(object, old) {
-    templateHooks.prepareForUpdate(object, old)
+  prepareForUpdate(object, old, context) {
+    templateHooks.prepareForUpdate(object, old, context)
     countTemplates(object, old)
   },
-  prepareForCreate(object) {
-    templateHooks.prepareForCreate(object)
+  prepareForCreate(object, context) {
+    templateHooks.prepareForCreate(object, context)
     setTemplateGeneration(object, Math.max(1, templateGenerationOf(object)))
     object['status'] = {
       currentNumberScheduled: 0,

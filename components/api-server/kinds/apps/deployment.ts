@@ -93,8 +93,8 @@ function validateDeployment(object: KubeObject, root: FieldPath, context: Strate
 export const deploymentStrategy: Strategy = {
   ...templateHooks,
   applyDefaults: defaultDeployment,
-  prepareForUpdate(object, old) {
-    dropDisabledTemplateFields(object, old)
+  prepareForUpdate(object, old, context) {
+    dropDisabledTemplateFields(object, old, context)
     const { annotations: now } = object.metadata
     const { annotations: before, generation = 0 } = old.metadata
     // Its ReplicaSets have its annotations, so that a change of these is one of what there should be.

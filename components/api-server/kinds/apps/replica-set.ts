@@ -37,8 +37,8 @@ function validateReplicaSet(object: KubeObject, root: FieldPath, context: Strate
 export const replicaSetStrategy: Strategy = {
   ...templateHooks,
   applyDefaults: defaultReplicaSet,
-  prepareForCreate(object) {
-    templateHooks.prepareForCreate(object)
+  prepareForCreate(object, context) {
+    templateHooks.prepareForCreate(object, context)
     object['status'] = { replicas: 0 }
   },
   ...validation(validateReplicaSet, validateSameSelector),

@@ -107,13 +107,15 @@ export const statefulSetStrategy: Strategy = {
   ...templateHooks,
   nameForm: 'label',
   applyDefaults: defaultStatefulSet,
-  prepareForCreate(object, { gates }) {
-    templateHooks.prepareForCreate(object)
+  prepareForCreate(object, context) {
+    const { gates } = context
+    templateHooks.prepareForCreate(object, context)
     object['status'] = { replicas: 0, availableReplicas: 0 }
     if (!gates.MaxUnavailableStatefulSet) dropMaxUnavailable(object)
   },
-  prepareForUpdate(object, old, { gates }) {
-    templateHooks.prepareForUpdate(object, old)
+  prepareForUpdate(object, old, context) {
+    const { gates } = context
+    templateHooks.prepareForUpdate(object, old, context)
     if (!gates.MaxUnavailableStatefulSet) dropMaxUnavailable(object, old)
   },
   ...validation(validateStatefulSet, ({ object, old }: Change<KubeObject>, root) => {

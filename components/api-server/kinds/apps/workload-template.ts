@@ -21,9 +21,14 @@ export function validateSameSelector({ object, old }: Change<KubeObject>, root: 
   )
 }
 
-export function dropDisabledTemplateFields(object: KubeObject, old?: KubeObject): void {
+export function dropDisabledTemplateFields(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  { gates }: StrategyContext,
+): void {
   const spec = (object as Deployment).spec?.template?.spec
-  if (spec) dropDisabledPodFields(spec, (old as Deployment | undefined)?.spec?.template?.spec)
+  const before = (old as Deployment | undefined)?.spec?.template?.spec
+  if (spec) dropDisabledPodFields({ spec, old: before }, gates)
 }
 
 function changedTemplateWarnings(
@@ -40,9 +45,9 @@ function changedTemplateWarnings(
 
 /** What Deployments and the other controllers with a template at `spec.template` do alike. */
 export const templateHooks = {
-  prepareForCreate(object: KubeObject) {
+  prepareForCreate(object: KubeObject, context: StrategyContext) {
     object['status'] = {}
-    dropDisabledTemplateFields(object)
+    dropDisabledTemplateFields(object, undefined, context)
   },
   prepareForUpdate: dropDisabledTemplateFields,
   warnings: changedTemplateWarnings,

@@ -133,18 +133,22 @@ function validateCronJob(
   }
 }
 
-function dropDisabled(object: KubeObject, old?: KubeObject): void {
+function dropDisabled(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  { gates }: StrategyContext,
+): void {
   const spec = (object as CronJob).spec?.jobTemplate?.spec?.template?.spec
   const before = (old as CronJob | undefined)?.spec?.jobTemplate?.spec?.template?.spec
-  if (spec) dropDisabledPodFields(spec, before)
+  if (spec) dropDisabledPodFields({ spec, old: before }, gates)
 }
 
 export const cronJobStrategy: Strategy = {
   hasGeneration: true,
   applyDefaults: defaultCronJob,
-  prepareForCreate(object) {
+  prepareForCreate(object, context) {
     object['status'] = {}
-    dropDisabled(object)
+    dropDisabled(object, undefined, context)
   },
   prepareForUpdate: dropDisabled,
   validate: createValidation((object: CronJob, root, context) => {

@@ -26,7 +26,7 @@ export function dropDisabledJobFields(job: Job, old: Job | undefined, gates: Fea
     if (!gates.JobBackoffLimitPerIndex) dropIndexRules(spec)
   }
   const template = spec.template?.spec
-  if (template) dropDisabledPodFields(template, old?.spec?.template?.spec)
+  if (template) dropDisabledPodFields({ spec: template, old: old?.spec?.template?.spec }, gates)
 }
 
 /** The policy is immutable, so that only new Jobs lose these rules. */

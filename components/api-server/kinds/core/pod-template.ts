@@ -18,13 +18,13 @@ export const podTemplateStrategy: Strategy = {
   applyDefaults(object) {
     defaultPodTemplate(((object as PodTemplate).template ??= {}))
   },
-  prepareForCreate(object) {
+  prepareForCreate(object, { gates }) {
     const { spec } = (object as PodTemplate).template ?? {}
-    if (spec) dropDisabledPodFields(spec)
+    if (spec) dropDisabledPodFields({ spec }, gates)
   },
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, { gates }) {
     const { spec } = (object as PodTemplate).template ?? {}
-    if (spec) dropDisabledPodFields(spec, (old as PodTemplate).template?.spec)
+    if (spec) dropDisabledPodFields({ spec, old: (old as PodTemplate).template?.spec }, gates)
   },
   ...validation(validateTemplate),
   warnings: (object, _old, { dialect }) =>

@@ -28,8 +28,8 @@ export const replicationControllerStrategy: Strategy = {
   ...templateHooks,
   orphansByDefault: true,
   applyDefaults: defaultReplicationController,
-  prepareForCreate(object) {
-    templateHooks.prepareForCreate(object)
+  prepareForCreate(object, context) {
+    templateHooks.prepareForCreate(object, context)
     object['status'] = { replicas: 0 }
   },
   ...validation(validateController),

@@ -8,6 +8,7 @@ import type { FieldPath } from '../../../../machinery/validation/field-path.ts'
 import { label1123, portName, portNumber } from '../../../../machinery/validation/names.ts'
 import { validateRequiredOneOf } from '../../rules/field-rules.ts'
 import { validateResourceRequirements } from '../../rules/resource-list.ts'
+import { validateContainerClaims } from './pod-claim-validation.ts'
 import { validateEnvironment, validateEnvironmentSources } from './environment-validation.ts'
 import type { ContainerSurroundings } from './pod-rules.ts'
 import {
@@ -26,7 +27,7 @@ export const pullPolicies = ['Always', 'IfNotPresent', 'Never']
 function validateAnyContainer(
   container: Container,
   at: FieldPath,
-  { rules, volumes }: ContainerSurroundings,
+  { rules, volumes, claims }: ContainerSurroundings,
 ): void {
   if (!container.name) at.child('name').required()
   else {
@@ -51,7 +52,10 @@ function validateAnyContainer(
   }
   validateRequiredOneOf(container.imagePullPolicy, pullPolicies, at.child('imagePullPolicy'))
   if (container.resources) {
-    validateResourceRequirements(container.resources, at.child('resources'), rules.dialect)
+    const resourcesAt = at.child('resources')
+    validateResourceRequirements(container.resources, resourcesAt, rules.dialect)
+    const { claims: used } = container.resources
+    if (used) validateContainerClaims(used, resourcesAt.child('claims'), claims)
   }
   if (container.securityContext) {
     validateContainerSecurityContext(container.securityContext, at.child('securityContext'))

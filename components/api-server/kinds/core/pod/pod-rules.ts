@@ -15,6 +15,8 @@ export interface ContainerSurroundings {
   readonly rules: PodRules
   /** The valid volumes by name. */
   readonly volumes: ReadonlyMap<string, Volume>
+  /** Names of the Pod's claims of devices. */
+  readonly claims: ReadonlySet<string>
   /** The Pod's own, 0 when it is missing. */
   readonly gracePeriodSeconds: number
   readonly podRestartPolicy: string | undefined

@@ -21,6 +21,7 @@ import {
   validateEphemeralContainers,
   validateInitContainers,
 } from './container-validation.ts'
+import { validatePodClaims } from './pod-claim-validation.ts'
 import { validatePodOs } from './pod-os-validation.ts'
 import type { PodRules } from './pod-rules.ts'
 import { validatePodSecurityContext } from './security-context-validation.ts'
@@ -33,9 +34,15 @@ const maxInt32 = 2 ** 31 - 1
 
 export function validatePodSpec(spec: PodSpec, at: FieldPath, rules: PodRules): void {
   const volumes = validateVolumes(spec.volumes ?? [], at.child('volumes'), rules)
+  const claims = validatePodClaims(
+    spec.resourceClaims ?? [],
+    at.child('resourceClaims'),
+    rules.podName,
+  )
   const surroundings = {
     rules,
     volumes,
+    claims,
     gracePeriodSeconds: spec.terminationGracePeriodSeconds ?? 0,
     podRestartPolicy: spec.restartPolicy,
   }

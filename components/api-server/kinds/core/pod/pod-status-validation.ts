@@ -2,6 +2,7 @@
 import type { ContainerStatus, Pod } from '../../../../api/generated/types.ts'
 import type { FieldPath } from '../../../../machinery/validation/field-path.ts'
 import { goJson, validateSubdomain } from '../../rules/field-rules.ts'
+import { validateClaimStatuses } from './pod-claim-validation.ts'
 import { isDualStack, validateIpAddress } from '../../../../machinery/validation/ip-address.ts'
 import { qualifiedName } from '../../../../machinery/validation/names.ts'
 
@@ -32,6 +33,11 @@ export function validatePodStatusChange(pod: Pod, old: Pod, root: FieldPath): vo
     oldStatus.ephemeralContainerStatuses,
     at.child('ephemeralContainerStatuses'),
     'Never',
+  )
+  validateClaimStatuses(
+    status.resourceClaimStatuses ?? [],
+    at.child('resourceClaimStatuses'),
+    pod.spec?.resourceClaims ?? [],
   )
   validateAddresses(status.podIPs, at.child('podIPs'))
   const hostIps = status.hostIPs ?? []

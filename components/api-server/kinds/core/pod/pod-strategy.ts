@@ -92,9 +92,9 @@ export const podStrategy: Strategy = {
     defaultPod(object as Pod)
   },
   warningsAsGiven: (object, { dialect }) => appArmorWarnings(object as Pod, dialect),
-  prepareForCreate(object, { dialect }) {
+  prepareForCreate(object, { dialect, gates }) {
     const pod = object as Pod
-    if (pod.spec) dropDisabledPodFields(pod.spec)
+    if (pod.spec) dropDisabledPodFields({ spec: pod.spec }, gates)
     expandLabelKeys(pod)
     syncAppArmor(pod, dialect)
     object['status'] = { phase: 'Pending', qosClass: qosClassOf(pod) }
@@ -102,9 +102,9 @@ export const podStrategy: Strategy = {
       object['status'].conditions = [{ ...schedulingGated }]
     }
   },
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, { gates }) {
     const { spec } = object as Pod
-    if (spec) dropDisabledPodFields(spec, (old as Pod).spec)
+    if (spec) dropDisabledPodFields({ spec, old: (old as Pod).spec }, gates)
   },
   validate: createValidation(validateNew),
   validateUpdate: updateValidation(validateChange),

@@ -19,10 +19,13 @@ import { validatePodStatusChange } from './pod-status-validation.ts'
 import { specDifference } from './spec-difference.ts'
 
 export const podStatusStrategy: SubresourceStrategy = {
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, { gates }) {
     restoreAllButStatus(object, old)
-    const qosClass = (old as Pod).status?.qosClass
+    const { qosClass, resourceClaimStatuses } = (old as Pod).status ?? {}
     object['status'] ??= {}
+    if (!gates.DynamicResourceAllocation && resourceClaimStatuses === undefined) {
+      delete object['status'].resourceClaimStatuses
+    }
     if (qosClass !== undefined) object['status'].qosClass = qosClass
   },
   validateUpdate: updateValidation(({ object: pod, old }: Change<Pod>, root, { dialect }) => {
