@@ -6,10 +6,13 @@ import type {
   CSIDriver,
   CSINode,
   CSIStorageCapacity,
+  DeviceClass,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  ResourceClaim,
+  ResourceSlice,
   StorageClass,
 } from '../api/generated/types.ts'
 import { podRequests } from '../api/pod-amounts.ts'
@@ -27,6 +30,9 @@ interface EventObjects {
   CSINode: CSINode
   CSIDriver: CSIDriver
   CSIStorageCapacity: CSIStorageCapacity
+  ResourceClaim: ResourceClaim
+  ResourceSlice: ResourceSlice
+  DeviceClass: DeviceClass
 }
 
 export type EventResource = keyof EventObjects
@@ -43,6 +49,7 @@ const podUpdates = [
   'UpdatePodScaleDown',
   'UpdatePodTolerations',
   'UpdatePodSchedulingGatesEliminated',
+  'UpdatePodGeneratedResourceClaim',
 ] as const
 
 /** `Update` is a change of no more specific kind; a plugin that registers it means every update. */
@@ -150,6 +157,9 @@ export function podUpdateEvents(
   if (!deepEqual(old.spec?.tolerations, now.spec?.tolerations)) actions.push('UpdatePodTolerations')
   const gatesOf = (pod: Pod): number => pod.spec?.schedulingGates?.length ?? 0
   if (gatesOf(old) > 0 && gatesOf(now) === 0) actions.push('UpdatePodSchedulingGatesEliminated')
+  if (!deepEqual(old.status?.resourceClaimStatuses, now.status?.resourceClaimStatuses)) {
+    actions.push('UpdatePodGeneratedResourceClaim')
+  }
   if (actions.length === 0 && resource === 'UnscheduledPod' && isOtherwiseChanged(old, now)) {
     actions.push('Update')
   }

@@ -3,10 +3,13 @@ import type {
   CSIDriver,
   CSINode,
   CSIStorageCapacity,
+  DeviceClass,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  ResourceClaim,
+  ResourceSlice,
   StorageClass,
 } from '../api/generated/types.ts'
 import { resourcesOf } from '../api/resources.ts'
@@ -153,6 +156,18 @@ export function followRegistered(
     capacities.onEvent((event) => {
       queue.happened({ resource: 'CSIStorageCapacity', ...changeOf(event) })
     })
+  }
+  if (wanted.has('ResourceClaim')) {
+    const claims = informers.informer<ResourceClaim>(resources.resourceClaims)
+    claims.onEvent((event) => queue.happened({ resource: 'ResourceClaim', ...changeOf(event) }))
+  }
+  if (wanted.has('ResourceSlice')) {
+    const slices = informers.informer<ResourceSlice>(resources.resourceSlices)
+    slices.onEvent((event) => queue.happened({ resource: 'ResourceSlice', ...changeOf(event) }))
+  }
+  if (wanted.has('DeviceClass')) {
+    const classes = informers.informer<DeviceClass>(resources.deviceClasses)
+    classes.onEvent((event) => queue.happened({ resource: 'DeviceClass', ...changeOf(event) }))
   }
 }
 

@@ -44,7 +44,7 @@ interface PodExplanation {
   }
 }
 
-/** Rejects only when an extender that the post-filter asks fails. */
+/** Rejects only when an extender that the post-filter asks fails, or a selector of devices. */
 export async function explainPod(about: {
   readonly pod: PodInfo
   readonly profile: Profile
@@ -119,16 +119,17 @@ async function explainMisfit(
       addRejection(diagnosis, { plugin: each.plugin, rejection: each, nodeName: each.node })
   }
   if (diagnosis.nodeCount === 0) return { message: fitMessage(diagnosis) }
-  let tail: string | undefined
+  const tails: string[] = []
   for (const plugin of profile.postFilters) {
     const { filters } = profile
-    const outcome = await plugin.postFilter({ pod, snapshot, filters, diagnosis })
+    const outcome = await plugin.postFilter({ pod, snapshot, filters, diagnosis, dryRun: true })
+    if (outcome === undefined) continue
     if (outcome.ok) {
       const { nodeName: node, victims } = outcome.eviction
       const preemption = { node, victims: victims.map(({ key }) => key) }
       return { message: fitMessage(diagnosis), preemption }
     }
-    tail = outcome.message
+    tails.push(outcome.message)
   }
-  return { message: fitMessage(diagnosis, tail) }
+  return { message: fitMessage(diagnosis, tails.length === 0 ? undefined : tails.join(', ')) }
 }

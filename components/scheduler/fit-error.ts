@@ -32,6 +32,15 @@ export function addRejection(
   if (rejection.resolvable && nodeName !== undefined) diagnosis.resolvable.push(nodeName)
 }
 
+/** What post-filters that found no way say together; undefined when none had anything to say. */
+export function joinedFailure(
+  failures: readonly { readonly message: string; readonly keepsNomination: boolean }[],
+): { readonly ok: false; readonly message: string; readonly keepsNomination: boolean } | undefined {
+  if (failures.length === 0) return undefined
+  const message = failures.map((failure) => failure.message).join(', ')
+  return { ok: false, message, keepsNomination: failures.every((one) => one.keepsNomination) }
+}
+
 /** `0/3 nodes are available: 1 Insufficient cpu, 2 ...`, ending in a full stop. */
 export function nodesAvailable(nodeCount: number, reasons: ReadonlyMap<string, number>): string {
   const parts = [...reasons].map(([reason, count]) => `${count} ${reason}`).toSorted()

@@ -1,6 +1,8 @@
 /** The scheduler's process: flags, informers, listener, leadership, and the scheduling loop. */
 import { dialectNamed, dialects } from '../api/dialect.ts'
 import type { Namespace, Node, Pod } from '../api/generated/types.ts'
+import { parseFeatureGates } from '../api/feature-gates.ts'
+import type { FeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
@@ -28,6 +30,7 @@ import type { schedulerFlags } from './options.ts'
 import { explainPod } from './explain-pod.ts'
 import type { Extender } from './extender.ts'
 import { createExtender } from './extender.ts'
+import type { DeviceSupport } from './plugin.ts'
 import { podInfoOf } from './pod-info.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
@@ -65,6 +68,27 @@ function metricsOf({ options }: Context): Metrics {
   const metrics = createMetrics({ release: servedRelease, showHidden: showHidden !== '' })
   declareProcessMetrics(metrics)
   return metrics
+}
+
+/** A gate that is unknown or locked keeps the process from starting. */
+function gatesOf({ options, log }: Context): FeatureGates {
+  try {
+    const { gates, warnings } = parseFeatureGates(options['feature-gates'])
+    for (const warning of warnings) log.warn(warning)
+    return gates
+  } catch (error) {
+    throw new FlagError((error as Error).message)
+  }
+}
+
+/** The expression language is large: it is loaded only where pods may have devices. */
+async function loadDevices(gates: FeatureGates): Promise<DeviceSupport | undefined> {
+  if (!gates.DynamicResourceAllocation) return undefined
+  const [{ compileDeviceSelector }, { keepCompiled }] = await Promise.all([
+    import('../cel/device-selector.ts'),
+    import('./plugins/dynamic-resources/compiled-selectors.ts'),
+  ])
+  return { compile: keepCompiled(compileDeviceSelector), allowsAdminAccess: gates.DRAAdminAccess }
 }
 
 interface Parts {
@@ -116,6 +140,7 @@ function createQueue(
   parts: {
     readonly settings: SchedulerSettings
     readonly extenders: readonly Extender[]
+    readonly devices: DeviceSupport | undefined
     readonly snapshot: Snapshot
     readonly informers: InformerFactory
     readonly metrics: Metrics
@@ -124,8 +149,17 @@ function createQueue(
   const { options, clock, log } = context
   const { settings, snapshot, informers, metrics } = parts
   const { dialect } = client
-  const { extenders } = parts
-  const handle = { dialect, client, informers, namespaces: snapshot, extenders, clock, log }
+  const { extenders, devices } = parts
+  const handle = {
+    dialect,
+    client,
+    informers,
+    namespaces: snapshot,
+    extenders,
+    devices,
+    clock,
+    log,
+  }
   const made = settings.profiles.map((profile) => createProfile(profile, handle))
   const [first] = made
   if (first === undefined) throw new StartError('no profile is configured')
@@ -156,7 +190,7 @@ function makeExtenders({ extenders }: SchedulerSettings): Extender[] {
 function createScheduler(
   client: Client,
   context: Context,
-  settings: SchedulerSettings,
+  { settings, devices }: { settings: SchedulerSettings; devices: DeviceSupport | undefined },
 ): SchedulerParts {
   const { clock, log } = context
   const resources = resourcesOf(client.dialect)
@@ -167,6 +201,7 @@ function createScheduler(
   const { queue, profiles } = createQueue(client, context, {
     settings,
     extenders,
+    devices,
     snapshot,
     informers,
     metrics,
@@ -248,9 +283,11 @@ async function lead(
 async function run(context: Context): Promise<void> {
   const { options, clock, log } = context
   const settings = settingsOf(options)
+  const gates = gatesOf(context)
   for (const warning of settings.warnings) log.warn(warning)
   const client = await connect(context, settings)
-  const scheduler = createScheduler(client, context, settings)
+  const devices = await loadDevices(gates)
+  const scheduler = createScheduler(client, context, { settings, devices })
   const { informers, recorders, metrics } = scheduler
   let isSynced = false
   const server = await openComponentListener({

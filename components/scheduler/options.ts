@@ -1,4 +1,5 @@
 /** Flags of the scheduler, named as upstream's kube-scheduler names them. */
+import { featureGateHelp } from '../api/feature-gates.ts'
 import { leaderElectionFlags } from '../client/leader-election-flags.ts'
 import type { ComponentDeclaration } from '../component-base/component.ts'
 import { defineFlags, flag } from '../component-base/flags.ts'
@@ -49,6 +50,10 @@ export const schedulerFlags = defineFlags({
     'Longest time until a pod that fits nowhere is retried.',
     300_000,
     { deprecated: 'it will be removed: events of the cluster wake such pods.' },
+  ),
+  'feature-gates': flag.string(
+    ['Features to turn on or off: name=bool,...', ...featureGateHelp()].join('\n        '),
+    '',
   ),
   'show-hidden-metrics-for-version': flag.string(
     'Also show the metrics that this release hides. The only valid value is the previous release.',

@@ -14,6 +14,7 @@ import type { Diagnosis } from './fit-error.ts'
 import type { PlacedTerm, TermSort } from './placed-terms.ts'
 import type { PodGroup } from './pod-counts.ts'
 import type { PodInfo } from './pod-info.ts'
+import type { CompileSelector } from './plugins/dynamic-resources/request-plan.ts'
 import type { Namespaces } from './pod-term.ts'
 import type { QueuedPod } from './scheduling-queue.ts'
 import type { NodeInfo, Snapshot } from './snapshot.ts'
@@ -67,8 +68,8 @@ export interface Plugin {
    * looked at one by one.
    */
   candidates?(pod: PodInfo): ReadonlySet<string> | undefined
-  /** Looks for a way to let a rejected pod fit after all; without one the next plugin is asked. */
-  postFilter?(attempt: FailedAttempt): Promise<PostFilterResult>
+  /** Looks for a way to let a rejected pod fit after all; without one the next plugin is asked. Undefined: not of this pod's matter. */
+  postFilter?(attempt: FailedAttempt): Promise<PostFilterResult | undefined>
   /** PreScore, Score and NormalizeScore: 0 to 100 for each of these nodes, in their order. Undefined: no preference. */
   score?(pod: PodInfo, nodes: readonly NodeInfo[], view: ClusterView): ArrayLike<number> | undefined
   /** Sets aside what the pod needs on the node it was given. Undefined: nothing. A Rejection: the pod cannot go there after all. */
@@ -83,6 +84,8 @@ export interface FailedAttempt {
   readonly snapshot: Snapshot
   readonly filters: readonly PluginWith<'filter'>[]
   readonly diagnosis: Diagnosis
+  /** Change nothing, and tell what a real attempt would. */
+  readonly dryRun?: boolean
 }
 
 /** Pods that leave a node so that another fits there. */
@@ -95,10 +98,23 @@ export interface Eviction {
 export type PostFilterResult =
   | { readonly ok: true; readonly eviction: Eviction }
   /** The tail of the pod's message. `keepsNomination`: the node that it was nominated to before stays. */
-  | { readonly ok: false; readonly message: string; readonly keepsNomination: boolean }
+  | {
+      readonly ok: false
+      readonly message: string
+      readonly keepsNomination: boolean
+      /** False: no pod was looked at that could be preempted. */
+      readonly isPreemption?: boolean
+    }
 
 /** A plugin that takes part in one extension point. */
 export type PluginWith<Point extends keyof Plugin> = Plugin & Required<Pick<Plugin, Point>>
+
+/** What the allocation of devices needs besides objects. */
+export interface DeviceSupport {
+  readonly compile: CompileSelector
+  /** The gate DRAAdminAccess. */
+  readonly allowsAdminAccess: boolean
+}
 
 /** What plugins are made with (upstream: framework.Handle). */
 export interface Handle {
@@ -108,6 +124,8 @@ export interface Handle {
   readonly informers: Pick<InformerFactory, 'informer'>
   readonly namespaces: Namespaces
   readonly extenders: readonly Extender[]
+  /** Undefined while the gate DynamicResourceAllocation is off. */
+  readonly devices?: DeviceSupport | undefined
   readonly clock: Clock
   readonly log: Log
 }

@@ -3,6 +3,7 @@ import type { PluginArguments } from './configuration/plugin-arguments.ts'
 import type { Handle, Plugin } from './plugin.ts'
 import { defaultBinder } from './plugins/default-binder.ts'
 import { defaultPreemption } from './plugins/default-preemption.ts'
+import { dynamicResources } from './plugins/dynamic-resources/dynamic-resources.ts'
 import { imageLocality } from './plugins/image-locality.ts'
 import { interPodAffinity } from './plugins/inter-pod-affinity.ts'
 import { nodeAffinity } from './plugins/node-affinity.ts'
@@ -42,6 +43,7 @@ export const pluginRegistry: ReadonlyMap<string, PluginFactory> = new Map<string
     'InterPodAffinity',
     (handle, args) => interPodAffinity(args.InterPodAffinity, handle.namespaces),
   ],
+  ['DynamicResources', dynamicResources],
   ['DefaultPreemption', (handle, args) => defaultPreemption(handle, args.DefaultPreemption)],
   [
     'NodeResourcesBalancedAllocation',

@@ -3,7 +3,7 @@ import { StartError } from '../component-base/component.ts'
 import type { PluginArguments } from './configuration/plugin-arguments.ts'
 import { defaultPluginArguments } from './configuration/plugin-arguments.ts'
 import type { EnabledPlugin, PluginSets } from './configuration/plugin-sets.ts'
-import { multiPointOf, pluginsAt } from './configuration/plugin-sets.ts'
+import { defaultPlugins, multiPointOf, pluginsAt } from './configuration/plugin-sets.ts'
 import type { ExtensionPoint } from './extension-points.ts'
 import { extensionPoints, takesPartIn } from './extension-points.ts'
 import type { Handle, Plugin, PluginWith } from './plugin.ts'
@@ -48,8 +48,8 @@ export interface Profile {
   readonly plugins: ReadonlyMap<string, Plugin>
 }
 
-function namesIn(sets: PluginSets): Set<string> {
-  const names = new Set(multiPointOf(sets).map(({ name }) => name))
+function namesIn(sets: PluginSets, multiPoint: readonly EnabledPlugin[]): Set<string> {
+  const names = new Set(multiPoint.map(({ name }) => name))
   for (const point of extensionPoints) {
     for (const { name } of sets[point]?.enabled ?? []) names.add(name)
   }
@@ -57,11 +57,12 @@ function namesIn(sets: PluginSets): Set<string> {
 }
 
 function makePlugins(
-  { plugins: sets, args }: ProfileSettings,
+  names: Iterable<string>,
+  args: PluginArguments,
   handle: Handle,
 ): Map<string, Plugin> {
   const made = new Map<string, Plugin>()
-  for (const name of namesIn(sets)) {
+  for (const name of names) {
     const create = pluginRegistry.get(name)
     if (create === undefined) throw new Error(`plugin "${name}" does not exist`)
     made.set(name, create(handle, args))
@@ -87,13 +88,15 @@ export function createProfile(settings: ProfileSettings, handle: Handle): Profil
 }
 
 function assemble(settings: ProfileSettings, handle: Handle): Profile {
-  const plugins = makePlugins(settings, handle)
+  const { plugins: sets, args } = settings
+  const multiPoint = multiPointOf(sets, defaultPlugins(handle.devices !== undefined))
+  const plugins = makePlugins(namesIn(sets, multiPoint), args, handle)
   const at = (point: ExtensionPoint): readonly EnabledPlugin[] => {
     const takesPart = (name: string): boolean => {
       const plugin = plugins.get(name)
       return plugin !== undefined && takesPartIn(plugin, point)
     }
-    const enabled = pluginsAt(point, settings.plugins, takesPart)
+    const enabled = pluginsAt(point, { sets, multiPoint }, takesPart)
     const seen = new Set<string>()
     for (const { name } of enabled) {
       if (!takesPart(name)) throw new Error(`plugin "${name}" does not extend ${point} plugin`)
@@ -120,7 +123,7 @@ function assemble(settings: ProfileSettings, handle: Handle): Profile {
     filters: which('filter', 'filter'),
     narrowing: which('preFilter', 'candidates'),
     postFilters: which('postFilter', 'postFilter'),
-    scores: scoresOf(at('score'), { plugins, sets: settings.plugins }),
+    scores: scoresOf(at('score'), { plugins, multiPoint }),
     reserves: which('reserve', 'reserve'),
     preBinds: new Set(at('preBind').map(({ name }) => name)),
     binds,
@@ -131,9 +134,12 @@ function assemble(settings: ProfileSettings, handle: Handle): Profile {
 /** The weight at `score` wins over that at `multiPoint`; none is 1. */
 function scoresOf(
   enabled: readonly EnabledPlugin[],
-  { plugins, sets }: { plugins: ReadonlyMap<string, Plugin>; sets: PluginSets },
+  {
+    plugins,
+    multiPoint,
+  }: { plugins: ReadonlyMap<string, Plugin>; multiPoint: readonly EnabledPlugin[] },
 ): WeightedPlugin[] {
-  const multi = new Map(multiPointOf(sets).map(({ name, weight }) => [name, weight]))
+  const multi = new Map(multiPoint.map(({ name, weight }) => [name, weight]))
   return enabled.flatMap(({ name, weight }) => {
     const plugin = plugins.get(name)
     if (plugin === undefined || !has(plugin, 'score')) return []

@@ -8,7 +8,7 @@ import { bind, preBind, reserve, unreserve } from './binding-cycle.ts'
 import { chooseWithExtenders, filterByExtenders } from './extended-choice.ts'
 import type { Extender } from './extender.ts'
 import type { Diagnosis } from './fit-error.ts'
-import { addRejection, fitMessage, newDiagnosis } from './fit-error.ts'
+import { addRejection, fitMessage, joinedFailure, newDiagnosis } from './fit-error.ts'
 import type { Decision, Feasible } from './find-node.ts'
 import { NodeFinder } from './find-node.ts'
 import type { Eviction, PostFilterResult } from './plugin.ts'
@@ -232,15 +232,19 @@ export class ScheduleOne {
   ): Promise<PostFilterResult | undefined> {
     const { snapshot, metrics } = this.#options
     if (diagnosis.nodeCount === 0) return undefined
-    let last: PostFilterResult | undefined
+    const failures: (PostFilterResult & { ok: false })[] = []
     for (const plugin of profile.postFilters) {
-      last = await this.#timedWrite(profile, 'PostFilter', () =>
+      const result = await this.#timedWrite(profile, 'PostFilter', () =>
         plugin.postFilter({ pod: queued.info, snapshot, filters: profile.filters, diagnosis }),
       )
-      metrics?.preemption(last.ok ? last.eviction.victims.length : 0)
-      if (last.ok) return last
+      if (result === undefined) continue
+      if (result.ok || result.isPreemption !== false) {
+        metrics?.preemption(result.ok ? result.eviction.victims.length : 0)
+      }
+      if (result.ok) return result
+      failures.push(result)
     }
-    return last
+    return joinedFailure(failures)
   }
 
   async #evict({ info }: QueuedPod, { nodeName, victims }: Eviction): Promise<void> {

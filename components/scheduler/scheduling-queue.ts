@@ -263,8 +263,8 @@ export class SchedulingQueue {
   }
 
   #leaveWaiting(pod: QueuedPod): void {
-    this.#gated.delete(pod.info.key)
-    if (!this.#unschedulable.delete(pod.info.key)) return
+    const wasGated = this.#gated.delete(pod.info.key)
+    if (!this.#unschedulable.delete(pod.info.key) && !wasGated) return
     this.#helpedByAll.delete(pod)
     for (const [label, pods] of this.#helpedBy) {
       if (pods.delete(pod) && pods.size === 0) this.#helpedBy.delete(label)
@@ -274,7 +274,10 @@ export class SchedulingQueue {
   #activate(pod: QueuedPod, cause: string): void {
     const { preEnqueues } = this.#options.pluginsFor(pod.info)
     const { key } = pod.info
-    if (preEnqueues.some((plugin) => plugin.preEnqueue(pod.info) !== undefined)) {
+    const gate = preEnqueues.find((plugin) => plugin.preEnqueue(pod.info) !== undefined)
+    if (gate !== undefined) {
+      pod.rejectedBy = new Set([gate.name])
+      this.#awaitEvents(pod)
       this.#gated.set(key, pod)
       this.#parts.set(key, { part: 'gated', pod })
       this.#options.onIncoming?.('gated', cause)

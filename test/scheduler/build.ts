@@ -133,7 +133,9 @@ export function clusterWith(
     const [plugin] = profile.postFilters
     if (plugin === undefined) throw new Error('the profile has no post-filter')
     const { diagnosis } = decision
-    return await plugin.postFilter({ pod, snapshot, filters: profile.filters, diagnosis })
+    const result = await plugin.postFilter({ pod, snapshot, filters: profile.filters, diagnosis })
+    if (result === undefined) throw new Error(`${plugin.name} has nothing to do with the pod`)
+    return result
   }
   return { snapshot, profile, finder, findNode, postFilter }
 }

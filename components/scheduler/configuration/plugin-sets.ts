@@ -17,7 +17,7 @@ export interface PluginSet {
 export type PluginSets = { readonly [P in ExtensionPoint | 'multiPoint']?: PluginSet }
 
 /** The plugins that every profile has unless it disables them, with the weights of their scores. */
-export const defaultMultiPoint: readonly EnabledPlugin[] = [
+const defaultMultiPoint: readonly EnabledPlugin[] = [
   { name: 'SchedulingGates' },
   { name: 'PrioritySort' },
   { name: 'NodeUnschedulable' },
@@ -38,14 +38,25 @@ export const defaultMultiPoint: readonly EnabledPlugin[] = [
   { name: 'DefaultBinder' },
 ]
 
+/** The plugins that every profile has unless it disables them. With devices, their plugin comes before preemption: a claim is given back before a pod is evicted. */
+export function defaultPlugins(withDevices: boolean): readonly EnabledPlugin[] {
+  if (!withDevices) return defaultMultiPoint
+  return defaultMultiPoint.flatMap((plugin) =>
+    plugin.name === 'DefaultPreemption' ? [{ name: 'DynamicResources' }, plugin] : [plugin],
+  )
+}
+
 function isDisabled({ disabled = [] }: PluginSet, name: string): boolean {
   return disabled.some((each) => each.name === name || each.name === '*')
 }
 
 /** The profile's multiPoint: the defaults that it does not disable, in their order, then what it adds. */
-export function multiPointOf({ multiPoint = {} }: PluginSets): readonly EnabledPlugin[] {
+export function multiPointOf(
+  { multiPoint = {} }: PluginSets,
+  defaults: readonly EnabledPlugin[],
+): readonly EnabledPlugin[] {
   const own = new Map((multiPoint.enabled ?? []).map((plugin) => [plugin.name, plugin]))
-  const kept = defaultMultiPoint
+  const kept = defaults
     .filter(({ name }) => !isDisabled(multiPoint, name))
     .map((plugin) => own.get(plugin.name) ?? plugin)
   const names = new Set(kept.map(({ name }) => name))
@@ -58,12 +69,15 @@ export function multiPointOf({ multiPoint = {} }: PluginSets): readonly EnabledP
  */
 export function pluginsAt(
   point: ExtensionPoint,
-  sets: PluginSets,
+  {
+    sets,
+    multiPoint,
+  }: { readonly sets: PluginSets; readonly multiPoint: readonly EnabledPlugin[] },
   takesPart: (name: string) => boolean,
 ): readonly EnabledPlugin[] {
   const set = sets[point] ?? {}
   const listed = set.enabled ?? []
-  const multi = multiPointOf(sets).filter(({ name }) => takesPart(name) && !isDisabled(set, name))
+  const multi = multiPoint.filter(({ name }) => takesPart(name) && !isDisabled(set, name))
   const multiByName = new Map(multi.map((plugin) => [plugin.name, plugin]))
   const listedNames = new Set(listed.map(({ name }) => name))
   const again = listed.filter(({ name }) => multiByName.has(name))
