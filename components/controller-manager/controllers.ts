@@ -24,6 +24,7 @@ import { nodeLifecycleController } from './node-lifecycle/node-lifecycle.ts'
 import { persistentVolumeBinder } from './persistent-volumes/binder.ts'
 import { podGarbageCollector } from './pod-gc.ts'
 import { replicaSetController, replicationController } from './replica-set/replica-set.ts'
+import { resourceClaimController } from './resource-claims/resource-claims.ts'
 import { resourceQuotaController } from './resource-quota/resource-quota.ts'
 import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
@@ -74,6 +75,7 @@ export const controllers: readonly ControllerEntry[] = [
   volumeProtection,
   ephemeralVolumes,
   attachDetach,
+  resourceClaimController,
   resourceQuotaController,
   serviceLoadBalancerController,
   namespaceController,

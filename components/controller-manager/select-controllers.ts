@@ -73,6 +73,7 @@ const accounts: Readonly<Record<string, string>> = {
   'persistentvolume-expander-controller': 'expand-controller',
   'persistentvolume-attach-detach-controller': 'attachdetach-controller',
   'ephemeral-volume-controller': 'ephemeral-volume-controller',
+  'resourceclaim-controller': 'resource-claim-controller',
 }
 
 /** The service account upstream runs the controller as; undefined where it keeps the manager's own identity. */

@@ -57,7 +57,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   on('pod-garbage-collector-controller podgc'),
   on('replicaset-controller replicaset'),
   on('replicationcontroller-controller replicationcontroller'),
-  on('resourceclaim-controller resource-claim-controller', gated('DynamicResourceAllocation')),
+  on('resourceclaim-controller resource-claim-controller'),
   on('resourcequota-controller resourcequota'),
   on('root-ca-certificate-publisher-controller root-ca-cert-publisher'),
   off('selinux-warning-controller', gated('SELinuxChangePolicy')),
