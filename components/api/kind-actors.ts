@@ -101,14 +101,17 @@ const networking: Readonly<Record<string, KindActors>> = {
     '',
     'this cluster has no ingress controller of its own: unless you run one, no traffic is routed',
   ),
-  'networking/ipaddresses': stored('addresses of Services where several ranges are used'),
+  'networking/ipaddresses': by(
+    'service-cidr',
+    'API server: records the addresses of Services, with the gate MultiCIDRServiceAllocator',
+  ),
   'networking/networkpolicies': missing(
     '',
     'this cluster has no network plugin: network policies are not enforced',
   ),
-  'networking/servicecidrs': missing(
+  'networking/servicecidrs': by(
     'service-cidr',
-    'this cluster has no ServiceCIDR controller: Services get addresses of --service-cluster-ip-range alone',
+    'API server: gives Services addresses of them, with the gate MultiCIDRServiceAllocator',
   ),
 }
 

@@ -37,6 +37,7 @@ import { volumeExpander } from './volume-expander.ts'
 import { claimProtection } from './volume-protection/claim-protection.ts'
 import { volumeProtection } from './volume-protection/volume-protection.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/ttl-after-finished.ts'
+import { serviceCidrController } from './service-cidr/service-cidr.ts'
 import { serviceLoadBalancerController } from './service-lb/service-lb.ts'
 import { ttlController } from './ttl.ts'
 
@@ -78,6 +79,7 @@ export const controllers: readonly ControllerEntry[] = [
   resourceClaimController,
   resourceQuotaController,
   serviceLoadBalancerController,
+  serviceCidrController,
   namespaceController,
   garbageCollector,
   bootstrapSigner,

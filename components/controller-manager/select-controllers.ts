@@ -57,6 +57,7 @@ const accounts: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint-controller',
   'endpointslice-mirroring-controller': 'endpointslicemirroring-controller',
   'service-lb-controller': 'service-controller',
+  'service-cidr-controller': 'service-cidrs-controller',
   'node-route-controller': 'route-controller',
   'cloud-node-lifecycle-controller': 'node-controller',
   'replicationcontroller-controller': 'replication-controller',

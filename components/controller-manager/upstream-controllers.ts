@@ -61,7 +61,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   on('resourcequota-controller resourcequota'),
   on('root-ca-certificate-publisher-controller root-ca-cert-publisher'),
   off('selinux-warning-controller', gated('SELinuxChangePolicy')),
-  on('service-cidr-controller', gated('MultiCIDRServiceAllocator')),
+  on('service-cidr-controller'),
   on('service-lb-controller service', cloud),
   on('serviceaccount-controller serviceaccount'),
   on('serviceaccount-token-controller serviceaccount-token'),

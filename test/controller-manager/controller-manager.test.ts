@@ -13,7 +13,10 @@ import { runControllerManager } from '../../components/controller-manager/contro
 import type { ControllerEntry } from '../../components/controller-manager/controller-context.ts'
 import { controllers } from '../../components/controller-manager/controllers.ts'
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
-import { selectControllers } from '../../components/controller-manager/select-controllers.ts'
+import {
+  selectControllers,
+  whyGatedOff,
+} from '../../components/controller-manager/select-controllers.ts'
 import {
   createTokenSource,
   withToken,
@@ -74,11 +77,20 @@ describe('--controllers', () => {
       for (const one of [name, ...aliases])
         expect(selectControllers(all, [one]).map((entry) => entry.name)).toEqual([name])
     const why = new Map(absent.map((entry) => [entry.name, entry.why]))
-    expect(why.get('node-route-controller')).toBe('it needs a cloud provider; clusters here have none')
-    expect(why.get('service-cidr-controller')).toBe(
-      'it is disabled by a feature gate: MultiCIDRServiceAllocator',
+    expect(why.get('node-route-controller')).toBe(
+      'it needs a cloud provider; clusters here have none',
     )
     expect(why.has('ttl-controller')).toBe(false)
+  })
+
+  it('a controller runs only while all its gates are on, and the log says which are off', () => {
+    const gates = ['MultiCIDRServiceAllocator', 'JobManagedBy'] as const
+    expect(whyGatedOff({ gates }, defaultFeatureGates)).toBe(
+      'it is disabled by a feature gate: MultiCIDRServiceAllocator',
+    )
+    const on = { ...defaultFeatureGates, MultiCIDRServiceAllocator: true }
+    expect(whyGatedOff({ gates }, on)).toBeUndefined()
+    expect(whyGatedOff({}, defaultFeatureGates)).toBeUndefined()
   })
 
   it('each controller has upstream’s name and aliases, and is on where upstream’s is', () => {

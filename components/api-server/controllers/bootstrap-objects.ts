@@ -19,6 +19,7 @@ import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { StartHook, StartHooks } from '../health/start-hooks.ts'
 import type { LocalClient } from '../registry/local-client.ts'
+import { defaultServiceCidr } from './default-service-cidr.ts'
 import { ensureAuthenticationInfo, type AuthenticationInfo } from './authentication-info.ts'
 import { ensureObject, type OwnObject } from './ensure-object.ts'
 import {
@@ -39,6 +40,8 @@ export interface BootstrapOptions {
   readonly withPolicy: boolean
   readonly gates: FeatureGates
   readonly apiServer: ApiServerAddress
+  /** The ranges of Services, where ServiceCIDRs say which there are. */
+  readonly serviceRanges?: readonly string[]
   /** Built-in resources that are served. */
   readonly served: readonly Resource[]
   readonly authentication?: AuthenticationInfo
@@ -92,7 +95,8 @@ function ownService({ dialect, apiServer }: BootstrapOptions): OwnObject[] {
 }
 
 /**
- * Writes namespaces first, then everything else at once, so that the writes share commits. Rejects with the first StatusError.
+ * Writes namespaces first, and the default ServiceCIDR, of which the server's own Service has its address; then everything else
+ * at once, so that the writes share commits. Rejects with the first StatusError.
  */
 export async function ensureBootstrapObjects(options: BootstrapOptions): Promise<void> {
   const { client, dialect, served, authentication } = options
@@ -108,6 +112,13 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
     'start-system-namespaces-controller',
     ownObjects(namespaces, systemNamespaces(dialect), keepExisting),
   )
+  const { serviceRanges } = options
+  if (serviceRanges !== undefined) {
+    const { serviceCidrs } = resourcesOf(dialect)
+    const object = defaultServiceCidr({ serviceCidrs }, dialect, serviceRanges)
+    const hook = 'start-kubernetes-service-cidr-controller'
+    await ensureAll(hook, ownObjects(serviceCidrs, [object], keepExisting))
+  }
   await Promise.all([
     ...(options.withPolicy ? [ensureAll('rbac/bootstrap-roles', policy(options))] : []),
     ensureAll(

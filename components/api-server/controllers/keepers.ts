@@ -7,10 +7,12 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { keepPolicyStatus } from './keep-policy-status.ts'
 import type { Converters } from '../custom-resources/conversion-webhook.ts'
 import { settleDefinitions } from './definition-controller.ts'
+import { keepDefaultServiceCidr } from './default-service-cidr.ts'
 import { keepFlowSchemaStatus } from './flow-schema-status.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { keepApiServices } from './registration.ts'
+import { repairAddresses } from './repair-addresses.ts'
 import { reportUnattended } from './report-unattended.ts'
 import { trackLegacyTokens } from './track-legacy-tokens.ts'
 import type { StartHooks } from '../health/start-hooks.ts'
@@ -28,6 +30,8 @@ export interface KeeperOptions {
   /** Calls back with the `namespace/name` of a Secret whose token was used. Returns the way to stop. */
   readonly onLegacyTokenUse: (handler: (secret: string) => void) => () => void
   readonly hooks: Pick<StartHooks, 'keep'>
+  /** The ranges of Services, where ServiceCIDRs say which there are. */
+  readonly serviceRanges?: readonly string[]
   readonly clock: Clock
   readonly log: Log
 }
@@ -35,10 +39,14 @@ export interface KeeperOptions {
 /** Each runs until `signal` aborts. */
 export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promise<void>[] {
   const definitions = options.resources.customResourceDefinitions
+  const { serviceRanges: ranges } = options
   return [
     keepFlowSchemaStatus(options, signal),
     keepPolicyStatus(options, signal),
     reportUnattended(options, signal),
+    ...(ranges === undefined
+      ? []
+      : [keepDefaultServiceCidr({ ...options, ranges }, signal), repairAddresses(options, signal)]),
     options.hooks.keep(
       ['start-legacy-token-tracking-controller'],
       trackLegacyTokens(options, signal),

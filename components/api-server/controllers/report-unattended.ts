@@ -4,13 +4,12 @@
  */
 import type { Resources } from '../../api/resources.ts'
 import { unattendedKinds } from '../../api/unattended-kinds.ts'
-import { createEventRecorder } from '../../client/event-recorder.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
-import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
-import { notFound } from '../../machinery/objects/status-error.ts'
+import type { Resource } from '../../machinery/objects/resource.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
+import { createOwnRecorder } from './own-recorder.ts'
 
 export interface UnattendedOptions {
   readonly reader: ObjectReader
@@ -38,22 +37,7 @@ export async function reportUnattended(
   signal: AbortSignal,
 ): Promise<void> {
   const { reader, client, resources, clock, log } = options
-  const { events } = resources
-  const type = { apiVersion: apiVersionOf(events), kind: events.kind }
-  const recorder = createEventRecorder({
-    events: {
-      create: (event) =>
-        client.create(events, event.metadata.namespace ?? '', { ...type, ...event }),
-      patch: async ({ namespace = '', name }, changed) => {
-        const event = client.get(events, namespace, name)
-        if (event === undefined) throw notFound(events, name)
-        await client.update(events, namespace, { ...event, ...changed })
-      },
-    },
-    component: 'kube-apiserver',
-    clock,
-    log,
-  })
+  const recorder = createOwnRecorder({ client, resources, clock, log }, 'kube-apiserver')
   const stops = [...unattended(resources)].map(([resource, message]) =>
     reader.onChange(resource, ({ type, object }) => {
       if (type === 'ADDED')

@@ -1,4 +1,5 @@
 /** server-health: the health of a running server, from its parts and flags. */
+import type { FeatureGates } from '../../api/feature-gates.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Store } from '../../store/store.ts'
@@ -11,6 +12,7 @@ import { StoreHealth } from './store-health.ts'
 type Faults = Parameters<typeof configurationFaults>[0]
 
 interface HealthParts extends Faults {
+  readonly gates: FeatureGates
   readonly store: Store
   readonly cache: { readonly isFollowing: boolean }
   readonly clock: Clock
@@ -46,6 +48,7 @@ export function createHealth(options: HealthFlags, parts: HealthParts): ServerHe
     withPolicy: parts.authorization.usesRbac,
     withFairness: options['enable-priority-and-fairness'],
     withProxyClient: parts.certificates.proxyClient !== undefined,
+    withServiceCidrs: parts.gates.MultiCIDRServiceAllocator,
   })
   const store = new StoreHealth(parts)
   const checks = healthChecks({

@@ -22,6 +22,7 @@ const upstream = [
   'scheduling/bootstrap-system-priority-classes',
   'priority-and-fairness-config-producer',
   'bootstrap-controller',
+  'start-kubernetes-service-cidr-controller',
   'aggregator-reload-proxy-client-cert',
   'start-kube-aggregator-informers',
   'apiservice-status-local-available-controller',
@@ -58,11 +59,13 @@ export function expectedHooks(flags: {
   withPolicy: boolean
   withFairness: boolean
   withProxyClient: boolean
+  withServiceCidrs: boolean
 }): StartHooks {
-  const { withPolicy, withFairness, withProxyClient } = flags
+  const { withPolicy, withFairness, withProxyClient, withServiceCidrs } = flags
   const left = new Set<StartHook>([
     ...(withPolicy ? [] : ['rbac/bootstrap-roles' as const]),
     ...(withProxyClient ? [] : ['aggregator-reload-proxy-client-cert' as const]),
+    ...(withServiceCidrs ? [] : ['start-kubernetes-service-cidr-controller' as const]),
     ...(withFairness
       ? ['max-in-flight-filter' as const]
       : [

@@ -34,7 +34,12 @@ export interface DeletePlan {
   readonly gracePeriodSeconds: number
 }
 
-/** All hooks are pure apart from changing the draft they are given; all are optional. */
+/** Ends what `begin` began: `isWritten` says whether the object was written. */
+export type FinishWrite = (isWritten: boolean) => Promise<void>
+
+/**
+ * All hooks are optional. Apart from `begin` and `afterDelete`, they are pure except that they change the draft they are given.
+ */
 export interface Strategy {
   /** Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else. */
   applyDefaults?(object: KubeObject, context: StrategyContext): void
@@ -74,6 +79,15 @@ export interface Strategy {
   holdsDeletion?(object: KubeObject): boolean
   /** Dependents are orphaned when a delete names no policy (batch/v1 Job, ReplicationController); default: deleted. */
   readonly orphansByDefault?: boolean
-  /** Releases what the object holds outside itself (addresses, ports) after it is gone. */
-  afterDelete?(object: KubeObject): void
+  /**
+   * Takes what the object needs outside of itself, once it is valid and before it is written; not for a dry run. The write
+   * waits for the result and calls it afterwards (upstream: BeginCreate, BeginUpdate). A rejection fails the write.
+   */
+  begin?(
+    object: KubeObject,
+    old: KubeObject | undefined,
+    context: StrategyContext,
+  ): Promise<FinishWrite | undefined> | undefined
+  /** Releases what the object holds outside itself (addresses) after it is gone. */
+  afterDelete?(object: KubeObject, context: StrategyContext): Promise<void>
 }

@@ -124,7 +124,7 @@ export async function deleteObject(registry: Registry, request: DeleteRequest): 
     if (isReadyToGo(strategy, draft)) {
       const removed = await registry.commit(request, key, current.revision, null, current.object())
       if (removed === undefined) continue
-      strategy.afterDelete?.(old)
+      if (!dryRun) await strategy.afterDelete?.(old, registry.strategyContext(request))
       return { entry: removed, outcome: 'removed' }
     }
     const bytes = encodeForStore(await objectKindOf(resource).toStored(draft))

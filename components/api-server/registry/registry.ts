@@ -126,7 +126,7 @@ export class Registry {
   }
 
   async create(request: CreateRequest): Promise<Written> {
-    const { object, resource } = request
+    const { object } = request
     const base = object.metadata.generateName
     const generates = request.name === undefined && !object.metadata.name && base
     for (let attempt = 1; ; attempt += 1) {
@@ -138,7 +138,6 @@ export class Registry {
       } catch (error) {
         const retry = generates && isStatusError(error, 'AlreadyExists')
         if (!retry || attempt >= mostGeneratedNames) throw error
-        this.strategy(resource).afterDelete?.(object)
       }
     }
   }
@@ -182,7 +181,11 @@ export class Registry {
       const name = object.metadata.name ?? ''
       const stored = await objectKindOf(resource).toStored(object)
       const bytes = encodeForStore(stored, owners)
-      const written = await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
+      const written = await this.#whileHolding(
+        request,
+        { strategy, context, object, old: undefined },
+        () => this.commit(request, objectKey(resource, namespace, name), 0, bytes),
+      )
       if (written === undefined) throw alreadyExists(resource, name)
       return { entry: written, outcome: 'created' }
     } finally {
@@ -341,7 +344,7 @@ export class Registry {
   /** Undefined when another writer was first. */
   async #commitUpdate(
     request: UpdateRequest,
-    { strategy, object, isLarge }: Update,
+    { strategy, context, object, old, isLarge }: Update,
     { current, key }: { current: Entry; key: string },
   ): Promise<Written | undefined> {
     const { resource } = request
@@ -349,7 +352,7 @@ export class Registry {
     if (isReadyToGo(strategy, object)) {
       const removed = await this.commit(request, key, current.revision, null, next)
       if (removed === undefined) return undefined
-      strategy.afterDelete?.(object)
+      if (!request.dryRun) await strategy.afterDelete?.(object, context)
       return { entry: removed, outcome: 'removed' }
     }
     if (isSameState(next, current.object()) && !(await this.stored.isStale(resource, current))) {
@@ -357,9 +360,34 @@ export class Registry {
     }
     if (isLarge) await nextTurn()
     const bytes = encodeForStore(next)
-    const written = await this.commit(request, key, current.revision, bytes)
+    const written = await this.#whileHolding(request, { strategy, context, object, old }, () =>
+      this.commit(request, key, current.revision, bytes),
+    )
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
+  }
+
+  /** Commits while the object holds what it needs outside of itself; what it took is given back when nothing is written. */
+  async #whileHolding(
+    { dryRun }: Pick<WriteTarget, 'dryRun'>,
+    of: {
+      readonly strategy: Strategy
+      readonly context: StrategyContext
+      readonly object: KubeObject
+      readonly old: KubeObject | undefined
+    },
+    commit: () => Promise<Entry | undefined>,
+  ): Promise<Entry | undefined> {
+    const { strategy, context, object, old } = of
+    if (strategy.begin === undefined || dryRun) return await commit()
+    const finish = await strategy.begin(object, old, context)
+    let written: Entry | undefined
+    try {
+      written = await commit()
+    } finally {
+      await finish?.(written !== undefined)
+    }
+    return written
   }
 
   #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {

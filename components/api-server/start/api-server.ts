@@ -23,6 +23,9 @@ function ensureOwnObjects(
     dialect,
     withPolicy: security.authorization.usesRbac,
     gates,
+    ...(gates.MultiCIDRServiceAllocator
+      ? { serviceRanges: [options['service-cluster-ip-range']] }
+      : {}),
     apiServer: {
       serviceIp: firstAddress(options['service-cluster-ip-range']),
       servicePort: 443,

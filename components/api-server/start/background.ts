@@ -60,7 +60,7 @@ export function startControllers(
   { ownClient, health, aggregator }: Serving,
   signal: AbortSignal,
 ): Promise<void>[] {
-  const { served } = settings
+  const { served, gates, options } = settings
   const { converters, custom } = writes
   const { hooks } = health
   return [
@@ -74,6 +74,9 @@ export function startControllers(
         converters,
         onLegacyTokenUse: security.legacyTokenUses.follow,
         hooks,
+        ...(gates.MultiCIDRServiceAllocator
+          ? { serviceRanges: [options['service-cluster-ip-range']] }
+          : {}),
       },
       signal,
     ),

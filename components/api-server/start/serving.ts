@@ -175,7 +175,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   const { settings, state, security, writes, stop, stopping, logFault } = from
   const { options, clock, log, dialect, gates } = settings
   const parts = await partsOf(from)
-  const health = createHealth(options, { ...state, ...security, clock, log, logFault, stop })
+  const health = createHealth(options, { ...state, ...security, gates, clock, log, logFault, stop })
   const aggregator = createAggregator(options, {
     ...settings,
     reader: state.cache,

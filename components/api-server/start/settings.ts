@@ -11,6 +11,7 @@ import { showHiddenFault, type Metrics } from '../../component-base/metrics.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { apiServerFlags, ApiServerOptions } from '../configuration/options.ts'
 import { metricsRelease, versionInfo, type VersionInfo } from '../discovery/version.ts'
+import { missingApi } from './needed-apis.ts'
 import { createServerMetrics } from './server-metrics.ts'
 
 export interface Settings {
@@ -57,6 +58,8 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
   const hiddenFault = showHiddenFault(showHidden, metricsRelease)
   if (hiddenFault !== undefined) throw new FlagError(hiddenFault)
   const { gates } = parsed
+  const missing = missingApi(gates, resources, served)
+  if (missing !== undefined) throw new StartError(missing)
   const version = versionInfo(process)
   const metrics = createServerMetrics({ showHidden: showHidden !== '', gates, version })
   return { options, clock, log, dialect, resources, served, gates, metrics, version }

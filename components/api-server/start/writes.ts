@@ -8,8 +8,11 @@ import {
   createServedDefinitions,
   type ServedDefinitions,
 } from '../custom-resources/served-definitions.ts'
-import { createServiceAllocator } from '../kinds/core/service-allocator.ts'
+import { createAddressRecords } from '../kinds/core/address-records.ts'
+import { createServiceAllocator, type ServiceAllocator } from '../kinds/core/service-allocator.ts'
+import { createServiceCidrPool } from '../kinds/core/service-cidr-pool.ts'
 import { Registry } from '../registry/registry.ts'
+import { parseIpRange } from '../../machinery/validation/ip-address.ts'
 import { createDeferredClient, type DeferredClient } from './deferred-client.ts'
 import { admissionSettingsOf } from './flag-files.ts'
 import type { Security } from './security.ts'
@@ -54,13 +57,38 @@ async function admissionOf(
   )
 }
 
+/** Throws a TypeError for an invalid range. */
+function serviceAllocatorOf(
+  { options, resources, gates, dialect, log }: Settings,
+  { cache }: State,
+  writer: DeferredClient['client'],
+): ServiceAllocator {
+  const { services, serviceCidrs, ipAddresses } = resources
+  const clusterIpRange = options['service-cluster-ip-range']
+  const from = {
+    reader: cache,
+    services,
+    clusterIpRange,
+    nodePortRange: options['service-node-port-range'],
+  }
+  if (!gates.MultiCIDRServiceAllocator) return createServiceAllocator(from)
+  const family = parseIpRange(clusterIpRange)?.family ?? 'IPv4'
+  return createServiceAllocator({
+    ...from,
+    source: {
+      addresses: createServiceCidrPool({ reader: cache, serviceCidrs, ipAddresses, family }),
+      records: createAddressRecords({ writer, ipAddresses, dialect, log }),
+    },
+  })
+}
+
 /** Rejects with a StartError for invalid admission flags or files. */
 export async function createWrites(
   settings: Settings,
   state: State,
   security: Security,
 ): Promise<Writes> {
-  const { options, resources, gates, clock, metrics } = settings
+  const { resources, gates, clock, metrics } = settings
   const { cache, store, encrypted } = state
   const from = { ...settings, reader: cache }
   const converters = createConverters({ ...from, egress: security.egress })
@@ -80,12 +108,7 @@ export async function createWrites(
     transformers: encrypted?.encryption,
     allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,
     admission: measuredAdmission(admission, metrics, clock),
-    serviceAllocator: createServiceAllocator({
-      reader: cache,
-      services: resources.services,
-      clusterIpRange: options['service-cluster-ip-range'],
-      nodePortRange: options['service-node-port-range'],
-    }),
+    serviceAllocator: serviceAllocatorOf(settings, state, client),
     onStored: expiringEvents(settings, state),
   })
   return { converters, custom, registry, pluginClient }

@@ -22,6 +22,17 @@ export const gatedControllerRoles: readonly GatedRole[] = [
       eventsRule,
     ],
   },
+  {
+    name: 'service-cidrs-controller',
+    gates: ['MultiCIDRServiceAllocator'],
+    rules: [
+      'get,list,patch,update,watch networking servicecidrs',
+      'patch,update networking servicecidrs/finalizers',
+      'patch,update networking servicecidrs/status',
+      'read networking ipaddresses',
+      eventsRule,
+    ],
+  },
 ]
 
 /** Rules of other roles behind gates, by the role's name. */

@@ -166,7 +166,12 @@ describe('a server that shuts down', () => {
 
 /** Health endpoints over checks of which a test says how they are. */
 function endpointsOver(state: Partial<Parameters<typeof healthChecks>[0]> = {}) {
-  const hooks = expectedHooks({ withPolicy: true, withFairness: true, withProxyClient: true })
+  const hooks = expectedHooks({
+    withPolicy: true,
+    withFairness: true,
+    withProxyClient: true,
+    withServiceCidrs: false,
+  })
   const checks = healthChecks({
     hooks,
     store: { live: async () => undefined, ready: async () => undefined },

@@ -2,25 +2,20 @@
  * ServiceAllocator: which addresses and node ports Services use. It reads the stored Services and remembers for a while
  * what it gave out, until the commit shows up (upstream keeps bitmaps in its store; here the Services are the record).
  */
-import {
-  formatIpAddress,
-  parseIpAddress,
-  parseIpRange,
-  rangeContains,
-  sizeOfRange,
-  type IpFamily,
-} from '../../../machinery/validation/ip-address.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
+import { parseIpRange, type IpFamily } from '../../../machinery/validation/ip-address.ts'
+import { keyOf, type KubeObject } from '../../../machinery/objects/object.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../../watch-cache/object-reader.ts'
-
-/** Who asks: the draft itself, and when. Nothing stays reserved for a dry run. */
-export interface AllocationRequest {
-  readonly draft: KubeObject
-  readonly nowMs: number
-  readonly dryRun: boolean
-  random(): number
-}
+import {
+  addressBands,
+  addressOffsets,
+  freeOffset,
+  staticPart,
+  type AddressOffsets,
+  type Band,
+} from './address-offsets.ts'
+import type { AddressRecords } from './address-records.ts'
+import { Reservations, type AllocationRequest } from './reservations.ts'
 
 /** A finite set of values, each used by at most one Service. */
 export interface ServicePool<T> {
@@ -34,6 +29,14 @@ export interface ServiceAllocator {
   readonly family: IpFamily
   readonly addresses: ServicePool<string>
   readonly nodePorts: ServicePool<number>
+  /** Objects that record the addresses of Services; without them the Services are the record. */
+  readonly records?: AddressRecords
+}
+
+/** Where addresses come from when it is not one range. */
+export interface AddressSource {
+  readonly addresses: ServicePool<string>
+  readonly records: AddressRecords
 }
 
 export interface ServiceAllocatorOptions {
@@ -44,49 +47,29 @@ export interface ServiceAllocatorOptions {
   readonly clusterIpRange?: string
   /** First and last port; default `30000-32767`. */
   readonly nodePortRange?: string
+  /** Gives addresses instead of the range (the gate MultiCIDRServiceAllocator). The range still says which family. */
+  readonly source?: AddressSource
 }
 
-/** How long a value stays reserved for a draft whose commit is not seen. */
-const reservationMs = 30_000
-
-interface Reservation {
-  readonly draft: KubeObject
-  readonly untilMs: number
-}
-
-const inUse = 'provided IP is already allocated'
+export const inUse = 'provided IP is already allocated'
 const portInUse = 'provided port is already allocated'
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
-}
 
 /** What Services use, by offset into the range of values. */
 class Usage {
   readonly #users = new Map<number, string>()
-  readonly #reserved = new Map<number, Reservation>()
+  readonly #reserved = new Reservations<number>()
 
   isFree(offset: number, nowMs: number): boolean {
-    return !this.#users.has(offset) && this.#reservation(offset, nowMs) === undefined
+    return !this.#users.has(offset) && !this.#reserved.has(offset, nowMs)
   }
 
   /** Also true for what the same draft, or an earlier attempt at the same Service, has reserved. */
-  isFreeFor(offset: number, { draft, nowMs }: AllocationRequest): boolean {
-    if (this.#users.has(offset)) return false
-    const reservation = this.#reservation(offset, nowMs)
-    if (reservation === undefined || reservation.draft === draft) return true
-    return keyOf(reservation.draft) === keyOf(draft)
+  isFreeFor(offset: number, request: AllocationRequest): boolean {
+    return !this.#users.has(offset) && !this.#reserved.hasOther(offset, request)
   }
 
-  #reservation(offset: number, nowMs: number): Reservation | undefined {
-    const reservation = this.#reserved.get(offset)
-    if (reservation === undefined || reservation.untilMs > nowMs) return reservation
-    this.#reserved.delete(offset)
-    return undefined
-  }
-
-  reserve(offset: number, { draft, nowMs, dryRun }: AllocationRequest): void {
-    if (!dryRun) this.#reserved.set(offset, { draft, untilMs: nowMs + reservationMs })
+  reserve(offset: number, request: AllocationRequest): void {
+    this.#reserved.reserve(offset, request)
   }
 
   /** Replaces what the Service of that key used before. */
@@ -96,31 +79,9 @@ class Usage {
     }
     for (const offset of now) {
       this.#users.set(offset, key)
-      this.#reserved.delete(offset)
+      this.#reserved.release(offset)
     }
   }
-}
-
-interface Band {
-  readonly start: number
-  readonly end: number
-}
-
-/** A free offset at or after a random one of the band, going around once. */
-function freeOffset(usage: Usage, { start, end }: Band, request: AllocationRequest) {
-  const size = end - start
-  const first = Math.floor(request.random() * size)
-  for (let i = 0; i < size; i += 1) {
-    const offset = start + ((first + i) % size)
-    if (usage.isFree(offset, request.nowMs)) return offset
-  }
-  return undefined
-}
-
-/** The lower part of a range is left to those who name their value (upstream: KEP 3070, 3668). */
-function staticPart(size: number, rules: { min: number; max: number; share: number }): number {
-  if (size <= rules.min) return 0
-  return Math.min(rules.max, Math.max(rules.min, Math.floor(size / rules.share)))
 }
 
 interface ServiceValues {
@@ -194,35 +155,14 @@ export function firstAddress(range: string): string {
   return network.replace(/\d+$/, (last) => String(Number(last) + 1))
 }
 
-/** The addresses of a range, by their offsets into it. */
-interface AddressOffsets {
-  readonly family: IpFamily
-  /** After the last offset that a Service can have; the first is 1. */
-  readonly end: number
-  /** Undefined for what is no address that a Service can have. */
-  offsetOf(text: string): number | undefined
-  textOf(offset: number): string
-}
+/** As many addresses of a range as the allocator of one range keeps track of. */
+const mostAddresses = 65_536
 
 /** Throws TypeError for an invalid range. */
-function addressOffsets(text: string): AddressOffsets {
+function offsetsOf(text: string): AddressOffsets {
   const range = parseIpRange(text)
   if (range === undefined) throw new TypeError(`not a range of addresses: ${text}`)
-  const { family, base } = range
-  const total = Number(sizeOfRange(range) > 65_536n ? 65_536n : sizeOfRange(range))
-  // The network's own address is never given out, nor is the broadcast address of IPv4.
-  const end = family === 'IPv4' ? total - 1 : total
-  return {
-    family,
-    end,
-    offsetOf(address) {
-      const parsed = parseIpAddress(address)
-      if (parsed === undefined || !rangeContains(range, parsed)) return undefined
-      const offset = Number(parsed.value - base)
-      return offset >= 1 && offset < end ? offset : undefined
-    },
-    textOf: (offset) => formatIpAddress({ family, value: base + BigInt(offset) }),
-  }
+  return addressOffsets(range, mostAddresses)
 }
 
 /** Reserves a free offset of the first band that has one. */
@@ -232,7 +172,8 @@ function takeNext(
   request: AllocationRequest,
 ): number | undefined {
   for (const band of bands) {
-    const offset = freeOffset(usage, band, request)
+    const isFree = (at: number): boolean => usage.isFree(at, request.nowMs)
+    const offset = freeOffset(band, isFree, () => request.random())
     if (offset === undefined) continue
     usage.reserve(offset, request)
     return offset
@@ -242,18 +183,14 @@ function takeNext(
 
 function addressPool(
   index: ServiceIndex,
-  { end, offsetOf, textOf }: AddressOffsets,
+  offsets: AddressOffsets,
   rangeText: string,
 ): ServicePool<string> {
-  const split = 1 + staticPart(end - 1, { min: 16, max: 256, share: 16 })
-  const bands = [
-    { start: split, end },
-    { start: 1, end: split },
-  ]
+  const bands = addressBands(offsets)
   return {
     take(text, request) {
       const { addresses } = index.follow()
-      const offset = offsetOf(text)
+      const offset = offsets.offsetOf(text)
       if (offset === undefined) {
         return `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${rangeText}`
       }
@@ -263,7 +200,7 @@ function addressPool(
     },
     next(request) {
       const offset = takeNext(index.follow().addresses, bands, request)
-      return offset === undefined ? undefined : textOf(offset)
+      return offset === undefined ? undefined : offsets.textOf(offset)
     },
   }
 }
@@ -296,11 +233,10 @@ function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
 /** Throws TypeError for an invalid range. One per API server. */
 export function createServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
   const { clusterIpRange = '10.96.0.0/16', nodePortRange = '30000-32767' } = options
-  const offsets = addressOffsets(clusterIpRange)
+  const offsets = offsetsOf(clusterIpRange)
   const index = new ServiceIndex(options, offsets.offsetOf)
-  return {
-    family: offsets.family,
-    addresses: addressPool(index, offsets, clusterIpRange),
-    nodePorts: portPool(index, nodePortRange),
-  }
+  const { family } = offsets
+  const nodePorts = portPool(index, nodePortRange)
+  if (options.source !== undefined) return { family, nodePorts, ...options.source }
+  return { family, nodePorts, addresses: addressPool(index, offsets, clusterIpRange) }
 }

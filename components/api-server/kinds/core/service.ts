@@ -5,7 +5,12 @@ import { validateConditions } from '../../../machinery/validation/label-validati
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateOneOf, validateSubdomain } from '../rules/field-rules.ts'
-import { allocateForCreate, allocateForUpdate } from './service-allocation.ts'
+import {
+  allocateForCreate,
+  allocateForUpdate,
+  forgetAddresses,
+  recordAddresses,
+} from './service-allocation.ts'
 import {
   isExternallyAccessible,
   needsClusterIp,
@@ -177,6 +182,14 @@ export const serviceStrategy: Strategy = {
     dropUnusedFields(service, spec, before)
   },
   ...validation<Service>(validateService, validateServiceChange),
+  begin(object, old, { serviceAllocator }) {
+    if (serviceAllocator?.records === undefined) return undefined
+    const change = { object: object as Service, old: old as Service | undefined }
+    return recordAddresses(change, serviceAllocator)
+  },
+  async afterDelete(object, { serviceAllocator }) {
+    if (serviceAllocator !== undefined) await forgetAddresses(object as Service, serviceAllocator)
+  },
   warnings,
   subresources: {
     status: {

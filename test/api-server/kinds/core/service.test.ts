@@ -2,10 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { dialects } from '../../../../components/api/dialect.ts'
 import type { Service } from '../../../../components/api/generated/types.ts'
 import { resourcesOf } from '../../../../components/api/resources.ts'
-import {
-  createServiceAllocator,
-  type AllocationRequest,
-} from '../../../../components/api-server/kinds/core/service-allocator.ts'
+import type { AllocationRequest } from '../../../../components/api-server/kinds/core/reservations.ts'
+import { createServiceAllocator } from '../../../../components/api-server/kinds/core/service-allocator.ts'
 import type { KubeObject } from '../../../../components/machinery/objects/object.ts'
 import { isStatusError } from '../../../../components/machinery/objects/status-error.ts'
 import { FakeReader } from '../../../support/fake-reader.ts'
