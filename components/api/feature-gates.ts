@@ -36,6 +36,7 @@ function stable(history: { alpha?: string; beta?: string; ga: string }): Feature
 }
 
 export const featureGates = {
+  APIServerIdentity: beta({ alpha: '1.20', beta: '1.26' }),
   AllowUnsafeMalformedObjectDeletion: alpha('1.32'),
   AnonymousAuthConfigurableEndpoints: beta({ alpha: '1.31', beta: '1.32' }),
   AuthorizeNodeWithSelectors: beta({ alpha: '1.31', beta: '1.32' }),
@@ -57,6 +58,7 @@ export const featureGates = {
   MultiCIDRServiceAllocator: betaOff({ alpha: '1.27', beta: '1.31' }),
   PodIndexLabel: stable({ beta: '1.28', ga: '1.32' }),
   RemoteRequestHeaderUID: alpha('1.32'),
+  StorageVersionAPI: alpha('1.20'),
   StructuredAuthenticationConfiguration: beta({ alpha: '1.29', beta: '1.30' }),
   StructuredAuthorizationConfiguration: stable({ alpha: '1.29', beta: '1.30', ga: '1.32' }),
   /** Upstream turned it on with 1.32; the specification keeps it off. */

@@ -181,12 +181,16 @@ const storage: Readonly<Record<string, KindActors>> = {
 }
 
 const coordination: Readonly<Record<string, KindActors>> = {
-  'apiserverinternal/storageversions': {
-    ...by('storageversion-garbage-collector'),
-    storedOnly: 'API servers of different versions',
-  },
+  'apiserverinternal/storageversions': by(
+    'storageversion-garbage-collector',
+    'API server: says in which versions it stores objects, with the gate StorageVersionAPI',
+  ),
   'coordination/leasecandidates': stored('coordinated leader election'),
-  'coordination/leases': by('node-lifecycle', 'controller manager and scheduler: elect a leader'),
+  'coordination/leases': by(
+    'node-lifecycle storageversion-garbage-collector',
+    'API server: tells that it runs',
+    'controller manager and scheduler: elect a leader',
+  ),
   'storagemigration/storageversionmigrations': missing(
     'storage-version-migrator',
     'this cluster has no StorageVersionMigration controller: nothing is migrated',

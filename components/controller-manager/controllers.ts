@@ -30,6 +30,7 @@ import { rootCaPublisher } from './root-ca-publisher.ts'
 import { defaultServiceAccount } from './service-accounts/default-service-account.ts'
 import { legacyTokenCleaner } from './service-accounts/legacy-token-cleaner.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
+import { storageVersionGarbageCollector } from './storage-version-gc/storage-version-gc.ts'
 import { simulatedProvisionerController } from './simulated-storage/simulated-provisioner.ts'
 import { statefulSetController } from './stateful-set/stateful-set.ts'
 import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
@@ -80,6 +81,7 @@ export const controllers: readonly ControllerEntry[] = [
   resourceQuotaController,
   serviceLoadBalancerController,
   serviceCidrController,
+  storageVersionGarbageCollector,
   namespaceController,
   garbageCollector,
   bootstrapSigner,

@@ -67,10 +67,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   on('serviceaccount-token-controller serviceaccount-token'),
   on('statefulset-controller statefulset'),
   on('storage-version-migrator-controller svm', gated('StorageVersionMigrator')),
-  on(
-    'storageversion-garbage-collector-controller storage-version-gc',
-    gated('APIServerIdentity, StorageVersionAPI'),
-  ),
+  on('storageversion-garbage-collector-controller storage-version-gc'),
   on('taint-eviction-controller'),
   off('token-cleaner-controller tokencleaner'),
   on('ttl-after-finished-controller ttl-after-finished'),

@@ -40,6 +40,8 @@ export interface BootstrapOptions {
   readonly withPolicy: boolean
   readonly gates: FeatureGates
   readonly apiServer: ApiServerAddress
+  /** The lease by which the server tells that it runs. */
+  readonly identityLease?: OwnObject
   /** The ranges of Services, where ServiceCIDRs say which there are. */
   readonly serviceRanges?: readonly string[]
   /** Built-in resources that are served. */
@@ -112,7 +114,7 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
     'start-system-namespaces-controller',
     ownObjects(namespaces, systemNamespaces(dialect), keepExisting),
   )
-  const { serviceRanges } = options
+  const { serviceRanges, identityLease: lease } = options
   if (serviceRanges !== undefined) {
     const { serviceCidrs } = resourcesOf(dialect)
     const object = defaultServiceCidr({ serviceCidrs }, dialect, serviceRanges)
@@ -135,6 +137,9 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
       ),
     ),
     ensureAll('bootstrap-controller', ownService(options)),
+    ...(lease === undefined
+      ? []
+      : [ensureAll('start-kube-apiserver-identity-lease-controller', [lease])]),
     ...(authentication === undefined
       ? []
       : [

@@ -48,7 +48,7 @@ export function createHealth(options: HealthFlags, parts: HealthParts): ServerHe
     withPolicy: parts.authorization.usesRbac,
     withFairness: options['enable-priority-and-fairness'],
     withProxyClient: parts.certificates.proxyClient !== undefined,
-    withServiceCidrs: parts.gates.MultiCIDRServiceAllocator,
+    gates: parts.gates,
   })
   const store = new StoreHealth(parts)
   const checks = healthChecks({

@@ -1,5 +1,7 @@
 /** start-hooks: the work of a start, by the names of upstream's hooks, and its progress. */
 
+import type { FeatureGates } from '../../api/feature-gates.ts'
+
 /**
  * The hooks of upstream that have a counterpart here (AddPostStartHook in pkg/controlplane, apiextensions-apiserver and kube-
  * aggregator).
@@ -16,6 +18,8 @@ const upstream = [
   'crd-informer-synced',
   'start-system-namespaces-controller',
   'start-cluster-authentication-info-controller',
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
   'start-legacy-token-tracking-controller',
   'start-service-ip-repair-controllers',
   'rbac/bootstrap-roles',
@@ -33,6 +37,7 @@ const upstream = [
   'autoregister-completion',
   'apiservice-openapi-controller',
   'apiservice-openapiv3-controller',
+  'built-in-resources-storage-version-updater',
 ] as const
 
 export type StartHook = (typeof upstream)[number]
@@ -49,6 +54,12 @@ export const followingHooks: readonly StartHook[] = [
   'start-kube-aggregator-informers',
 ]
 
+/** Of these the server's identity lease is the work. */
+const identityHooks: readonly StartHook[] = [
+  'start-kube-apiserver-identity-lease-controller',
+  'start-kube-apiserver-identity-lease-garbage-collector',
+]
+
 /** The aggregator does the work of these. */
 export const aggregatorHooks: readonly StartHook[] = upstream.filter((hook) =>
   hook.startsWith('apiservice-'),
@@ -59,13 +70,19 @@ export function expectedHooks(flags: {
   withPolicy: boolean
   withFairness: boolean
   withProxyClient: boolean
-  withServiceCidrs: boolean
+  gates: FeatureGates
 }): StartHooks {
-  const { withPolicy, withFairness, withProxyClient, withServiceCidrs } = flags
+  const { withPolicy, withFairness, withProxyClient, gates } = flags
   const left = new Set<StartHook>([
+    ...(gates.APIServerIdentity ? [] : identityHooks),
+    ...(gates.APIServerIdentity && gates.StorageVersionAPI
+      ? []
+      : ['built-in-resources-storage-version-updater' as const]),
     ...(withPolicy ? [] : ['rbac/bootstrap-roles' as const]),
     ...(withProxyClient ? [] : ['aggregator-reload-proxy-client-cert' as const]),
-    ...(withServiceCidrs ? [] : ['start-kubernetes-service-cidr-controller' as const]),
+    ...(gates.MultiCIDRServiceAllocator
+      ? []
+      : ['start-kubernetes-service-cidr-controller' as const]),
     ...(withFairness
       ? ['max-in-flight-filter' as const]
       : [

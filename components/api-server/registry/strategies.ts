@@ -59,6 +59,7 @@ import { apiServiceStrategy } from '../kinds/apiregistration/api-service.ts'
 import { flowSchemaStrategy } from '../kinds/flowcontrol/flow-schema.ts'
 import { priorityLevelConfigurationStrategy } from '../kinds/flowcontrol/priority-level-configuration.ts'
 import { clusterTrustBundleStrategy } from '../kinds/certificates/cluster-trust-bundle.ts'
+import { storageVersionStrategy } from '../kinds/apiserverinternal/storage-version.ts'
 import { deviceClassStrategy } from '../kinds/resource/device-class.ts'
 import {
   resourceClaimStrategy,
@@ -124,6 +125,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'apiregistration/v1.APIService': apiServiceStrategy,
   'flowcontrol/v1.FlowSchema': flowSchemaStrategy,
   'flowcontrol/v1.PriorityLevelConfiguration': priorityLevelConfigurationStrategy,
+  'apiserverinternal/v1alpha1.StorageVersion': storageVersionStrategy,
   'certificates/v1alpha1.ClusterTrustBundle': clusterTrustBundleStrategy,
   'resource/v1beta1.DeviceClass': deviceClassStrategy,
   'resource/v1beta1.ResourceClaim': resourceClaimStrategy,

@@ -3,6 +3,7 @@ import { aborted } from '../../component-base/aborted.ts'
 import type { ComponentContext } from '../../component-base/component.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
+import { identityLease } from '../controllers/identity-lease.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
 import { startBackground, startControllers } from './background.ts'
 import { openSecurity } from './security.ts'
@@ -23,6 +24,7 @@ function ensureOwnObjects(
     dialect,
     withPolicy: security.authorization.usesRbac,
     gates,
+    ...(gates.APIServerIdentity ? { identityLease: identityLease(settings) } : {}),
     ...(gates.MultiCIDRServiceAllocator
       ? { serviceRanges: [options['service-cluster-ip-range']] }
       : {}),

@@ -57,7 +57,7 @@ export function startBackground(
 /** Keeps objects true by the server's own writes until `signal` aborts. Call it once the server listens. */
 export function startControllers(
   { settings, state, security, writes }: ServingParts,
-  { ownClient, health, aggregator }: Serving,
+  { ownClient, storageVersions, health, aggregator }: Serving,
   signal: AbortSignal,
 ): Promise<void>[] {
   const { served, gates, options } = settings
@@ -74,6 +74,7 @@ export function startControllers(
         converters,
         onLegacyTokenUse: security.legacyTokenUses.follow,
         hooks,
+        storageVersions,
         ...(gates.MultiCIDRServiceAllocator
           ? { serviceRanges: [options['service-cluster-ip-range']] }
           : {}),

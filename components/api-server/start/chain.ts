@@ -9,6 +9,7 @@ import { impersonate } from '../filters/impersonate.ts'
 import { maxInFlight } from '../filters/max-in-flight.ts'
 import { priorityAndFairness } from '../filters/priority-and-fairness.ts'
 import { recheck } from '../filters/recheck.ts'
+import { storageVersionPrecondition } from '../filters/storage-version-precondition.ts'
 import { recover } from '../filters/recover.ts'
 import { timeout } from '../filters/timeout.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
@@ -18,6 +19,7 @@ import type { FlowControl } from '../flow-control/flow-control.ts'
 import type { Parts } from '../handlers/parts.ts'
 import { asOwnUser } from '../registry/local-client.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
+import type { PendingStorageVersions } from '../request/pending-storage-versions.ts'
 import type { Filter, Next } from '../request/request.ts'
 
 /** The first filter is visited first; `last` is the router. */
@@ -38,9 +40,11 @@ export function filtersOf(options: {
   measure: Filter
   /** Undefined: max-in-flight limits requests instead. */
   flowControl: FlowControl | undefined
+  /** Undefined: StorageVersions are not written. */
+  pendingVersions: PendingStorageVersions | undefined
 }): Filter[] {
   const { server, parts, audit, authenticateRequest, authorizer, denied, measure } = options
-  const { uncounted, flowControl } = options
+  const { uncounted, flowControl, pendingVersions } = options
   const { dialect, clock, log } = parts
   return [
     ...(audit === undefined ? [] : [auditAnswer(audit)]),
@@ -60,6 +64,7 @@ export function filtersOf(options: {
       : priorityAndFairness(flowControl),
     authorize(authorizer, denied),
     recheck(uncounted.authenticateRequest, uncounted.authorizer, clock),
+    ...(pendingVersions === undefined ? [] : [storageVersionPrecondition(pendingVersions)]),
   ]
 }
 

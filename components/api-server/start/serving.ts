@@ -25,6 +25,11 @@ import { entryOf } from './request-entry.ts'
 import { createRouter, type Routes } from './router.ts'
 import { createRoutes } from './routes.ts'
 import type { Security } from './security.ts'
+import { storedResources, type StoredResource } from '../controllers/storage-versions.ts'
+import {
+  createPendingStorageVersions,
+  type PendingStorageVersions,
+} from '../request/pending-storage-versions.ts'
 import type { Settings } from './settings.ts'
 import type { State } from './state.ts'
 import { mayUpgrade, webSocketUpgrade } from './websocket-upgrade.ts'
@@ -49,6 +54,8 @@ export interface Serving {
   readonly audit: Audit | undefined
   /** The client of the server's own writes. */
   readonly ownClient: LocalClient
+  /** Undefined: StorageVersions are not written. */
+  readonly storageVersions: OwnStorageVersions | undefined
   readonly listener: HttpsServer
   /** Sets the port that discovery and other documents name. */
   useAddress(port: number): void
@@ -85,11 +92,24 @@ function nodeAgentsOf({ options }: Settings, { egress }: Security): NodeAgentCre
   }
 }
 
+/** The resources whose StorageVersions the server writes, and those that it has not written yet. */
+export interface OwnStorageVersions {
+  readonly stored: readonly StoredResource[]
+  readonly pending: PendingStorageVersions
+}
+
+function storageVersionsOf({ gates, resources, served }: Settings): OwnStorageVersions | undefined {
+  if (!gates.StorageVersionAPI || !gates.APIServerIdentity) return undefined
+  const stored = storedResources(resources, served)
+  return { stored, pending: createPendingStorageVersions(stored) }
+}
+
 interface ChainParts {
   readonly parts: Parts
   readonly audit: Audit | undefined
   readonly denied: DeniedRequests
   readonly routes: Routes
+  readonly storageVersions: OwnStorageVersions | undefined
 }
 
 type Send = (http: HttpRequest) => Promise<Answer>
@@ -97,7 +117,7 @@ type Send = (http: HttpRequest) => Promise<Answer>
 /** The chain for clients, and a client for the server's own requests. */
 function chainsOf(
   { settings, state, security }: ServingParts,
-  { parts, audit, denied, routes }: ChainParts,
+  { parts, audit, denied, routes, storageVersions }: ChainParts,
 ): { readonly handler: Send; readonly ownClient: LocalClient } {
   const { options, clock, metrics, served, version } = settings
   const { authentication, authorization } = security
@@ -111,6 +131,7 @@ function chainsOf(
     server: options,
     authenticateRequest: measuredAuthentication(authenticateRequest, metrics, clock),
     uncounted: { authenticateRequest, authorizer: authorization.authorizer },
+    pendingVersions: storageVersions?.pending,
   })
   const ownFilters = ownFiltersOf(common)
   return {
@@ -199,11 +220,12 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   const routes = routesOf(from, { aggregator, health, nonResource })
   // The last step that can reject. The caller closes the audit log.
   const audit = await openAudit(options, { clock, log })
-  const { handler, ownClient } = chainsOf(from, { parts, audit, denied, routes })
+  const storageVersions = storageVersionsOf(settings)
+  const { handler, ownClient } = chainsOf(from, { parts, audit, denied, routes, storageVersions })
   writes.pluginClient.use(ownClient)
   const listener = listenerOf(from, { handler, isElsewhere: aggregator.isElsewhere })
   const useAddress = (port: number): void => {
     address = `${options['advertise-address']}:${port}`
   }
-  return { parts, health, aggregator, audit, ownClient, listener, useAddress }
+  return { parts, health, aggregator, audit, ownClient, storageVersions, listener, useAddress }
 }

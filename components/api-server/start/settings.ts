@@ -1,4 +1,5 @@
-/** settings: everything that follows from the flags alone. */
+/** settings: everything that follows from the flags and the machine alone. */
+import { hostname } from 'node:os'
 import { dialectNamed, dialects, type Dialect } from '../../api/dialect.ts'
 import { parseFeatureGates, type FeatureGates } from '../../api/feature-gates.ts'
 import { resourcesOf, type Resources } from '../../api/resources.ts'
@@ -25,6 +26,8 @@ export interface Settings {
   readonly gates: FeatureGates
   readonly metrics: Metrics
   readonly version: VersionInfo
+  /** The name of this machine. */
+  readonly hostname: string
 }
 
 /** Turns an error in a flag's value into a StartError, which shows the operator its message only. */
@@ -62,5 +65,16 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
   if (missing !== undefined) throw new StartError(missing)
   const version = versionInfo(process)
   const metrics = createServerMetrics({ showHidden: showHidden !== '', gates, version })
-  return { options, clock, log, dialect, resources, served, gates, metrics, version }
+  return {
+    options,
+    clock,
+    log,
+    dialect,
+    resources,
+    served,
+    gates,
+    metrics,
+    version,
+    hostname: hostname(),
+  }
 }

@@ -33,6 +33,15 @@ export const gatedControllerRoles: readonly GatedRole[] = [
       eventsRule,
     ],
   },
+  {
+    name: 'storage-version-garbage-collector',
+    gates: ['APIServerIdentity', 'StorageVersionAPI'],
+    rules: [
+      'read coordination leases',
+      'delete,get,list,patch,update,watch internal.apiserver storageversions',
+      'get,patch,update internal.apiserver storageversions/status',
+    ],
+  },
 ]
 
 /** Rules of other roles behind gates, by the role's name. */

@@ -7,6 +7,7 @@ import { StoreHealth } from '../../../components/api-server/health/store-health.
 import { silentLog } from '../../../components/component-base/log.ts'
 import { StoreError } from '../../../components/store/store.ts'
 import { startApiServer, type TestApiServer } from '../../support/api-server.ts'
+import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { describeDialects } from '../../support/shared-server.ts'
 
@@ -76,6 +77,8 @@ describeDialects('a healthy server', (server) => {
       'crd-informer-synced',
       'start-system-namespaces-controller',
       'start-cluster-authentication-info-controller',
+      'start-kube-apiserver-identity-lease-controller',
+      'start-kube-apiserver-identity-lease-garbage-collector',
       'start-legacy-token-tracking-controller',
       'start-service-ip-repair-controllers',
       'rbac/bootstrap-roles',
@@ -170,7 +173,7 @@ function endpointsOver(state: Partial<Parameters<typeof healthChecks>[0]> = {}) 
     withPolicy: true,
     withFairness: true,
     withProxyClient: true,
-    withServiceCidrs: false,
+    gates: defaultFeatureGates,
   })
   const checks = healthChecks({
     hooks,

@@ -13,7 +13,10 @@ function without(...names: readonly FeatureGateName[]) {
 }
 
 function indexed(more: Partial<JobSpec>) {
-  return { spec: { completions: 2, completionMode: 'Indexed', template: pod, ...more } }
+  return {
+    metadata: { uid: 'u' },
+    spec: { completions: 2, completionMode: 'Indexed', template: pod, ...more },
+  }
 }
 
 const gated: readonly (readonly [FeatureGateName, Partial<JobSpec>])[] = [
