@@ -64,6 +64,7 @@ export const featureGates = {
   /** Upstream turned it on with 1.32; the specification keeps it off. */
   SystemdWatchdog: betaOff({ beta: '1.32' }),
   ValidatingAdmissionPolicy: stable({ alpha: '1.26', beta: '1.28', ga: '1.30' }),
+  VolumeAttributesClass: betaOff({ alpha: '1.29', beta: '1.31' }),
   WatchList: beta({ alpha: '1.27', beta: '1.32' }),
 } as const satisfies Record<string, FeatureGate>
 

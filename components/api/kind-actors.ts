@@ -165,7 +165,7 @@ const storage: Readonly<Record<string, KindActors>> = {
     storedOnly: 'CSI drivers of your own',
   },
   'storage/volumeattributesclasses': {
-    ...by('volumeattributesclass-protection'),
+    ...by('volumeattributesclass-protection persistentvolume-binder'),
     storedOnly: 'CSI drivers of your own',
   },
   'resource/deviceclasses': stored('device drivers of your own'),

@@ -22,6 +22,7 @@ export interface VolumeKeys {
   /** On a claim: the node that the scheduler chose for its first pod. */
   readonly selectedNode: string
   readonly claimProtection: string
+  readonly attributesClassProtection: string
   readonly volumeProtection: string
   /** On a volume: its provisioner still has to delete what is behind it. */
   readonly externalProvisioner: string
@@ -37,6 +38,7 @@ export function volumeKeys(dialect: Dialect): VolumeKeys {
     betaStorageProvisioner: key('volume.beta', 'storage-provisioner'),
     selectedNode: key('volume', 'selected-node'),
     claimProtection: key('', 'pvc-protection'),
+    attributesClassProtection: key('', 'vac-protection'),
     volumeProtection: key('', 'pv-protection'),
     externalProvisioner: key('external-provisioner.volume', 'finalizer'),
   }
@@ -90,6 +92,15 @@ export function differInVolumeMode(
   return (volume.spec?.volumeMode ?? 'Filesystem') !== (claim.spec?.volumeMode ?? 'Filesystem')
 }
 
+/** Whether they name different classes of attributes (KEP-3751). With the gate off the API server keeps neither's. */
+export function differInAttributesClass(
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): boolean {
+  const offered = volume.spec?.volumeAttributesClassName ?? ''
+  return offered !== (claim.spec?.volumeAttributesClassName ?? '')
+}
+
 /** Whether the volume is as big as the claim asks for. */
 export function isLargeEnough(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   return compareQuantities(storageIn(volume.spec?.capacity), requestedStorage(claim)) >= 0
@@ -131,6 +142,7 @@ export function matchingVolume(
     if (onlyPreBound || spec?.claimRef !== undefined || !isNear) continue
     if (labels !== undefined && !matchesLabels(labels, metadata.labels)) continue
     if (volumeClassName(volume, dialect) !== className) continue
+    if (differInAttributesClass(volume, claim)) continue
     if (isReachable !== undefined && !offersAccessModes(volume, claim)) continue
     if (!isLargeEnough(volume, claim)) continue
     const isSmaller =

@@ -35,6 +35,7 @@ import { simulatedProvisionerController } from './simulated-storage/simulated-pr
 import { statefulSetController } from './stateful-set/stateful-set.ts'
 import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
 import { volumeExpander } from './volume-expander.ts'
+import { attributesClassProtection } from './volume-protection/attributes-class-protection.ts'
 import { claimProtection } from './volume-protection/claim-protection.ts'
 import { volumeProtection } from './volume-protection/volume-protection.ts'
 import { ttlAfterFinishedController } from './ttl-after-finished/ttl-after-finished.ts'
@@ -75,6 +76,7 @@ export const controllers: readonly ControllerEntry[] = [
   volumeExpander,
   claimProtection,
   volumeProtection,
+  attributesClassProtection,
   ephemeralVolumes,
   attachDetach,
   resourceClaimController,

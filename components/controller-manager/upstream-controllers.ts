@@ -73,7 +73,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   on('ttl-after-finished-controller ttl-after-finished'),
   on('ttl-controller ttl'),
   on('validatingadmissionpolicy-status-controller', 'the API server does its work'),
-  on('volumeattributesclass-protection-controller', gated('VolumeAttributesClass')),
+  on('volumeattributesclass-protection-controller'),
 ]
 
 /** One of upstream's that does not run here, and why. */

@@ -10,7 +10,11 @@ import {
 describe('feature gates', () => {
   it('[VER-019][VER-020] alpha gates are off and beta gates on unless a default is stated', () => {
     // The specification states the default of SystemdWatchdog (NODE-026), upstream those of the others; they beat the rule.
-    const stated = { MultiCIDRServiceAllocator: false, SystemdWatchdog: false } as const
+    const stated = {
+      MultiCIDRServiceAllocator: false,
+      SystemdWatchdog: false,
+      VolumeAttributesClass: false,
+    } as const
     for (const [name, gate] of Object.entries(featureGates)) {
       const byStage = gate.stage !== 'ALPHA'
       expect([name, gate.default]).toEqual([

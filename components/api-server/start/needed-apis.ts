@@ -6,6 +6,7 @@ import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts
 const needs = [
   { gate: 'MultiCIDRServiceAllocator', kind: 'serviceCidrs' },
   { gate: 'StorageVersionAPI', kind: 'storageVersions' },
+  { gate: 'VolumeAttributesClass', kind: 'volumeAttributesClasses' },
 ] as const satisfies readonly {
   readonly gate: FeatureGateName
   readonly kind: Exclude<keyof Resources, 'all' | 'groups'>

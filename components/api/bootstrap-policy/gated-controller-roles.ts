@@ -34,6 +34,16 @@ export const gatedControllerRoles: readonly GatedRole[] = [
     ],
   },
   {
+    name: 'volumeattributesclass-protection-controller',
+    gates: ['VolumeAttributesClass'],
+    rules: [
+      'read core persistentvolumeclaims',
+      'read core persistentvolumes',
+      'get,list,update,watch storage volumeattributesclasses',
+      eventsRule,
+    ],
+  },
+  {
     name: 'storage-version-garbage-collector',
     gates: ['APIServerIdentity', 'StorageVersionAPI'],
     rules: [

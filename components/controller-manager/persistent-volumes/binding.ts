@@ -75,7 +75,13 @@ function claimStatus(
 ): PersistentVolumeClaimStatus {
   const { accessModes: _modes, capacity, ...rest } = status
   if (volume === undefined) return { ...rest, phase }
-  const { accessModes, capacity: offered = {} } = volume.spec ?? {}
+  const { accessModes, capacity: offered = {}, volumeAttributesClassName } = volume.spec ?? {}
+  // What a bound claim's attributes are is said by whoever changes them.
+  const isNewlyBound = status.phase === 'Pending' && phase === 'Bound'
+  const attributes =
+    isNewlyBound && volumeAttributesClassName !== undefined
+      ? { currentVolumeAttributesClassName: volumeAttributesClassName }
+      : {}
   // The size of a claim that is bound already is its expander's concern.
   const isSameSize =
     status.phase === phase ||
@@ -86,6 +92,7 @@ function claimStatus(
     phase,
     ...(accessModes === undefined ? {} : { accessModes }),
     ...(size === undefined ? {} : { capacity: size }),
+    ...attributes,
   }
 }
 

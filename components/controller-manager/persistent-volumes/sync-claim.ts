@@ -2,6 +2,7 @@
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts'
 import { claimClassName } from '../../api/default-classes.ts'
 import {
+  differInAttributesClass,
   differInVolumeMode,
   isBoundTo,
   isLargeEnough,
@@ -64,6 +65,7 @@ function mismatchOf(
   if (!isLargeEnough(volume, claim)) return 'requested PV is too small'
   if (volumeClassName(volume, dialect) !== claimClassName(claim, dialect))
     return 'storageClassName does not match'
+  if (differInAttributesClass(volume, claim)) return 'volumeAttributesClassName does not match'
   if (differInVolumeMode(volume, claim)) return 'incompatible volumeMode'
   return offersAccessModes(volume, claim) ? undefined : 'incompatible accessMode'
 }

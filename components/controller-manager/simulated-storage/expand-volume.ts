@@ -15,21 +15,10 @@ import { timestamp } from '../../component-base/clock.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import { compareQuantities } from '../../machinery/values/quantity.ts'
 import { findCondition, withoutCondition } from '../conditions.ts'
-import { simulatedFault } from './storage-tools.ts'
+import { ownVolume, simulatedFault } from './storage-tools.ts'
 import type { StorageTools } from './storage-tools.ts'
 
 const inProgress = 'ControllerResizeInProgress'
-
-/** The claim's volume, if this provisioner made it and both name each other. */
-function ownVolume(
-  { volumes, keys }: StorageTools,
-  { metadata, spec, status }: PersistentVolumeClaim,
-): PersistentVolume | undefined {
-  const volume = spec?.volumeName ? volumes.get(spec.volumeName) : undefined
-  const isOwn = volume?.metadata.annotations?.[keys.provisionedBy] === simulatedProvisioner
-  const isBound = status?.phase === 'Bound' && volume?.spec?.claimRef?.uid === metadata.uid
-  return isOwn && isBound ? volume : undefined
-}
 
 function isMarked({ status }: PersistentVolumeClaim): boolean {
   return status?.allocatedResourceStatuses?.['storage'] !== undefined

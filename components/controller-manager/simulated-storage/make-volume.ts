@@ -54,8 +54,12 @@ export async function makeVolume(
 
 /** What of the claim no simulated volume can have. */
 function unsupported({ spec }: PersistentVolumeClaim): string | undefined {
-  const hasSource = spec?.dataSource !== undefined || spec?.dataSourceRef !== undefined
-  return hasSource ? `${simulatedProvisioner} does not support data sources` : undefined
+  const refuse = (what: string): string => `${simulatedProvisioner} does not support ${what}`
+  if (spec?.dataSource !== undefined || spec?.dataSourceRef !== undefined) {
+    return refuse('data sources')
+  }
+  // Only volumes of CSI drivers can have one.
+  return spec?.volumeAttributesClassName ? refuse('volume attributes classes') : undefined
 }
 
 function failureOf({ metadata }: StorageClass): string {

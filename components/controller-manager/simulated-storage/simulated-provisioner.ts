@@ -19,6 +19,7 @@ import { createOwnWrites } from '../own-writes.ts'
 import { deleteVolume } from './delete-volume.ts'
 import { expandVolume } from './expand-volume.ts'
 import { makeVolume } from './make-volume.ts'
+import { refuseModification } from './refuse-modification.ts'
 import { createSimulatedWork } from './simulated-work.ts'
 import type { StorageTools } from './storage-tools.ts'
 
@@ -42,6 +43,7 @@ function createTools(context: ControllerContext): StorageTools {
     making: createSimulatedWork(clock),
     expanding: createSimulatedWork(clock),
     deleting: createSimulatedWork(clock),
+    refusedClasses: new Map(),
   }
 }
 
@@ -50,9 +52,12 @@ async function syncClaim(tools: StorageTools, key: string): Promise<Result | voi
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) {
     tools.making.forget(key)
     tools.expanding.forget(key)
+    tools.refusedClasses.delete(key)
     return
   }
-  return claim.spec?.volumeName ? expandVolume(tools, claim) : makeVolume(tools, claim)
+  if (!claim.spec?.volumeName) return makeVolume(tools, claim)
+  refuseModification(tools, claim)
+  return expandVolume(tools, claim)
 }
 
 /** Runs until `signal` aborts. */

@@ -6,6 +6,7 @@ import type {
   PersistentVolumeClaim,
   StorageClass,
 } from '../../api/generated/types.ts'
+import { simulatedProvisioner } from '../../api/simulation.ts'
 import type { VolumeKeys } from '../../api/volume-binding.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { Informer } from '../../client/informer.ts'
@@ -31,6 +32,19 @@ export interface StorageTools {
   readonly making: SimulatedWork
   readonly expanding: SimulatedWork
   readonly deleting: SimulatedWork
+  /** The class of attributes that each claim was refused, by the claim's key. */
+  readonly refusedClasses: Map<string, string>
+}
+
+/** The claim's volume, if this provisioner made it and both name each other. */
+export function ownVolume(
+  { volumes, keys }: StorageTools,
+  { metadata, spec, status }: PersistentVolumeClaim,
+): PersistentVolume | undefined {
+  const volume = spec?.volumeName ? volumes.get(spec.volumeName) : undefined
+  const isOwn = volume?.metadata.annotations?.[keys.provisionedBy] === simulatedProvisioner
+  const isBound = status?.phase === 'Bound' && volume?.spec?.claimRef?.uid === metadata.uid
+  return isOwn && isBound ? volume : undefined
 }
 
 /** Why work fails that was asked to. */

@@ -1,5 +1,6 @@
 /** Rules of a claim's spec, which PersistentVolumeClaims and templates of them share. */
 import type { Dialect } from '../../../api/dialect.ts'
+import type { FeatureGates } from '../../../api/feature-gates.ts'
 import type {
   PersistentVolumeClaimSpec,
   TypedObjectReference,
@@ -27,7 +28,7 @@ export function validateAccessModes(modes: readonly string[], at: FieldPath): vo
 export function validateClaimSpec(
   spec: PersistentVolumeClaimSpec,
   at: FieldPath,
-  { dialect }: { readonly dialect: Dialect },
+  { dialect, gates }: { readonly dialect: Dialect; readonly gates?: FeatureGates },
 ): void {
   const modes = spec.accessModes ?? []
   if (modes.length === 0) at.child('accessModes').required('at least 1 access mode is required')
@@ -48,6 +49,10 @@ export function validateClaimSpec(
     )
   }
   validateOneOf(spec.volumeMode, volumeModes, at.child('volumeMode'))
+  const { volumeAttributesClassName: attributesClass } = spec
+  if (attributesClass && gates?.VolumeAttributesClass === true) {
+    at.child('volumeAttributesClassName').invalidEach(attributesClass, subdomain(attributesClass))
+  }
   validateDataSources(spec, at)
 }
 

@@ -29,7 +29,10 @@ function validateClaim(
   validateClaimSpec(spec ?? {}, root.child('spec'), context)
 }
 
-/** What may not change at all; the size may grow while the claim is bound, and volume and class be filled in once. */
+/**
+ * What may not change at all; size and class of attributes may change while the claim is bound, and volume and class be filled in
+ * once.
+ */
 function fixedPart(
   spec: PersistentVolumeClaimSpec,
   { before, isBound }: { before: PersistentVolumeClaimSpec; isBound: boolean },
@@ -37,6 +40,7 @@ function fixedPart(
   const fixed = { ...spec }
   if (!before.volumeName) delete fixed.volumeName
   if (before.storageClassName === undefined) delete fixed.storageClassName
+  if (isBound) delete fixed.volumeAttributesClassName
   if (isBound && fixed.resources?.requests) {
     const { storage: _size, ...others } = fixed.resources.requests
     fixed.resources = { ...fixed.resources, requests: others }
@@ -50,8 +54,9 @@ const fixedSpec =
 function validateChange(
   { object, old }: Change<PersistentVolumeClaim>,
   root: FieldPath,
-  { dialect }: StrategyContext,
+  context: StrategyContext,
 ): void {
+  const { dialect } = context
   const at = root.child('spec')
   const [now, before] = [object.spec ?? {}, old.spec ?? {}]
   const classKey = labelKey(dialect, 'volume.beta', 'storage-class')
@@ -76,6 +81,7 @@ function validateChange(
   }
   // Upstream names the field without the spec.
   validateImmutable({ now: now.volumeMode, before: before.volumeMode }, root.child('volumeMode'))
+  validateAttributesClassChange({ now, before }, at.child('volumeAttributesClassName'), context)
 }
 
 /** Sources of data in the older and the newer field go together. */
@@ -102,10 +108,39 @@ function dropOtherDataSources(
   if (!isClaim && !isSnapshot) delete spec.dataSource
 }
 
-function dropAttributesClass(object: KubeObject, old?: KubeObject): void {
-  const before = (old as PersistentVolumeClaim | undefined)?.spec
-  if (before?.volumeAttributesClassName === undefined) {
-    delete (object as PersistentVolumeClaim).spec?.volumeAttributesClassName
+/** With the gate off, a claim gets no class of attributes that it does not have (KEP-3751). */
+function dropAttributesClass(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  { gates }: StrategyContext,
+): void {
+  if (gates.VolumeAttributesClass) return
+  const [claim, before] = [
+    object as PersistentVolumeClaim,
+    old as PersistentVolumeClaim | undefined,
+  ]
+  if (before?.spec?.volumeAttributesClassName === undefined) {
+    delete claim.spec?.volumeAttributesClassName
+  }
+  for (const field of ['currentVolumeAttributesClassName', 'modifyVolumeStatus'] as const) {
+    if (before?.status?.[field] === undefined) delete claim.status?.[field]
+  }
+}
+
+/** Another class may be asked for, but a claim with one cannot ask for none. */
+function validateAttributesClassChange(
+  { now, before }: { now: PersistentVolumeClaimSpec; before: PersistentVolumeClaimSpec },
+  at: FieldPath,
+  { gates }: StrategyContext,
+): void {
+  const [name, old] = [now.volumeAttributesClassName, before.volumeAttributesClassName]
+  if (name === old) return
+  if (!gates.VolumeAttributesClass) {
+    at.forbidden('update is forbidden when the VolumeAttributesClass feature gate is disabled')
+  } else if (old !== undefined && name === undefined) {
+    at.forbidden('update from non-nil value to nil is forbidden')
+  } else if (old !== undefined && name === '') {
+    at.forbidden('update from non-nil value to an empty string is forbidden')
   }
 }
 
@@ -131,20 +166,23 @@ export const persistentVolumeClaimStrategy: Strategy = {
   },
   prepareForCreate(object, context) {
     object['status'] = { phase: 'Pending' }
-    dropAttributesClass(object)
+    dropAttributesClass(object, undefined, context)
     const { spec } = object as PersistentVolumeClaim
     dropOtherDataSources(spec, context)
     pairDataSources(spec)
   },
-  prepareForUpdate(object, old) {
-    dropAttributesClass(object, old)
+  prepareForUpdate(object, old, context) {
+    dropAttributesClass(object, old, context)
     pairDataSources((object as PersistentVolumeClaim).spec)
   },
   ...validation<PersistentVolumeClaim>(validateClaim, validateChange),
   warnings: (object, old) => simulationWarnings('PersistentVolumeClaim', object, old),
   subresources: {
     status: {
-      prepareForUpdate: restoreAllButStatus,
+      prepareForUpdate(object, old, context) {
+        restoreAllButStatus(object, old)
+        dropAttributesClass(object, old, context)
+      },
       validateUpdate: updateValidation<PersistentVolumeClaim>(validateStatus),
     },
   },

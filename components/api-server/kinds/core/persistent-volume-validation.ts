@@ -43,7 +43,7 @@ function sourceOf(spec: PersistentVolumeSpec): Record<string, unknown> {
 export function validateVolume(
   { metadata, spec }: PersistentVolume,
   root: FieldPath,
-  { dialect }: StrategyContext,
+  { dialect, gates }: StrategyContext,
 ): void {
   const at = root.child('spec')
   const volume = spec ?? {}
@@ -68,6 +68,35 @@ export function validateVolume(
     validateSubdomain(volume.storageClassName, at.child('storageClassName'))
   }
   validateOneOf(volume.volumeMode, volumeModes, at.child('volumeMode'))
+  if (gates.VolumeAttributesClass) validateAttributesClass(volume, at)
+}
+
+/** Only volumes of CSI drivers have a class of attributes (KEP-3751). */
+function validateAttributesClass(
+  { volumeAttributesClassName: name, csi }: PersistentVolumeSpec,
+  at: FieldPath,
+): void {
+  if (name === undefined) return
+  const nameAt = at.child('volumeAttributesClassName')
+  if (name === '') nameAt.required('an empty string is disallowed')
+  else validateSubdomain(name, nameAt)
+  if (csi === undefined) {
+    at.child('csi').required('has to be specified when using volumeAttributesClassName')
+  }
+}
+
+function validateAttributesClassChange(
+  { now, before }: { now: PersistentVolumeSpec; before: PersistentVolumeSpec },
+  at: FieldPath,
+  { gates }: StrategyContext,
+): void {
+  const [name, old] = [now.volumeAttributesClassName, before.volumeAttributesClassName]
+  if (name === old) return
+  if (!gates.VolumeAttributesClass) {
+    at.forbidden('update is forbidden when the VolumeAttributesClass feature gate is disabled')
+  } else if (old !== undefined && name === undefined) {
+    at.forbidden('update from non-nil value to nil is forbidden')
+  }
 }
 
 function isRoot(path: string): boolean {
@@ -135,7 +164,11 @@ function validateCsiSource(csi: CSIPersistentVolumeSource, at: FieldPath): void 
   }
 }
 
-export function validateVolumeChange({ object, old }: Change<PersistentVolume>, root: FieldPath) {
+export function validateVolumeChange(
+  { object, old }: Change<PersistentVolume>,
+  root: FieldPath,
+  context: StrategyContext,
+): void {
   const [now, before] = [object.spec ?? {}, old.spec ?? {}]
   const [source, oldSource] = [sourceOf(now), sourceOf(before)]
   // A missing secret for expansion may be added later.
@@ -156,4 +189,6 @@ export function validateVolumeChange({ object, old }: Change<PersistentVolume>, 
     const change = { now: now.nodeAffinity, before: before.nodeAffinity }
     validateImmutable(change, root.child('nodeAffinity'))
   }
+  const nameAt = root.child('spec').child('volumeAttributesClassName')
+  validateAttributesClassChange({ now, before }, nameAt, context)
 }

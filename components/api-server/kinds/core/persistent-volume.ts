@@ -1,5 +1,6 @@
 /** PersistentVolume (upstream: pkg/registry/core/persistentvolume). */
 import type { PersistentVolume } from '../../../api/generated/types.ts'
+import type { FeatureGates } from '../../../api/feature-gates.ts'
 import { timestamp } from '../../../component-base/clock.ts'
 import type { Strategy } from '../strategy.ts'
 import { validateVolume, validateVolumeChange } from './persistent-volume-validation.ts'
@@ -9,9 +10,14 @@ import { simulationWarnings } from '../rules/simulation-warnings.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { validation } from '../rules/strategy-checks.ts'
 
-/** The feature is off in release 1.32. */
-function dropAttributesClass({ spec }: PersistentVolume, old?: PersistentVolume): void {
-  if (old?.spec?.volumeAttributesClassName === undefined) delete spec?.volumeAttributesClassName
+/** With the gate off, a volume gets no class of attributes that it does not have (KEP-3751). */
+function dropAttributesClass(
+  { spec }: PersistentVolume,
+  old: PersistentVolume | undefined,
+  gates: FeatureGates,
+): void {
+  if (gates.VolumeAttributesClass || old?.spec?.volumeAttributesClassName !== undefined) return
+  delete spec?.volumeAttributesClassName
 }
 
 export const persistentVolumeStrategy: Strategy = {
@@ -24,12 +30,12 @@ export const persistentVolumeStrategy: Strategy = {
     spec.volumeMode ??= 'Filesystem'
     defaultVolumeSource(spec)
   },
-  prepareForCreate(object, { nowMs }) {
+  prepareForCreate(object, { nowMs, gates }) {
     object['status'] = { phase: 'Pending', lastPhaseTransitionTime: timestamp(nowMs) }
-    dropAttributesClass(object as PersistentVolume)
+    dropAttributesClass(object as PersistentVolume, undefined, gates)
   },
-  prepareForUpdate(object, old) {
-    dropAttributesClass(object as PersistentVolume, old as PersistentVolume)
+  prepareForUpdate(object, old, { gates }) {
+    dropAttributesClass(object as PersistentVolume, old as PersistentVolume, gates)
   },
   ...validation<PersistentVolume>(validateVolume, validateVolumeChange),
   warnings: (object, old) => simulationWarnings('PersistentVolume', object, old),
