@@ -62,10 +62,7 @@ export function readUsage(text: string): Usage | undefined {
   return steps.slice(0, -1).every(({ forMs }) => forMs !== undefined) ? steps : undefined
 }
 
-/** What percentages are of, in cores or bytes. */
-export type Requested = number
-
-function unitsOf(amount: Amount | undefined, requested: Requested): number {
+function unitsOf(amount: Amount | undefined, requested: number): number {
   if (amount === undefined) return 0
   return 'units' in amount ? amount.units : amount.share * requested
 }
@@ -93,19 +90,38 @@ function stepAt(usage: Usage, ageMs: number): UsageStep {
 /** Cores or bytes in use at an age of the container. */
 export function usageAt(
   usage: Usage,
-  at: { ageMs: number; requestsPerSecond: number; requested: Requested },
+  at: { ageMs: number; requestsPerSecond: number; requested: number },
 ): number {
   const { amount, perRequest } = stepAt(usage, at.ageMs)
   return unitsOf(amount, at.requested) + unitsOf(perRequest, at.requested) * at.requestsPerSecond
 }
 
 /** What one HTTP request adds at an age of the container: core seconds, or bytes for each request a second. */
-export function usageOfRequest(usage: Usage, at: { ageMs: number; requested: Requested }): number {
+export function usageOfRequest(usage: Usage, at: { ageMs: number; requested: number }): number {
   return unitsOf(stepAt(usage, at.ageMs).perRequest, at.requested)
 }
 
+/** The first age from `fromMs` on at which the amount, without what requests add, exceeds the limit. Undefined: it never does. */
+export function firstAgeAbove(
+  usage: Usage,
+  { fromMs, requested, limit }: { fromMs: number; requested: number; limit: number },
+): number | undefined {
+  const periodMs = periodOf(usage)
+  const roundMs = periodMs === undefined ? 0 : Math.floor(fromMs / periodMs) * periodMs
+  // A step that is over in this round comes again in the next.
+  for (const firstMs of periodMs === undefined ? [0] : [roundMs, roundMs + periodMs]) {
+    let startMs = firstMs
+    for (const { amount, forMs = Infinity } of usage) {
+      const endMs = startMs + forMs
+      if (endMs > fromMs && unitsOf(amount, requested) > limit) return Math.max(startMs, fromMs)
+      startMs = endMs
+    }
+  }
+  return undefined
+}
+
 /** Unit seconds from the start to an age, without what requests add. */
-function sumUntil(usage: Usage, ageMs: number, requested: Requested): number {
+function sumUntil(usage: Usage, ageMs: number, requested: number): number {
   const periodMs = periodOf(usage)
   const partSum = (untilMs: number): number => {
     let leftMs = untilMs
@@ -124,7 +140,7 @@ function sumUntil(usage: Usage, ageMs: number, requested: Requested): number {
 /** Unit seconds between two ages of the container, without what requests add. */
 export function usageBetween(
   usage: Usage,
-  between: { fromMs: number; toMs: number; requested: Requested },
+  between: { fromMs: number; toMs: number; requested: number },
 ): number {
   const { fromMs, toMs, requested } = between
   return sumUntil(usage, toMs, requested) - sumUntil(usage, fromMs, requested)

@@ -112,7 +112,7 @@ const ofPods = {
   ),
   memoryUsage: usage(
     'memory-usage',
-    'The memory that the container uses, at most its limit. Steps count from its start; an amount per request is for each request a second. Default: 8Mi.',
+    'The memory that the container uses; above its limit it is killed (OOMKilled). Steps count from its start; an amount per request is for each request a second. Default: 8Mi.',
   ),
   checkpoint: {
     key: `${domain}/checkpoint`,

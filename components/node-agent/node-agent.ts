@@ -9,6 +9,7 @@ import type { ComponentContext } from '../component-base/component.ts'
 import { StartError } from '../component-base/component.ts'
 import { environment as processEnvironment } from '../component-base/environment.ts'
 import { writeStatusLine } from '../component-base/status-line.ts'
+import { openFollowedValue } from '../component-base/followed-value.ts'
 import { createAgentServer } from './server/agent-server.ts'
 import type { AgentServer } from './server/agent-server.ts'
 import type { Bootstrapper } from './join/bootstrap.ts'
@@ -31,6 +32,7 @@ import type { ServicesFor, ServiceWatch } from './pods/service-variables.ts'
 import { createServiceWatch } from './pods/service-variables.ts'
 import { settingsOf } from './settings.ts'
 import { SimulatedRuntime } from './runtime/simulated-runtime.ts'
+import { parseUsageRules } from './runtime/usage-rules.ts'
 import { runWatchdog, systemdNotify, watchdogInterval } from './node/watchdog.ts'
 
 type Context = ComponentContext<typeof nodeAgentFlags>
@@ -65,6 +67,7 @@ async function environmentOf(
   { options, clock, log }: Context,
   settings: Settings,
   more: {
+    runtime: SimulatedRuntime
     host: HostWatch
     devices: DevicePlugins
     servicesFor: ServicesFor
@@ -74,11 +77,7 @@ async function environmentOf(
   const caFile = options['client-ca-file']
   return {
     dialect: settings.dialect,
-    runtime: new SimulatedRuntime({
-      clock,
-      version: runtimeVersion,
-      writeCheckpoint: writeCheckpointArchive,
-    }),
+    runtime: more.runtime,
     host: more.host.info,
     hostPressure: more.host.pressure,
     resources: settings.resources,
@@ -135,6 +134,7 @@ interface Agent {
   readonly host: HostWatch
   readonly devices: DevicePlugins
   readonly services: ServiceWatch
+  readonly followRules: (signal: AbortSignal) => Promise<void>
   readonly server: AgentServer
   readonly environment: NodeEnvironment
   readonly running: RunningNode[]
@@ -150,19 +150,38 @@ export async function runNodeAgent(
   writeStatus: (report: JoinReport) => void = writeStatusLine,
 ): Promise<void> {
   const agent = await createAgent(context)
-  const { settings, server, devices, parts } = agent
+  const { settings, server, devices, followRules, parts } = agent
   parts.start(server.server.run(parts.signal))
   parts.start(joinNodes(agent, writeStatus))
   parts.start(watchdog(agent))
+  parts.start(followRules(parts.signal))
   // Simulated nodes have no devices of their own.
   if (!settings.isCrowd) parts.start(devices.run(parts.signal))
   await parts.ended()
+}
+
+/** The runtime, with the rules of --usage-file, and what follows that file until a signal aborts. */
+async function createRuntime({ options, clock, log }: Context) {
+  const runtime = new SimulatedRuntime({
+    clock,
+    version: runtimeVersion,
+    writeCheckpoint: writeCheckpointArchive,
+  })
+  const path = options['usage-file']
+  if (path === undefined) return { runtime, followRules: async () => {} }
+  const parse = ([text = '']: readonly string[]) => parseUsageRules(text)
+  const rules = await openFollowedValue([['usage-file', path]], parse)
+  runtime.useRules(rules.current)
+  const followRules = (signal: AbortSignal): Promise<void> =>
+    rules.follow({ clock, log, signal }, (next) => runtime.useRules(next))
+  return { runtime, followRules }
 }
 
 async function createAgent(context: Context): Promise<Agent> {
   const { options, clock, log, signal } = context
   const settings = settingsOf(options)
   for (const warning of settings.warnings) log.warn(warning)
+  const { runtime, followRules } = await createRuntime(context)
   const rootDir = options['root-dir']
   try {
     await mkdir(rootDir, { recursive: true, mode: 0o700 })
@@ -190,10 +209,10 @@ async function createAgent(context: Context): Promise<Agent> {
   const services = createServiceWatch({ clock, log })
   const { servicesFor } = services
   const serverPort = async (): Promise<number> => (await server.server.ready).port
-  const more = { host, devices, servicesFor, serverPort }
+  const more = { runtime, host, devices, servicesFor, serverPort }
   const environment = await environmentOf(context, settings, more)
   const parts = createParts(signal)
-  const watches = { host, devices, services }
+  const watches = { host, devices, services, followRules }
   return { context, settings, bootstrapper, ...watches, server, environment, running, parts }
 }
 

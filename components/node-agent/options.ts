@@ -69,6 +69,10 @@ export const nodeAgentFlags = defineFlags({
     'memory.available<100Mi',
   ),
 
+  'usage-file': flag.string(
+    'File of rules for what simulated containers use whose pods have no annotation for it, read again when it changes.',
+  ),
+
   'allowed-unsafe-sysctls': flag.list(
     'Unsafe sysctls that pods may set: names, or prefixes that end with *.',
     [],

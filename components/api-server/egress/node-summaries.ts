@@ -24,7 +24,7 @@ export interface NodeSummary {
 /** Summaries by the names of their nodes; without those whose agent does not answer. */
 export type NodeSummaries = ReadonlyMap<string, NodeSummary>
 
-/** How long an answer is used: about the time that an agent averages CPU over. */
+/** How long an answer is used: half of the time that an agent averages CPU over, so that two answers never share all of it. */
 const freshMs = 5000
 const timeoutMs = 5000
 const atOnce = 32

@@ -22,9 +22,10 @@ import type {
 } from './container-runtime.ts'
 import { RuntimeFault } from './container-runtime.ts'
 import { containerSpecOf } from '../pods/pod-spec.ts'
-import { exited, type HowExited } from './exited-container.ts'
+import { exited, outOfMemory, type HowExited } from './exited-container.ts'
 import { imageIdOf } from './image-id.ts'
 import { restoredFrom } from './restored-container.ts'
+import { waitForCheckpoint } from './simulated-checkpoint.ts'
 import { courseOfCommand, courseOfUnknown, shellOf, type Course } from './simulated-command.ts'
 import { drained, execSimulated } from './simulated-exec.ts'
 import { connectToListener } from './simulated-listener.ts'
@@ -32,6 +33,7 @@ import { lineDueMs, logLength, logLines, type Writing } from './simulated-log.ts
 import { lookSimulated } from './simulated-probe.ts'
 import type { ContainerUsage } from './usage-meter.ts'
 import { UsageLedger } from './usage-ledger.ts'
+import type { UsageRules } from './usage-rules.ts'
 
 type Variables = Readonly<Record<string, string>>
 
@@ -55,9 +57,6 @@ interface SimulatedPod {
   readonly containers: Map<string, Simulated>
   readonly host: PodHost
 }
-
-/** The default timeout of a checkpoint. */
-const defaultCheckpointSeconds = 120
 
 const longestWaitMs = 60 * 60 * 1000
 
@@ -173,7 +172,17 @@ export class SimulatedRuntime implements ContainerRuntime {
 
   updatePod(pod: Pod): void {
     const known = this.#pods.get(pod.metadata.uid ?? '')
-    if (known !== undefined) known.pod = pod
+    if (known === undefined) return
+    known.pod = pod
+    for (const each of known.containers.values()) this.#watchMemory(each)
+  }
+
+  /** Takes these rules for pods without annotations from now on. */
+  useRules(rules: UsageRules): void {
+    this.#usage.rules = rules
+    for (const { containers } of this.#pods.values()) {
+      for (const each of containers.values()) this.#watchMemory(each)
+    }
   }
 
   removePod(podUid: string): void {
@@ -208,22 +217,9 @@ export class SimulatedRuntime implements ContainerRuntime {
   }
 
   async checkpoint({ containerId, location, timeoutSeconds }: CheckpointRequest): Promise<void> {
-    const known = this.#byId.get(containerId)
-    const pod = this.#pods.get(known?.podUid ?? '')?.pod
-    if (known === undefined || pod === undefined || known.container.state.kind === 'exited') {
-      throw new RuntimeFault('NotFound', `container ${containerId} is not running`)
-    }
+    const { known, pod } = this.#running(containerId)
     const wish = this.#wish(pod, 'checkpoint', known.container.name)
-    if (wish === 'unsupported') {
-      throw new RuntimeFault('Unimplemented', 'the runtime does not support checkpoints')
-    }
-    if (wish === 'fail') throw new RuntimeFault('Unknown', 'simulated failure of the checkpoint')
-    const needs = wish ?? 0
-    const limit = (timeoutSeconds === 0 ? defaultCheckpointSeconds : timeoutSeconds) * 1000
-    if (needs > 0) await this.#clock.sleep(Math.min(needs, limit))
-    if (needs > limit) {
-      throw new RuntimeFault('DeadlineExceeded', `the checkpoint took longer than ${limit / 1000}s`)
-    }
+    await waitForCheckpoint(wish, timeoutSeconds, this.#clock)
     await this.#writeCheckpoint({ pod, container: known.container, location })
   }
 
@@ -313,7 +309,10 @@ export class SimulatedRuntime implements ContainerRuntime {
       return connectToListener({
         who: `${namespace}/${name}`,
         port,
-        onRequest: () => this.#usage.request(listener.container.id),
+        onRequest: () => {
+          this.#usage.request(listener.container.id)
+          this.#watchMemory(listener)
+        },
       })
     }
     throw new Error(
@@ -417,6 +416,7 @@ export class SimulatedRuntime implements ContainerRuntime {
     home.containers.set(container.name, record)
     this.#byId.set(container.id, record)
     this.#usage.start(container)
+    this.#watchMemory(record)
     return record
   }
 
@@ -443,6 +443,13 @@ export class SimulatedRuntime implements ContainerRuntime {
       const wish = pod && this.#wish(pod, 'exitCode', container.name)
       this.#exit(record, { exitCode: wish ?? course.exitCode })
     })
+  }
+
+  /** Kills the container at the moment at which its memory exceeds its limit. Call it when what it uses may have changed. */
+  #watchMemory(record: Simulated): void {
+    const pod = this.#pods.get(record.podUid)?.pod
+    if (pod === undefined || record.container.state.kind === 'exited') return
+    this.#usage.watchMemory(record.container, pod, () => this.#exit(record, outOfMemory))
   }
 
   #exit(record: Simulated, how: HowExited): void {

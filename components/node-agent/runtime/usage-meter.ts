@@ -1,6 +1,6 @@
 /** UsageMeter: what one simulated container has used so far and uses now. */
 import type { Usage } from '../../api/simulated-usage.ts'
-import { usageAt, usageBetween, usageOfRequest } from '../../api/simulated-usage.ts'
+import { firstAgeAbove, usageAt, usageBetween, usageOfRequest } from '../../api/simulated-usage.ts'
 
 /** How a container uses one resource, in cores or bytes. */
 export interface UsagePlan {
@@ -30,6 +30,10 @@ export interface ContainerUsage {
 /** CPU is averaged over this time, as cAdvisor does. */
 const windowMs = 10_000
 
+function spanOf(ageMs: number): number {
+  return Math.max(1, Math.min(windowMs, ageMs))
+}
+
 export class UsageMeter {
   readonly #startedMs: number
   #readMs: number
@@ -56,8 +60,8 @@ export class UsageMeter {
   read({ cpu, memory }: UsagePlans, nowMs: number): ContainerUsage {
     const ageMs = Math.max(0, nowMs - this.#startedMs)
     this.#forgetBefore(nowMs)
-    const recent = [...this.#requests.values()].reduce((sum, count) => sum + count, 0)
-    const spanMs = Math.max(1, Math.min(windowMs, ageMs))
+    const recent = this.#recentRequests()
+    const spanMs = spanOf(ageMs)
     this.#count(cpu, ageMs, nowMs)
     const steady = usageBetween(cpu.usage, {
       fromMs: ageMs - Math.min(spanMs, ageMs),
@@ -65,17 +69,34 @@ export class UsageMeter {
       requested: cpu.requested,
     })
     const asked = recent * usageOfRequest(cpu.usage, { ageMs, requested: cpu.requested })
-    const requestsPerSecond = (recent * 1000) / Math.max(1000, spanMs)
-    const { requested } = memory
     return {
       startedMs: this.#startedMs,
       timeMs: nowMs,
       cores: Math.min(cpu.limit, ((steady + asked) * 1000) / spanMs),
       coreSeconds: this.#coreSeconds,
-      memoryBytes: Math.round(
-        Math.min(memory.limit, usageAt(memory.usage, { ageMs, requestsPerSecond, requested })),
-      ),
+      memoryBytes: Math.round(Math.min(memory.limit, this.#memoryAt(memory, ageMs))),
     }
+  }
+
+  /** How long it takes until the memory exceeds its limit, if no further request comes; undefined if it never does. */
+  untilOverLimitMs({ memory }: UsagePlans, nowMs: number): number | undefined {
+    const { usage, requested, limit } = memory
+    if (limit === Infinity) return undefined
+    const ageMs = Math.max(0, nowMs - this.#startedMs)
+    this.#forgetBefore(nowMs)
+    if (this.#memoryAt(memory, ageMs) > limit) return 0
+    const atMs = firstAgeAbove(usage, { fromMs: ageMs, requested, limit })
+    return atMs === undefined ? undefined : atMs - ageMs
+  }
+
+  /** Whatever the limit. */
+  #memoryAt({ usage, requested }: UsagePlan, ageMs: number): number {
+    const requestsPerSecond = (this.#recentRequests() * 1000) / Math.max(1000, spanOf(ageMs))
+    return usageAt(usage, { ageMs, requestsPerSecond, requested })
+  }
+
+  #recentRequests(): number {
+    return [...this.#requests.values()].reduce((sum, count) => sum + count, 0)
   }
 
   #count({ usage, requested, limit }: UsagePlan, ageMs: number, nowMs: number): void {
