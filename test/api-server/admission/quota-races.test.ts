@@ -3,55 +3,10 @@
  * caches: never is there more than a quota allows, and in the end it says what is there.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
-import { resourcesOf } from '../../../components/api/resources.ts'
-import { createClient } from '../../../components/client/client.ts'
-import { createInformerFactory } from '../../../components/client/informer.ts'
-import { createWorkQueue } from '../../../components/client/work-queue.ts'
-import { systemClock } from '../../../components/component-base/clock.ts'
-import { parseFlags } from '../../../components/component-base/flags.ts'
-import { silentLog } from '../../../components/component-base/log.ts'
-import { controllerManagerFlags } from '../../../components/controller-manager/options.ts'
 import { resourceQuotaController } from '../../../components/controller-manager/resource-quota/resource-quota.ts'
-import { admin, startApiServer, type TestApiServer } from '../../support/api-server.ts'
+import { startApiServer, type TestApiServer } from '../../support/api-server.ts'
 import { eventually } from '../../support/eventually.ts'
-
-/** Runs the controller until disposed of. It counts every quota anew ten times a second. */
-function startQuotaController(server: TestApiServer): AsyncDisposable {
-  const { dialect } = server
-  const shown = server.credential(admin)
-  const client = createClient({
-    server: `https://127.0.0.1:${server.port}`,
-    ca: server.pki.authority.certificatePem,
-    credentials: { cert: shown?.certificatePem ?? '', key: shown?.privateKeyPem ?? '' },
-    dialect,
-  })
-  const stop = new AbortController()
-  const informers = createInformerFactory(client, systemClock, silentLog)
-  const running = resourceQuotaController.start(
-    {
-      client,
-      informers,
-      dialect,
-      resources: resourcesOf(dialect),
-      clock: systemClock,
-      log: silentLog,
-      recorder: { record: () => {}, run: async () => {} },
-      queues: () => createWorkQueue({ clock: systemClock }),
-      gates: defaultFeatureGates,
-      options: parseFlags(controllerManagerFlags, ['--resource-quota-sync-period=100ms']),
-    },
-    stop.signal,
-  )
-  const following = informers.run(stop.signal)
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error('the test is over'))
-      await Promise.allSettled([running, following])
-      client.close()
-    },
-  }
-}
+import { startControllers } from '../../support/live-controller.ts'
 
 interface Counted {
   readonly path: string
@@ -79,7 +34,12 @@ describe('many creates and deletes at once', () => {
   let controller: AsyncDisposable
   beforeAll(async () => {
     server = await startApiServer({ flags: ['--disable-admission-plugins=ServiceAccount'] })
-    controller = startQuotaController(server)
+    controller = await startControllers(
+      server,
+      [resourceQuotaController],
+      // Counts every quota anew ten times a second.
+      ['--resource-quota-sync-period=100ms'],
+    )
   })
   afterAll(async () => {
     await controller[Symbol.asyncDispose]()

@@ -1,63 +1,17 @@
 /** Cluster roles that are gathered from others: a real server and its controller. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ClusterRole, PolicyRule } from '../../../components/api/generated/types.ts'
-import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
-import { resourcesOf } from '../../../components/api/resources.ts'
-import { createClient } from '../../../components/client/client.ts'
-import { createInformerFactory } from '../../../components/client/informer.ts'
-import { createWorkQueue } from '../../../components/client/work-queue.ts'
-import { systemClock } from '../../../components/component-base/clock.ts'
-import { parseFlags } from '../../../components/component-base/flags.ts'
-import { silentLog } from '../../../components/component-base/log.ts'
 import { clusterRoleAggregation } from '../../../components/controller-manager/cluster-role-aggregation.ts'
-import { controllerManagerFlags } from '../../../components/controller-manager/options.ts'
-import { admin, startApiServer, user, type TestApiServer } from '../../support/api-server.ts'
+import { startApiServer, user, type TestApiServer } from '../../support/api-server.ts'
 import { eventually } from '../../support/eventually.ts'
-
-/** Runs the controller against the server until disposed of. */
-async function startAggregation(server: TestApiServer): Promise<AsyncDisposable> {
-  const { dialect } = server
-  const shown = server.credential(admin)
-  const client = createClient({
-    server: `https://127.0.0.1:${server.port}`,
-    ca: server.pki.authority.certificatePem,
-    credentials: { cert: shown?.certificatePem ?? '', key: shown?.privateKeyPem ?? '' },
-    dialect,
-  })
-  const stop = new AbortController()
-  const informers = createInformerFactory(client, systemClock, silentLog)
-  const running = clusterRoleAggregation.start(
-    {
-      client,
-      informers,
-      dialect,
-      resources: resourcesOf(dialect),
-      clock: systemClock,
-      log: silentLog,
-      recorder: { record: () => {}, run: async () => {} },
-      queues: () => createWorkQueue({ clock: systemClock }),
-      options: parseFlags(controllerManagerFlags, []),
-      gates: defaultFeatureGates,
-    },
-    stop.signal,
-  )
-  const following = informers.run(stop.signal)
-  await informers.ready()
-  return {
-    [Symbol.asyncDispose]: async () => {
-      stop.abort(new Error('the test is over'))
-      await Promise.allSettled([running, following])
-      client.close()
-    },
-  }
-}
+import { startControllers } from '../../support/live-controller.ts'
 
 describe.each(['kubernetes', 'svc'] as const)('aggregated roles, dialect %s', (dialect) => {
   let server: TestApiServer
   let controller: AsyncDisposable
   beforeAll(async () => {
     server = await startApiServer({ dialect })
-    controller = await startAggregation(server)
+    controller = await startControllers(server, [clusterRoleAggregation])
   })
   afterAll(async () => {
     await controller[Symbol.asyncDispose]()

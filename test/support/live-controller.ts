@@ -1,0 +1,62 @@
+/** A controller in this process against a real API server, as its administrator. */
+import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { createClient } from '../../components/client/client.ts'
+import type { Client } from '../../components/client/client.ts'
+import { createInformerFactory } from '../../components/client/informer.ts'
+import { createWorkQueue } from '../../components/client/work-queue.ts'
+import { systemClock } from '../../components/component-base/clock.ts'
+import { parseFlags } from '../../components/component-base/flags.ts'
+import { silentLog } from '../../components/component-base/log.ts'
+import type { ControllerEntry } from '../../components/controller-manager/controller-context.ts'
+import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
+import { admin } from './api-client.ts'
+import type { TestApiServer } from './api-server.ts'
+
+/** A typed client of the server, as its administrator; close it. */
+export function adminClient(server: TestApiServer): Client {
+  const shown = server.credential(admin)
+  return createClient({
+    server: `https://127.0.0.1:${server.port}`,
+    ca: server.pki.authority.certificatePem,
+    credentials: { cert: shown?.certificatePem ?? '', key: shown?.privateKeyPem ?? '' },
+    dialect: server.dialect,
+  })
+}
+
+/**
+ * Runs the controllers until disposed of, with the manager's flags as on the command line. Resolves when their informers have
+ * seen the server. They record no events.
+ */
+export async function startControllers(
+  server: TestApiServer,
+  entries: readonly Pick<ControllerEntry, 'name' | 'start'>[],
+  flags: readonly string[] = [],
+): Promise<AsyncDisposable> {
+  const { dialect } = server
+  const client = adminClient(server)
+  const stop = new AbortController()
+  const informers = createInformerFactory(client, systemClock, silentLog)
+  const context = {
+    client,
+    informers,
+    dialect,
+    resources: resourcesOf(dialect),
+    clock: systemClock,
+    log: silentLog,
+    recorder: { record: () => {}, run: async () => {} },
+    queues: () => createWorkQueue({ clock: systemClock }),
+    gates: defaultFeatureGates,
+    options: parseFlags(controllerManagerFlags, flags),
+  }
+  const running = entries.map((entry) => entry.start(context, stop.signal))
+  running.push(informers.run(stop.signal))
+  await informers.ready()
+  return {
+    [Symbol.asyncDispose]: async () => {
+      stop.abort(new Error('the test is over'))
+      await Promise.allSettled(running)
+      client.close()
+    },
+  }
+}
