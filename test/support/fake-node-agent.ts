@@ -1,6 +1,6 @@
 /** A node agent's listener that tells what it was asked: for requests the API server passes on. */
 import { createServer as createHttpServer } from 'node:http'
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { duplexPair, type Duplex } from 'node:stream'
@@ -18,6 +18,8 @@ export interface FakeNodeAgent extends AsyncDisposable {
   readonly requests: readonly string[]
   /** Of each request, in the same order. */
   readonly headers: readonly IncomingHttpHeaders[]
+  /** Answers `/nodes/NAME/stats/summary`, at once or never. */
+  summarize: (node: string, response: ServerResponse) => void
   /** A Node object whose agent this is. */
   node(name: string): { metadata: { name: string }; status: object }
 }
@@ -44,6 +46,11 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
       const line = `${request.method ?? ''} ${request.url ?? ''}`
       requests.push(line)
       headers.push(request.headers)
+      const summarized = /^\/nodes\/([^/]+)\/stats\/summary\?/.exec(request.url ?? '')?.[1]
+      if (summarized !== undefined) {
+        agent.summarize(summarized, response)
+        return
+      }
       const isLog = request.url?.startsWith('/containerLogs/') === true
       response.setHeader('content-type', isLog ? 'text/html' : 'text/plain')
       if (isLog) response.setHeader('set-cookie', 'session=agent')
@@ -103,10 +110,11 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
     server.listen(0, '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
-  return {
+  const agent: FakeNodeAgent = {
     port,
     requests,
     headers,
+    summarize: (_, response) => void response.writeHead(404).end(),
     node: (name) => ({
       metadata: { name },
       status: {
@@ -122,4 +130,5 @@ export async function startFakeNodeAgent(pki: Pki): Promise<FakeNodeAgent> {
       })
     },
   }
+  return agent
 }

@@ -6,20 +6,7 @@ import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { getFromAgent, nodeAddress, type NodeAgentCredentials } from './node-agents.ts'
-
-interface Usage {
-  readonly cpu?: { readonly time: string; readonly usageNanoCores?: number }
-  readonly memory?: { readonly workingSetBytes?: number }
-}
-
-/** The parts of upstream's Summary that are used. */
-export interface NodeSummary {
-  readonly node: Usage
-  readonly pods?: readonly {
-    readonly podRef: { readonly name: string; readonly namespace: string }
-    readonly containers?: readonly (Usage & { readonly name: string })[]
-  }[]
-}
+import { readNodeSummary, type NodeSummary } from './node-summary.ts'
 
 /** Summaries by the names of their nodes; without those whose agent does not answer. */
 export type NodeSummaries = ReadonlyMap<string, NodeSummary>
@@ -48,7 +35,7 @@ export class NodeSummaryReader {
   readonly #credentials: NodeAgentCredentials
   readonly #clock: Clock
   readonly #log: Log
-  #last: { readonly atMs: number; readonly summaries: Promise<NodeSummaries> } | undefined
+  #last: { readonly summaries: Promise<NodeSummaries>; endedMs: number | undefined } | undefined
 
   constructor(options: {
     nodes: Resource
@@ -64,13 +51,18 @@ export class NodeSummaryReader {
     this.#log = options.log
   }
 
-  /** Asks all agents, unless they were asked within the last seconds. Agents are asked only when a client asks. */
+  /** Asks all agents, unless they are being asked or answered within the last seconds. Agents are asked only when a client asks. */
   read(): Promise<NodeSummaries> {
-    const nowMs = this.#clock.now()
-    if (this.#last === undefined || Math.abs(nowMs - this.#last.atMs) >= freshMs) {
-      this.#last = { atMs: nowMs, summaries: this.#readAll() }
-    }
-    return this.#last.summaries
+    const { summaries, endedMs } = this.#last ?? {}
+    const isFresh = endedMs === undefined || Math.abs(this.#clock.now() - endedMs) < freshMs
+    if (summaries !== undefined && isFresh) return summaries
+    const next = { summaries: this.#readAll(), endedMs: undefined as number | undefined }
+    this.#last = next
+    // A silent agent takes time, which must not use up that of the answers.
+    void next.summaries.then(() => {
+      next.endedMs = this.#clock.now()
+    })
+    return next.summaries
   }
 
   async #readAll(): Promise<NodeSummaries> {
@@ -99,8 +91,6 @@ export class NodeSummaryReader {
     const body = await bodyOf(response)
     if (response.statusCode !== 200)
       throw new Error(`${response.statusCode}: ${body.slice(0, 200)}`)
-    const summary = JSON.parse(body) as NodeSummary
-    if (typeof summary.node !== 'object') throw new Error('not a summary')
-    return summary
+    return readNodeSummary(body)
   }
 }

@@ -14,7 +14,8 @@ import { durationText } from '../../machinery/values/go-duration.ts'
 import { canonicalQuantity } from '../../machinery/values/quantity.ts'
 import { listOptionsOf } from '../codec/list-options.ts'
 import { answerForm } from '../codec/respond.ts'
-import type { NodeSummaries, NodeSummary, NodeSummaryReader } from '../egress/node-summaries.ts'
+import type { NodeSummaries, NodeSummaryReader } from '../egress/node-summaries.ts'
+import type { NodeSummary, Usage } from '../egress/node-summary.ts'
 import { shownObject } from '../encoding/form.ts'
 import type { RequestContext } from '../request/request.ts'
 import { answerList } from './list.ts'
@@ -23,8 +24,6 @@ import { wantedForm } from './wanted-form.ts'
 
 /** The time that agents average CPU over. */
 const window = durationText(10e9)
-
-type Usage = NodeSummary['node']
 
 /** Undefined without both figures, as the metrics server leaves such out. */
 function usageOf({ cpu, memory }: Usage): { cpu: string; memory: string } | undefined {
@@ -67,13 +66,15 @@ function ofNodes(summaries: NodeSummaries, resource: Resource, now: string): Mea
 }
 
 function ofPods(summaries: NodeSummaries, resource: Resource, now: string): Measure {
+  // By node: no agent reports on pods of another one.
   const found = new Map<string, NonNullable<NodeSummary['pods']>[number]>()
-  for (const { pods = [] } of summaries.values()) {
-    for (const pod of pods) found.set(`${pod.podRef.namespace}/${pod.podRef.name}`, pod)
+  for (const [node, { pods = [] }] of summaries) {
+    for (const pod of pods) found.set(`${node}/${pod.podRef.namespace}/${pod.podRef.name}`, pod)
   }
   return (pod) => {
     const { namespace, name } = pod.metadata
-    const { containers = [] } = found.get(`${namespace}/${name}`) ?? {}
+    const { nodeName = '' } = pod['spec'] as { nodeName?: string }
+    const { containers = [] } = found.get(`${nodeName}/${namespace}/${name}`) ?? {}
     const used = containers.flatMap((container) => {
       const usage = usageOf(container)
       return usage === undefined ? [] : [{ name: container.name, usage }]
