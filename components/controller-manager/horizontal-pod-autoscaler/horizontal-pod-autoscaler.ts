@@ -86,7 +86,11 @@ export async function runHorizontalPodAutoscaler(
   const name = 'horizontal-pod-autoscaler-controller'
   const queue = queues('horizontalpodautoscaler')
   // A change waits for the period too: the controller's own writes must not make it look again at once.
-  autoscalers.onEvent(({ object }) => queue.addAfter(keyOf(object), periodMs))
+  autoscalers.onEvent(({ type, object }) => {
+    // What is deleted does not make the selectors of others ambiguous.
+    if (type === 'delete') sync.selectors.delete(keyOf(object))
+    queue.addAfter(keyOf(object), periodMs)
+  })
   await runController(
     {
       name,
@@ -214,7 +218,10 @@ async function scale(sync: AutoscalerSync, look: Look, signal: AbortSignal): Pro
     )
   }
   const desired = decision.replicas
-  if (desired !== current) await resize(sync, look, { target, desired, reason: decision.reason })
+  if (desired !== current) {
+    const { reason } = decision
+    await resize(sync, look, { target, desired, reason, metrics: metered.statuses })
+  }
   const lastScaleTime = desired === current ? old?.lastScaleTime : timestamp(sync.clock.now())
   const numbers = { currentReplicas: current, desiredReplicas: desired, lastScaleTime }
   await writeStatus(sync, look, draft.finished({ ...numbers, metrics: metered.statuses }))
@@ -269,10 +276,15 @@ async function decide(
 async function resize(
   sync: AutoscalerSync,
   look: Look,
-  to: { target: ScaleTarget; desired: number; reason: string },
+  to: {
+    target: ScaleTarget
+    desired: number
+    reason: string
+    metrics: readonly MetricStatus[]
+  },
 ): Promise<void> {
   const { key, autoscaler, draft } = look
-  const { target, desired, reason } = to
+  const { target, desired, reason, metrics } = to
   const { specReplicas: current } = target
   try {
     await target.resize(desired)
@@ -281,9 +293,9 @@ async function resize(
     warn(sync, look, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`)
     const message = `the HPA controller was unable to update the target scale: ${why}`
     draft.set('AbleToScale', false, { reason: 'FailedUpdateScale', message })
-    const { lastScaleTime, desiredReplicas = 0, currentMetrics = [] } = autoscaler.status ?? {}
+    const { lastScaleTime, desiredReplicas = 0 } = autoscaler.status ?? {}
     const kept = { currentReplicas: current, desiredReplicas, lastScaleTime }
-    await writeStatus(sync, look, draft.finished({ ...kept, metrics: currentMetrics }))
+    await writeStatus(sync, look, draft.finished({ ...kept, metrics }))
     throw error
   }
   const message = `the HPA controller was able to update the target scale to ${desired}`
@@ -313,7 +325,6 @@ function selectPods(
     warn(sync, look, reason, error)
     return { error }
   }
-  sync.selectors.delete(key)
   if (text === '') {
     const message = "the HPA target's scale is missing a selector"
     return reject('SelectorRequired', 'selector is required', message)

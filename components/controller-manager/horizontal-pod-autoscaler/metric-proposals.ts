@@ -207,6 +207,7 @@ async function objectProposal(
     name: isTotal
       ? `${describedObject.kind} metric ${name}`
       : `external metric ${name}(${printedSelector(metric.selector)})`,
+    // Upstream leaves out the object of an average value until 1.33.
     status: { type: 'Object', object: { describedObject, metric, current } },
   }
 }

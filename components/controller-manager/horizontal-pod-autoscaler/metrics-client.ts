@@ -55,6 +55,14 @@ interface MetricValue {
   value: string
 }
 
+/** Nearly the most that upstream's int64 holds: more cannot be written into a status. */
+const mostMilli = 2 ** 63 - 1024
+
+/** In thousandths, however absurd. */
+function milliOf(value: string): number {
+  return Math.max(-mostMilli, Math.min(mostMilli, quantityMilliValue(value)))
+}
+
 /** Of values that do not say how long they were measured. */
 const defaultWindowMs = 60_000
 
@@ -88,13 +96,13 @@ function usageOf(
       throw new Error(`container ${container} not present in metrics for pod ${pod}`)
     }
     const value = found.usage[resource]
-    return value === undefined ? undefined : quantityMilliValue(value)
+    return value === undefined ? undefined : milliOf(value)
   }
   let sum = 0
   for (const { usage } of containers) {
     const value = usage[resource]
     if (value === undefined) return undefined
-    sum += quantityMilliValue(value)
+    sum += milliOf(value)
   }
   return containers.length === 0 ? undefined : sum
 }
@@ -153,7 +161,7 @@ function valueReaders(client: Client, signal: AbortSignal): Omit<MetricsClient, 
         items.map(({ describedObject, timestamp, windowSeconds, value }) => [
           describedObject.name,
           {
-            value: quantityMilliValue(value),
+            value: milliOf(value),
             timestampMs: timeOf(timestamp),
             windowMs: windowSeconds === undefined ? defaultWindowMs : windowSeconds * 1000,
           },
@@ -176,7 +184,7 @@ function valueReaders(client: Client, signal: AbortSignal): Omit<MetricsClient, 
             `the custom metrics API server returned ${count} results when we asked for exactly one`,
           )
         }
-        return quantityMilliValue(only.value)
+        return milliOf(only.value)
       })
     },
     external: async (metric, { namespace, metricSelector }) => {
@@ -184,7 +192,8 @@ function valueReaders(client: Client, signal: AbortSignal): Omit<MetricsClient, 
       const path = `${external}/namespaces/${namespace}/${encodeURIComponent(metric)}${search}`
       const items = await from('external', () => values(path))
       if (items.length === 0) throw new Error('no metrics returned from external metrics API')
-      return items.reduce((sum, { value }) => sum + quantityMilliValue(value), 0)
+      const sum = items.reduce((all, { value }) => all + milliOf(value), 0)
+      return Math.min(mostMilli, sum)
     },
   }
 }

@@ -53,11 +53,12 @@ interface Usage {
   readonly utilization?: number
 }
 
-const mostReplicas = 2 ** 31 - 1
+/** Of replicas, and of percentages in a status. */
+const mostInt32 = 2 ** 31 - 1
 
 /** Whole replicas for an amount, however absurd the metric. */
 function whole(amount: number): number {
-  return Math.max(0, Math.min(mostReplicas, Math.ceil(amount)))
+  return Math.max(0, Math.min(mostInt32, Math.ceil(amount)))
 }
 
 function isCpuUnready(pod: Pod, metric: PodMetric, { settings, nowMs }: Measured): boolean {
@@ -170,7 +171,7 @@ export function utilizationReplicas(measured: Measured, targetPercent: number): 
     const utilization = Math.trunc((used * 100) / requested)
     return {
       ratio: utilization / targetPercent,
-      utilization,
+      utilization: Math.min(mostInt32, utilization),
       usage: Math.trunc(used / entries),
     }
   }

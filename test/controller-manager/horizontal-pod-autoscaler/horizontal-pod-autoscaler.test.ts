@@ -1,130 +1,34 @@
 /** The autoscaler's controller: metrics in, scales, conditions and events out. */
 import { afterEach, describe, expect, it } from 'vitest'
 import type {
-  HorizontalPodAutoscaler,
   HorizontalPodAutoscalerBehavior,
   MetricSpec,
 } from '../../../components/api/generated/types.ts'
 import { timestamp } from '../../../components/component-base/clock.ts'
-import { runHorizontalPodAutoscaler } from '../../../components/controller-manager/horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts'
-import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import {
   internalError,
   objectModified,
 } from '../../../components/machinery/objects/status-error.ts'
-import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
+import { autoscaler, cpu, startAutoscaler } from '../../support/autoscaler-story.ts'
+import type { AutoscalerSeed, AutoscalerStory } from '../../support/autoscaler-story.ts'
 import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
 
-const periodMs = 15_000
+let story: AutoscalerStory
 let harness: ReconcilerHarness
 afterEach(async () => {
   await harness.stop()
 })
 
-const cpu = (averageUtilization: number): MetricSpec => ({
-  type: 'Resource',
-  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
-})
-
-const deployment = () => harness.cluster.peek(harness.resources.deployments, 'default/web')!
-const replicas = (): number => (deployment()['spec'] as { replicas: number }).replicas
-
-/** Pods p0, p1, ... of the one container `c`, all ready for long. */
-function addPods(count: number): void {
-  const { cluster, resources, clock } = harness
-  const longAgo = timestamp(clock.now() - 3_600_000)
-  for (let i = cluster.all(resources.pods).length; i < count; i += 1) {
-    cluster.seed(resources.pods, {
-      metadata: { name: `p${i}`, namespace: 'default', labels: { app: 'web' } },
-      spec: { containers: [{ name: 'c', resources: { requests: { cpu: '100m' } } }] },
-      status: {
-        phase: 'Running',
-        startTime: longAgo,
-        conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: longAgo }],
-      },
-    })
-  }
+async function start(seed: AutoscalerSeed = {}): Promise<void> {
+  story = await startAutoscaler(seed)
+  harness = story.harness
 }
-
-/** Every pod uses so many thousandths of a processor. */
-function use(milli: number): void {
-  const { cluster, resources, clock } = harness
-  for (const { metadata } of cluster.all(resources.podMetrics))
-    cluster.remove(resources.podMetrics, `default/${metadata.name}`)
-  for (const { metadata } of cluster.all(resources.pods)) {
-    cluster.seed(resources.podMetrics, {
-      metadata: { name: metadata.name!, namespace: 'default', labels: { app: 'web' } },
-      timestamp: timestamp(clock.now()),
-      window: '30s',
-      containers: [{ name: 'c', usage: { cpu: `${milli}m`, memory: '1Mi' } }],
-    })
-  }
-}
-
-function answerScales(): void {
-  const { cluster, resources } = harness
-  cluster.react('get', 'deployments/scale', () => {
-    const { metadata } = deployment()
-    return {
-      apiVersion: 'autoscaling/v1',
-      kind: 'Scale',
-      metadata,
-      spec: { replicas: replicas() },
-      status: { replicas: replicas(), selector: 'app=web' },
-    }
-  })
-  cluster.react('update', 'deployments/scale', ({ object }) => {
-    const { replicas: wanted } = (object as { spec: { replicas: number } }).spec
-    cluster.change(resources.deployments, 'default/web', (one) => {
-      one['spec'] = { replicas: wanted }
-    })
-    return object
-  })
-}
-
-function autoscaler(spec: object, name = 'web'): KubeObject {
-  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
-  const metadata = { name, namespace: 'default' }
-  return { metadata, spec: { scaleTargetRef, minReplicas: 1, maxReplicas: 10, ...spec } }
-}
-
-async function start(
-  seed: { replicas?: number; usage?: number; spec?: object; others?: readonly KubeObject[] } = {},
-): Promise<void> {
-  harness = createReconcilerHarness()
-  const { cluster, resources, context } = harness
-  const count = seed.replicas ?? 2
-  cluster.seed(resources.deployments, {
-    metadata: { name: 'web', namespace: 'default' },
-    spec: { replicas: count },
-  })
-  addPods(count)
-  if (seed.usage !== undefined) use(seed.usage)
-  answerScales()
-  const own = autoscaler({ metrics: [cpu(50)], ...seed.spec })
-  for (const one of [own, ...(seed.others ?? [])])
-    cluster.seed(resources.horizontalPodAutoscalers, one)
-  await harness.start({
-    name: 'horizontal-pod-autoscaler-controller',
-    start: (given, signal) =>
-      runHorizontalPodAutoscaler(
-        async () => ({ all: resources.all, preferred: [], failed: [] }),
-        { ...context, ...given },
-        signal,
-      ),
-  })
-}
-
-const look = async (times = 1): Promise<void> => {
-  for (let i = 0; i < times; i += 1) await harness.step(periodMs)
-}
-const status = () =>
-  harness.cluster.peek<HorizontalPodAutoscaler & KubeObject>(
-    harness.resources.horizontalPodAutoscalers,
-    'default/web',
-  )!.status!
-const conditions = (): string[] =>
-  (status().conditions ?? []).map(({ type, status: is, reason }) => `${type} ${is} ${reason}`)
+const replicas = () => story.replicas()
+const addPods = (count: number) => story.addPods(count)
+const use = (milli: number) => story.use(milli)
+const look = (times?: number) => story.look(times)
+const status = () => story.status()
+const conditions = () => story.conditions()
 
 describe('an autoscaler of CPU', () => {
   it('scales up after a sync period, says why, and then writes nothing more', async () => {
@@ -255,6 +159,9 @@ describe('an autoscaler of CPU', () => {
     ends[0]!()
     await look()
     expect(conditions()).toContain('AbleToScale False FailedUpdateScale')
+    expect(status().currentMetrics).toMatchObject([
+      { resource: { current: { averageUtilization: 100 } } },
+    ])
     expect(harness.events.at(-1)).toContain('Warning FailedRescale')
     ends[1]!()
     await look()
@@ -268,6 +175,15 @@ describe('an autoscaler of CPU', () => {
     await look(2)
     expect(replicas()).toBe(before)
     expect(conditions()).toContain('ScalingActive False AmbiguousSelector')
+    const why =
+      'pods by selector app=web are controlled by multiple HPAs: [default/again default/web]'
+    expect(status().conditions).toContainEqual(expect.objectContaining({ message: why }))
+    expect(harness.events).toContain(
+      `Warning AmbiguousSelector HorizontalPodAutoscaler default/web: ${why}`,
+    )
+    harness.cluster.remove(harness.resources.horizontalPodAutoscalers, 'default/again')
+    await look()
+    expect(conditions()).toContain('ScalingActive True ValidMetricFound')
   })
 })
 
@@ -327,6 +243,27 @@ describe('other metrics', () => {
       },
       `${external}/load`,
       values('10', '5'),
+      3,
+    ],
+    [
+      'of elsewhere, by their sum for all pods,',
+      { type: 'External', external: { metric, target: { type: 'Value', value: '10' } } },
+      `${external}/load`,
+      values('10', '5'),
+      3,
+    ],
+    [
+      'of an object, divided by its pods,',
+      {
+        type: 'Object',
+        object: {
+          metric,
+          describedObject: { apiVersion: 'v1', kind: 'Service', name: 'front' },
+          target: { type: 'AverageValue', averageValue: '5' },
+        },
+      },
+      `${custom}/services/front/load`,
+      values('15'),
       3,
     ],
   ])('%s scale', async (_, spec, path, answer, wanted) => {
