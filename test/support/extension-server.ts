@@ -265,9 +265,9 @@ export async function startExtensionServer(setup: {
 export async function registerExtension(
   server: TestApiServer,
   extension: ExtensionServer,
-  more: { readonly namespace: string; readonly spec?: object },
+  more: { readonly namespace: string; readonly version?: string; readonly spec?: object },
 ): Promise<string> {
-  const { namespace } = more
+  const { namespace, version = 'v1' } = more
   const at = `/api/v1/namespaces/${namespace}`
   const metadata = { name: 'extension', namespace }
   await server.ok('POST', `${at}/services`, {
@@ -275,10 +275,10 @@ export async function registerExtension(
   })
   await server.ok('POST', apiServicesPath(server), {
     body: {
-      metadata: { name: `v1.${extension.group}` },
+      metadata: { name: `${version}.${extension.group}` },
       spec: {
         group: extension.group,
-        version: 'v1',
+        version,
         service: { namespace, name: 'extension', port: extension.port },
         caBundle: extension.caBundle,
         groupPriorityMinimum: 2000,
@@ -287,7 +287,7 @@ export async function registerExtension(
       },
     },
   })
-  return `${apiServicesPath(server)}/v1.${extension.group}`
+  return `${apiServicesPath(server)}/${version}.${extension.group}`
 }
 
 /** The path of all APIServices. */
