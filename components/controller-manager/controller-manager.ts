@@ -4,7 +4,11 @@ import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import { createEventRecorder } from '../client/event-recorder.ts'
 import { createInformerFactory } from '../client/informer.ts'
-import { electionIdentity, runLeaderElection } from '../client/leader-elector.ts'
+import {
+  electionIdentity,
+  LeadershipLostError,
+  runLeaderElection,
+} from '../client/leader-elector.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { WorkQueues } from '../client/work-queue.ts'
 import type { Log } from '../component-base/log.ts'
@@ -27,7 +31,10 @@ export interface ControllerManagerDeps {
   readonly onLeading?: (isLeading: boolean) => void
 }
 
-/** Runs the entries until `signal` aborts; any that fails ends all the others, and the rejection is its own. */
+/**
+ * Runs the entries until `signal` aborts; any that fails ends all the others, and the rejection is its own. Work under way goes on
+ * to its end, but not when leadership is lost: then all clients are closed, for another process may be at the same work.
+ */
 export async function runControllers(
   deps: ControllerManagerDeps,
   signal: AbortSignal,
@@ -39,9 +46,15 @@ export async function runControllers(
   const stop = new AbortController()
   const whole = AbortSignal.any([signal, stop.signal])
   const parts: Promise<void>[] = []
+  const clients = new Set([client])
+  signal.addEventListener('abort', () => {
+    if (!(signal.reason instanceof LeadershipLostError)) return
+    for (const one of clients) one.close()
+  })
   const contextFor = ({ name, eventSource = name }: ControllerEntry): ControllerContext => {
     const account = serviceAccountOf(name)
     const own = account === undefined ? client : (clientOf?.(account) ?? client)
+    clients.add(own)
     const bound = log.with({ controller: name })
     const recorder = createEventRecorder({
       events: own.resource(resources.events),
