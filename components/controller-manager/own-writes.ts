@@ -2,6 +2,8 @@
  * OwnWrites: what a controller wrote and its informer has not shown yet. A reconciler that holds back while something is
  * pending never counts on a cache older than its own acts, and so never makes one object twice.
  */
+import { ConnectionError } from '../client/connection-error.ts'
+import type { ConnectionErrorCode } from '../client/connection-error.ts'
 import type { Informer } from '../client/informer.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
@@ -11,10 +13,16 @@ interface Write {
   readonly owner: string
   /** The cache must hold this version or a later one; undefined waits for the object's end. */
   readonly version: number | undefined
-  readonly untilMs: number
+  sinceMs: number
+  readonly giveUpMs: number
 }
 
 export interface OwnWrites {
+  /**
+   * Sends a write, and remembers its answer. A write whose answer is lost may have had its effect: it is pending for as long as
+   * informers commonly take to connect again and show that. Rejects as the write does.
+   */
+  send<T extends KubeObject>(owner: string, write: () => Promise<T>): Promise<T>
   /** The object was created or updated, and this is the server's answer. */
   wrote(owner: string, object: KubeObject): void
   /** The object was deleted: pending until the cache drops it or shows its deletion timestamp. */
@@ -25,27 +33,62 @@ export interface OwnWrites {
 
 /** A write that never shows (the object came and went while the watch was down) is given up after this long. */
 const giveUpMs = 60_000
+/** Informers that lost their connection try again four times within a second, and every few seconds then. */
+const lostAnswerMs = 5_000
+
+const mayHaveArrived: ReadonlySet<ConnectionErrorCode> = new Set(['lost', 'timeout', 'malformed'])
 
 function versionOf(object: KubeObject): number {
   return Number(object.metadata.resourceVersion ?? 0)
+}
+
+/** Writes by the uid of their object, or by a name of their own. */
+function createPending(clock: Clock) {
+  const writes = new Map<string, Write>()
+  const owners = new Map<string, Set<string>>()
+  const forget = (id: string): void => {
+    const write = writes.get(id)
+    if (write === undefined) return
+    writes.delete(id)
+    const ids = owners.get(write.owner)
+    ids?.delete(id)
+    if (ids?.size === 0) owners.delete(write.owner)
+  }
+  const leftMs = (id: string): number => {
+    const write = writes.get(id)
+    if (write === undefined) return 0
+    // A clock that was set back took no time away.
+    write.sinceMs = Math.min(write.sinceMs, clock.now())
+    return write.sinceMs + write.giveUpMs - clock.now()
+  }
+  return {
+    get: (id: string): Write | undefined => writes.get(id),
+    keep: (id: string, write: Omit<Write, 'sinceMs'>): void => {
+      writes.set(id, { ...write, sinceMs: clock.now() })
+      const ids = owners.get(write.owner) ?? new Set()
+      owners.set(write.owner, ids.add(id))
+    },
+    forget,
+    longestMs: (owner: string): number | undefined => {
+      let longest: number | undefined
+      for (const id of owners.get(owner) ?? []) {
+        const left = leftMs(id)
+        if (left <= 0) forget(id)
+        else longest = Math.max(longest ?? 0, left)
+      }
+      return longest
+    },
+  }
 }
 
 export function createOwnWrites(
   informers: Informer | readonly Informer[],
   clock: Clock,
 ): OwnWrites {
-  const writes = new Map<string, Write>()
-  const owners = new Map<string, Set<string>>()
+  const pending = createPending(clock)
   const sources = [informers].flat() as readonly Informer[]
+  let lost = 0
 
-  const forget = (uid: string): void => {
-    const write = writes.get(uid)
-    if (write === undefined) return
-    writes.delete(uid)
-    const uids = owners.get(write.owner)
-    uids?.delete(uid)
-    if (uids?.size === 0) owners.delete(write.owner)
-  }
   const isShown = (object: KubeObject, version: number | undefined): boolean =>
     version === undefined
       ? object.metadata.deletionTimestamp !== undefined
@@ -57,33 +100,34 @@ export function createOwnWrites(
       .map((informer) => informer.get(key))
       .find((found) => found?.metadata.uid === uid)
     // A version of undefined waits for the end, which an absent object has reached.
-    if (cached === undefined ? version === undefined : isShown(cached, version)) {
-      forget(uid)
-      return
-    }
-    writes.set(uid, { owner, version, untilMs: clock.now() + giveUpMs })
-    const uids = owners.get(owner) ?? new Set()
-    owners.set(owner, uids.add(uid))
+    if (cached === undefined ? version === undefined : isShown(cached, version)) pending.forget(uid)
+    else pending.keep(uid, { owner, version, giveUpMs })
   }
   for (const informer of sources) {
     informer.onEvent(({ type, object }) => {
       const { uid = '' } = object.metadata
-      const write = writes.get(uid)
-      if (write !== undefined && (type === 'delete' || isShown(object, write.version))) forget(uid)
+      const write = pending.get(uid)
+      if (write !== undefined && (type === 'delete' || isShown(object, write.version)))
+        pending.forget(uid)
     })
   }
 
   return {
+    send: async (owner, write) => {
+      try {
+        const answer = await write()
+        remember(owner, answer, versionOf(answer))
+        return answer
+      } catch (error) {
+        if (error instanceof ConnectionError && mayHaveArrived.has(error.code)) {
+          lost += 1
+          pending.keep(`lost-${lost}`, { owner, version: Infinity, giveUpMs: lostAnswerMs })
+        }
+        throw error
+      }
+    },
     wrote: (owner, object) => remember(owner, object, versionOf(object)),
     deleted: (owner, object) => remember(owner, object, undefined),
-    pendingMs: (owner) => {
-      let longest: number | undefined
-      for (const uid of owners.get(owner) ?? []) {
-        const left = (writes.get(uid)?.untilMs ?? 0) - clock.now()
-        if (left <= 0) forget(uid)
-        else longest = Math.max(longest ?? 0, left)
-      }
-      return longest
-    },
+    pendingMs: pending.longestMs,
   }
 }

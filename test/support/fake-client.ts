@@ -6,6 +6,7 @@
 import type { Dialect } from '../../components/api/dialect.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import type { Client } from '../../components/client/client.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
 import type {
   DeleteOptions,
   PatchType,
@@ -66,7 +67,10 @@ export class FakeCluster {
   /** Every call of every client, in order, watches and lists too. */
   readonly calls: RecordedCall[] = []
   readonly #objects = new Map<string, Map<string, KubeObject>>()
+  /** What clients created, in order: `pods default/web-` with a generated name's prefix, else the whole name. */
+  readonly created: string[] = []
   readonly #reactions: { verb: string; resource: string; react: Reaction }[] = []
+  readonly #losing = new Set<(call: RecordedCall) => boolean>()
   readonly #watches = new Set<(logged: Logged) => void>()
   readonly #enders = new Set<(error: unknown) => void>()
   #log: Logged[] = []
@@ -91,6 +95,12 @@ export class FakeCluster {
     const entry = { verb, resource, react }
     this.#reactions.unshift(entry)
     return () => void this.#reactions.splice(this.#reactions.indexOf(entry), 1)
+  }
+
+  /** Calls that `isLost` chooses have their effect, and their answers never come. */
+  loseAnswers(isLost: (call: RecordedCall) => boolean): () => void {
+    this.#losing.add(isLost)
+    return () => void this.#losing.delete(isLost)
   }
 
   /** Puts an object in as it is, without a recorded call; metadata it lacks is filled in. */
@@ -376,7 +386,17 @@ export class FakeCluster {
     const answer = async <T>(call: RecordedCall, act: () => T): Promise<T> => {
       check(call, resource)
       const reacted = this.#call(call)
-      return reacted === undefined ? act() : (copy(reacted.answer) as T)
+      const result = reacted === undefined ? act() : (copy(reacted.answer) as T)
+      if ([...this.#losing].some((isLost) => isLost(call)))
+        throw new ConnectionError('lost', 'the connection was lost')
+      return result
+    }
+    const create = (object: KubeObject): KubeObject => {
+      if (resource.virtual) return copy(object)
+      const { namespace = '', generateName, name } = object.metadata
+      const made = this.#insert(resource, object)
+      this.created.push(`${resource.plural} ${namespace}/${name ?? generateName}`)
+      return made
     }
     const update = (object: KubeObject, options: WriteOptions = {}): Promise<KubeObject> =>
       answer(
@@ -409,7 +429,7 @@ export class FakeCluster {
             key: keyOf(object),
             object: copy(object),
           },
-          () => (resource.virtual ? copy(object) : this.#insert(resource, object)),
+          () => create(object),
         ),
       createSubresource: (ref, subresource, object) =>
         answer(

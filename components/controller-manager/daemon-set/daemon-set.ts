@@ -247,7 +247,7 @@ async function perform(
     requestsAtOnce,
     async (node) => {
       const template = daemonTemplate(set, node, { hash, dialect })
-      ownWrites.wrote(key, await control.create(set, template))
+      await ownWrites.send(key, () => control.create(set, template))
     },
   )
   const [failure] = await eachAtOnce(

@@ -90,13 +90,13 @@ async function createSlice(
   { addressType, group }: { addressType: string; group: EndpointGroup },
 ): Promise<void> {
   const { name, namespace } = owner
-  const created = await slices.create({
+  const slice: EndpointSlice = {
     metadata: { generateName: `${name}-`, namespace, ...metadataOf(owner) },
     addressType,
     endpoints: [...group.endpoints],
     ports: [...group.ports],
-  })
-  ownWrites.wrote(owner.key, created)
+  }
+  await ownWrites.send(owner.key, () => slices.create(slice))
 }
 
 async function replaceSlice(

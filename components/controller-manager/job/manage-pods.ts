@@ -154,7 +154,7 @@ async function createPods(view: JobView, tools: JobTools, count: number): Promis
     const { value: index } = rest.next()
     const replaced = index === undefined ? undefined : view.indexes?.lastFailed.get(index)
     const { template, generateName } = jobPodTemplate(job, rules, { index, replaced })
-    podWrites.wrote(keyOf(job), await control.create(job, template, generateName))
+    await podWrites.send(keyOf(job), () => control.create(job, template, generateName))
     created += 1
   })
   return {

@@ -134,7 +134,7 @@ async function create(
 ): Promise<Outcome> {
   const key = keyOf(owner)
   const { error } = await slowStart(Math.min(count, burstReplicas), requestsAtOnce, async () => {
-    ownWrites.wrote(key, await control.create(owner, owner.spec?.template))
+    await ownWrites.send(key, () => control.create(owner, owner.spec?.template))
   })
   if (error === undefined || isNamespaceTerminating(error)) return {}
   return { error, failure: { reason: 'FailedCreate', message: messageOf(error) } }

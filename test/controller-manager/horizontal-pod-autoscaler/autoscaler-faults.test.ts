@@ -82,7 +82,7 @@ describe('an absurd metric', () => {
     await start({ usage: 1e15 })
     await story.look(100)
     expect(story.replicas()).toBe(10)
-    const [{ resource }] = story.status().currentMetrics as [{ resource: object }]
+    const [{ resource }] = story.status().currentMetrics as unknown as [{ resource: object }]
     // Fields of 32 and 64 bits.
     expect(resource).toMatchObject({
       current: { averageUtilization: 2 ** 31 - 1, averageValue: '1T' },
@@ -201,7 +201,7 @@ describe('under faults', () => {
     const { cluster } = story.harness
     const heal = cluster.react('*', '*', ({ verb }) => {
       if (verb === 'watch') return
-      throw new StatusError('TooManyRequests', 'wait', { retryAfterSeconds: 1 })
+      throw new StatusError('TooManyRequests', 'wait', { details: { retryAfterSeconds: 1 } })
     })
     const before = cluster.calls.length
     await story.look(20)
