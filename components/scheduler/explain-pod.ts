@@ -2,47 +2,20 @@
  * ExplainPod: what the scheduler thinks of one pod now, node by node: which plugin rejects it and why, or how it scores by plugin, and
  * what preemption would take. It looks at every node, decides as an attempt would, and changes nothing.
  */
-import type { PodChecks } from './find-node.ts'
+import type {
+  ExplainedNode,
+  ExplainedShortage,
+  PodExplanation,
+  RefusedNode,
+} from '../api/pod-explanation.ts'
+import { formatQuantity, parseQuantity } from '../machinery/values/quantity.ts'
+import type { FoundRejection, PodChecks } from './find-node.ts'
 import { chooseNode, checksOf, rejectionBeside, totalScores } from './find-node.ts'
 import { addRejection, fitMessage, newDiagnosis } from './fit-error.ts'
 import type { PodInfo } from './pod-info.ts'
+import { amountReader } from './plugins/resource-allocation.ts'
 import type { Profile } from './profile.ts'
 import type { NodeInfo, Snapshot } from './snapshot.ts'
-
-/** One plugin's score of a node, 0 to 100, and how often it counts. */
-interface ExplainedScore {
-  readonly plugin: string
-  readonly score: number
-  readonly weight: number
-}
-
-type ExplainedNode = { readonly node: string } & (
-  | {
-      readonly fits: false
-      readonly plugin: string
-      readonly reasons: readonly string[]
-      /** True when the pod might fit if pods were evicted. */
-      readonly resolvable: boolean
-    }
-  | { readonly fits: true; readonly scores: readonly ExplainedScore[]; readonly total: number }
-)
-
-interface PodExplanation {
-  readonly schedulerName: string
-  /** The plugin that keeps the pod out of the queue, with its reasons; nothing else is looked at then. */
-  readonly gatedBy?: { readonly plugin: string; readonly reasons: readonly string[] }
-  readonly nodes: readonly ExplainedNode[]
-  /** The node that an attempt would choose. */
-  readonly chosen?: string
-  /** The message that an attempt would report; absent when a node fits. */
-  readonly message?: string
-  /** The eviction that would let the pod fit. */
-  readonly preemption?: {
-    readonly node: string
-    /** `namespace/name`, the most important first. */
-    readonly victims: readonly string[]
-  }
-}
 
 /** Rejects only when an extender that the post-filter asks fails, or a selector of devices. */
 export async function explainPod(about: {
@@ -64,10 +37,7 @@ export async function explainPod(about: {
   for (const node of snapshot.nodes) {
     const found = rejectionBeside(profile.filters, pod, { node, snapshot, checks })
     if (found === undefined) feasible.push(node)
-    else {
-      const { plugin, rejection } = found
-      rejected.set(node.name, { node: node.name, fits: false, plugin, ...rejection })
-    }
+    else rejected.set(node.name, refusedNode(found, { pod, node, checks }))
   }
   if (feasible.length === 0) {
     const nodes = [...rejected.values()]
@@ -79,6 +49,51 @@ export async function explainPod(about: {
     nodes: snapshot.nodes.flatMap(({ name }) => scored.get(name) ?? rejected.get(name) ?? []),
     chosen: chooseNode(feasible, totals).name,
   }
+}
+
+/** The node with every plugin that rejects it: an attempt stops at the first, people have to satisfy all of them. */
+function refusedNode(
+  { plugin, rejection }: FoundRejection,
+  at: { readonly pod: PodInfo; readonly node: NodeInfo; readonly checks: PodChecks },
+): RefusedNode {
+  const { node, checks } = at
+  const all = 'plugin' in checks ? [] : checks
+  const others = all.flatMap((each) => {
+    const found = each.plugin === plugin ? undefined : each.check(node)
+    return found === undefined ? [] : [{ plugin: each.plugin, reasons: found.reasons }]
+  })
+  const isShort = [plugin, ...others.map((each) => each.plugin)].includes('NodeResourcesFit')
+  const shortages = isShort ? shortagesOf(at.pod, node) : []
+  const { reasons, resolvable } = rejection
+  return {
+    node: node.name,
+    fits: false,
+    plugin,
+    reasons,
+    resolvable,
+    ...(others.length === 0 ? {} : { others }),
+    ...(shortages.length === 0 ? {} : { shortages }),
+  }
+}
+
+/** Bytes read best in powers of two; `amountReader` counts CPU in thousandths. */
+function quantityText(resource: string, amount: number): string {
+  const format =
+    resource === 'memory' || resource === 'ephemeral-storage' ? 'BinarySI' : 'DecimalSI'
+  const { nanos } = parseQuantity(resource === 'cpu' ? `${amount}m` : String(amount))
+  return formatQuantity({ nanos, format })
+}
+
+function shortagesOf({ requests }: PodInfo, node: NodeInfo): ExplainedShortage[] {
+  const names = ['cpu', 'memory', 'ephemeral-storage', ...requests.scalars.keys()]
+  return names.flatMap((resource) => {
+    const read = amountReader(resource)
+    const wanted = read(requests)
+    const free = read(node.allocatable) - read(node.requested)
+    if (wanted === 0 || wanted <= free) return []
+    const requested = quantityText(resource, wanted)
+    return [{ resource, requested, free: quantityText(resource, free) }]
+  })
 }
 
 function explainScores(

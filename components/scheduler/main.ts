@@ -1,8 +1,9 @@
 /** The scheduler's process: flags, informers, listener, leadership, and the scheduling loop. */
 import { dialectNamed, dialects } from '../api/dialect.ts'
-import type { Namespace, Node, Pod } from '../api/generated/types.ts'
 import { parseFeatureGates } from '../api/feature-gates.ts'
 import type { FeatureGates } from '../api/feature-gates.ts'
+import type { Namespace, Node, Pod } from '../api/generated/types.ts'
+import type { PodExplanation } from '../api/pod-explanation.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
@@ -129,8 +130,8 @@ interface SchedulerParts {
   readonly metrics: Metrics
   /** Schedules until the signal aborts. */
   readonly schedule: (signal: AbortSignal) => Promise<void>
-  /** What it thinks of a waiting pod, by `/explain/pods/NAMESPACE/NAME`; undefined for any other path. */
-  readonly explain: (path: string) => Promise<unknown>
+  /** What it thinks of a pod without a node, by `/explain/pods/NAMESPACE/NAME`; undefined for any other path. */
+  readonly explain: (path: string) => Promise<PodExplanation | undefined>
 }
 
 /** The profiles, and the queue that their plugins order. */
@@ -237,14 +238,26 @@ function createScheduler(
     metrics: createSchedulerMetrics(metrics, queue, snapshot),
   }
   const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
-  const explain = async (path: string): Promise<unknown> => {
+  const explain = createExplain({ pods, profiles, snapshot })
+  return { informers, recorders: [...recorders.values()], metrics, schedule, explain }
+}
+
+function createExplain(parts: {
+  readonly pods: Pick<Informer<Pod>, 'get'>
+  readonly profiles: ReadonlyMap<string, Profile>
+  readonly snapshot: Snapshot
+}): SchedulerParts['explain'] {
+  const { pods, profiles, snapshot } = parts
+  return async (path) => {
     const [, key = ''] = /^\/explain\/pods\/([^/]+\/[^/]+)$/.exec(path) ?? []
-    const pod = scheduling.waitingPod(key)
-    const profile = pod === undefined ? undefined : profiles.get(schedulerNameOf(pod))
-    if (pod === undefined || profile === undefined) return undefined
+    const pod = pods.get(key)
+    if (pod === undefined) return undefined
+    const schedulerName = schedulerNameOf(pod)
+    if (!isWaiting(pod, new Set([schedulerName]))) return undefined
+    const profile = profiles.get(schedulerName)
+    if (profile === undefined) return { schedulerName, profiles: [...profiles.keys()], nodes: [] }
     return await explainPod({ pod: podInfoOf(pod), profile, snapshot })
   }
-  return { informers, recorders: [...recorders.values()], metrics, schedule, explain }
 }
 
 /** Schedules, while this process leads if there is an election. */

@@ -22,6 +22,7 @@ test('each node has the plugin that rejects it, and the message is that of an at
         plugin: 'NodeResourcesFit',
         reasons: ['Insufficient cpu'],
         resolvable: true,
+        shortages: [{ resource: 'cpu', requested: '2', free: '1' }],
       },
       {
         node: 'tainted',
@@ -36,6 +37,32 @@ test('each node has the plugin that rejects it, and the message is that of an at
       'preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, ' +
       '1 Preemption is not helpful for scheduling.',
   })
+})
+
+test('every plugin that rejects a node is named, the deciding one first, and how much is missing', async () => {
+  const where = cluster(node('a', { cpu: '2', memory: '1Gi', taints, unschedulable: true }))
+  where.snapshot.setPod(pod({ nodeName: 'a', cpu: '1500m', memory: '512Mi' }))
+  const { nodes } = await explain(where, { cpu: '1', memory: '768Mi' })
+  expect(nodes).toEqual([
+    {
+      node: 'a',
+      fits: false,
+      plugin: 'NodeUnschedulable',
+      reasons: ['node(s) were unschedulable'],
+      resolvable: false,
+      others: [
+        {
+          plugin: 'TaintToleration',
+          reasons: ['node(s) had untolerated taint {dedicated: db}'],
+        },
+        { plugin: 'NodeResourcesFit', reasons: ['Insufficient cpu', 'Insufficient memory'] },
+      ],
+      shortages: [
+        { resource: 'cpu', requested: '1', free: '500m' },
+        { resource: 'memory', requested: '768Mi', free: '512Mi' },
+      ],
+    },
+  ])
 })
 
 test('a node that fits has its scores, which add up, and the best is chosen', async () => {

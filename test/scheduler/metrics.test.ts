@@ -38,8 +38,13 @@ async function seed(): Promise<void> {
   await server.namespace('pods')
 }
 
-async function addPod(name: string, requests: Record<string, string> = {}): Promise<void> {
+async function addPod(
+  name: string,
+  requests: Record<string, string> = {},
+  schedulerName = 'default-scheduler',
+): Promise<void> {
   const spec = {
+    schedulerName,
     containers: [{ name: 'main', image: 'example.com/app:1', resources: { requests } }],
   }
   await server.ok('POST', '/api/v1/namespaces/pods/pods', { body: { metadata: { name }, spec } })
@@ -132,9 +137,21 @@ describe('the listener of the scheduler', () => {
           plugin: 'NodeResourcesFit',
           reasons: ['Insufficient cpu'],
           resolvable: true,
+          shortages: [{ resource: 'cpu', requested: '64', free: '4' }],
         },
       ])
       expect(said.message).toContain('0/1 nodes are available: 1 Insufficient cpu.')
+      await addPod('foreign', { cpu: '1' }, 'nobody')
+      const foreign = await eventually(async () => {
+        const text = await textAt(port, '/explain/pods/pods/foreign')
+        expect(text).toContain('{')
+        return JSON.parse(text) as unknown
+      })
+      expect(foreign).toEqual({
+        schedulerName: 'nobody',
+        profiles: ['default-scheduler'],
+        nodes: [],
+      })
       expect(await textAt(port, '/explain/pods/pods/none')).toBe('404 page not found\n')
       expect(await textAt(port, '/metrics')).toMatch(
         /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m,
@@ -144,6 +161,7 @@ describe('the listener of the scheduler', () => {
       child.kill('SIGTERM')
       await closed
       await server.ok('DELETE', '/api/v1/namespaces/pods/pods/large')
+      await server.ok('DELETE', '/api/v1/namespaces/pods/pods/foreign')
     }
   })
 })
