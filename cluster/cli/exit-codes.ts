@@ -14,11 +14,11 @@ export const exitCodes = {
 } as const satisfies Record<ClusterErrorKind | 'ok' | 'interrupted', number>
 
 export const exitCodeMeanings: Record<keyof typeof exitCodes, string> = {
-  ok: 'success; for `status`: every component is ready; for `why`: allowed',
+  ok: 'success; for `status`: every component is ready; for `why`: allowed, fine or nothing pending',
   failed:
-    'failure, explained on standard error; for `status`: a component is not ready or is stuck; for `why`: denied',
+    'failure, explained on standard error; for `status`: a component is not ready or is stuck; for `why`: denied, not as it should be or pending',
   usage: 'usage error: unknown command or flag, or an invalid value',
-  'not-found': 'no such cluster, node, component or token',
+  'not-found': 'no such cluster, node, component, token or object',
   'already-exists': 'the cluster already runs, or the name is taken',
   'not-running': 'the cluster exists, but its supervisor is not running',
   timeout: 'timeout: not ready in time',

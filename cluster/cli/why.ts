@@ -1,136 +1,14 @@
-/** `skiff why`: explains why requests are allowed or denied, and lists recently denied ones. */
-import { defineFlags, flag } from '../../components/component-base/flags.ts'
-import type { Client } from '../../components/client/client.ts'
-import { ClusterError } from '../cluster-error.ts'
-import {
-  accessSpec,
-  explainAccess,
-  explainDenied,
-  explainManifest,
-  explainToken,
-  withUsualGroups,
-  type Explained,
-  type Somebody,
-} from '../why.ts'
-import { formatYaml } from '../yaml.ts'
-import { defineCommand, nameFlag, type CommandContext } from './command.ts'
-import { exitCodes } from './exit-codes.ts'
+/** `skiff why`: explains what is wrong with an object, why requests are allowed or denied, and lists recently denied ones. */
+import { defineCommand } from './command.ts'
 import { withCluster } from './find-cluster.ts'
-import { objectsOf, textOf } from './manifests.ts'
-import { accessText, deniedText, tokenText, type Shown } from './why-text.ts'
+import { whyFlags, usage, type WhyFlags } from './why-flags.ts'
+import { objectQuestion, showObject, type ObjectQuestion } from './why-object.ts'
+import { showLast, showRequest, somebodyOf } from './why-request.ts'
 
-const flags = defineFlags({
-  as: flag.string(
-    'User to ask about; system:serviceaccount:NAMESPACE:NAME for a service account.',
-    '',
-  ),
-  'as-group': flag.list(
-    'Groups of that user, in addition to system:authenticated. Repeatable.',
-    [],
-  ),
-  'as-uid': flag.string('UID of that user.', ''),
-  namespace: flag.string('Namespace of the request (-n).', 'default'),
-  'all-namespaces': flag.bool('Ask about a request in all namespaces (-A).', false),
-  subresource: flag.string('Subresource of the request, such as log.', ''),
-  filename: flag.list(
-    'File with reviews to explain, or with objects to create; - for standard input (-f). Repeatable.',
-    [],
-  ),
-  'token-file': flag.string('File with a bearer token to explain; - for standard input.', ''),
-  audience: flag.list('Audiences of the token; by default those of the API server.', []),
-  last: flag.bool('Explain the last N denied requests; N is 1 by default.', false),
-  ...nameFlag,
-  output: flag.string(
-    'Output format; role prints only the role and binding that would allow a denied request.',
-    'text',
-    {
-      choices: ['text', 'json', 'role'],
-    },
-  ),
-})
+type Question = { readonly kind: 'last' } | { readonly kind: 'request' } | ObjectQuestion
 
-const largestLast = 100
-
-type Given = {
-  readonly [K in keyof typeof flags]: (typeof flags)[K]['default']
-}
-
-function somebodyOf(given: Given): Somebody | undefined {
-  const { as: user, 'as-group': groups, 'as-uid': uid } = given
-  if (user === '') {
-    if (groups.length === 0 && uid === '') return undefined
-    throw usage('--as-group and --as-uid need --as USER')
-  }
-  return withUsualGroups({ user, groups, ...(uid === '' ? {} : { uid }) })
-}
-
-function usage(message: string): ClusterError {
-  return new ClusterError('usage', message, { hint: 'see: skiff why --help' })
-}
-
-/** Answers the question that the arguments and flags ask. */
-async function asked(
-  client: Client,
-  given: Given,
-  from: { readonly args: readonly string[]; readonly warn: (text: string) => void },
-): Promise<{ explained: readonly Explained[]; isOne: boolean }> {
-  const [verb = '', target = ''] = from.args
-  const who = somebodyOf(given)
-  const namespace = given['all-namespaces'] ? '' : given.namespace
-  const one = (explained: Explained) => ({ explained: [explained], isOne: true })
-  if (given['token-file'] !== '') {
-    const token = (await textOf(given['token-file'])).trim()
-    return one(await explainToken(client, { token, audiences: given.audience }))
-  }
-  if (given.filename.length > 0) {
-    const explained: Explained[] = []
-    for (const path of given.filename) {
-      for (const object of objectsOf(await textOf(path), path)) {
-        explained.push(await explainManifest(client, object, { who, namespace, warn: from.warn }))
-      }
-    }
-    return { explained, isOne: explained.length === 1 }
-  }
-  if (who === undefined) throw usage('the user is missing: pass --as USER')
-  const { subresource } = given
-  const spec = await accessSpec(client, {
-    who,
-    verb,
-    target,
-    subresource,
-    namespace,
-    warn: from.warn,
-  })
-  return one(await explainAccess(client, spec, from.warn))
-}
-
-const isGood = ({ kind, explanation }: Explained): boolean =>
-  kind === 'access' ? explanation.allowed : explanation.authenticated
-
-function textOfExplained({ kind, explanation }: Explained, shown: Shown): string {
-  return kind === 'access' ? accessText(explanation, shown) : tokenText(explanation, shown)
-}
-
-function printed(explained: readonly Explained[], as: Shown & { output: string; isOne: boolean }) {
-  switch (as.output) {
-    case 'json': {
-      const all = explained.map(({ explanation }) => explanation)
-      return `${JSON.stringify(as.isOne ? all[0] : all, null, 2)}\n`
-    }
-    case 'role':
-      return explained
-        .flatMap(({ kind, explanation }) =>
-          kind === 'access' ? (explanation.wouldAllow ?? []) : [],
-        )
-        .map((object) => `---\n${formatYaml(object)}`)
-        .join('')
-    default:
-      return explained.map((one) => textOfExplained(one, as)).join('\n')
-  }
-}
-
-/** Checks the command line before the cluster is looked up. */
-function checkUse(given: Given, args: readonly string[]): void {
+/** Decides before the cluster is looked up what the command line asks. A user makes it a question about a request. */
+function questionOf(given: WhyFlags, args: readonly string[]): Question {
   const isByFile = given['token-file'] !== '' || given.filename.length > 0
   const ways = [
     given.last,
@@ -139,48 +17,47 @@ function checkUse(given: Given, args: readonly string[]): void {
     !given.last && args.length > 0,
   ]
   if (ways.filter(Boolean).length > 1) {
-    throw usage('VERB RESOURCE, -f, --token-file and --last cannot be combined')
+    throw usage('KIND NAME or VERB RESOURCE, -f, --token-file and --last cannot be combined')
   }
   if (given.last && args.length > 1)
     throw usage('skiff why --last takes one number as its argument')
   const somebody = somebodyOf(given)
-  if (given.last || isByFile) return
-  if (args.length < 2) {
-    throw usage('skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last')
+  if (given.last) return { kind: 'last' }
+  if (isByFile) return { kind: 'request' }
+  if (somebody !== undefined) {
+    if (args.length < 2) throw usage('with --as, skiff why needs VERB and RESOURCE')
+    return { kind: 'request' }
   }
-  if (somebody === undefined) throw usage('the user is missing: pass --as USER')
-}
-
-async function showLast(
-  client: Client,
-  { terminal, clock }: CommandContext,
-  asked: { readonly count: string; readonly isJson: boolean },
-): Promise<number> {
-  const limit = Number(asked.count)
-  if (!Number.isInteger(limit) || limit < 1 || limit > largestLast) {
-    throw usage(`--last takes a whole number from 1 to ${largestLast}`)
+  const question = objectQuestion(args)
+  if (given.output === 'role' || given.subresource !== '') {
+    throw usage('-o role and --subresource are for requests: pass --as USER')
   }
-  const denied = await explainDenied(client, limit)
-  const shown = { colors: terminal.outColors, nowMs: clock.now() }
-  terminal.out(
-    asked.isJson ? `${JSON.stringify(denied.items, null, 2)}\n` : deniedText(denied, shown),
-  )
-  return exitCodes.ok
+  if (question.kind === 'object' && given['all-namespaces']) {
+    throw usage('an object is in one namespace: pass -n NAMESPACE instead of -A')
+  }
+  return question
 }
 
 export const why = defineCommand({
   name: 'why',
-  summary: 'Explain why a request is allowed or denied',
+  summary: 'Explain what is wrong with an object, or why a request is denied',
   description:
-    'Shows the decision of every authorizer in order, with the rule and binding that allow the request, or the smallest\n' +
-    'role that would. For a token it shows the claims and the decision of every authenticator, never the token itself.\n' +
-    'Exits with 0 if the request is allowed or the token accepted, with 1 otherwise. Asks as the administrator.',
+    'Of an object it shows every cause for which it is not as it should be, with the evidence (objects, conditions, events, what\n' +
+    'the scheduler says of each node) and the next step; `pending` stands for all pods that wait. With --as USER it explains\n' +
+    'a request: the decision of every authorizer in order, with the rule and binding that allow it, or the smallest role that\n' +
+    'would. For a token it shows the claims and the decision of every authenticator, never the token itself.\n' +
+    'Exits with 0 if the object is fine, nothing is pending, the request is allowed or the token accepted; with 1 if not;\n' +
+    'with 2 for an unknown kind and with 3 for a name that does not exist. Asks as the administrator.',
   arguments: [
-    { name: 'VERB', isOptional: true },
-    { name: 'RESOURCE[/NAME]|/PATH', isOptional: true },
+    { name: 'KIND|VERB|pending', isOptional: true },
+    { name: 'NAME|RESOURCE[/NAME]|/PATH', isOptional: true },
   ],
-  flags,
+  flags: whyFlags,
   examples: [
+    ['skiff why pod web-0', 'Why is the pod pending, not ready, crashing or still there?'],
+    ['skiff why deploy/web -n shop', 'Why does the rollout not get on?'],
+    ['skiff why pending -A', 'Which pods wait in the cluster, and for what?'],
+    ['skiff why pvc data -o json', 'Why is the claim not bound? For scripts'],
     ['skiff why list pods -n web --as alice', 'Can alice list pods there?'],
     [
       'skiff why get secrets/tls --as system:node:node-1 --as-group system:nodes',
@@ -200,18 +77,18 @@ export const why = defineCommand({
     ['skiff why --last 3', 'Explain the last three denied requests'],
   ],
   run: async (context, { flags: given, args }) => {
-    checkUse(given, args)
-    return await withCluster(context, given.name, async ({ client }) => {
-      const { terminal, clock } = context
-      if (given.last) {
-        const isJson = given.output === 'json'
-        return await showLast(client, context, { count: args[0] ?? '1', isJson })
+    const question = questionOf(given, args)
+    return await withCluster(context, given.name, async (cluster) => {
+      switch (question.kind) {
+        case 'last': {
+          const isJson = given.output === 'json'
+          return await showLast(cluster.client, context, { count: args[0] ?? '1', isJson })
+        }
+        case 'request':
+          return await showRequest(cluster.client, context, { given, args })
+        default:
+          return await showObject(cluster, context, { given, question })
       }
-      const warn = (text: string): void => terminal.err(`warning: ${text}\n`)
-      const { explained, isOne } = await asked(client, given, { args, warn })
-      const shown = { colors: terminal.outColors, nowMs: clock.now() }
-      terminal.out(printed(explained, { ...shown, output: given.output, isOne }))
-      return explained.every(isGood) ? exitCodes.ok : exitCodes.failed
     })
   },
 })

@@ -1,6 +1,6 @@
 /** What admission refused, among the last denied requests: by which plugin, policy or webhook, and in which words. */
 import { expect, it } from 'vitest'
-import { deniedText } from '../../../cluster/cli/why-text.ts'
+import { deniedText } from '../../../cluster/cli/why-request-text.ts'
 import { denied } from '../../support/explain.ts'
 import { describeDialects } from '../../support/shared-server.ts'
 

@@ -19,7 +19,7 @@ export interface Shown {
 }
 
 /** Escapes control characters: a terminal obeys them, and any client can send these texts. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replaceAll(
     // oxlint-disable-next-line no-control-regex -- they are what is looked for
     /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,

@@ -3,12 +3,12 @@ import type {
   AccessExplanation,
   DeniedExplanations,
   TokenExplanation,
-} from '../components/api/explanations.ts'
-import type { Client } from '../components/client/client.ts'
-import { createDiscovery } from '../components/client/server-resources.ts'
-import type { KubeObject } from '../components/machinery/objects/object.ts'
-import { qualifiedName, type Resource } from '../components/machinery/objects/resource.ts'
-import { ClusterError } from './cluster-error.ts'
+} from '../../components/api/explanations.ts'
+import type { Client } from '../../components/client/client.ts'
+import { createDiscovery } from '../../components/client/server-resources.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { resourceNamed } from './named-resource.ts'
 import { verbFault } from './request-verbs.ts'
 
 /** The user of a question. */
@@ -42,14 +42,6 @@ export function withUsualGroups(somebody: Somebody): Somebody {
 function specOf(who: Somebody, attributes: AccessSpec): AccessSpec {
   const { user, groups, uid } = who
   return { user, groups, ...(uid === undefined ? {} : { uid }), ...attributes }
-}
-
-/** The resource of that plural, `plural.group`, singular or short name; undefined when the server has none. */
-async function resourceNamed(client: Client, name: string): Promise<Resource | undefined> {
-  const { preferred } = await createDiscovery(client)()
-  const matches = (one: Resource): boolean =>
-    [qualifiedName(one), one.plural, one.singular].includes(name) || one.shortNames.includes(name)
-  return preferred.find(matches)
 }
 
 /** The question behind `VERB RESOURCE[/NAME]` or `VERB /path`; calls `warn` for a resource that the server does not have. */

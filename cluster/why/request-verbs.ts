@@ -1,5 +1,5 @@
 /** Verbs that requests have: a role with any other one allows nothing (upstream: Authorization Overview, request verbs). */
-import { nearestName } from '../components/component-base/flags.ts'
+import { nearestName } from '../../components/component-base/flags.ts'
 
 const known: Readonly<Record<'resource' | 'path', readonly string[]>> = {
   // From `bind` on they are asked about besides the request itself.

@@ -1,0 +1,80 @@
+/** Nodes that are not Ready, under pressure, or closed to new pods. */
+import type { Node } from '../../../components/api/generated/types.ts'
+import { conditionOf, conditionSeen, eventsSeen, seen } from '../evidence.ts'
+import { defineExplainer, eventsNeed } from '../explainer.ts'
+import type { Finding } from '../finding.ts'
+import type { Related } from '../related.ts'
+
+function readyFinding(node: Node, related: Related): Finding | undefined {
+  const ready = conditionOf(node, 'Ready')
+  if (ready?.status === 'True') return undefined
+  const { name } = node.metadata
+  const isSilent = ready === undefined || ready.status === 'Unknown'
+  return {
+    cause: isSilent ? 'NodeStatusUnknown' : 'NodeNotReady',
+    message: isSilent
+      ? `The agent of the node has not reported for a while: ${ready?.message ?? 'it never did'}`
+      : `The agent reports that the node is not ready: ${ready.message ?? ''}`,
+    evidence: [
+      ...(ready === undefined ? [] : [conditionSeen(node, ready)]),
+      ...eventsSeen(related, node, ['NodeNotReady', 'NodeNotSchedulable', 'Starting', 'Rebooted']),
+    ],
+    next: [
+      isSilent
+        ? 'see whether its agent runs, and start it: skiff status, skiff node start NAME, skiff restart NAME'.replaceAll(
+            'NAME',
+            name ?? '',
+          )
+        : 'correct what the condition names',
+      `read the log of the agent: skiff logs ${name}`,
+    ],
+  }
+}
+
+function pressureFindings(node: Node, related: Related): Finding[] {
+  const conditions = node.status?.conditions ?? []
+  const bad = conditions.filter(({ type, status }) => type !== 'Ready' && status === 'True')
+  return bad.map((condition) => ({
+    cause: condition.type,
+    message: `The node reports ${condition.type}: ${condition.message ?? ''}`,
+    evidence: [
+      conditionSeen(node, condition),
+      ...eventsSeen(related, node, [`NodeHas${condition.type}`]),
+    ],
+    next: ['let its pods use less, or move some to other nodes'],
+  }))
+}
+
+function cordonFinding(node: Node): Finding | undefined {
+  if (node.spec?.unschedulable !== true) return undefined
+  return {
+    cause: 'Cordoned',
+    message: 'The node is cordoned: it takes no new pods.',
+    evidence: [seen(node, 'spec.unschedulable is true')],
+    next: [`open it again: kubectl uncordon ${node.metadata.name}`],
+  }
+}
+
+function explainNode(given: Node, related: Related): Finding[] {
+  const node: Node = { ...given, kind: 'Node' }
+  const found = [
+    readyFinding(node, related),
+    ...pressureFindings(node, related),
+    cordonFinding(node),
+  ]
+  return found.filter((one) => one !== undefined)
+}
+
+export const node = defineExplainer<Node>({
+  needs: (object) => [eventsNeed(object)],
+  explain: explainNode,
+  state: (object) => {
+    const ready = conditionOf(object, 'Ready')
+    const taints = (object.spec?.taints ?? []).map(
+      ({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`,
+    )
+    const tainted = taints.length === 0 ? '' : `, with the taints ${taints.join(', ')}`
+    const word = ready?.status === 'True' ? 'Ready' : 'not Ready'
+    return `${word} since ${ready?.lastTransitionTime ?? 'an unknown time'}${tainted}`
+  },
+})
