@@ -6,7 +6,7 @@ import type {
   PodExplanation,
   RefusedNode,
 } from '../../components/api/pod-explanation.ts'
-import { conditionOf, conditionsSeen, eventsSeen, nameOf } from './evidence.ts'
+import { conditionOf, conditionsSeen, eventsSeen, nameOf, seen } from './evidence.ts'
 import type { Evidence, Finding } from './finding.ts'
 import { countText, listText, objectText } from './names.ts'
 import type { Related } from './related.ts'
@@ -66,7 +66,7 @@ function scoresSeen(pod: Pod, nodes: readonly FittingNode[]): Evidence[] {
 
 function answeredFinding(pod: Pod, explanation: PodExplanation, related: Related): Finding {
   const { schedulerName, profiles, gatedBy, nodes, chosen, preemption } = explanation
-  const history = [...conditionsSeen(pod, 'PodScheduled'), ...eventsSeen(related, pod, failed)]
+  const history = historyOf(pod, related)
   if (profiles !== undefined) return nobodyTakes(pod, schedulerName, profiles)
   if (gatedBy !== undefined) {
     const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
@@ -109,7 +109,14 @@ function answeredFinding(pod: Pod, explanation: PodExplanation, related: Related
   }
 }
 
-const failed = ['FailedScheduling']
+/** What the scheduler reported before; the pod itself when it reported nothing. */
+function historyOf(pod: Pod, related: Related): Evidence[] {
+  const reported = [
+    ...conditionsSeen(pod, 'PodScheduled'),
+    ...eventsSeen(related, pod, ['FailedScheduling']),
+  ]
+  return reported.length > 0 ? reported : [seen(pod, 'spec.nodeName is empty')]
+}
 
 function nobodyTakes(pod: Pod, schedulerName: string, profiles: readonly string[]): Finding {
   return {
@@ -131,7 +138,7 @@ function nobodyTakes(pod: Pod, schedulerName: string, profiles: readonly string[
 /** Without the scheduler's answer: what it reported before. */
 function reportedFinding(pod: Pod, related: Related): Finding {
   const condition = conditionOf(pod, 'PodScheduled')
-  const evidence = [...conditionsSeen(pod, 'PodScheduled'), ...eventsSeen(related, pod, failed)]
+  const evidence = historyOf(pod, related)
   const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
   if (gates.length > 0) {
     const message = `The pod waits for scheduling gates: ${gates.join(', ')}.`

@@ -56,6 +56,7 @@ const longest = [
   'fuzz/explosions.test.ts',
   'e2e/custom-resources.test.ts',
   'e2e/why.test.ts',
+  'e2e/why-objects.test.ts',
   'clients/python.test.ts',
 ]
 

@@ -47,7 +47,10 @@ function scheduleFinding(cronJob: CronJob, related: Related): Finding | undefine
     return {
       cause: 'InvalidSchedule',
       message: `The schedule "${schedule}" cannot be read: ${runs.why}.`,
-      evidence: eventsSeen(related, cronJob, ['UnParseableCronJobSchedule', 'UnknownTimeZone']),
+      evidence: [
+        seen(cronJob, `spec.schedule is "${schedule}"`),
+        ...eventsSeen(related, cronJob, ['UnParseableCronJobSchedule', 'UnknownTimeZone']),
+      ],
       next: ['correct spec.schedule and spec.timeZone'],
     }
   }

@@ -81,7 +81,7 @@ function waitingFinding(job: Job, related: Related): Finding | undefined {
     return {
       cause: 'Suspended',
       message: 'The Job is suspended: it runs no pods.',
-      evidence: conditionsSeen(job, 'Suspended'),
+      evidence: [seen(job, 'spec.suspend is true'), ...conditionsSeen(job, 'Suspended')],
       next: [
         `resume it: kubectl patch job ${name} -n ${namespace} --type=merge -p '{"spec":{"suspend":false}}'`,
       ],

@@ -92,7 +92,11 @@ function withoutClass(claim: PersistentVolumeClaim, related: Related): Finding {
     message: wantsNone
       ? 'The claim asks for no class, so only an existing volume can satisfy it, and none does.'
       : 'The claim names no class, there is no default StorageClass, and no volume satisfies it.',
-    evidence: [...volumesSeen(claim, related), ...eventsSeen(related, claim)],
+    evidence: [
+      seen(claim, 'names no class'),
+      ...volumesSeen(claim, related),
+      ...eventsSeen(related, claim),
+    ],
     next: [
       wantsNone
         ? 'create a PersistentVolume that satisfies the claim, or a claim without storageClassName: ""'
@@ -125,7 +129,11 @@ function unboundFinding(claim: PersistentVolumeClaim, related: Related): Finding
       message: exists
         ? `The claim names the volume ${volumeName}, which does not take it.`
         : `The claim names the volume ${volumeName}, which does not exist.`,
-      evidence: [...volumesSeen(claim, related), ...eventsSeen(related, claim)],
+      evidence: [
+        seen(claim, `spec.volumeName is ${volumeName}`),
+        ...volumesSeen(claim, related),
+        ...eventsSeen(related, claim),
+      ],
       next: [`see the volume: skiff why pv ${volumeName}`],
     }
   }
@@ -150,7 +158,11 @@ function unboundFinding(claim: PersistentVolumeClaim, related: Related): Finding
     : {
         cause: 'WaitsForProvisioner',
         message: `The claim waits for the provisioner ${provisioner} to make a volume.`,
-        evidence: [...eventsSeen(related, claim), ...volumesSeen(claim, related)],
+        evidence: [
+          seen(claim, `is of the class ${className}, of the provisioner ${provisioner}`),
+          ...eventsSeen(related, claim),
+          ...volumesSeen(claim, related),
+        ],
         next: [`check that the provisioner ${provisioner} runs`],
       }
 }
@@ -167,6 +179,7 @@ function growthFindings(claim: PersistentVolumeClaim, related: Related): Finding
       cause: 'NotExpanded',
       message: `The claim asks for ${wanted} and has ${given}.`,
       evidence: [
+        seen(claim, `status.capacity is ${given}, spec.resources.requests ${wanted}`),
         ...conditions,
         ...failures,
         ...eventsSeen(related, claim, ['ExternalExpanding', 'Resizing']),
@@ -188,7 +201,8 @@ export function claimFindings(given: PersistentVolumeClaim, related: Related): F
   if (phase === 'Lost') {
     const message = `The volume ${claim.spec?.volumeName} of the claim does not exist any more.`
     const next = ['its data is gone with it: create the claim anew, or restore the volume']
-    return [{ cause: 'Lost', message, evidence: warningsSeen(related, claim), next }]
+    const evidence = [seen(claim, 'status.phase is Lost'), ...warningsSeen(related, claim)]
+    return [{ cause: 'Lost', message, evidence, next }]
   }
   return [unboundFinding(claim, related)]
 }

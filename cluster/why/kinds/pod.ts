@@ -99,6 +99,10 @@ function evictionFinding(pod: Pod, related: Related): Finding | undefined {
     cause: reason === 'Evicted' ? 'Evicted' : (target?.reason ?? 'Disrupted'),
     message: `The pod was taken off node ${pod.spec?.nodeName ?? '(none)'}: ${why}`,
     evidence: [
+      seen(
+        pod,
+        `status.phase is ${pod.status?.phase}${reason ? `, for the reason ${reason}` : ''}`,
+      ),
       ...conditionsSeen(pod, 'DisruptionTarget'),
       ...eventsSeen(related, pod, ['Evicted', 'Preempted', 'TaintManagerEviction']),
       ...related.nodes.flatMap((node) => badNodeConditions({ ...node, kind: 'Node' })),
@@ -124,7 +128,7 @@ function failedFindings(pod: Pod, related: Related): Finding[] {
     {
       cause: reason,
       message: `The pod failed${message ? `: ${message}` : ''}.`,
-      evidence: [...conditionsSeen(pod, 'Ready'), ...eventsSeen(related, pod)],
+      evidence: [seen(pod, 'status.phase is Failed'), ...eventsSeen(related, pod)],
       next: ['correct what its message names, and create the pod again'],
     },
   ]
@@ -152,7 +156,10 @@ function gatesFinding(pod: Pod): Finding | undefined {
   return {
     cause: 'ReadinessGate',
     message: `The pod waits for readiness gates: ${missing.join(', ')}.`,
-    evidence: [...conditionsSeen(pod, ...missing), ...conditionsSeen(pod, 'Ready')],
+    evidence: [
+      seen(pod, `spec.readinessGates names ${missing.join(', ')}`),
+      ...conditionsSeen(pod, ...missing, 'Ready'),
+    ],
     next: ['check that the controller that sets these conditions runs'],
   }
 }
@@ -176,7 +183,11 @@ function runningFindings(pod: Pod, related: Related): Finding[] {
       message: isMount
         ? `The volumes of the pod cannot be mounted: ${warnings[0]?.text}`
         : `Node ${nodeName} is starting the pod.`,
-      evidence: [...conditionsSeen(pod, 'Ready', 'Initialized'), ...warnings],
+      evidence: [
+        seen(pod, `bound to node ${nodeName}`, pod.status?.startTime),
+        ...conditionsSeen(pod, 'Ready', 'Initialized'),
+        ...warnings,
+      ],
       next: isMount
         ? ['create what the volume names, or correct the volume']
         : [`wait, or read the log of its node: skiff logs ${nodeName}`],

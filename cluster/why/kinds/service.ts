@@ -121,7 +121,7 @@ function endpointFindings(service: Service, related: Related): Finding[] {
     {
       cause: 'NoReadyPods',
       message: `None of ${countText(pods.length, 'pod')} that the Service selects is ready.${reason}`,
-      evidence: [seen(service, `${endpoints.length} endpoints, none of them ready`)],
+      evidence: [seen(service, `${countText(endpoints.length, 'endpoint')}, none ready`)],
       next: ['see the findings about the pods below'],
     },
     ...trouble,
@@ -173,6 +173,6 @@ export const service = defineExplainer<Service>({
   state: (object, related) => {
     if (object.spec?.type === 'ExternalName') return `alias of ${object.spec.externalName}`
     const endpoints = endpointsOf(object, related)
-    return `${countText(endpoints.filter(isReady).length, 'ready endpoint')}`
+    return countText(endpoints.filter(isReady).length, 'ready endpoint')
   },
 })

@@ -75,12 +75,24 @@ describe('wrong use', () => {
     ],
     [
       'why get pods --as ann --token-file x',
-      'error: VERB RESOURCE, -f, --token-file and --last cannot be combined\nhint: see: skiff why --help\n',
+      'error: KIND NAME or VERB RESOURCE, -f, --token-file and --last cannot be combined\nhint: see: skiff why --help\n',
     ],
     ['why get pods', 'error: the user is missing: pass --as USER\nhint: see: skiff why --help\n'],
     [
       'why get --as ann',
-      'error: skiff why needs VERB and RESOURCE, -f FILE, --token-file FILE or --last\nhint: see: skiff why --help\n',
+      'error: with --as, skiff why needs VERB and RESOURCE\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why pod',
+      'error: skiff why needs KIND NAME, pending, VERB RESOURCE with --as USER, -f FILE, --token-file FILE or --last\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why pod/a -A',
+      'error: an object is in one namespace: pass -n NAMESPACE instead of -A\nhint: see: skiff why --help\n',
+    ],
+    [
+      'why pending -o role',
+      'error: -o role and --subresource are for requests: pass --as USER\nhint: see: skiff why --help\n',
     ],
     [
       'why get pods --as-group devs',
