@@ -25,6 +25,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Your first operator', link: '/tutorials/operator' },
       { text: 'Join a node by hand', link: '/join-lab' },
       { text: 'Why was this denied?', link: '/explain' },
+      { text: 'Why does it not run?', link: '/diagnose' },
       { text: 'Write a scenario', link: '/tutorials/scenario' },
     ],
   },

@@ -24,12 +24,10 @@ const containers = [{ name: 'app', image: 'example.com/app' }]
 const create = (key: ResourceKey, name: string, more: object) => {
   const { metadata = {}, ...rest } = more as { metadata?: object }
   const resource = resourcesOf(cluster.client.dialect)[key]
-  return cluster.client
-    .resource(resource)
-    .create({
-      metadata: { name, ...(resource.namespaced ? { namespace } : {}), ...metadata },
-      ...rest,
-    })
+  return cluster.client.resource(resource).create({
+    metadata: { name, ...(resource.namespaced ? { namespace } : {}), ...metadata },
+    ...rest,
+  })
 }
 
 const source = () => ({

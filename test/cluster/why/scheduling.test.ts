@@ -208,6 +208,11 @@ describe('the change that would let a pod run', () => {
     ])
   })
 
+  it('takes nodes in the order of their names, whatever order the scheduler met them in', () => {
+    const [text = ''] = advice([short('node-10', '2'), short('node-2', '2')])
+    expect(text).toContain('(node-2 has the most left)')
+  })
+
   it('names the labels that a node lacks, and the taint to tolerate', () => {
     expect(
       advice([refused('a', 'NodeAffinity')], { nodeSelector: { zone: 'x', disk: 'ssd' } }),
