@@ -9,6 +9,11 @@ import { run } from './program.ts'
 const root = join(import.meta.dirname, '..', '..')
 const sources = ['cluster', 'components', 'certs', 'scenarios/engine', 'scripts']
 
+/** The file that says how `name` ended, once it has. */
+export function outcomeOf(folder: string, name: string): string {
+  return join(folder, `${name}.outcome`)
+}
+
 /**
  * Of all test processes that ask for `name` in `folder`, the first runs `action`; the others wait for it and share its
  * result, or fail with it.
@@ -18,7 +23,7 @@ export async function onceIn(
   name: string,
   action: () => Promise<void>,
 ): Promise<void> {
-  const outcome = join(folder, `${name}.outcome`)
+  const outcome = outcomeOf(folder, name)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   try {
     await mkdir(join(folder, `${name}.started`))

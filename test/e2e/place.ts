@@ -16,6 +16,7 @@ import { ownPort } from '../support/own-port.ts'
 import { inTurn } from '../support/start-turn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { builtOnce } from './built.ts'
+import { createClusterJudges } from './cluster-judges.ts'
 import { processesIn } from './machine.ts'
 import type { Outcome } from './program.ts'
 import { refusedComponents } from './refused-components.ts'
@@ -59,6 +60,8 @@ export interface Place extends AsyncDisposable {
   /** Runs `up`, which must succeed, on a port of its own, and attaches to the cluster. */
   up(name: string, words?: readonly string[], options?: RunOptions): Promise<Cluster>
   cluster(name: string): PlacedCluster
+  /** Holds the cluster against the invariants from now on, as after each `up` that the place runs. */
+  judge(name: string): void
   /** Paths of all files and folders that are there, but for the place's own three folders. */
   leftovers(): string[]
 }
@@ -66,11 +69,13 @@ export interface Place extends AsyncDisposable {
 interface PlaceOptions {
   /** Clusters whose components lack rights on purpose. */
   readonly underprivileged?: readonly string[]
+  /** False: another process holds the clusters against the invariants. */
+  readonly isJudged?: boolean
 }
 
 /**
  * A new place. Disposing ends every process that was started in it, whatever state the clusters are in, and removes it. It
- * fails if an API server refused a component of its cluster a request.
+ * fails if an API server refused a component of its cluster a request, or if a cluster violated an invariant.
  */
 export function createPlace(options: PlaceOptions = {}): Place {
   const root = temporaryFolder('e2e')
@@ -80,13 +85,19 @@ export function createPlace(options: PlaceOptions = {}): Place {
 
 const folders = ['home', 'state', 'tmp']
 
+function clusterNameIn(words: readonly string[]): string {
+  return words.includes('--name') ? (words[words.indexOf('--name') + 1] ?? '') : 'default'
+}
+
 function makeFolders(root: string): void {
   for (const folder of folders) mkdirSync(join(root, folder), { recursive: true })
 }
 
 /** The place in that folder, which several test processes may have open; one of them disposes of it. Made when first used. */
-export function openPlace(root: string, { underprivileged = [] }: PlaceOptions = {}): Place {
+export function openPlace(root: string, options: PlaceOptions = {}): Place {
+  const { underprivileged = [], isJudged = true } = options
   const stateRoot = join(root, 'state', 'skiff')
+  const judges = createClusterJudges(stateRoot)
   const children = new Set<ChildProcess>()
   const ids = new Set<string>()
   const open = new Set<Cluster>()
@@ -99,7 +110,7 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
   /** Whether the command makes a cluster, and does not say at which port. */
   const needsPort = ([verb, ...words]: readonly string[]): boolean => {
     if (verb !== 'up' || words.includes('--port')) return false
-    const name = words.includes('--name') ? words[words.indexOf('--name') + 1] : 'default'
+    const name = clusterNameIn(words)
     // It may be no name at all: the command is to say so.
     const known = listClusters(stateRoot).find((one) => one === name)
     return known === undefined || !existsSync(statePaths(stateRoot, known).config)
@@ -131,6 +142,8 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
   }
   const run: Place['run'] = async (words, options) => {
     await builtOnce()
+    // What is left to judge goes with the cluster.
+    if (words[0] === 'down') await judges.settle()
     const startedMs = performance.now()
     const child = start(words, options)
     const output = { stdout: '', stderr: '' }
@@ -143,7 +156,9 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once('error', reject).once('close', resolve)
     })
-    return { code, ...output, tookMs: performance.now() - startedMs }
+    const tookMs = performance.now() - startedMs
+    if (words[0] === 'up' && code === 0 && isJudged) judges.judge(clusterNameIn(words))
+    return { code, ...output, tookMs }
   }
   const remember = (name: string): void => {
     const id = readClusterConfig(statePaths(stateRoot, name))?.id
@@ -172,6 +187,7 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
         return stdout
       },
     }),
+    judge: judges.judge,
     leftovers: () =>
       readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
         (path) => !folders.includes(path),
@@ -179,6 +195,7 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
     [Symbol.asyncDispose]: async () => {
       const clock = systemClock
       noteRefused()
+      const violations = await judges.end()
       for (const cluster of open) cluster.disconnect()
       for (const child of children) child.kill('SIGKILL')
       for (const name of listClusters(stateRoot)) {
@@ -191,6 +208,8 @@ export function openPlace(root: string, { underprivileged = [] }: PlaceOptions =
       await rm(root, { recursive: true, force: true })
       if (refused.size > 0)
         throw new Error(`components were refused requests:\n${[...refused].join('\n')}`)
+      if (violations.length > 0)
+        throw new Error(`invariants were violated:\n${violations.join('\n')}`)
     },
   }
 }
