@@ -1,6 +1,6 @@
 /**
  * `npm run soak`: the models and the fuzzer for as long as one likes, against servers in this process and real ones that
- * are killed. SOAK_MINUTES (10), SOAK_SEED (random; printed), SOAK_ONLY (names of parts, separated by commas).
+ * are killed, and workloads on whole clusters. SOAK_MINUTES (10), SOAK_SEED (random; printed), SOAK_ONLY (names of parts, separated by commas).
  * Exits with 1 at the first failure, which says how to run it again.
  */
 import { costSoak } from './soak/costs.ts'
@@ -9,6 +9,7 @@ import { informerSoak } from './soak/informers.ts'
 import { memorySoak } from './soak/memory.ts'
 import { childStories, memoryStories, storeStories } from './soak/stories.ts'
 import type { Part } from './soak/part.ts'
+import { workloadSoak } from './soak/workloads.ts'
 
 const minutes = Number(process.env['SOAK_MINUTES'] ?? '10')
 const seed = Number(process.env['SOAK_SEED'] ?? Date.now() % 1_000_000)
@@ -21,6 +22,7 @@ const all: readonly Part[] = [
   costSoak,
   informerSoak,
   memorySoak,
+  workloadSoak,
 ]
 const parts = all.filter(({ name }) => only?.includes(name) ?? true)
 
