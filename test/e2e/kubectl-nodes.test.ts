@@ -120,6 +120,48 @@ describe('nodes', () => {
     await kubectl.ok`delete deployment/spread poddisruptionbudget/spread`
   })
 
+  test('drain leaves the pods of a DaemonSet alone, and only when told so', async () => {
+    const labels = { app: 'agent' }
+    const set = {
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata: { name: 'agent' },
+      spec: {
+        selector: { matchLabels: labels },
+        template: {
+          metadata: { labels },
+          spec: { containers: [{ name: 'main', image: 'example.com/app:1' }] },
+        },
+      },
+    }
+    await kubectl.withInput(JSON.stringify(set)).ok`create -f -`
+    await kubectl.ok`rollout status daemonset/agent --timeout=60s`
+    const here = `--field-selector=spec.nodeName=${node}`
+    const pod = await kubectl.ok`get pods -l app=agent ${here} -o name`
+    expect(pod).toMatch(/^pod\/agent-\w+$/)
+    const name = pod.replace('pod/', 'nodes/')
+    const refused = await kubectl.fails`drain ${node} --pod-selector=app=agent --timeout=5s`
+    expect(refused.stderr).toContain(
+      `cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore): ${name}`,
+    )
+    const drained =
+      await kubectl.try`drain ${node} --pod-selector=app=agent --ignore-daemonsets --timeout=60s`
+    expect(drained).toMatchObject({ code: 0 })
+    expect(drained.stderr).toContain(`Warning: ignoring DaemonSet-managed Pods: ${name}`)
+    expect(drained.stdout).toMatch(/node\/drained drained$/m)
+    expect(await status()).toBe('Ready,SchedulingDisabled')
+    expect(await kubectl.ok`get pods -l app=agent ${here} -o name`).toBe(pod)
+    // The taint that goes with the mark does not keep such pods away: one that is deleted comes back.
+    await kubectl.ok`delete ${pod}`
+    await kubectl.ok`rollout status daemonset/agent --timeout=60s`
+    expect(await kubectl.ok`get pods -l app=agent ${here} -o name`).not.toBe(pod)
+    expect(tableOf(await kubectl.ok`get daemonset agent`)).toMatchObject([
+      { DESIRED: '2', READY: '2' },
+    ])
+    await kubectl.ok`uncordon ${node}`
+    await kubectl.ok`delete daemonset agent`
+  })
+
   test('taint adds, refuses to repeat, changes and removes; NoExecute evicts at once', async () => {
     await kubectl.withInput(podOn('sensitive')).ok`create -f -`
     const tolerations = [{ key: 'broken', operator: 'Exists' }]

@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const longest = [
   'e2e/processes.test.ts',
   'e2e/kubectl-stateful-and-daemon-sets.test.ts',
+  'e2e/kubectl-controllers.test.ts',
   'docs/console.test.ts',
   'e2e/scenarios.test.ts',
   'e2e/damage.test.ts',
