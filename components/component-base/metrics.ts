@@ -65,6 +65,13 @@ export interface Metrics {
   readonly shown: readonly MetricOptions[]
 }
 
+/** `count` bounds, each `factor` times the one before. */
+export function exponentialBuckets(first: number, factor: number, count: number): number[] {
+  const bounds: number[] = []
+  for (let bound = first; bounds.length < count; bound *= factor) bounds.push(bound)
+  return bounds
+}
+
 /** The content type of `text()`. */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8'
 

@@ -6,6 +6,8 @@ import {
   rangeContains,
   sizeOfRange,
 } from '../machinery/validation/ip-address.ts'
+import { cidrSetCounts } from './cidr-set-metrics.ts'
+import type { CidrSetCounts, CidrSetMetrics } from './cidr-set-metrics.ts'
 
 /** An IPv6 range is cut into at most 2^16 ranges. */
 const longestIpv6Cut = 16
@@ -23,10 +25,11 @@ export class CidrSet {
   readonly #count: number
   /** How many occupy each index: two may carry the same range, and the first to go must not free it. */
   readonly #used = new Map<number, number>()
+  readonly #counts: CidrSetCounts | undefined
   #next = 0
 
   /** Throws when ranges of that size do not fit into the whole, or are too many. */
-  constructor(whole: IpRange, maskSize: number) {
+  constructor(whole: IpRange, maskSize: number, metrics?: CidrSetMetrics) {
     const bits = whole.family === 'IPv4' ? 32 : 128
     if (maskSize < whole.prefixLength || maskSize > bits) {
       throw new Error(
@@ -39,15 +42,20 @@ export class CidrSet {
     this.#maskSize = maskSize
     this.#hostBits = BigInt(bits - maskSize)
     this.#count = 2 ** (maskSize - whole.prefixLength)
+    this.#counts = metrics && cidrSetCounts(metrics, formatIpRange(whole), this.#count)
   }
 
   /** Occupies the next free range, in turn; undefined when none is free. */
   allocateNext(): string | undefined {
     if (this.#used.size >= this.#count) return undefined
     let index = this.#next
-    while (this.#used.has(index)) index = (index + 1) % this.#count
+    let passed = 0
+    for (; this.#used.has(index); passed += 1) index = (index + 1) % this.#count
     this.#next = (index + 1) % this.#count
     this.#used.set(index, 1)
+    this.#counts?.allocated()
+    this.#counts?.searched(passed)
+    this.#counts?.used(this.#used.size)
     const { family, base } = this.whole
     const first = base + (BigInt(index) << this.#hostBits)
     return formatIpRange({ family, base: first, prefixLength: this.#maskSize })
@@ -66,8 +74,12 @@ export class CidrSet {
   /** Occupies all ranges that this one touches. Throws when it lies outside the whole. */
   occupy(text: string): void {
     const { first, last } = this.#spanOf(text)
-    for (let index = first; index <= last; index += 1)
-      this.#used.set(index, (this.#used.get(index) ?? 0) + 1)
+    for (let index = first; index <= last; index += 1) {
+      const users = this.#used.get(index) ?? 0
+      if (users === 0) this.#counts?.allocated()
+      this.#used.set(index, users + 1)
+    }
+    this.#counts?.used(this.#used.size)
   }
 
   /** Whether any part of the range is occupied. Throws as `occupy`. */
@@ -83,8 +95,9 @@ export class CidrSet {
     for (let index = first; index <= last; index += 1) {
       const users = this.#used.get(index) ?? 0
       if (users > 1) this.#used.set(index, users - 1)
-      else this.#used.delete(index)
+      else if (this.#used.delete(index)) this.#counts?.released()
     }
+    this.#counts?.used(this.#used.size)
   }
 
   #spanOf(text: string): Span {

@@ -8,6 +8,7 @@ import type { InformerFactory } from '../client/informer.ts'
 import type { WorkQueues } from '../client/work-queue.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
+import type { ControllerMetrics } from './controller-metrics.ts'
 import type { ControllerManagerOptions } from './options.ts'
 
 export interface ControllerContext {
@@ -24,6 +25,7 @@ export interface ControllerContext {
   readonly recorder: EventRecorder
   /** Queues whose metrics the process shows. */
   readonly queues: WorkQueues
+  readonly metrics: ControllerMetrics
   readonly options: ControllerManagerOptions
   readonly gates: FeatureGates
 }

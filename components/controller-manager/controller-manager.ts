@@ -13,6 +13,7 @@ import type { Clock } from '../component-base/clock.ts'
 import type { WorkQueues } from '../client/work-queue.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ControllerContext, ControllerEntry } from './controller-context.ts'
+import type { ControllerMetrics } from './controller-metrics.ts'
 import type { ControllerManagerOptions } from './options.ts'
 import { serviceAccountOf } from './select-controllers.ts'
 
@@ -27,6 +28,7 @@ export interface ControllerManagerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly queues: WorkQueues
+  readonly metrics: ControllerMetrics
   /** Called when this process starts and stops leading. */
   readonly onLeading?: (isLeading: boolean) => void
 }
@@ -72,6 +74,7 @@ export async function runControllers(
       log: bound,
       recorder,
       queues: deps.queues,
+      metrics: deps.metrics,
       options,
       gates,
     }

@@ -10,6 +10,7 @@ import { copyJson } from '../machinery/values/json-copy.ts'
 import { isStatusError } from '../machinery/objects/status-error.ts'
 import { controllerReference } from './claim.ts'
 import type { ControllerContext, ControllerEntry } from './controller-context.ts'
+import type { EphemeralVolumeMetrics } from './ephemeral-volume-metrics.ts'
 
 /** The claim of one of the pod's ephemeral volumes, owned by the pod. Pure. */
 export function ephemeralClaim(pod: Pod, volume: Volume, pods: Resource): PersistentVolumeClaim {
@@ -32,11 +33,12 @@ interface EphemeralSync {
   readonly claims: Informer<PersistentVolumeClaim>
   readonly client: ResourceClient<PersistentVolumeClaim>
   readonly pods: Resource
+  readonly metrics: EphemeralVolumeMetrics
 }
 
 /** Throws when the claim's name is taken by another one, and what the server says. */
 async function ensureClaim(
-  { claims, client, pods }: EphemeralSync,
+  { claims, client, pods, metrics }: EphemeralSync,
   pod: Pod,
   volume: Volume,
 ): Promise<void> {
@@ -44,10 +46,12 @@ async function ensureClaim(
   const { namespace = '', name = '' } = claim.metadata
   let existing = claims.get(`${namespace}/${name}`)
   if (existing === undefined) {
+    metrics.created.inc()
     try {
       await client.create(claim)
       return
     } catch (error) {
+      metrics.failed.inc()
       if (!isStatusError(error, 'AlreadyExists'))
         throw new Error(`create PVC ${name}: ${messageOf(error)}`, { cause: error })
     }
@@ -71,6 +75,7 @@ export async function runEphemeralVolumes(
     claims,
     client: client.resource<PersistentVolumeClaim>(resources.persistentVolumeClaims),
     pods: resources.pods,
+    metrics: context.metrics.ephemeralVolumes,
   }
   const hasOwn = ({ metadata, spec }: Pod): boolean =>
     metadata.deletionTimestamp === undefined &&

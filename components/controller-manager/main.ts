@@ -71,10 +71,16 @@ async function run(context: Context): Promise<void> {
   for (const warning of warnings) log.warn(warning)
   const entries = checked(() => chosenControllers(context, gates))
   const { client, clientOf, bare } = await connect(context)
-  const { metrics, observerOf, isLeading } = createManagerMetrics({
+  const {
+    metrics,
+    observerOf,
+    controllers: controllerMetrics,
+    isLeading,
+  } = createManagerMetrics({
     showHidden: showHidden !== '',
     leaseName: options['leader-elect-resource-name'],
     gates,
+    dialect: client.dialect,
     clock,
   })
   const listener = await openComponentListener({
@@ -99,6 +105,7 @@ async function run(context: Context): Promise<void> {
     log,
     queues: (name: string, delays?: { initialMs: number; maxMs: number }) =>
       createWorkQueue({ clock, observer: observerOf(name), ...delays }),
+    metrics: controllerMetrics,
     onLeading: (leads: boolean) => isLeading.set(leads ? 1 : 0),
   }
   const parts = [runControllerManager(deps, whole)]

@@ -1,4 +1,5 @@
-/** The controller manager's metrics: those of any process, those of its queues and feature gates, and whether it leads. */
+/** The controller manager's metrics: those of any process, of its queues, controllers and feature gates, and whether it leads. */
+import type { Dialect } from '../api/dialect.ts'
 import { declareFeatureGates } from '../api/feature-gate-metrics.ts'
 import type { FeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
@@ -7,11 +8,14 @@ import type { WorkQueueObserver } from '../client/work-queue.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { createMetrics, declareProcessMetrics } from '../component-base/metrics.ts'
 import type { Gauge, Metrics } from '../component-base/metrics.ts'
+import { declareControllerMetrics } from './controller-metrics.ts'
+import type { ControllerMetrics } from './controller-metrics.ts'
 
 export interface ManagerMetrics {
   readonly metrics: Metrics
   /** Of the queue of that name. */
   readonly observerOf: (name: string) => WorkQueueObserver
+  readonly controllers: ControllerMetrics
   readonly isLeading: Gauge
 }
 
@@ -19,12 +23,14 @@ export function createManagerMetrics(options: {
   readonly showHidden: boolean
   readonly leaseName: string
   readonly gates: FeatureGates
+  readonly dialect: Dialect
   readonly clock: Clock
 }): ManagerMetrics {
   const metrics = createMetrics({ release: servedRelease, showHidden: options.showHidden })
   declareProcessMetrics(metrics)
   declareFeatureGates(metrics, options.gates)
   const observerOf = createQueueObservers(metrics, options.clock)
+  const controllers = declareControllerMetrics(metrics, options.dialect)
   const isLeading = metrics
     .gauge({
       name: 'leader_election_master_status',
@@ -32,5 +38,5 @@ export function createManagerMetrics(options: {
       labels: ['name'],
     })
     .with(options.leaseName)
-  return { metrics, observerOf, isLeading }
+  return { metrics, observerOf, controllers, isLeading }
 }

@@ -20,6 +20,9 @@ const quarantineMs = 40_000
 const deletionsAtOnce = 20
 const whyOrphaned = { reason: 'DeletionByPodGC', message: 'PodGC: node no longer exists' }
 
+/** Why pods are collected, as the metrics name it. */
+type Cause = 'terminated' | 'out-of-service' | 'orphaned' | 'unscheduled'
+
 /** Finished pods beyond the threshold: evicted ones first, then the oldest. Pure. */
 export function surplusPods(pods: readonly Pod[], threshold: number): Pod[] {
   if (threshold <= 0) return []
@@ -100,25 +103,41 @@ async function collectPods(collection: PodCollection): Promise<void> {
   const { pods, nodes } = collection
   const { dialect, options } = collection.context
   const all = pods.list()
-  await deletePods(collection, surplusPods(all, options['terminated-pod-gc-threshold']))
-  await deletePods(
-    collection,
-    outOfService(all, (name) => nodes.get(name), dialect),
-  )
+  await deletePods(collection, {
+    pods: surplusPods(all, options['terminated-pod-gc-threshold']),
+    cause: 'terminated',
+  })
+  await deletePods(collection, {
+    pods: outOfService(all, (name) => nodes.get(name), dialect),
+    cause: 'out-of-service',
+  })
   const gone = await goneNodes(collection, all)
   const orphaned = all.filter(({ spec }) => gone.has(spec?.nodeName ?? ''))
-  await deletePods(collection, orphaned, whyOrphaned)
-  await deletePods(collection, unscheduledTerminating(all))
+  await deletePods(collection, { pods: orphaned, cause: 'orphaned', why: whyOrphaned })
+  await deletePods(collection, { pods: unscheduledTerminating(all), cause: 'unscheduled' })
 }
 
 async function deletePods(
-  { podClient, context: { clock, log } }: PodCollection,
-  pods: readonly Pod[],
-  why?: Disruption['why'],
+  { podClient, context: { clock, log, metrics } }: PodCollection,
+  { pods, cause, why }: { pods: readonly Pod[]; cause: Cause; why?: Disruption['why'] },
 ): Promise<void> {
-  const failures = await eachAtOnce(pods, deletionsAtOnce, (pod) =>
-    disruptPod(pod, { pods: podClient, clock, why, markFailed: true, gracePeriodSeconds: 0 }),
-  )
+  const { deleted, failed } = metrics.podGc
+  const failures = await eachAtOnce(pods, deletionsAtOnce, async (pod) => {
+    const labels = [pod.metadata.namespace ?? '', cause]
+    deleted.with(...labels).inc()
+    try {
+      await disruptPod(pod, {
+        pods: podClient,
+        clock,
+        why,
+        markFailed: true,
+        gracePeriodSeconds: 0,
+      })
+    } catch (error) {
+      failed.with(...labels).inc()
+      throw error
+    }
+  })
   for (const error of failures) log.warn('pod not collected', { why: messageOf(error) })
 }
 

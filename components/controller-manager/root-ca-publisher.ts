@@ -4,10 +4,12 @@ import type { Dialect } from '../api/dialect.ts'
 import { labelKey } from '../api/dialect.ts'
 import type { ConfigMap, Namespace } from '../api/generated/types.ts'
 import { runController, source } from '../client/controller.ts'
+import type { Clock } from '../component-base/clock.ts'
 import { StartError } from '../component-base/component.ts'
-import { isStatusError } from '../machinery/objects/status-error.ts'
+import { isStatusError, StatusError } from '../machinery/objects/status-error.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { isActive, isNamespaceEnding } from './namespace-state.ts'
+import type { RootCaMetrics } from './root-ca-metrics.ts'
 
 /** The ConfigMap as it must be; undefined when the one there is right already. */
 export function wantedRootCa(
@@ -34,11 +36,30 @@ export function wantedRootCa(
   return { ...existing, metadata: { ...existing.metadata, annotations }, data }
 }
 
+async function measured(
+  { syncs, syncSeconds }: RootCaMetrics,
+  clock: Clock,
+  act: () => Promise<void>,
+): Promise<void> {
+  const startedMs = clock.now()
+  let code = '200'
+  try {
+    await act()
+  } catch (error) {
+    code = error instanceof StatusError ? String(error.code) : '500'
+    throw error
+  } finally {
+    syncs.with(code).inc()
+    syncSeconds.with(code).observe((clock.now() - startedMs) / 1000)
+  }
+}
+
 export const rootCaPublisher: ControllerEntry = {
   name: 'root-ca-certificate-publisher-controller',
   aliases: ['root-ca-cert-publisher'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
+  start: async (context, signal) => {
+    const { client, informers, dialect, resources, clock, log, queues, options } = context
     const configMaps = client.resource<ConfigMap>(resources.configMaps)
     const namespaces = informers.informer<Namespace>(resources.namespaces)
     const published = informers.informer<ConfigMap>(resources.configMaps, {
@@ -52,6 +73,18 @@ export const rootCaPublisher: ControllerEntry = {
     const ca = await readFile(file, 'utf8').catch((error: unknown) => {
       throw new StartError(`cannot read --root-ca-file ${file}`, error)
     })
+    const publish = async (name: string): Promise<void> => {
+      if (!isActive(namespaces.get(name))) return
+      const existing = published.get(`${name}/${dialect.rootCaConfigMap}`)
+      const wanted = wantedRootCa(existing, { namespace: name, ca, dialect })
+      if (wanted === undefined) return
+      try {
+        if (existing === undefined) await configMaps.create(wanted, { signal })
+        else await configMaps.update(wanted, { signal })
+      } catch (error) {
+        if (!isNamespaceEnding(error) && !isStatusError(error, 'AlreadyExists')) throw error
+      }
+    }
     await runController(
       {
         queues,
@@ -60,18 +93,7 @@ export const rootCaPublisher: ControllerEntry = {
           source(namespaces),
           source(published, ({ metadata }) => [metadata.namespace ?? '']),
         ],
-        reconcile: async (name) => {
-          if (!isActive(namespaces.get(name))) return
-          const existing = published.get(`${name}/${dialect.rootCaConfigMap}`)
-          const wanted = wantedRootCa(existing, { namespace: name, ca, dialect })
-          if (wanted === undefined) return
-          try {
-            if (existing === undefined) await configMaps.create(wanted, { signal })
-            else await configMaps.update(wanted, { signal })
-          } catch (error) {
-            if (!isNamespaceEnding(error) && !isStatusError(error, 'AlreadyExists')) throw error
-          }
-        },
+        reconcile: (name) => measured(context.metrics.rootCa, clock, () => publish(name)),
         clock,
         log,
       },

@@ -23,6 +23,7 @@ import {
   declareCacheMetrics,
 } from '../../components/api-server/start/server-metrics.ts'
 import { measuredStore } from '../../components/store/measured-store.ts'
+import { dialects } from '../../components/api/dialect.ts'
 import { parseFeatureGates } from '../../components/api/feature-gates.ts'
 import { servedRelease } from '../../components/api/lifecycle.ts'
 import { systemClock as clock } from '../../components/component-base/clock.ts'
@@ -93,6 +94,7 @@ export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]
     showHidden: true,
     leaseName: '',
     gates: parseFeatureGates('').gates,
+    dialect: dialects.kubernetes,
     clock,
   })
   return new Map([

@@ -30,6 +30,7 @@ import { createHarness } from '../support/controller-harness.ts'
 import type { Harness } from '../support/controller-harness.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
 import { FakeCluster } from '../support/fake-client.ts'
+import { unseenMetrics } from '../support/unseen-metrics.ts'
 
 const harnesses: Harness[] = []
 afterEach(async () => {
@@ -230,6 +231,7 @@ describe('controller manager', () => {
           clock,
           log: silentLog,
           queues: () => createWorkQueue({ clock }),
+          metrics: unseenMetrics(),
         },
         stop.signal,
       )

@@ -108,3 +108,15 @@ describe('ephemeral-volume-controller', () => {
     expect(claims()).toHaveLength(1)
   })
 })
+
+describe('the metrics of ephemeral-volume-controller', () => {
+  it('count the claims that it asked for, and those that it did not get', async () => {
+    harness = createReconcilerHarness()
+    harness.cluster.react('create', 'persistentvolumeclaims', ({ key }) => {
+      if (key === 'default/q-scratch') throw new StatusError('Forbidden', 'no')
+    })
+    await started(pod('p'), pod('q'))
+    expect(harness.shown('ephemeral_volume_controller_create_total')).toEqual(['2'])
+    expect(harness.shown('ephemeral_volume_controller_create_failures_total')).toEqual(['1'])
+  })
+})

@@ -111,3 +111,21 @@ describe('pod-garbage-collector-controller', () => {
     expect(deleted()).toContain('delete pods default/stuck')
   })
 })
+
+describe('the metrics of pod-garbage-collector-controller', () => {
+  it('count the deleted pods by namespace and cause', async () => {
+    await start(
+      1,
+      finished('old', '2024-01-01T00:00:00Z'),
+      finished('young', '2024-01-03T00:00:00Z'),
+      podOn('gone', 'lost'),
+    )
+    await harness.step(60_000)
+    expect(names()).toEqual(['young'])
+    expect(harness.shown('pod_gc_collector_force_delete_pods_total')).toEqual([
+      '{namespace="default",reason="terminated"} 1',
+      '{namespace="default",reason="orphaned"} 1',
+    ])
+    expect(harness.shown('pod_gc_collector_force_delete_pod_errors_total')).toEqual([])
+  })
+})

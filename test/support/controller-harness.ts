@@ -17,6 +17,7 @@ import { keyOf } from '../../components/machinery/objects/object.ts'
 import { defaultRights, userOfController } from './component-rights.ts'
 import { FakeClock, settle, settleFiles } from './fake-clock.ts'
 import { FakeCluster } from './fake-client.ts'
+import { unseenMetrics } from './unseen-metrics.ts'
 
 export interface Harness {
   readonly clock: FakeClock
@@ -75,6 +76,7 @@ export function createHarness(
         log,
         recorder,
         queues: () => createWorkQueue({ clock }),
+        metrics: unseenMetrics(),
         options: parseFlags(controllerManagerFlags, flags),
         gates: defaultFeatureGates,
       }

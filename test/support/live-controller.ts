@@ -12,6 +12,7 @@ import type { ControllerEntry } from '../../components/controller-manager/contro
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
 import { admin } from './api-client.ts'
 import type { TestApiServer } from './api-server.ts'
+import { unseenMetrics } from './unseen-metrics.ts'
 
 /** A typed client of the server, as its administrator; close it. */
 export function adminClient(server: TestApiServer): Client {
@@ -45,6 +46,7 @@ export async function startControllers(
     clock: systemClock,
     log: silentLog,
     recorder: { record: () => {}, run: async () => {} },
+    metrics: unseenMetrics(),
     queues: () => createWorkQueue({ clock: systemClock }),
     gates: defaultFeatureGates,
     options: parseFlags(controllerManagerFlags, flags),

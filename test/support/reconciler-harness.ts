@@ -10,12 +10,15 @@ import type { Resources } from '../../components/api/resources.ts'
 import type { RecordedEvent } from '../../components/client/event-recorder.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
 import { createWorkQueue } from '../../components/client/work-queue.ts'
+import { servedRelease } from '../../components/api/lifecycle.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import type { Log, LogFields } from '../../components/component-base/log.ts'
+import { createMetrics } from '../../components/component-base/metrics.ts'
 import type {
   ControllerContext,
   ControllerEntry,
 } from '../../components/controller-manager/controller-context.ts'
+import { declareControllerMetrics } from '../../components/controller-manager/controller-metrics.ts'
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
 import type { ControllerManagerOptions } from '../../components/controller-manager/options.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
@@ -37,6 +40,8 @@ export interface ReconcilerHarness {
   /** What the controllers logged as an error or a warning. */
   readonly complaints: string[]
   readonly context: ControllerContext
+  /** What the controllers show under that name, without its help: a line for each series. */
+  readonly shown: (metric: string) => string[]
   /** Runs the controllers; call it once the cluster holds what they are to find. */
   start(...entries: readonly Pick<ControllerEntry, 'name' | 'start'>[]): Promise<void>
   /** Moves time; with no argument lets everything that is due run. */
@@ -47,6 +52,23 @@ export interface ReconcilerHarness {
 
 const plain = (_: string, value: unknown): unknown =>
   value instanceof Error ? (value.stack ?? value.message) : value
+
+/** `{label="x"} 1` of a counter or gauge; of a histogram `{label="x"} COUNT, SUM`. */
+function shownLines(text: string, metric: string): string[] {
+  const sums = new Map<string, string>()
+  const lines: string[] = []
+  for (const line of text.split('\n')) {
+    if (!line.startsWith(metric)) continue
+    const rest = line.slice(metric.length)
+    const [, suffix = '', labels = '', value = ''] =
+      /^(_sum|_count|)(\{.*\}|) (\S+)$/.exec(rest) ?? []
+    if (value === '') continue
+    if (suffix === '_sum') sums.set(labels, value)
+    else if (suffix === '_count') lines.push(`${labels} ${value}, ${sums.get(labels)}`.trim())
+    else lines.push(`${labels} ${value}`.trim())
+  }
+  return lines
+}
 
 export function createReconcilerHarness(
   options: {
@@ -89,6 +111,7 @@ export function createReconcilerHarness(
   const record = (about: KubeObject, { type, reason, message }: RecordedEvent): void => {
     events.push(`${type} ${reason} ${about.kind} ${keyOf(about)}: ${message}`)
   }
+  const metrics = createMetrics({ release: servedRelease })
   const context: ControllerContext = {
     client,
     informers,
@@ -98,6 +121,7 @@ export function createReconcilerHarness(
     log,
     recorder: { record, run: async () => {} },
     queues: (_, delays) => createWorkQueue({ clock, ...delays }),
+    metrics: declareControllerMetrics(metrics, dialect),
     options: { ...defaults, ...options.flags },
     gates,
   }
@@ -108,6 +132,7 @@ export function createReconcilerHarness(
     events,
     complaints,
     context,
+    shown: (metric) => shownLines(metrics.text(), metric),
     start: async (...entries) => {
       running = entries.map((entry) => {
         const own = clientOf(userOfController(entry.name, dialect))

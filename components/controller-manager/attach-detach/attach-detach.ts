@@ -23,6 +23,10 @@ import type { ControllerContext, ControllerEntry } from '../controller-context.t
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import { indexByNode, podsOnNode } from '../pod-indexes.ts'
+import { csiPlugin } from '../volume-plugin.ts'
+import type { CountedAttachments } from '../volume-metrics.ts'
+import { createAttachmentTimes } from './attachment-times.ts'
+import type { AttachmentTimes } from './attachment-times.ts'
 import {
   attachedVolume,
   isOwnAttachment,
@@ -44,6 +48,7 @@ interface AttachSync {
   readonly dialect: Dialect
   /** What was last recorded of an attachment, by its name: each outcome once. */
   readonly recorded: Map<string, string>
+  readonly times: AttachmentTimes
 }
 
 /** Another node has it: asked again after this time, as nothing tells when that ends but the attachment's own event. */
@@ -75,7 +80,7 @@ async function syncNode(sync: AttachSync, nodeName: string): Promise<Result | vo
 }
 
 async function attach(
-  { attachmentClient, ownWrites, recorded }: AttachSync,
+  { attachmentClient, ownWrites, recorded, times, dialect }: AttachSync,
   { name, driver, volume }: WantedAttachment,
   nodeName: string,
 ): Promise<void> {
@@ -89,21 +94,23 @@ async function attach(
       },
     })
     recorded.set(name, 'asked')
+    times.begin(name, csiPlugin(driver, dialect), 'volume_attach')
     ownWrites.wrote(nodeName, made)
   } catch (error) {
     if (!isStatusError(error, 'AlreadyExists')) throw error
   }
 }
 
-/** Records an event about each pod, unless it is the one recorded last. */
+/** Records an event about each pod, unless it is the one recorded last; whether it did. */
 function recordOnce(
   { recorder, recorded }: AttachSync,
   { name, pods }: WantedAttachment,
   event: { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string },
-): void {
-  if (recorded.get(name) === event.message) return
+): boolean {
+  if (recorded.get(name) === event.message) return false
   recorded.set(name, event.message)
   for (const pod of pods) recorder.record(pod, event)
+  return true
 }
 
 function recordConflict(sync: AttachSync, wanted: WantedAttachment): void {
@@ -121,10 +128,12 @@ function recordOutcome(
   if (status?.attached === true) {
     if (!sync.recorded.has(wanted.name)) return
     const message = `AttachVolume.Attach succeeded for volume "${name}" `
-    recordOnce(sync, wanted, { type: 'Normal', reason: 'SuccessfulAttachVolume', message })
+    if (recordOnce(sync, wanted, { type: 'Normal', reason: 'SuccessfulAttachVolume', message }))
+      sync.times.end(wanted.name, 'volume_attach', 'success')
   } else if (status?.attachError !== undefined) {
     const message = `AttachVolume.Attach failed for volume "${name}" : ${status.attachError.message ?? ''}`
-    recordOnce(sync, wanted, { type: 'Warning', reason: 'FailedAttachVolume', message })
+    if (recordOnce(sync, wanted, { type: 'Warning', reason: 'FailedAttachVolume', message }))
+      sync.times.end(wanted.name, 'volume_attach', 'fail-unknown')
   }
 }
 
@@ -153,7 +162,7 @@ async function reportAttached(
 
 /** An attachment that the node still reports in use waits until it does not. */
 async function detachUnwanted(
-  { nodes, caches, attachmentClient, recorded, dialect }: AttachSync,
+  { nodes, caches, attachmentClient, recorded, times, dialect }: AttachSync,
   nodeName: string,
   { wanted, own }: NodeAttachments,
 ): Promise<void> {
@@ -164,11 +173,43 @@ async function detachUnwanted(
     const handle = csi?.volumeHandle ?? ''
     if (inUse.has(attachedVolume({ driver: spec.attacher, handle }, dialect).name)) continue
     recorded.delete(name)
+    times.begin(name, csiPlugin(spec.attacher, dialect), 'volume_detach')
     try {
       await attachmentClient.delete({ name }, { preconditions: { uid: metadata.uid ?? '' } })
     } catch (error) {
       if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
     }
+  }
+}
+
+/** What the metrics count of attachments. */
+function attachmentsToCount({
+  pods,
+  nodes,
+  attachments,
+  caches,
+  dialect,
+}: AttachSync): CountedAttachments {
+  const wantedOn = (node: string): WantedAttachment[] => [
+    ...wantedAttachments(podsOnNode(pods, node), node, caches).values(),
+  ]
+  const names = (): string[] => nodes.list().map(keyOf)
+  return {
+    inUse: () =>
+      names().flatMap((node) =>
+        wantedOn(node).flatMap(({ driver, pods: users }) =>
+          users.map(() => [node, csiPlugin(driver, dialect)] as const),
+        ),
+      ),
+    attachments: () => [
+      ...names()
+        .flatMap(wantedOn)
+        .map(({ driver }) => [csiPlugin(driver, dialect), 'desired_state_of_world'] as const),
+      ...attachments
+        .list()
+        .filter((one) => one.status?.attached === true && isOwnAttachment(one, caches))
+        .map(({ spec }) => [csiPlugin(spec.attacher, dialect), 'actual_state_of_world'] as const),
+    ],
   }
 }
 
@@ -201,7 +242,12 @@ export async function runAttachDetach(
     ownWrites: createOwnWrites(attachments, clock),
     dialect,
     recorded: new Map(),
+    times: createAttachmentTimes(context.metrics.volumes, clock),
   }
+  context.metrics.volumes.countAttachments(attachmentsToCount(sync))
+  attachments.onEvent(({ type, object }) => {
+    if (type === 'delete') sync.times.end(keyOf(object), 'volume_detach', 'success')
+  })
   const nodesOfClaim = (key: string): string[] =>
     podsOfClaim(pods, key).flatMap(({ spec }) => (spec?.nodeName ? [spec.nodeName] : []))
   const nodesOfVolume = ({ spec }: PersistentVolume): string[] => {

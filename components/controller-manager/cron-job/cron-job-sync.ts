@@ -19,6 +19,7 @@ import { isNamespaceEnding } from '../namespace-state.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import { controlledBy } from '../pod-indexes.ts'
 import { jobName, jobOfRun, surplusJobs } from './cron-job-jobs.ts'
+import type { CronJobMetrics } from './cron-job-metrics.ts'
 import { dueRun, nextRunInMs, runsOf } from './due-run.ts'
 import type { NextRun } from './due-run.ts'
 
@@ -34,6 +35,7 @@ export interface CronJobSync {
   /** Of schedules without a zone. */
   readonly localZone: string
   readonly clock: Clock
+  readonly metrics: CronJobMetrics
 }
 
 /** A CronJob under way: `status` is changed in place, and written at the end. */
@@ -242,6 +244,8 @@ async function createJob(run: Run, runMs: number): Promise<void> {
   let job: Job
   try {
     job = await jobClient.create(wanted)
+    const createdMs = Date.parse(job.metadata.creationTimestamp ?? '')
+    sync.metrics.creationSkew.observe((createdMs - runMs) / 1000)
     tell(run, 'Normal', 'SuccessfulCreate', `Created job ${job.metadata.name}`)
   } catch (error) {
     if (isNamespaceEnding(error)) return

@@ -32,6 +32,7 @@ export async function runCronJobController(
     dialect,
     localZone,
     clock,
+    metrics: context.metrics.cronJob,
   }
   const queue = queues('cronjob', { initialMs: 1000, maxMs: 60_000 })
   cronJobs.onEvent((event) => {

@@ -33,10 +33,12 @@ import {
 import { followServices } from './service-queue.ts'
 import { sliceKeys } from './slice-keys.ts'
 import type { SliceKeys } from './slice-keys.ts'
+import { createSliceTotals, createTrafficCounts } from './slice-metrics.ts'
+import type { PortCount, SliceTotals, TrafficCounts } from './slice-metrics.ts'
 import type { EndpointGroup, GiveHints } from './slice-plan.ts'
 import { portsKey } from './slice-plan.ts'
 import { createSliceWriter } from './slice-writer.ts'
-import type { SliceWriter } from './slice-writer.ts'
+import type { SliceOutcome, SliceWriter } from './slice-writer.ts'
 import { TopologyCache, wantsZoneHints } from './topology-cache.ts'
 
 /** A pod on a node that does not exist (yet) is left out until it does. */
@@ -102,6 +104,8 @@ interface SliceSync {
   readonly writer: SliceWriter
   readonly keys: SliceKeys
   readonly topology: TopologyCache
+  readonly totals: SliceTotals
+  readonly traffic: TrafficCounts
   readonly context: ControllerContext
 }
 
@@ -124,6 +128,7 @@ export async function runEndpointSlices(
     slices: client.resource<EndpointSlice>(resources.endpointSlices),
     ownWrites,
     plan: { max: options['max-endpoints-per-slice'], keepsOne: true },
+    changes: context.metrics.slices.changes,
   })
   const keys = sliceKeys(dialect)
   const topology = new TopologyCache({
@@ -131,7 +136,9 @@ export async function runEndpointSlices(
     dialect,
     onOverloaded: (key) => queue.addAfter(key, batchMs),
   })
-  const caches = { services, nodes, slices, selectedPods, ownWrites, topology }
+  const totals = createSliceTotals(context.metrics.slices, options['max-endpoints-per-slice'])
+  const traffic = createTrafficCounts(context.metrics.slices)
+  const caches = { services, nodes, slices, selectedPods, ownWrites, topology, totals, traffic }
   const sync: SliceSync = { ...caches, writer, keys, context }
   await runController(
     {
@@ -142,7 +149,7 @@ export async function runEndpointSlices(
         source(pods, () => []),
         source(nodes, () => []),
       ],
-      reconcile: (key) => syncService(sync, key),
+      reconcile: (key) => counted(context, () => syncService(sync, key)),
       workers: options['concurrent-service-endpoint-syncs'],
       queue,
       clock,
@@ -160,17 +167,36 @@ function serviceOf({ metadata }: EndpointSlice, keys: SliceKeys): string[] {
   return isOurs && name !== undefined ? [`${namespace}/${name}`] : []
 }
 
-async function syncService(sync: SliceSync, key: string): Promise<Result | void> {
-  const { services, nodes, selectedPods, ownWrites, topology } = sync
+/** Waits for what the informer has not shown yet. */
+type Sync = (Result & { readonly isStale?: boolean }) | void
+
+async function counted(context: ControllerContext, sync: () => Promise<Sync>): Promise<Sync> {
+  const { syncs } = context.metrics.slices
+  try {
+    const result = await sync()
+    syncs.with(result?.isStale === true ? 'stale' : 'success').inc()
+    return result
+  } catch (error) {
+    syncs.with('error').inc()
+    throw error
+  }
+}
+
+async function syncService(sync: SliceSync, key: string): Promise<Sync> {
+  const { services, nodes, selectedPods, ownWrites, topology, totals } = sync
   const service = services.get(key)
-  if (service === undefined) topology.forgetService(key)
+  sync.traffic.set(key, service?.spec?.trafficDistribution)
+  if (service === undefined) {
+    topology.forgetService(key)
+    totals.forget(key)
+  }
   // The slices of a Service that is gone are its dependents: the garbage collector deletes them.
   if (service === undefined || service.metadata.deletionTimestamp !== undefined) return
   const { selector, type, publishNotReadyAddresses } = service.spec ?? {}
   if (type === 'ExternalName' || selector === undefined || Object.keys(selector).length === 0)
     return
   const pendingMs = ownWrites.pendingMs(key)
-  if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
+  if (pendingMs !== undefined) return { requeueAfterMs: pendingMs, isStale: true }
   const candidates = selectedPods(service).filter((pod) =>
     isEndpoint(pod, { includeTerminating: true }),
   )
@@ -212,20 +238,36 @@ async function writeSlices(
       serviceOf(slice, keys).includes(key) && slice.metadata.deletionTimestamp === undefined,
   )
   const families = familiesOf(service)
+  const ports: PortCount[] = []
   for (const addressType of families) {
     const events: RecordedEvent[] = []
-    await writer.bring(owner, {
+    const outcome = await writer.bring(owner, {
       addressType,
       existing: existing.filter((slice) => slice.addressType === addressType),
       groups: groupsOf(sync, service, { endpoints, addressType }),
       giveHints: hintsFor(sync, service, { addressType, events }),
     })
     for (const event of events) context.recorder.record(service, event)
+    ports.push(...outcome.ports)
+    countOutcome(sync, service, outcome)
   }
+  sync.totals.set(key, ports)
   const outdated = existing.filter(
     ({ addressType }) => !families.includes(addressType as AddressType),
   )
   await writer.remove(owner, outdated)
+}
+
+function countOutcome({ context }: SliceSync, service: Service, outcome: SliceOutcome): void {
+  const { added, removed, changedPerSync } = context.metrics.slices
+  added.observe(outcome.added)
+  removed.observe(outcome.removed)
+  const isAuto = wantsZoneHints(service, context.dialect)
+  const { trafficDistribution } = service.spec ?? {}
+  const isKnown = !isAuto && trafficDistribution === 'PreferClose'
+  changedPerSync
+    .with(isAuto ? 'Auto' : 'Disabled', isKnown ? trafficDistribution : '')
+    .observe(outcome.changed)
 }
 
 /** How endpoints get hints by the zones' CPU; undefined for a Service that does not ask for them. Adds events that are due. */

@@ -21,10 +21,12 @@ import type { AddressType } from './pod-endpoint.ts'
 import { familyOf } from './pod-endpoint.ts'
 import { leaderRecordKey, sliceKeys } from './slice-keys.ts'
 import type { SliceKeys } from './slice-keys.ts'
+import { createSliceTotals } from './slice-metrics.ts'
+import type { SliceTotals } from './slice-metrics.ts'
 import type { EndpointGroup } from './slice-plan.ts'
 import { portsKey } from './slice-plan.ts'
 import { createSliceWriter } from './slice-writer.ts'
-import type { SliceWriter } from './slice-writer.ts'
+import type { SliceOutcome, SliceWriter } from './slice-writer.ts'
 
 /** As upstream by default: addresses of one subset beyond it are not mirrored. */
 const maxPerSubset = 1000
@@ -69,6 +71,7 @@ interface MirrorSync {
   readonly ownWrites: OwnWrites
   readonly writer: SliceWriter
   readonly keys: SliceKeys
+  readonly totals: SliceTotals
   readonly context: ControllerContext
 }
 
@@ -87,16 +90,18 @@ export async function runSliceMirroring(
     slices: client.resource<EndpointSlice>(resources.endpointSlices),
     ownWrites,
     plan: { max: options['max-endpoints-per-slice'], keepsOne: false },
+    changes: context.metrics.mirroring.changes,
   })
   const keys = sliceKeys(dialect)
-  const sync = { services, endpoints, slices, ownWrites, writer, keys, context }
+  const totals = createSliceTotals(context.metrics.mirroring, options['max-endpoints-per-slice'])
+  const sync = { services, endpoints, slices, ownWrites, writer, keys, totals, context }
   const endpointsOf = (slice: EndpointSlice): string[] => ownerOf(slice, keys)
   await runController(
     {
       queues,
       name: 'endpointslice-mirroring-controller',
       informers: [source(services), source(endpoints), source(slices, endpointsOf)],
-      reconcile: (key) => syncEndpoints(sync, key),
+      reconcile: (key) => timed(context, () => syncEndpoints(sync, key)),
       workers: options['concurrent-endpoint-syncs'],
       clock,
       log,
@@ -138,8 +143,17 @@ function sliceOwner({ keys, context }: MirrorSync, key: string, object: Endpoint
   }
 }
 
+async function timed<T>({ clock, metrics }: ControllerContext, act: () => Promise<T>): Promise<T> {
+  const startedMs = clock.now()
+  try {
+    return await act()
+  } finally {
+    metrics.mirroring.syncSeconds.observe((clock.now() - startedMs) / 1000)
+  }
+}
+
 async function syncEndpoints(sync: MirrorSync, key: string): Promise<Result | void> {
-  const { endpoints, slices, ownWrites, writer, keys } = sync
+  const { endpoints, slices, ownWrites, writer, keys, totals } = sync
   const pendingMs = ownWrites.pendingMs(key)
   if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
   const object = endpoints.get(key)
@@ -148,15 +162,41 @@ async function syncEndpoints(sync: MirrorSync, key: string): Promise<Result | vo
   )
   if (object === undefined || !isMirrored(sync, key, object)) {
     await writer.remove(sliceOwner(sync, key, object), existing)
+    totals.forget(key)
     return
   }
   const owner = sliceOwner(sync, key, object)
-  for (const addressType of families)
-    await writer.bring(owner, {
+  const outcomes: SliceOutcome[] = []
+  for (const addressType of families) {
+    const outcome = await writer.bring(owner, {
       addressType,
       existing: existing.filter((slice) => slice.addressType === addressType),
       groups: mirroredGroups(object, addressType),
     })
+    outcomes.push(outcome)
+  }
+  totals.set(
+    key,
+    outcomes.flatMap(({ ports }) => ports),
+  )
+  countOutcomes(sync, object, outcomes)
+}
+
+function countOutcomes(
+  { context }: MirrorSync,
+  { subsets = [] }: Endpoints,
+  outcomes: readonly SliceOutcome[],
+): void {
+  const { added, updated, removed, skipped } = context.metrics.mirroring
+  const sum = (count: (one: SliceOutcome) => number): number =>
+    outcomes.reduce((total, one) => total + count(one), 0)
+  added.observe(sum((one) => one.added))
+  updated.observe(sum((one) => one.updated))
+  removed.observe(sum((one) => one.removed))
+  const over = subsets.map(({ addresses = [], notReadyAddresses = [] }) =>
+    Math.max(0, addresses.length + notReadyAddresses.length - maxPerSubset),
+  )
+  skipped.observe(over.reduce((total, one) => total + one, 0))
 }
 
 export const endpointSliceMirroringController: ControllerEntry = {

@@ -1,6 +1,7 @@
 /** How endpoints are spread over EndpointSlices with as few changes as possible (upstream: endpointslice/reconciler.go). Pure. */
 import type { DiscoveryEndpointPort, Endpoint, EndpointSlice } from '../../api/generated/types.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
+import type { PortCount } from './slice-metrics.ts'
 
 /** Endpoints that serve the same ports. */
 export interface EndpointGroup {
@@ -17,6 +18,16 @@ export interface SliceChanges {
 
 export interface SlicePlan extends Omit<SliceChanges, 'unchanged'> {
   readonly remove: readonly EndpointSlice[]
+  readonly totals: SlicePlanTotals
+}
+
+export interface SlicePlanTotals {
+  /** Endpoints that come, change and go, without those of ports that go altogether. */
+  readonly added: number
+  readonly updated: number
+  readonly removed: number
+  /** For each set of ports, how many endpoints and slices it has then. */
+  readonly ports: readonly PortCount[]
 }
 
 /** Gives endpoints their hints. It may move slices from those that stay as they are to those that are updated. */
@@ -44,22 +55,27 @@ interface Draft {
   readonly slice: EndpointSlice
   endpoints: Endpoint[]
   isChanged: boolean
+  readonly updated: number
+  readonly removed: number
 }
 
 /** The slice with only the necessary changes. Removes the endpoints that the slice keeps from `wanted`. */
 function keepWanted(slice: EndpointSlice, wanted: Map<string, Endpoint>, isHinted: boolean): Draft {
   const endpoints: Endpoint[] = []
-  let isChanged = false
+  let [updated, removed] = [0, 0]
   for (const old of slice.endpoints ?? []) {
     const id = identityOf(old)
     const found = wanted.get(id)
     // Hints that are given later are no change of an endpoint.
     const now = isHinted && found !== undefined ? withHintsOf(found, old) : found
     wanted.delete(id)
-    if (now !== undefined) endpoints.push(now)
-    if (now === undefined || !deepEqual(old, now)) isChanged = true
+    if (now === undefined) removed += 1
+    else {
+      endpoints.push(now)
+      if (!deepEqual(old, now)) updated += 1
+    }
   }
-  return { slice, endpoints, isChanged }
+  return { slice, endpoints, isChanged: updated + removed > 0, updated, removed }
 }
 
 /** Adds what no slice has yet: to slices that change anyway, then to the fullest one with room, then to new ones. */
@@ -99,6 +115,7 @@ export function planSlices(
   const update: { slice: EndpointSlice; to: EndpointGroup }[] = []
   const remove: EndpointSlice[] = []
   const kept: EndpointSlice[] = []
+  const totals = { added: 0, updated: 0, removed: 0, ports: [] as PortCount[] }
   const byPorts = Map.groupBy(existing, ({ ports }) => portsKey(ports))
   for (const { ports, endpoints } of groups) {
     if (endpoints.length === 0) continue
@@ -107,6 +124,11 @@ export function planSlices(
     const isHinted = giveHints !== undefined
     const drafts = (byPorts.get(key) ?? []).map((slice) => keepWanted(slice, wanted, isHinted))
     byPorts.delete(key)
+    totals.added += wanted.size
+    for (const { updated, removed } of drafts) {
+      totals.updated += updated
+      totals.removed += removed
+    }
     const created = place(drafts, [...wanted.values()], max)
     create.push(...created.map((some) => ({ ports, endpoints: some })))
     for (const draft of drafts) {
@@ -115,6 +137,8 @@ export function planSlices(
         update.push({ slice: draft.slice, to: { ports, endpoints: draft.endpoints } })
       else kept.push(draft.slice)
     }
+    const filled = drafts.filter((draft) => draft.endpoints.length > 0).length
+    totals.ports.push({ endpoints: endpoints.length, slices: created.length + filled })
   }
   for (const slices of byPorts.values()) remove.push(...slices)
   if (keepsOne && kept.length + update.length + create.length === 0) {
@@ -123,13 +147,14 @@ export function planSlices(
     const placeholder = remove.find(isPlaceholder)
     if (placeholder === undefined) create.push({ ports: [], endpoints: [] })
     else remove.splice(remove.indexOf(placeholder), 1)
+    totals.ports.push({ endpoints: 0, slices: 1 })
   }
   // A slice that would go is worth a new one that would come.
   while (remove.length > 0 && create.length > 0) {
     const slice = remove.shift() as EndpointSlice
     update.push({ slice, to: create.shift() as EndpointGroup })
   }
-  if (giveHints === undefined) return { create, update, remove }
+  if (giveHints === undefined) return { create, update, remove, totals }
   const hinted = giveHints({ create, update, unchanged: kept })
-  return { create: hinted.create, update: hinted.update, remove }
+  return { create: hinted.create, update: hinted.update, remove, totals }
 }

@@ -5,7 +5,8 @@ import type { OwnerReference } from '../../machinery/objects/object.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { OwnWrites } from '../own-writes.ts'
-import type { EndpointGroup, GiveHints, SlicePlanOptions } from './slice-plan.ts'
+import type { SliceMetrics } from './slice-metrics.ts'
+import type { EndpointGroup, GiveHints, SlicePlanOptions, SlicePlanTotals } from './slice-plan.ts'
 import { planSlices } from './slice-plan.ts'
 
 export interface SliceOwner {
@@ -20,6 +21,11 @@ export interface SliceOwner {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
+export interface SliceOutcome extends SlicePlanTotals {
+  /** Slices that were created, updated and deleted. */
+  readonly changed: number
+}
+
 export interface SliceWriter {
   /** Writes what differs. `existing` are the owner's slices of this address type as the cache has them. */
   bring(
@@ -30,7 +36,7 @@ export interface SliceWriter {
       readonly groups: readonly EndpointGroup[]
       readonly giveHints?: GiveHints | undefined
     },
-  ): Promise<void>
+  ): Promise<SliceOutcome>
   remove(owner: SliceOwner, slices: readonly EndpointSlice[]): Promise<void>
 }
 
@@ -38,6 +44,8 @@ interface SliceWriterOptions {
   readonly slices: ResourceClient<EndpointSlice>
   readonly ownWrites: OwnWrites
   readonly plan: SlicePlanOptions
+  /** Counts by operation. */
+  readonly changes: SliceMetrics['changes']
 }
 
 export function createSliceWriter(options: SliceWriterOptions): SliceWriter {
@@ -53,12 +61,15 @@ export function createSliceWriter(options: SliceWriterOptions): SliceWriter {
       for (const group of plan.create) await createSlice(options, owner, { addressType, group })
       for (const { slice, to } of plan.update) await replaceSlice(options, owner, { slice, to })
       const touched = new Set([...plan.remove, ...plan.update.map(({ slice }) => slice)])
-      for (const slice of own) {
-        if (touched.has(slice) || hasMetadata(owner, slice)) continue
+      const relabelled = own.filter((slice) => !touched.has(slice) && !hasMetadata(owner, slice))
+      for (const slice of relabelled) {
         const { ports = [], endpoints } = slice
         await replaceSlice(options, owner, { slice, to: { ports, endpoints } })
       }
-      await remove(owner, [...plan.remove, ...existing.filter((slice) => !own.includes(slice))])
+      const gone = [...plan.remove, ...existing.filter((slice) => !own.includes(slice))]
+      await remove(owner, gone)
+      const changed = plan.create.length + plan.update.length + relabelled.length + gone.length
+      return { ...plan.totals, changed }
     },
   }
 }
@@ -85,7 +96,7 @@ function hasMetadata(owner: SliceOwner, slice: EndpointSlice): boolean {
 }
 
 async function createSlice(
-  { slices, ownWrites }: SliceWriterOptions,
+  { slices, ownWrites, changes }: SliceWriterOptions,
   owner: SliceOwner,
   { addressType, group }: { addressType: string; group: EndpointGroup },
 ): Promise<void> {
@@ -97,20 +108,22 @@ async function createSlice(
     ports: [...group.ports],
   }
   await ownWrites.send(owner.key, () => slices.create(slice))
+  changes.with('create').inc()
 }
 
 async function replaceSlice(
-  { slices, ownWrites }: SliceWriterOptions,
+  { slices, ownWrites, changes }: SliceWriterOptions,
   owner: SliceOwner,
   { slice, to }: { slice: EndpointSlice; to: EndpointGroup },
 ): Promise<void> {
   const metadata = metadataOf(owner, slice)
   const wanted = { ...slice, metadata, endpoints: [...to.endpoints], ports: [...to.ports] }
   ownWrites.wrote(owner.key, await slices.update(wanted))
+  changes.with('update').inc()
 }
 
 async function removeSlices(
-  { slices, ownWrites }: SliceWriterOptions,
+  { slices, ownWrites, changes }: SliceWriterOptions,
   owner: SliceOwner,
   list: readonly EndpointSlice[],
 ): Promise<void> {
@@ -118,6 +131,7 @@ async function removeSlices(
     const { namespace, name = '', uid = '' } = slice.metadata
     try {
       await slices.delete({ namespace, name }, { preconditions: { uid } })
+      changes.with('delete').inc()
       ownWrites.deleted(owner.key, slice)
     } catch (error) {
       if (!isStatusError(error, 'NotFound')) throw error

@@ -68,7 +68,9 @@ export async function runGarbageCollector(
     sync.incomplete = 0
     discoveries.addAfter(everything, settleMs)
   }
-  const monitors = createMonitors({ client, graph, clock, log, onServedChange }, signal)
+  const { syncErrors } = context.metrics.garbageCollector
+  const onTimeout = (): void => syncErrors.inc()
+  const monitors = createMonitors({ client, graph, clock, log, onServedChange, onTimeout }, signal)
   const sync: ResourceSync = { discover, context, monitors, kinds: new Map(), incomplete: 0 }
   const resourceOf = (apiVersion: string, kind: string) => sync.kinds.get(`${apiVersion}|${kind}`)
   const collector = createCollector({
@@ -130,7 +132,14 @@ async function syncResources(sync: ResourceSync, signal: AbortSignal): Promise<n
   const { discover, monitors, kinds } = sync
   const { dialect, options } = sync.context
   const periodMs = options['garbage-collector-discovery-period']
-  const found = await discover(signal)
+  const { syncErrors } = sync.context.metrics.garbageCollector
+  let found: ServerResources
+  try {
+    found = await discover(signal)
+  } catch (error) {
+    if (!signal.aborted) syncErrors.inc()
+    throw error
+  }
   kinds.clear()
   for (const resource of found.all)
     kinds.set(`${apiVersionOf(resource)}|${resource.kind}`, resource)

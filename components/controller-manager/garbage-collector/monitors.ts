@@ -38,6 +38,8 @@ export interface MonitorsOptions {
   readonly log: Log
   /** Called when a list or a watch event changes which resources are served. */
   readonly onServedChange: () => void
+  /** Called for a resource that gave no list for so long that one must not wait for it. */
+  readonly onTimeout: () => void
 }
 
 export function createMonitors(options: MonitorsOptions, signal: AbortSignal): Monitors {
@@ -89,6 +91,7 @@ function startMonitor(
   const { promise: synced, resolve } = Promise.withResolvers<void>()
   const cancel = clock.after(syncTimeoutMs, () => {
     log.warn('resource not listed yet; going on without it', { resource: idOf(resource) })
+    options.onTimeout()
     resolve()
   })
   const settle = (): void => {

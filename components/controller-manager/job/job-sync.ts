@@ -12,6 +12,8 @@ import { controlledBy } from '../pod-indexes.ts'
 import type { JobConditionText } from './job-conditions.ts'
 import { finishedCondition, withJobCondition } from './job-conditions.ts'
 import { completionEnd, deadlineLeftMs, earlyEnd } from './job-end.ts'
+import { completionMode } from './job-metrics.ts'
+import type { JobSyncAction } from './job-metrics.ts'
 import { isManagedElsewhere, isSuspended } from './job-rules.ts'
 import { viewJob } from './job-view.ts'
 import type { JobView } from './job-view.ts'
@@ -42,15 +44,15 @@ export function jobSelector({ spec }: Job): LabelSelector {
 
 export async function syncJob(sync: JobSync, key: string): Promise<Result | void> {
   const { jobs, recorder, backoffs } = sync
-  const { rules, podWrites, jobWrites } = sync.tools
+  const { rules, jobWrites } = sync.tools
   const job = jobs.get(key)
   if (job === undefined || isManagedElsewhere(job, rules)) return
   if (finishedCondition(job) !== undefined) {
     backoffs.delete(key)
     return
   }
-  const { completionMode = 'NonIndexed' } = job.spec ?? {}
-  if (completionMode !== 'NonIndexed' && completionMode !== 'Indexed') {
+  const mode = completionMode(job)
+  if (mode !== 'NonIndexed' && mode !== 'Indexed') {
     const message = 'Skipped Job sync because completion mode is unknown'
     recorder.record(job, { type: 'Warning', reason: 'UnknownCompletionMode', message })
     return
@@ -58,6 +60,37 @@ export async function syncJob(sync: JobSync, key: string): Promise<Result | void
   // A status older than our own last one would count pods as missing that it has counted already.
   const statusPendingMs = jobWrites.pendingMs(key)
   if (statusPendingMs !== undefined) return { requeueAfterMs: statusPendingMs }
+  return measured(sync, job, (report) => syncActive(sync, { job, key, report }))
+}
+
+/** Called once it is known what the sync does; without a call it is `reconciling`. */
+type ReportAction = (action: JobSyncAction) => void
+
+async function measured<T>(
+  { tools: { clock, metrics } }: JobSync,
+  job: Job,
+  act: (report: ReportAction) => Promise<T>,
+): Promise<T> {
+  const startedMs = clock.now()
+  let action: JobSyncAction = 'reconciling'
+  let result = 'error'
+  try {
+    const done = await act((reported) => void (action = reported))
+    result = 'success'
+    return done
+  } finally {
+    const labels = [completionMode(job), result, action]
+    metrics.syncs.with(...labels).inc()
+    metrics.syncSeconds.with(...labels).observe((clock.now() - startedMs) / 1000)
+  }
+}
+
+async function syncActive(
+  sync: JobSync,
+  { job, key, report }: { readonly job: Job; readonly key: string; readonly report: ReportAction },
+): Promise<Result | void> {
+  const { backoffs } = sync
+  const { rules, podWrites } = sync.tools
   // Decided before the pods are read: what shows up in between can only make the cache newer.
   const pendingMs = podWrites.pendingMs(key)
   const view = viewJob({
@@ -67,7 +100,7 @@ export async function syncJob(sync: JobSync, key: string): Promise<Result | void
     backoff: backoffs.get(key) ?? noBackoff,
     rules,
   })
-  return advance(sync, view, pendingMs)
+  return advance(sync, view, { pendingMs, report })
 }
 
 /** The Job's pods; adopted ones get the finalizer, released ones lose it. */
@@ -86,7 +119,7 @@ function claimPods({ pods, tools }: JobSync, job: Job): Promise<Pod[]> {
 async function advance(
   sync: JobSync,
   view: JobView,
-  pendingMs: number | undefined,
+  { pendingMs, report }: { readonly pendingMs: number | undefined; readonly report: ReportAction },
 ): Promise<Result | void> {
   const { clock } = sync.tools
   const nowMs = clock.now()
@@ -97,6 +130,7 @@ async function advance(
     early === undefined
       ? await goOn(sync, view, { status, isSettled: pendingMs === undefined })
       : await stop(sync, view, { early, isSettled: pendingMs === undefined })
+  if (counts.action !== undefined) report(counts.action)
   setCount(status, 'active', counts.active)
   status.ready = counts.ready
   if (view.rules.gates.JobPodReplacementPolicy) status.terminating = counts.terminating
@@ -168,9 +202,13 @@ async function count(
   const counted = (): void => void backoffs.set(`${namespace}/${name}`, view.backoff)
   const { job, ended } = await trackPods(view, progress, { ...tools, counted })
   if (ended === undefined) return
+  const isComplete = ended.type === 'Complete'
+  tools.metrics.finished
+    .with(completionMode(job), isComplete ? 'succeeded' : 'failed', ended.reason)
+    .inc()
   const tell = (type: 'Normal' | 'Warning', reason: string, message: string): void =>
     recorder.record(job, { type, reason, message })
-  if (ended.type !== 'Complete') {
+  if (!isComplete) {
     tell('Warning', ended.reason, ended.message)
     return
   }

@@ -8,7 +8,8 @@ import type { ControllerContext, ControllerEntry } from '../controller-context.t
 import { createOwnWrites } from '../own-writes.ts'
 import { indexByController, indexByNamespace, inNamespace } from '../pod-indexes.ts'
 import { createPodControl } from '../replica-set/pod-control.ts'
-import { jobRules } from './job-rules.ts'
+import { countHeldPod } from './job-metrics.ts'
+import { isManagedElsewhere, jobRules } from './job-rules.ts'
 import type { JobSync } from './job-sync.ts'
 import { jobSelector, syncJob } from './job-sync.ts'
 import { orphanKeys, orphansOf, syncOrphanPod } from './orphan-pods.ts'
@@ -33,7 +34,7 @@ export async function runJobController(
 }
 
 function createJobSync(context: ControllerContext): JobSync {
-  const { client, informers, resources, dialect, clock, recorder, gates } = context
+  const { client, informers, resources, dialect, clock, recorder, gates, metrics } = context
   const jobs = informers.informer<Job>(resources.jobs)
   const pods = informers.informer<Pod>(resources.pods)
   indexByController(pods)
@@ -50,6 +51,7 @@ function createJobSync(context: ControllerContext): JobSync {
     released: createReleasedPods(pods, rules.finalizer),
     rules,
     clock,
+    metrics: metrics.job,
   }
   return { jobs, pods, tools, recorder, backoffs: new Map() }
 }
@@ -60,9 +62,13 @@ async function runJobs(
   signal: AbortSignal,
 ): Promise<void> {
   const { jobs, pods, backoffs } = sync
+  const { metrics, rules } = sync.tools
   const queue = queues('job', retryDelays)
   jobs.onEvent((event) => {
     const key = keyOf(event.object)
+    const { managedBy = '' } = event.object.spec ?? {}
+    if (event.type === 'add' && isManagedElsewhere(event.object, rules))
+      metrics.managedElsewhere.with(managedBy).inc()
     // The next Job of this name begins without the failures of this one.
     if (event.type === 'delete') backoffs.delete(key)
     queue.addAfter(key, isNews(event) ? 0 : batchMs)
@@ -71,6 +77,7 @@ async function runJobs(
     for (const key of jobsOf(sync, pod)) queue.addAfter(key, batchMs)
   }
   pods.onEvent((event) => {
+    countHeldPod(metrics, event, rules)
     if (event.type === 'update') wake(event.old)
     wake(event.object)
   })

@@ -11,6 +11,7 @@ import { isNamespaceTerminating } from '../replica-set/pod-control.ts'
 import type { PodControl } from '../replica-set/pod-control.ts'
 import { compareActivePods } from '../replica-set/pod-ranking.ts'
 import { firstMissing, intervalsOf, mergeIntervals } from './index-intervals.ts'
+import type { JobMetrics, JobSyncAction } from './job-metrics.ts'
 import { completionIndex, hasTrackingFinalizer, isTerminating } from './job-pods.ts'
 import type { JobRules } from './job-rules.ts'
 import { hasLimitPerIndex, isIndexed, isSuspended, onlyReplacesFailed } from './job-rules.ts'
@@ -33,6 +34,7 @@ export interface JobTools {
   readonly podWrites: OwnWrites
   readonly rules: JobRules
   readonly clock: Clock
+  readonly metrics: JobMetrics
 }
 
 /** The numbers of pods after a step. */
@@ -40,6 +42,8 @@ export interface PodCounts {
   readonly active: number
   readonly ready: number
   readonly terminating: number
+  /** Absent where nothing was to be decided. */
+  readonly action?: JobSyncAction
   /** The first failure; the sync is to be repeated. */
   readonly error?: unknown
   /** Nothing can be done before. */
@@ -57,11 +61,14 @@ export async function managePods(view: JobView, tools: JobTools): Promise<PodCou
   const wanted = wantedActive(view)
   const surplus = podsToRemove(view, Math.max(0, active.length - wanted))
   const removed = isSuspended(spec) ? surplus : surplus.slice(0, maxPodsPerSync)
-  if (removed.length > 0) return deletePods(view, tools, { pods: removed, release: true })
+  if (removed.length > 0 || isSuspended(spec)) {
+    const counts = await deletePods(view, tools, { pods: removed, release: true })
+    return { ...counts, action: 'pods_deleted' }
+  }
   const replaced = onlyReplacesFailed(spec, view.rules) ? view.terminating : 0
   const missing = wanted - replaced - active.length
   if (missing > 0) return createPods(view, tools, Math.min(missing, maxPodsPerSync))
-  return countsOf(view)
+  return { ...countsOf(view), action: 'tracking' }
 }
 
 /** Deletes active pods. With `release` they are not counted: their finalizers go first. */
@@ -134,6 +141,7 @@ async function createPods(view: JobView, tools: JobTools, count: number): Promis
   const nowMs = clock.now()
   const wait = (ms: number): PodCounts => ({
     ...countsOf(view),
+    action: 'tracking',
     waitMs: Math.max(ms, shortestWaitMs),
   })
   const isPerIndex = hasLimitPerIndex(spec, rules)
@@ -149,20 +157,38 @@ async function createPods(view: JobView, tools: JobTools, count: number): Promis
     if (indexes.length === 0 && pending.length > 0) return wait(Math.min(...waits))
   }
   const rest = indexes.values()
-  let created = 0
+  let [created, failed] = [0, 0]
   const { error } = await slowStart(indexes.length, requestsAtOnce, async () => {
     const { value: index } = rest.next()
     const replaced = index === undefined ? undefined : view.indexes?.lastFailed.get(index)
     const { template, generateName } = jobPodTemplate(job, rules, { index, replaced })
+    failed += 1
     await podWrites.send(keyOf(job), () => control.create(job, template, generateName))
+    failed -= 1
     created += 1
   })
+  countCreatedPods(view, tools, { created, failed })
   return {
     ...countsOf(view),
+    action: 'pods_created',
     active: active.length + created,
     // A namespace that ends takes no pods, however often it is asked.
     ...(error === undefined || isNamespaceTerminating(error) ? {} : { error }),
   }
+}
+
+function countCreatedPods(
+  { spec, failed: failedPods, terminating, rules }: JobView,
+  { metrics }: JobTools,
+  { created, failed }: { readonly created: number; readonly failed: number },
+): void {
+  let reason = 'new'
+  if (rules.gates.JobPodReplacementPolicy) {
+    if (spec.podReplacementPolicy === 'Failed' && failedPods > 0) reason = 'recreate_failed'
+    else if (failedPods > 0 || terminating > 0) reason = 'recreate_terminating_or_failed'
+  }
+  if (created > 0) metrics.podsCreated.with(reason, 'succeeded').inc(created)
+  if (failed > 0) metrics.podsCreated.with(reason, 'failed').inc(failed)
 }
 
 /** Indexes without a pod that still have to succeed. */

@@ -11,6 +11,8 @@ import type { JobRules } from './job-rules.ts'
 export interface FailureVerdict {
   /** Whether it counts towards the back-off limits. */
   readonly isCounted: boolean
+  /** Of the rule that matched. */
+  readonly action?: string
   /** The whole Job fails for this reason. */
   readonly jobFailure?: string
   /** The pod's index fails without another try. */
@@ -26,13 +28,18 @@ export function judgeFailure(spec: JobSpec, pod: Pod, { gates }: JobRules): Fail
     if (why === undefined) continue
     switch (rule.action) {
       case 'Ignore':
-        return { isCounted: false }
+        return { isCounted: false, action: rule.action }
       case 'Count':
-        return counted
+        return { isCounted: true, action: rule.action }
       case 'FailJob':
-        return { isCounted: true, jobFailure: `${why} matching FailJob rule at index ${index}` }
+        return {
+          isCounted: true,
+          action: rule.action,
+          jobFailure: `${why} matching FailJob rule at index ${index}`,
+        }
       case 'FailIndex':
-        if (gates.JobBackoffLimitPerIndex) return { isCounted: true, failsIndex: true }
+        if (gates.JobBackoffLimitPerIndex)
+          return { isCounted: true, action: rule.action, failsIndex: true }
         break
       default:
         // An action of a later release: the rule is skipped.

@@ -13,6 +13,7 @@ import { intervalText, intervalsOf, mergeIntervals, indexCount } from './index-i
 import type { JobConditionText } from './job-conditions.ts'
 import { withJobCondition } from './job-conditions.ts'
 import { terminalCondition } from './job-end.ts'
+import { countFinishedPods } from './job-metrics.ts'
 import { completionIndex, isPodFailed, uidOf } from './job-pods.ts'
 import { hasLimitPerIndex } from './job-rules.ts'
 import { hasValidIndex } from './job-view.ts'
@@ -20,6 +21,7 @@ import type { JobView } from './job-view.ts'
 import { removeFinalizer } from './manage-pods.ts'
 import type { JobTools } from './manage-pods.ts'
 import { judgeFailure } from './pod-failure-policy.ts'
+import type { FailureVerdict } from './pod-failure-policy.ts'
 import type { ReleasedPods } from './released-pods.ts'
 
 /** Most pods that a status names as uncounted: about 20 KB. */
@@ -50,12 +52,13 @@ export async function trackPods(
   tools: TrackTools,
 ): Promise<{ readonly job: Job; readonly ended: JobConditionText | undefined }> {
   const { status, end } = progress
-  const writer = createStatusWriter(view.job, status, tools)
+  const writer = createStatusWriter(view, status, tools)
   const held = new Set(view.held)
   countReleased(status, held)
-  const { leaving, isWhole } = nameFinished(view, progress)
+  const { leaving, isWhole, actions } = nameFinished(view, progress)
   announce(status, end, timestamp(tools.clock.now()))
   if (await writer.write()) tools.counted()
+  for (const action of actions) tools.metrics.policyFailures.with(action).inc()
   const [error] = await releasePods(view.job, leaving, { held, tools })
   countReleased(status, held)
   if (error !== undefined) {
@@ -71,8 +74,8 @@ export async function trackPods(
 }
 
 /** Writes the status when it differs from what was written last. */
-function createStatusWriter(job: Job, status: JobStatus, tools: TrackTools) {
-  const { jobs, jobWrites } = tools
+function createStatusWriter({ job, rules }: JobView, status: JobStatus, tools: TrackTools) {
+  const { jobs, jobWrites, metrics } = tools
   let current = job
   let written: JobStatus | undefined = job.status
   return {
@@ -83,6 +86,7 @@ function createStatusWriter(job: Job, status: JobStatus, tools: TrackTools) {
       const sent = copyJson(status)
       current = await jobs.updateStatus({ ...current, status: sent })
       jobWrites.wrote(keyOf(job), current)
+      countFinishedPods(metrics, job, { before: written, after: sent, rules })
       written = sent
       return true
     },
@@ -123,17 +127,24 @@ function countReleased(status: JobStatus, held: ReadonlySet<string>): void {
   setUncounted(status, left)
 }
 
-/** Puts pods that finished into the status, up to a limit, and says which may lose their finalizer. */
-function nameFinished(
-  view: JobView,
-  { status, end }: Progress,
-): { readonly leaving: readonly Pod[]; readonly isWhole: boolean } {
+interface NamedPods {
+  /** They may lose their finalizer. */
+  readonly leaving: readonly Pod[]
+  /** Whether the limit left none out. */
+  readonly isWhole: boolean
+  /** Of the rules of the pod failure policy that the failed ones match. */
+  readonly actions: readonly string[]
+}
+
+/** Puts pods that finished into the status, up to a limit. */
+function nameFinished(view: JobView, { status, end }: Progress): NamedPods {
   const { spec, rules, indexes } = view
   const named = uncountedIn(status)
   const succeeded = [...named.succeeded]
   const failed = [...named.failed]
   const newIndexes: number[] = []
   const leaving: Pod[] = []
+  const actions: string[] = []
   let isWhole = true
   for (const pod of view.pods) {
     const uid = uidOf(pod)
@@ -142,7 +153,9 @@ function nameFinished(
     const isNamed = view.uncounted.failed.has(uid) || view.uncounted.succeeded.has(uid)
     if (!isNamed && hasValidIndex(pod, spec, rules)) {
       if (pod.status?.phase !== 'Succeeded') {
-        if (isCountedFailure(view, pod, end)) failed.push(uid)
+        const verdict = verdictOf(view, pod, end)
+        if (verdict?.isCounted === true) failed.push(uid)
+        if (verdict?.action !== undefined) actions.push(verdict.action)
       } else if (indexes === undefined) succeeded.push(uid)
       // The index alone says that the pod was counted.
       else newIndexes.push(completionIndex(pod, rules) ?? 0)
@@ -161,7 +174,7 @@ function nameFinished(
     if (indexes.failed === undefined) delete status.failedIndexes
     else status.failedIndexes = intervalText(indexes.failed)
   }
-  return { leaving, isWhole }
+  return { leaving, isWhole, actions }
 }
 
 function mayLeave(view: JobView, pod: Pod, end: JobConditionText | undefined): boolean {
@@ -175,12 +188,15 @@ function mayLeave(view: JobView, pod: Pod, end: JobConditionText | undefined): b
   return index === undefined || indexes?.lastFailed.get(index) !== pod
 }
 
-/** When a Job fails, so do the pods that still ran. */
-function isCountedFailure(view: JobView, pod: Pod, end: JobConditionText | undefined): boolean {
-  const { spec, rules } = view
+/** What the failure of the pod counts for; undefined for a pod that has not failed. When a Job fails, so do the pods that still ran. */
+function verdictOf(
+  { spec, rules }: JobView,
+  pod: Pod,
+  end: JobConditionText | undefined,
+): FailureVerdict | undefined {
   const isJobFailure = end !== undefined && end.type !== 'SuccessCriteriaMet'
-  if (!isPodFailed(pod, spec, rules) && !isJobFailure) return false
-  return judgeFailure(spec, pod, rules).isCounted
+  if (!isPodFailed(pod, spec, rules) && !isJobFailure) return undefined
+  return judgeFailure(spec, pod, rules)
 }
 
 /** The condition that comes before the last one. */

@@ -41,7 +41,7 @@ async function runNodeIpam(context: ControllerContext, signal: AbortSignal): Pro
     return
   }
   const nodes = informers.informer<Node>(resources.nodes)
-  const ranges = new NodeRanges(cidrSetsOf(options))
+  const ranges = new NodeRanges(cidrSetsOf(options, context.metrics.cidrSets))
   const ownWrites = createOwnWrites(nodes, clock)
   const nodeClient = client.resource<Node>(resources.nodes)
   const ipam = { context, nodes, nodeClient, ranges, ownWrites }

@@ -3,6 +3,7 @@ import { StartError } from '../../component-base/component.ts'
 import type { IpFamily, IpRange } from '../../machinery/validation/ip-address.ts'
 import { parseIpRange } from '../../machinery/validation/ip-address.ts'
 import type { ControllerManagerOptions } from '../options.ts'
+import type { CidrSetMetrics } from '../cidr-set-metrics.ts'
 import { CidrSet } from '../cidr-set.ts'
 
 const defaultMaskSize = { IPv4: 24, IPv6: 64 } as const satisfies Record<IpFamily, number>
@@ -59,7 +60,7 @@ function maskSizes(options: ControllerManagerOptions, ranges: readonly IpRange[]
  * One set for each range of --cluster-cidr, in its order; what the ranges of services take is occupied. Throws a StartError
  * for flags that cannot be used.
  */
-export function cidrSetsOf(options: ControllerManagerOptions): CidrSet[] {
+export function cidrSetsOf(options: ControllerManagerOptions, metrics: CidrSetMetrics): CidrSet[] {
   const ranges = clusterRanges(options)
   const sizes = maskSizes(options, ranges)
   const services = (options['service-cluster-ip-range'] ?? '')
@@ -73,15 +74,15 @@ export function cidrSetsOf(options: ControllerManagerOptions): CidrSet[] {
     )
   }
   return ranges.map((range, index) => {
-    const set = createSet(range, sizes[index] ?? 0)
+    const set = createSet(range, sizes[index] ?? 0, metrics)
     for (const service of services) if (set.overlaps(service)) set.occupy(service)
     return set
   })
 }
 
-function createSet(range: IpRange, size: number): CidrSet {
+function createSet(range: IpRange, size: number, metrics: CidrSetMetrics): CidrSet {
   try {
-    return new CidrSet(range, size)
+    return new CidrSet(range, size, metrics)
   } catch (error) {
     throw new StartError((error as Error).message, error)
   }

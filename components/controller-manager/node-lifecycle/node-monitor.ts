@@ -10,6 +10,7 @@ import { podsOnNode } from '../pod-indexes.ts'
 import { untilReady } from '../until-ready.ts'
 import type { PodMarker } from './mark-pods.ts'
 import type { NodeHealth } from './node-health.ts'
+import { showZones } from './node-lifecycle-metrics.ts'
 import { isSilent, observe, readyOf, unknownConditions } from './node-health.ts'
 import type { NodeTaintKeys } from './node-taints.ts'
 import { hasTaint, noExecuteSwap } from './node-taints.ts'
@@ -77,16 +78,23 @@ async function monitorNodeHealth(monitor: NodeMonitor): Promise<void> {
   const { nodes, context } = monitor
   const { dialect, log } = context
   const exclusion = labelKey(dialect, 'node', 'exclude-disruption')
+  const { allNodesSeconds, nodeSeconds } = context.metrics.nodeLifecycle
+  const since = (startedMs: number): number => (context.clock.now() - startedMs) / 1000
+  const startedMs = context.clock.now()
   classifyNodes(monitor)
   const ready = new Map<string, boolean[]>()
   const failures = await eachAtOnce(nodes.list(), nodesAtOnce, async (node) => {
+    const nodeStartedMs = context.clock.now()
     const status = await monitorNode(monitor, node)
+    nodeSeconds.observe(since(nodeStartedMs))
     if (status === undefined || node.metadata.labels?.[exclusion] !== undefined) return
     const zone = zoneOf(node, dialect)
     ready.set(zone, [...(ready.get(zone) ?? []), status === 'True'])
   })
   for (const error of failures) log.warn('a node was not looked after', { why: messageOf(error) })
+  showZones(context.metrics.nodeLifecycle, ready)
   await handleDisruption(monitor, ready)
+  allNodesSeconds.observe(since(startedMs))
 }
 
 /** Records an event for every node that was added or removed, and forgets the removed ones. */
@@ -231,6 +239,7 @@ async function taintNext({ context, nodes, writer, keys, pacer }: NodeMonitor): 
     if (node === undefined || status === 'True' || status === undefined) continue
     try {
       await writer.swapTaints(node, () => noExecuteSwap(status, keys))
+      context.metrics.nodeLifecycle.evictions.with(zoneOf(node, dialect)).inc()
     } catch (error) {
       log.warn('node not tainted; trying again', { node: name, why: messageOf(error) })
       pacer.add(zoneOf(node, dialect), name)

@@ -17,9 +17,11 @@ import { indexByClaim } from '../claim-pods.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import type { BinderTools } from './binder-tools.ts'
 import { createNewestObjects } from './newest-objects.ts'
+import { createOperationTimes } from './operation-times.ts'
 import { syncClaim } from './sync-claim.ts'
 import { syncVolume } from './sync-volume.ts'
 import { untilReady } from '../until-ready.ts'
+import { pluginOfVolume } from '../volume-plugin.ts'
 
 const claimPrefix = 'claim:'
 const volumePrefix = 'volume:'
@@ -97,6 +99,21 @@ async function resync(
   }
 }
 
+/** Counts what there is, and ends the times of what is gone. */
+function measure({ claims, volumes }: BinderInformers, { metrics, times, dialect }: BinderTools) {
+  metrics.countVolumes({
+    volumes: () => volumes.list(),
+    claims: () => claims.list(),
+    pluginOf: (volume) => pluginOfVolume(volume, dialect),
+  })
+  claims.onEvent(({ type, object }) => {
+    if (type === 'delete') times.forget(keyOf(object))
+  })
+  volumes.onEvent(({ type, object }) => {
+    if (type === 'delete') times.end(keyOf(object))
+  })
+}
+
 /** Runs until `signal` aborts. */
 export async function runBinder(context: ControllerContext, signal: AbortSignal): Promise<void> {
   const { client, informers, resources, dialect, clock, log, queues, recorder, options } = context
@@ -116,11 +133,14 @@ export async function runBinder(context: ControllerContext, signal: AbortSignal)
     claimClient: client.resource<PersistentVolumeClaim>(resources.persistentVolumeClaims),
     volumeClient: client.resource<PersistentVolume>(resources.persistentVolumes),
     recorder,
+    metrics: context.metrics.volumes,
+    times: createOperationTimes(context.metrics.volumes, clock),
     keys: volumeKeys(dialect),
     dialect,
     provisions: options['enable-dynamic-provisioning'],
     queueClaim: (key) => queue.add(claimKey(key)),
   }
+  measure(all, tools)
   // A claim's events name the pods that wait for it.
   const pods = source(all.pods, () => [])
   const controller = {

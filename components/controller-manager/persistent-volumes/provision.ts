@@ -39,7 +39,14 @@ export async function assignDefaultClass(
   if (namesClass(claim, dialect)) return false
   const storageClassName = defaultStorageClass(classes.list(), dialect)?.metadata.name
   if (storageClassName === undefined) return false
-  await writeClaim(tools, claim, { ...claim, spec: { ...claim.spec, storageClassName } })
+  const { defaultClasses, defaultClassErrors } = tools.metrics
+  defaultClasses.inc()
+  try {
+    await writeClaim(tools, claim, { ...claim, spec: { ...claim.spec, storageClassName } })
+  } catch (error) {
+    defaultClassErrors.inc()
+    throw error
+  }
   return true
 }
 
@@ -78,6 +85,7 @@ export async function requestVolume(
     fail(`no volume plugin matched name: ${provisioner}`)
     return
   }
+  tools.times.begin(keyOf(claim), provisioner, 'provision')
   const annotations = {
     ...claim.metadata.annotations,
     [keys.betaStorageProvisioner]: provisioner,

@@ -37,7 +37,7 @@ async function findVolume(tools: BinderTools, claim: PersistentVolumeClaim): Pro
     onlyPreBound: isDelayed(tools, claim),
   })
   if (volume !== undefined) {
-    await bind(tools, volume, claim)
+    await bindFound(tools, volume, claim)
     return
   }
   // A claim on its way out needs no new volume.
@@ -52,6 +52,22 @@ async function findVolume(tools: BinderTools, claim: PersistentVolumeClaim): Pro
     recorder.record(claim, { type: 'Normal', reason: 'FailedBinding', message })
   }
   await setClaimPhase(tools, claim, 'Pending')
+}
+
+/** Binds, and tells how long the volume took if one was asked for. */
+async function bindFound(
+  tools: BinderTools,
+  volume: PersistentVolume,
+  claim: PersistentVolumeClaim,
+): Promise<void> {
+  const key = keyOf(claim)
+  try {
+    await bind(tools, volume, claim)
+  } catch (error) {
+    tools.times.fail(key)
+    throw error
+  }
+  tools.times.end(key)
 }
 
 /** Why the claim cannot have the volume that it names; undefined when it can. Pure. */

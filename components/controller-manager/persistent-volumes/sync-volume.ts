@@ -1,9 +1,10 @@
 /** One volume: its phase, and what becomes of it when its claim is gone (upstream: pv_controller.go syncVolume, reclaimVolume). */
 import type { PersistentVolume, PersistentVolumeClaim } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
-import { differInVolumeMode } from '../../api/volume-binding.ts'
+import { differInVolumeMode, volumeClassName } from '../../api/volume-binding.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
+import { pluginOfVolume } from '../volume-plugin.ts'
 import type { BinderTools } from './binder-tools.ts'
 import { setVolumePhase, unbindVolume } from './binding.ts'
 
@@ -76,9 +77,13 @@ async function release(tools: BinderTools, volume: PersistentVolume): Promise<vo
       return
     case 'Delete': {
       const outcome = deletionOf(tools, released)
+      tools.times.begin(keyOf(volume), deleterOf(tools, volume, outcome), 'delete')
       if (outcome === 'external') return
       if (outcome === 'delete') await deleteVolume(tools, released)
-      else await fail('VolumeFailedDelete', outcome.failure)
+      else {
+        tools.times.fail(keyOf(volume))
+        await fail('VolumeFailedDelete', outcome.failure)
+      }
       return
     }
     default:
@@ -89,6 +94,19 @@ async function release(tools: BinderTools, volume: PersistentVolume): Promise<vo
   }
 }
 
+type Deletion = 'external' | 'delete' | { readonly failure: string }
+
+/** The deleter's name as metrics have it: of an external one the provisioner of the volume's class, which users cannot make up. */
+function deleterOf(
+  { classes, dialect }: BinderTools,
+  volume: PersistentVolume,
+  deletion: Deletion,
+): string {
+  if (deletion === 'delete') return pluginOfVolume(volume, dialect)
+  if (deletion !== 'external') return 'N/A'
+  return classes.get(volumeClassName(volume, dialect))?.provisioner ?? 'N/A'
+}
+
 /**
  * Who deletes a volume: its provisioner, this controller (host paths below /tmp, as upstream's plugin, and simulated: no file
  * is touched), or no available deleter (`failure`). Pure.
@@ -96,7 +114,7 @@ async function release(tools: BinderTools, volume: PersistentVolume): Promise<vo
 function deletionOf(
   { keys, dialect }: BinderTools,
   { metadata, spec }: PersistentVolume,
-): 'external' | 'delete' | { readonly failure: string } {
+): Deletion {
   const provisioner = metadata.annotations?.[keys.provisionedBy]
   if (provisioner && !provisioner.startsWith(labelKey(dialect, '', ''))) return 'external'
   const path = spec?.hostPath?.path

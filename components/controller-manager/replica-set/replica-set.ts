@@ -23,6 +23,8 @@ import type { PodControl } from './pod-control.ts'
 import { podsToDelete } from './pod-ranking.ts'
 import { replicaSetKind, replicationControllerKind } from './replica-kind.ts'
 import type { ReplicaKind, ReplicaOwner } from './replica-kind.ts'
+import { ageRatios } from './replica-set-metrics.ts'
+import type { ReplicaSetMetrics } from './replica-set-metrics.ts'
 import { replicaStatus } from './replica-status.ts'
 import type { ReplicaFailure } from './replica-status.ts'
 
@@ -45,6 +47,7 @@ interface ReplicaSync {
   readonly deletionCostKey: string
   readonly ownWrites: OwnWrites
   readonly clock: Clock
+  readonly metrics: ReplicaSetMetrics
 }
 
 /** Runs the reconciler of one kind until `signal` aborts. */
@@ -72,6 +75,7 @@ export async function runReplicaController(
     deletionCostKey: labelKey(dialect, 'controller', 'pod-deletion-cost'),
     ownWrites: createOwnWrites(pods, clock),
     clock,
+    metrics: context.metrics.replicaSet,
   }
   const sources = [source(owners), source(pods, ownerKeys(owners, kind.selectorOf))]
   const reconcile = (key: string) => syncReplicas(sync, key)
@@ -145,12 +149,15 @@ async function remove(
   owner: ReplicaOwner,
   { active, count }: { readonly active: readonly Pod[]; readonly count: number },
 ): Promise<Outcome> {
-  const { control, ownWrites, deletionCostKey, clock } = sync
+  const { control, ownWrites, deletionCostKey, clock, metrics } = sync
+  const nowMs = clock.now()
   const chosen = podsToDelete(active, Math.min(count, burstReplicas), {
     related: relatedPods(sync, owner),
     deletionCostKey,
-    nowMs: clock.now(),
+    nowMs,
   })
+  if (chosen.length < active.length)
+    for (const ratio of ageRatios(active, chosen, nowMs)) metrics.deletionAgeRatio.observe(ratio)
   const [error] = await eachAtOnce(chosen, requestsAtOnce, async (pod) => {
     await control.delete(owner, pod)
     ownWrites.deleted(keyOf(owner), pod)

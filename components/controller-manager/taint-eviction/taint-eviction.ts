@@ -11,6 +11,7 @@ import type { ControllerContext, ControllerEntry } from '../controller-context.t
 import { disruptPod } from '../pod-disruption.ts'
 import { indexByNode, podsOnNode } from '../pod-indexes.ts'
 import { evictionDelayMs } from './eviction-delay.ts'
+import type { TaintEvictionMetrics } from './taint-eviction-metrics.ts'
 
 const why = {
   reason: 'DeletionByTaintManager',
@@ -28,6 +29,7 @@ interface Evictions {
   readonly evicted: Map<string, string>
   readonly recorder: EventRecorder
   readonly clock: Clock
+  readonly metrics: TaintEvictionMetrics
 }
 
 /** Runs until `signal` aborts. A restart forgets what was scheduled: every toleration begins anew. */
@@ -49,7 +51,8 @@ export async function runTaintEviction(
     for (const pod of podsOnNode(pods, event.object.metadata.name ?? '')) queue.add(keyOf(pod))
   })
   const [scheduled, evicted] = [new Map(), new Map()]
-  const evictions: Evictions = { nodes, pods, podClient, scheduled, evicted, recorder, clock }
+  const memory = { scheduled, evicted, metrics: context.metrics.taintEviction }
+  const evictions: Evictions = { nodes, pods, podClient, recorder, clock, ...memory }
   await runController(
     {
       name: 'taint-eviction-controller',
@@ -69,7 +72,7 @@ function noExecute(node: Node | undefined): Taint[] {
 }
 
 async function syncPod(evictions: Evictions, key: string): Promise<Result | void> {
-  const { nodes, pods, podClient, scheduled, evicted, recorder, clock } = evictions
+  const { nodes, pods, podClient, scheduled, evicted, recorder, clock, metrics } = evictions
   const record = (to: Pod, message: string): void =>
     recorder.record(to, { type: 'Normal', reason: 'TaintManagerEviction', message })
   const pod = pods.get(key)
@@ -95,6 +98,8 @@ async function syncPod(evictions: Evictions, key: string): Promise<Result | void
   }
   record(pod, `Marking for deletion Pod ${key}`)
   await disruptPod(pod, { pods: podClient, clock, why })
+  metrics.deletions.inc()
+  metrics.latencySeconds.observe((clock.now() - sinceMs - delayMs) / 1000)
   scheduled.delete(key)
   evicted.set(key, uid)
 }

@@ -5,6 +5,7 @@ import type { Result } from '../../client/controller.ts'
 import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import type { Histogram } from '../../component-base/metrics.ts'
 import { keyOf, splitKey } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
@@ -32,6 +33,7 @@ interface TtlSync {
   readonly jobs: Informer<Job>
   readonly jobClient: ResourceClient<Job>
   readonly clock: Clock
+  readonly deletionSeconds: Histogram
 }
 
 async function syncTtl(sync: TtlSync, key: string): Promise<Result | void> {
@@ -57,6 +59,7 @@ async function syncTtl(sync: TtlSync, key: string): Promise<Result | void> {
     { namespace, name },
     { propagationPolicy: 'Foreground', preconditions: { uid } },
   )
+  sync.deletionSeconds.observe(-(lifeLeftMs(fresh, clock.now()) ?? 0) / 1000)
 }
 
 /** Runs until `signal` aborts. */
@@ -66,7 +69,8 @@ export async function runTtlAfterFinished(
 ): Promise<void> {
   const { client, informers, resources, clock, log, queues, options } = context
   const jobs = informers.informer<Job>(resources.jobs)
-  const sync = { jobs, jobClient: client.resource<Job>(resources.jobs), clock }
+  const { deletionSeconds } = context.metrics.ttlAfterFinished
+  const sync = { jobs, jobClient: client.resource<Job>(resources.jobs), clock, deletionSeconds }
   const expires = ({ metadata, spec }: Job): boolean =>
     spec?.ttlSecondsAfterFinished !== undefined && metadata.deletionTimestamp === undefined
   await runController(

@@ -151,3 +151,36 @@ describe('persistentvolume-attach-detach-controller', () => {
     expect(attachments()).toHaveLength(count)
   })
 })
+
+describe('the metrics of persistentvolume-attach-detach-controller', () => {
+  const plugin = `kubernetes.io/csi:${driver}`
+  const operation = (name: string, status: string): string =>
+    `{volume_plugin="${plugin}",operation_name="${name}",status="${status}",migrated="false"}`
+
+  it('show the volumes that nodes use, and how long drivers take', async () => {
+    await settled()
+    const shown = (): string[] => harness.shown('attachdetach_controller_total_volumes')
+    expect(shown()).toEqual([`{plugin_name="${plugin}",state="desired_state_of_world"} 1`])
+    await harness.step(2000)
+    await answer({ attachError: { message: 'busy' } })
+    await harness.step(3000)
+    await answer({ attached: true })
+    const times = (): string[] => harness.shown('storage_operation_duration_seconds')
+    expect(times()).toEqual([
+      `${operation('volume_attach', 'fail-unknown')} 1, 2`,
+      `${operation('volume_attach', 'success')} 1, 3`,
+    ])
+    expect(shown()).toEqual([
+      `{plugin_name="${plugin}",state="desired_state_of_world"} 1`,
+      `{plugin_name="${plugin}",state="actual_state_of_world"} 1`,
+    ])
+    expect(harness.shown('storage_count_attachable_volumes_in_use')).toEqual([
+      `{node="n1",volume_plugin="${plugin}"} 1`,
+    ])
+    harness.cluster.remove(harness.resources.pods, 'default/p')
+    await harness.step()
+    expect(attachments()).toEqual([])
+    expect(times().at(-1)).toBe(`${operation('volume_detach', 'success')} 1, 0`)
+    expect(shown()).toEqual([])
+  })
+})

@@ -337,3 +337,12 @@ describe('a CronJob', () => {
     },
   )
 })
+
+describe('the metrics of CronJobs', () => {
+  it('tell how late a Job was made', async () => {
+    await started({ schedule: '58 23 * * *' }, { lastScheduleTime: '2024-12-30T23:58:00Z' })
+    expect(names()).toHaveLength(1)
+    const name = 'cronjob_controller_job_creation_skew_duration_seconds'
+    expect(harness.shown(name)).toEqual(['1, 120'])
+  })
+})

@@ -326,3 +326,65 @@ describe('endpointslice-mirroring-controller', () => {
     expect(slices()).toEqual([])
   })
 })
+
+describe('the metrics of EndpointSlices', () => {
+  it('count endpoints, slices and their changes', async () => {
+    await start(
+      service({ trafficDistribution: 'PreferClose' }),
+      pod('a', '10.0.0.1'),
+      pod('b', '10.0.0.2'),
+    )
+    await harness.step(5000)
+    const shown = (name: string): string[] => harness.shown(`endpoint_slice_controller_${name}`)
+    const sumOf = (name: string): number => Number(shown(name)[0]?.split(', ')[1])
+    expect(shown('endpoints_desired')).toEqual(['2'])
+    expect(shown('num_endpoint_slices')).toEqual(['1'])
+    expect(shown('desired_endpoint_slices')).toEqual(['1'])
+    expect(shown('changes')).toEqual(['{operation="create"} 1'])
+    expect(sumOf('endpoints_added_per_sync')).toBe(2)
+    expect(sumOf('endpoints_removed_per_sync')).toBe(0)
+    expect(shown('endpointslices_changed_per_sync')[0]).toMatch(
+      /^\{topology="Disabled",traffic_distribution="PreferClose"\} \d+, 1$/,
+    )
+    expect(shown('services_count_by_traffic_distribution')).toEqual([
+      '{traffic_distribution="PreferClose"} 1',
+    ])
+    expect(shown('syncs')[0]).toMatch(/^\{result="success"\} [1-9]/)
+    harness.cluster.remove(harness.resources.pods, 'default/a')
+    await harness.step(5000)
+    expect(shown('endpoints_desired')).toEqual(['1'])
+    expect(shown('changes')).toEqual(['{operation="create"} 1', '{operation="update"} 1'])
+    expect(sumOf('endpoints_removed_per_sync')).toBe(1)
+    harness.cluster.remove(harness.resources.services, 'default/web')
+    await harness.step(5000)
+    expect(shown('endpoints_desired')).toEqual(['0'])
+    expect(shown('num_endpoint_slices')).toEqual(['0'])
+    expect(shown('services_count_by_traffic_distribution')).toEqual([
+      '{traffic_distribution="PreferClose"} 0',
+    ])
+  })
+
+  it('count what was mirrored, and what was too much', async () => {
+    const { selector: _, ...spec } = service().spec!
+    await start({ ...service(), spec })
+    const addresses = Array.from({ length: 1002 }, (_value, index) => ({
+      ip: `10.${Math.floor(index / 250)}.0.${(index % 250) + 1}`,
+    }))
+    harness.cluster.seed(harness.resources.endpoints, {
+      metadata: { name: 'web', namespace: 'default' },
+      subsets: [{ addresses, ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }],
+    })
+    await harness.step()
+    const name = 'endpoint_slice_mirroring_controller_'
+    const sumOf = (metric: string): number =>
+      Number(harness.shown(`${name}${metric}`)[0]?.split(', ')[1])
+    expect(harness.shown(`${name}endpoints_desired`)).toEqual(['1000'])
+    expect(harness.shown(`${name}num_endpoint_slices`)).toEqual(['10'])
+    expect(harness.shown(`${name}desired_endpoint_slices`)).toEqual(['10'])
+    expect(harness.shown(`${name}changes`)).toEqual(['{operation="create"} 10'])
+    expect(sumOf('endpoints_added_per_sync')).toBe(1000)
+    const syncs = Number(harness.shown(`${name}addresses_skipped_per_sync`)[0]?.split(', ')[0])
+    expect(sumOf('addresses_skipped_per_sync')).toBe(2 * syncs)
+    expect(sumOf('endpoints_updated_per_sync')).toBe(0)
+  })
+})

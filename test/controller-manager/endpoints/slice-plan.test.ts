@@ -34,12 +34,12 @@ function after(existing: readonly EndpointSlice[], plan: SlicePlan): EndpointSli
     ...plan.create.map((created, index) => slice(`new-${index}`, created)),
   ]
 }
-const nothing: SlicePlan = { create: [], update: [], remove: [] }
+const nothing: Omit<SlicePlan, 'totals'> = { create: [], update: [], remove: [] }
 
 describe('the plan for endpoint slices', () => {
   it('does nothing when nothing changed', () => {
     const existing = [slice('a', group(1, 2, 3)), slice('b', group(4))]
-    expect(planSlices(existing, [group(4, 3, 2, 1)], options)).toEqual(nothing)
+    expect(planSlices(existing, [group(4, 3, 2, 1)], options)).toMatchObject(nothing)
   })
 
   it('fills slices up before it makes new ones', () => {
@@ -71,9 +71,9 @@ describe('the plan for endpoint slices', () => {
 
   it('keeps one empty slice when there are no endpoints', () => {
     const plan = planSlices([], [], options)
-    expect(plan).toEqual({ ...nothing, create: [{ ports: [], endpoints: [] }] })
+    expect(plan).toMatchObject({ ...nothing, create: [{ ports: [], endpoints: [] }] })
     const placeholder = slice('a', { ports: [], endpoints: [] })
-    expect(planSlices([placeholder], [], options)).toEqual(nothing)
+    expect(planSlices([placeholder], [], options)).toMatchObject(nothing)
     expect(planSlices([placeholder], [], { ...options, keepsOne: false }).remove).toHaveLength(1)
   })
 
@@ -98,7 +98,7 @@ describe('the plan for endpoint slices', () => {
           expect(shown.toSorted()).toEqual(round.map((number) => `10.0.0.${number}`).toSorted())
           expect(existing.every(({ endpoints }) => endpoints.length <= 3)).toBe(true)
           expect(existing.length).toBeGreaterThan(0)
-          expect(planSlices(existing, groups, options)).toEqual(nothing)
+          expect(planSlices(existing, groups, options)).toMatchObject(nothing)
         }
       }),
     )

@@ -255,3 +255,21 @@ describe('node-ipam-controller', () => {
     expect(harness.complaints).toEqual([])
   })
 })
+
+describe('the metrics of node-ipam-controller', () => {
+  it('count the ranges of each range of the cluster', async () => {
+    await start(withRange('10.244.0.0/16'), node('a'), node('b', '10.244.1.0/24'), node('c'))
+    const shown = (name: string): string[] => harness.shown(`node_ipam_controller_${name}`)
+    const label = '{clusterCIDR="10.244.0.0/16"}'
+    expect(shown('cirdset_max_cidrs')).toEqual([`${label} 256`])
+    expect(shown('cidrset_cidrs_allocations_total')).toEqual([`${label} 3`])
+    expect(shown('cidrset_cidrs_releases_total')).toEqual([])
+    expect(shown('cidrset_usage_cidrs')).toEqual([`${label} ${3 / 256}`])
+    // The range of b was passed over once.
+    expect(shown('cidrset_allocation_tries_per_request')).toEqual([`${label} 2, 1`])
+    harness.cluster.remove(harness.resources.nodes, 'a')
+    await harness.step()
+    expect(shown('cidrset_cidrs_releases_total')).toEqual([`${label} 1`])
+    expect(shown('cidrset_usage_cidrs')).toEqual([`${label} ${2 / 256}`])
+  })
+})

@@ -308,3 +308,26 @@ describe('node-lifecycle-controller', () => {
     ])
   })
 })
+
+describe('the metrics of node-lifecycle-controller', () => {
+  it('show the nodes of each zone, and count the nodes whose pods are evicted', async () => {
+    harness = createReconcilerHarness()
+    for (const name of ['a', 'b', 'c']) addNode(harness.cluster, name)
+    addNode(harness.cluster, 'd', {
+      'topology.kubernetes.io/region': 'r',
+      'topology.kubernetes.io/zone': 'z',
+    })
+    await harness.start(nodeLifecycleController)
+    await pass(70, 'a', 'b', 'd')
+    const shown = (name: string): string[] => harness.shown(`node_collector_${name}`)
+    const far = '{zone="r:\u0000:z"}'
+    expect(shown('zone_size').toSorted()).toEqual(['{zone=""} 3', `${far} 1`])
+    expect(shown('unhealthy_nodes_in_zone').toSorted()).toEqual(['{zone=""} 1', `${far} 0`])
+    expect(shown('zone_health').toSorted()).toEqual([`{zone=""} ${(100 * 2) / 3}`, `${far} 100`])
+    expect(shown('evictions_total').toSorted()).toEqual(['{zone=""} 1', `${far} 0`])
+    const passes = Number(shown('update_all_nodes_health_duration_seconds')[0]?.split(', ')[0])
+    const looks = Number(shown('update_node_health_duration_seconds')[0]?.split(', ')[0])
+    expect(passes).toBeGreaterThan(10)
+    expect(looks).toBe(4 * passes)
+  })
+})

@@ -491,3 +491,58 @@ describe('under faults', () => {
     expect(volumeNow('smaller')?.spec?.claimRef).toBeUndefined()
   })
 })
+
+describe('the metrics of volumes', () => {
+  it('count claims and volumes, and tell how long a volume took to be made and to be deleted', async () => {
+    await settled({
+      claims: [claim('c', { className: 'fast' }), claim('lone', { className: '' })],
+      classes: [storageClass('fast', { provisioner: 'example.com/disks' })],
+    })
+    await harness.step(4000)
+    const annotations = { [provisionedBy]: 'example.com/disks' }
+    const facts = { className: 'fast', claim: 'c c-uid', policy: 'Delete', annotations }
+    seed({ volumes: [volume('v', facts), volume('free')] })
+    await harness.step()
+    expect(claimNow('c').status?.phase).toBe('Bound')
+    const shown = (name: string): string[] => harness.shown(`pv_collector_${name}`)
+    const labels = (className: string): string =>
+      `{namespace="default",storage_class="${className}",volume_attributes_class=""}`
+    // The other claim has taken the free volume.
+    expect(shown('bound_pvc_count').toSorted()).toEqual([`${labels('')} 1`, `${labels('fast')} 1`])
+    expect(shown('unbound_pvc_count')).toEqual([])
+    expect(shown('bound_pv_count').toSorted()).toEqual([
+      '{storage_class=""} 1',
+      '{storage_class="fast"} 1',
+    ])
+    expect(shown('total_pv_count')).toEqual([
+      '{plugin_name="kubernetes.io/host-path",volume_mode="Filesystem"} 2',
+    ])
+    const times = (): string[] => harness.shown('volume_operation_total_seconds')
+    const provision = '{plugin_name="example.com/disks",operation_name="provision"} 1, 4'
+    expect(times()).toEqual([provision])
+    harness.cluster.remove(harness.resources.persistentVolumeClaims, 'default/c')
+    await harness.step(3000)
+    expect(volumeNow('v')?.status?.phase).toBe('Released')
+    expect(shown('unbound_pv_count')).toEqual(['{storage_class="fast"} 1'])
+    harness.cluster.remove(harness.resources.persistentVolumes, 'v')
+    await harness.step()
+    expect(times()).toEqual([
+      provision,
+      '{plugin_name="example.com/disks",operation_name="delete"} 1, 3',
+    ])
+  })
+
+  it('count default classes that were given later, and deletions that failed', async () => {
+    await settled({
+      claims: [claim('unnamed', { className: undefined })],
+      volumes: [volume('v', { claim: 'gone gone-uid', policy: 'Delete', phase: 'Bound' })],
+      classes: [defaultClass()],
+    })
+    expect(harness.shown('retroactive_storageclass_total')).toEqual(['1'])
+    expect(harness.shown('retroactive_storageclass_errors_total')).toEqual(['0'])
+    expect(volumeNow('v')?.status?.phase).toBe('Failed')
+    expect(harness.shown('volume_operation_total_errors')[0]).toMatch(
+      /^\{plugin_name="N\/A",operation_name="delete"\} [1-9]/,
+    )
+  })
+})

@@ -4,6 +4,7 @@ import {
   replicaSetController,
   replicationController,
 } from '../../../components/controller-manager/replica-set/replica-set.ts'
+import { ageRatios } from '../../../components/controller-manager/replica-set/replica-set-metrics.ts'
 import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
@@ -196,5 +197,35 @@ describe('replicationcontroller-controller', () => {
       apiVersion: 'v1',
       kind: 'ReplicationController',
     })
+  })
+})
+
+describe('the metrics of ReplicaSets', () => {
+  it('tell how old the deleted pods were, against the youngest ready one', async () => {
+    const { cluster } = await started(replicaSet('web', 1))
+    runPods(cluster)
+    await harness.step(60_000)
+    scale(2)
+    await harness.step()
+    runPods(cluster)
+    await harness.step(20_000)
+    scale(1)
+    await harness.step()
+    const name = 'replicaset_controller_sorting_deletion_age_ratio'
+    expect(harness.shown(name)).toEqual(['1, 1'])
+    expect(pods()).toHaveLength(1)
+  })
+
+  it('consider ready pods alone', () => {
+    const pod = (createdAt: string, status: string): Pod => ({
+      metadata: { creationTimestamp: createdAt },
+      status: { conditions: [{ type: 'Ready', status }] },
+    })
+    const old = pod('2025-01-01T00:00:00Z', 'True')
+    const young = pod('2025-01-01T00:00:35Z', 'True')
+    const broken = pod('2025-01-01T00:00:40Z', 'False')
+    const nowMs = Date.parse('2025-01-01T00:00:50Z')
+    expect(ageRatios([old, young, broken], [old, broken], nowMs)).toEqual([3])
+    expect(ageRatios([broken], [broken], nowMs)).toEqual([])
   })
 })

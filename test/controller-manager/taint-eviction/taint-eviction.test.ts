@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { Pod, Taint, Toleration } from '../../../components/api/generated/types.ts'
 import { evictionDelayMs } from '../../../components/controller-manager/taint-eviction/eviction-delay.ts'
 import { taintEvictionController } from '../../../components/controller-manager/taint-eviction/taint-eviction.ts'
+import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 import { addNode, podOn } from '../../support/nodes.ts'
 import { createReconcilerHarness } from '../../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../../support/reconciler-harness.ts'
@@ -148,5 +149,35 @@ describe('taint-eviction-controller', () => {
     expect(names()).toEqual(['web'])
     await harness.step(10_000)
     expect(names()).toEqual([])
+  })
+})
+
+describe('the metrics of taint-eviction-controller', () => {
+  it('count the pods that were deleted, and how long after their time', async () => {
+    const harness = createReconcilerHarness()
+    const { cluster, resources } = harness
+    addNode(cluster, 'n')
+    cluster.change(resources.nodes, 'n', (node) => {
+      node['spec'].taints = [down]
+    })
+    cluster.seed(resources.pods, podOn('n', 'at-once'))
+    cluster.seed(
+      resources.pods,
+      podOn('n', 'late', { tolerations: [{ ...forever, tolerationSeconds: 30 }] }),
+    )
+    const wellAgainMs = Date.parse('2025-01-01T00:00:40Z')
+    cluster.react('delete', 'pods', ({ key }) => {
+      if (key === 'default/late' && harness.clock.now() < wellAgainMs)
+        throw new StatusError('InternalError', 'not now')
+    })
+    await harness.start(taintEvictionController)
+    const shown = (name: string): string[] => harness.shown(`taint_eviction_controller_${name}`)
+    expect(shown('pod_deletions_total')).toEqual(['1'])
+    expect(shown('pod_deletion_duration_seconds')).toEqual(['1, 0'])
+    await harness.step(300_000)
+    expect(shown('pod_deletions_total')).toEqual(['2'])
+    const [line = ''] = shown('pod_deletion_duration_seconds')
+    expect(Number(line.split(', ')[1])).toBeGreaterThanOrEqual(10)
+    await harness.stop()
   })
 })

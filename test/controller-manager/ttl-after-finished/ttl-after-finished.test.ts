@@ -98,3 +98,15 @@ describe('ttl-after-finished-controller', () => {
     expect(isGoing()).toBe(true)
   })
 })
+
+describe('the metrics of ttl-after-finished-controller', () => {
+  it('tell how late a Job was deleted', async () => {
+    harness = createReconcilerHarness()
+    harness.cluster.seed(harness.resources.jobs, job(10, 'Complete'))
+    await harness.clock.step(40_000)
+    await harness.start(ttlAfterFinishedController)
+    expect(isGoing()).toBe(true)
+    const name = 'ttl_after_finished_controller_job_deletion_duration_seconds'
+    expect(harness.shown(name)).toEqual(['1, 30'])
+  })
+})
