@@ -20,7 +20,10 @@ function manifest(kind: 'StatefulSet' | 'DaemonSet', name: string): string {
       metadata: { labels },
       spec: {
         terminationGracePeriodSeconds: 0,
-        containers: [{ name: 'main', image: 'nginx:1' }],
+        // kubectl compares the template with its revision byte by byte: Go escapes these signs.
+        containers: [
+          { name: 'main', image: 'nginx:1', env: [{ name: 'IF', value: 'a<b && c>d' }] },
+        ],
       },
     },
   }

@@ -2,6 +2,7 @@
  * patched-text: a patched object as upstream's library prints it: sorted fields in every object that the patch went through,
  * and the original order elsewhere.
  */
+import { goJson } from '../../machinery/values/go-json.ts'
 
 /** The parts of a document that a patch went through: the whole document, or some of its fields. */
 export type Touched = 'whole' | ReadonlyMap<string, Touched>
@@ -36,10 +37,7 @@ export function touchedByOperations(
 
 /** JSON with Go's escapes. */
 export function patchedText(value: unknown, touched: Touched): string {
-  return JSON.stringify(sorted(value, touched)).replaceAll(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return goJson(sorted(value, touched))
 }
 
 function sorted(value: unknown, touched: Touched | undefined): unknown {

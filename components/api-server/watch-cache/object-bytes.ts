@@ -2,12 +2,16 @@
  * The one encoding of an object. Stored bytes hold an empty resourceVersion (the store alone knows it); the wire bytes
  * have it filled in, and end in a newline. kind and apiVersion come first, so that lists can leave them out by offset.
  */
+import { goJson } from '../../machinery/values/go-json.ts'
 import { setOwn } from '../../machinery/values/json-copy.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { objectBytes, objectMemory } from './object-memory.ts'
 
 const slot = Buffer.from('"resourceVersion":"')
 const closingQuote = 0x22
+
+/** Clients compare a field of these byte by byte with what Go encodes: kubectl the `data` of a revision. */
+const comparedKinds: ReadonlySet<string | undefined> = new Set(['ControllerRevision'])
 
 type Fields = Record<string, unknown>
 
@@ -48,7 +52,8 @@ export function encodeForStore(object: KubeObject, managedFields?: string): Buff
   const metadata = metadataInWireOrder(object.metadata)
   const head = JSON.stringify({ kind, apiVersion, metadata }).slice(0, -2)
   const owners = managedFields === undefined ? '' : `,"managedFields":${managedFields}`
-  const tail = JSON.stringify(restOf(object)).slice(1)
+  const encode = comparedKinds.has(kind) ? goJson : JSON.stringify
+  const tail = encode(restOf(object)).slice(1)
   return objectBytes(`${head}${owners}}${tail === '}' ? '' : ','}${tail}\n`)
 }
 

@@ -3,6 +3,7 @@
  * with what it encodes itself, so keys are sorted and empty fields are those of Go's encoder (upstream: getPatch). Pure.
  */
 import type { ControllerRevision, PodTemplateSpec } from '../../api/generated/types.ts'
+import { goJson } from '../../machinery/values/go-json.ts'
 import { safeHash } from '../safe-hash.ts'
 
 function sorted(value: unknown): unknown {
@@ -19,19 +20,9 @@ export function templatePatch(template: PodTemplateSpec | undefined): unknown {
   return sorted({ spec: { template: { ...template, metadata, $patch: 'replace' } } })
 }
 
-/** Go's encoder escapes what HTML and JavaScript could misread. */
-const escaped: Readonly<Record<string, string>> = {
-  '<': String.raw`\u003c`,
-  '>': String.raw`\u003e`,
-  '&': String.raw`\u0026`,
-  '\u2028': String.raw`\u2028`,
-  '\u2029': String.raw`\u2029`,
-}
-
 /** The hash that names a revision of these data; `collisions` makes another one (upstream: HashControllerRevision). */
 export function patchHash(patch: unknown, collisions: number): string {
-  const text = JSON.stringify(patch).replaceAll(/[<>&\u2028\u2029]/g, (sign) => escaped[sign] ?? '')
-  return safeHash(`${text}${collisions}`)
+  return safeHash(`${goJson(patch)}${collisions}`)
 }
 
 /** The pod template of a revision; undefined when its data are of another form. */

@@ -5,6 +5,7 @@
 import { durationNanos } from '../values/go-duration.ts'
 import type { FieldSchema, ScalarSchema, Schema, StructSchema } from '../schema/schema.ts'
 import { protobufMagic } from './protobuf-reader.ts'
+import { goJson } from '../values/go-json.ts'
 
 const wire = { varint: 0, fixed64: 1, bytes: 2 } as const
 
@@ -195,6 +196,14 @@ function writeJson(value: unknown): void {
   close(from, 0x0a)
 }
 
+/** The bytes that clients keep as they are, and compare: those that Go would write. */
+function writeRaw(value: unknown): void {
+  if (value === undefined || value === null) return
+  const from = written()
+  putText(goJson(value))
+  close(from, 0x0a)
+}
+
 function scalarWriter({ kind }: ScalarSchema): ScalarWriter {
   switch (kind) {
     case 'bool':
@@ -235,6 +244,7 @@ function scalarWriter({ kind }: ScalarSchema): ScalarWriter {
     case 'IntOrString':
       return { wireType: wire.bytes, write: writeIntOrString }
     case 'RawExtension':
+      return { wireType: wire.bytes, write: writeRaw }
     case 'JSON':
     case 'FieldsV1':
     case 'any':
