@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch. */
   now(): number
+  /** Milliseconds since some moment, with fractions and never set back: for measuring how long something takes. */
+  elapsed(): number
   /** Resolves after `ms`; rejects with `signal.reason` when aborted. A pending sleep keeps no process alive on its own if `unref`. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls back once after `ms`; the returned function cancels it. The timer never keeps the process alive. */
@@ -20,6 +22,7 @@ const longestTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   sleep: async (ms, signal) => {
     try {
       let left = ms

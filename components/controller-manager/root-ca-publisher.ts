@@ -41,7 +41,7 @@ async function measured(
   clock: Clock,
   act: () => Promise<void>,
 ): Promise<void> {
-  const startedMs = clock.now()
+  const startedMs = clock.elapsed()
   let code = '200'
   try {
     await act()
@@ -50,7 +50,7 @@ async function measured(
     throw error
   } finally {
     syncs.with(code).inc()
-    syncSeconds.with(code).observe((clock.now() - startedMs) / 1000)
+    syncSeconds.with(code).observe((clock.elapsed() - startedMs) / 1000)
   }
 }
 

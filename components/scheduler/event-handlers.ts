@@ -16,8 +16,8 @@ import { resourcesOf } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import type { InformerEvent, InformerFactory } from '../client/informer.ts'
 import { keyOf } from '../machinery/objects/object.ts'
-import type { ActionType, RegisteredEvent } from './cluster-event.ts'
-import { nodeUpdateEvents, podUpdateEvents } from './cluster-event.ts'
+import type { ActionType, ClusterEvent, RegisteredEvent } from './cluster-event.ts'
+import { eventLabel, nodeUpdateEvents, podUpdateEvents } from './cluster-event.ts'
 import { podInfoOf } from './pod-info.ts'
 import type { Profile } from './profile.ts'
 import { isWaiting } from './waiting-pod.ts'
@@ -29,20 +29,27 @@ interface Options {
   readonly snapshot: Snapshot
   /** Names of the profiles' schedulers. */
   readonly schedulerNames: ReadonlySet<string>
+  readonly handle?: HandleEvent
 }
+
+/** Handles an event, and takes the labels of what it was: to time it, or just to do it. */
+export type HandleEvent = (handle: () => readonly string[]) => void
+
+const untimed: HandleEvent = (handle) => void handle()
 
 /** Handlers for the informers of pods and nodes. */
 export function createEventHandlers(options: Options): {
   onPod(event: InformerEvent<Pod>): void
   onNode(event: InformerEvent<Node>): void
 } {
+  const { handle = untimed } = options
   return {
-    onPod: (event) => onPod(options, event),
-    onNode: (event) => onNode(options, event),
+    onPod: (event) => handle(() => onPod(options, event)),
+    onNode: (event) => handle(() => onNode(options, event)),
   }
 }
 
-function dropPod({ queue, snapshot }: Options, pod: Pod): void {
+function dropPod({ queue, snapshot }: Options, pod: Pod): readonly string[] {
   const key = keyOf(pod)
   queue.remove(key)
   snapshot.withdraw(key)
@@ -50,64 +57,83 @@ function dropPod({ queue, snapshot }: Options, pod: Pod): void {
   if (snapshot.removePod(key) || pod.status?.nominatedNodeName) {
     queue.happened({ resource: 'AssignedPod', action: 'Delete', old: pod })
   }
+  const resource = pod.spec?.nodeName ? 'AssignedPod' : 'UnscheduledPod'
+  return [eventLabel({ resource, action: 'Delete' })]
 }
 
-function onPod(options: Options, event: InformerEvent<Pod>): void {
+function onPod(options: Options, event: InformerEvent<Pod>): readonly string[] {
   const pod = event.object
   const hasEnded = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
   if (event.type === 'delete' || hasEnded) {
-    dropPod(options, pod)
-    return
+    return dropPod(options, pod)
   }
   const old = event.type === 'update' ? event.old : undefined
   // A pod of the same name that was deleted and made again between two looks is another pod.
   const isOther = old !== undefined && old.metadata.uid !== pod.metadata.uid
   if (isOther) dropPod(options, old)
-  if (pod.spec?.nodeName) onAssignedPod(options, pod, isOther ? undefined : old)
-  else onWaitingPod(options, pod, isOther ? undefined : old)
+  const before = isOther ? undefined : old
+  return pod.spec?.nodeName
+    ? onAssignedPod(options, pod, before)
+    : onWaitingPod(options, pod, before)
 }
 
-function onAssignedPod({ queue, snapshot }: Options, pod: Pod, old: Pod | undefined): void {
+function onAssignedPod(
+  { queue, snapshot }: Options,
+  pod: Pod,
+  old: Pod | undefined,
+): readonly string[] {
   queue.remove(keyOf(pod))
   snapshot.setPod(pod)
   if (!old?.spec?.nodeName) {
-    queue.happened({ resource: 'AssignedPod', action: 'Add', now: pod })
-    return
+    const added = { resource: 'AssignedPod', action: 'Add', now: pod } as const
+    queue.happened(added)
+    return [eventLabel(added)]
   }
-  for (const each of podUpdateEvents('AssignedPod', old, pod)) queue.happened(each)
+  const changes = podUpdateEvents('AssignedPod', old, pod)
+  for (const each of changes) queue.happened(each)
+  return changes.map(eventLabel)
 }
 
 function onWaitingPod(
   { queue, snapshot, schedulerNames }: Options,
   pod: Pod,
   old: Pod | undefined,
-): void {
+): readonly string[] {
   const key = keyOf(pod)
   if (!isWaiting(pod, schedulerNames)) {
     queue.remove(key)
     snapshot.withdraw(key)
-    return
+    return []
   }
   // Its binding is in flight; the outcome decides.
-  if (snapshot.nodeOf(key) !== undefined) return
+  if (snapshot.nodeOf(key) !== undefined) return []
   const info = podInfoOf(pod)
   if (pod.status?.nominatedNodeName) snapshot.nominate(info, pod.status.nominatedNodeName)
   else if (old?.status?.nominatedNodeName) snapshot.withdraw(key)
   if (old !== undefined && queue.has(key)) {
-    queue.update(info, podUpdateEvents('UnscheduledPod', old, pod))
-  } else queue.add(info)
+    const changes = podUpdateEvents('UnscheduledPod', old, pod)
+    queue.update(info, changes)
+    return changes.map(eventLabel)
+  }
+  queue.add(info)
+  return [eventLabel({ resource: 'UnscheduledPod', action: 'Add' })]
 }
 
-function onNode({ queue, snapshot }: Options, event: InformerEvent<Node>): void {
+function onNode({ queue, snapshot }: Options, event: InformerEvent<Node>): readonly string[] {
   const node = event.object
   if (event.type === 'delete') {
     snapshot.removeNode(node.metadata.name ?? '')
-    queue.happened({ resource: 'Node', action: 'Delete', old: node })
-    return
+    const deleted = { resource: 'Node', action: 'Delete', old: node } as const
+    queue.happened(deleted)
+    return [eventLabel(deleted)]
   }
   snapshot.setNode(node)
-  if (event.type === 'add') queue.happened({ resource: 'Node', action: 'Add', now: node })
-  else for (const each of nodeUpdateEvents(event.old, node)) queue.happened(each)
+  const changes: readonly ClusterEvent[] =
+    event.type === 'add'
+      ? [{ resource: 'Node', action: 'Add', now: node }]
+      : nodeUpdateEvents(event.old, node)
+  for (const each of changes) queue.happened(each)
+  return changes.map(eventLabel)
 }
 
 /** Tells the queue of changes of the other kinds that the profiles' plugins registered. */
@@ -117,9 +143,15 @@ export function followRegistered(
     readonly queue: SchedulingQueue
     readonly profiles: ReadonlyMap<string, Profile>
     readonly informers: Pick<InformerFactory, 'informer'>
+    readonly handle?: HandleEvent
   },
 ): void {
-  const { queue, profiles, informers } = about
+  const { queue, profiles, informers, handle = untimed } = about
+  const happened = (event: ClusterEvent): void =>
+    handle(() => {
+      queue.happened(event)
+      return [eventLabel(event)]
+    })
   const wanted = new Set<RegisteredEvent['resource']>()
   for (const { plugins } of profiles.values()) {
     for (const { events = [] } of plugins.values()) {
@@ -130,31 +162,31 @@ export function followRegistered(
   if (wanted.has('PersistentVolume')) {
     const volumes = informers.informer<PersistentVolume>(resources.persistentVolumes)
     volumes.onEvent((event) => {
-      queue.happened({ resource: 'PersistentVolume', ...changeOf(event) })
+      happened({ resource: 'PersistentVolume', ...changeOf(event) })
     })
   }
   if (wanted.has('PersistentVolumeClaim')) {
     const claims = informers.informer<PersistentVolumeClaim>(resources.persistentVolumeClaims)
     claims.onEvent((event) => {
-      queue.happened({ resource: 'PersistentVolumeClaim', ...changeOf(event) })
+      happened({ resource: 'PersistentVolumeClaim', ...changeOf(event) })
     })
   }
   if (wanted.has('StorageClass')) {
     const classes = informers.informer<StorageClass>(resources.storageClasses)
-    classes.onEvent((event) => queue.happened({ resource: 'StorageClass', ...changeOf(event) }))
+    classes.onEvent((event) => happened({ resource: 'StorageClass', ...changeOf(event) }))
   }
   if (wanted.has('CSINode')) {
     const nodes = informers.informer<CSINode>(resources.csiNodes)
-    nodes.onEvent((event) => queue.happened({ resource: 'CSINode', ...changeOf(event) }))
+    nodes.onEvent((event) => happened({ resource: 'CSINode', ...changeOf(event) }))
   }
   if (wanted.has('CSIDriver')) {
     const drivers = informers.informer<CSIDriver>(resources.csiDrivers)
-    drivers.onEvent((event) => queue.happened({ resource: 'CSIDriver', ...changeOf(event) }))
+    drivers.onEvent((event) => happened({ resource: 'CSIDriver', ...changeOf(event) }))
   }
   if (wanted.has('CSIStorageCapacity')) {
     const capacities = informers.informer<CSIStorageCapacity>(resources.csiStorageCapacities)
     capacities.onEvent((event) => {
-      queue.happened({ resource: 'CSIStorageCapacity', ...changeOf(event) })
+      happened({ resource: 'CSIStorageCapacity', ...changeOf(event) })
     })
   }
   if (wanted.has('ResourceClaim')) {

@@ -26,6 +26,8 @@ import type {
   SchedulerSettings,
 } from './configuration/kube-scheduler-configuration.ts'
 import { createEventHandlers, followRegistered } from './event-handlers.ts'
+import type { HandleEvent } from './event-handlers.ts'
+import { measuredProfile } from './measured-profile.ts'
 import { scheduler } from './options.ts'
 import type { schedulerFlags } from './options.ts'
 import { explainPod } from './explain-pod.ts'
@@ -36,7 +38,13 @@ import { podInfoOf } from './pod-info.ts'
 import { createPodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
 import { createProfile } from './profile.ts'
-import { createQueueMetrics, createSchedulerMetrics } from './scheduler-metrics.ts'
+import {
+  createEventMetrics,
+  createHintMetrics,
+  createPluginMetrics,
+  createQueueMetrics,
+  createSchedulerMetrics,
+} from './scheduler-metrics.ts'
 import type { SchedulerOptions } from './schedule-one.ts'
 import { runScheduler } from './scheduler.ts'
 import { isWaiting, schedulerNameOf } from './waiting-pod.ts'
@@ -97,12 +105,13 @@ interface Parts {
   readonly snapshot: Snapshot
   readonly profiles: ReadonlyMap<string, Profile>
   readonly informers: InformerFactory
+  readonly handle: HandleEvent
 }
 
 /** Keeps queue and snapshot equal to the cluster; gives the informer of pods. */
 function followCluster(
   client: Client,
-  { queue, snapshot, profiles, informers }: Parts,
+  { queue, snapshot, profiles, informers, handle }: Parts,
 ): Informer<Pod> {
   const resources = resourcesOf(client.dialect)
   const pods = informers.informer<Pod>(resources.pods, {
@@ -112,6 +121,7 @@ function followCluster(
     queue,
     snapshot,
     schedulerNames: new Set(profiles.keys()),
+    handle,
   })
   pods.onEvent(handlers.onPod)
   informers.informer<Node>(resources.nodes).onEvent(handlers.onNode)
@@ -119,7 +129,7 @@ function followCluster(
     const labels = type === 'delete' ? undefined : (metadata.labels ?? {})
     snapshot.setNamespace(metadata.name ?? '', labels)
   })
-  followRegistered(client, { queue, profiles, informers })
+  followRegistered(client, { queue, profiles, informers, handle })
   return pods
 }
 
@@ -173,6 +183,7 @@ function createQueue(
     maxBackoffMs: settings.podMaxBackoffMs,
     maxUnschedulableMs: options['pod-max-in-unschedulable-pods-duration'],
     onIncoming: createQueueMetrics(metrics),
+    onHint: createHintMetrics(metrics),
   })
   return { queue, profiles }
 }
@@ -207,7 +218,9 @@ function createScheduler(
     informers,
     metrics,
   })
-  const pods = followCluster(client, { queue, snapshot, profiles, informers })
+  const handle = createEventMetrics(metrics, clock)
+  const pods = followCluster(client, { queue, snapshot, profiles, informers, handle })
+  const observe = createPluginMetrics(metrics)
   const events = client.resource(resources.events)
   const recorders = new Map(
     [...profiles.keys()].map((component) => [
@@ -226,6 +239,9 @@ function createScheduler(
     queue,
     snapshot,
     profiles,
+    measured: new Map(
+      [...profiles].map(([name, profile]) => [name, measuredProfile(profile, clock, observe)]),
+    ),
     extenders,
     reporter,
     waitingPod: (key) => {

@@ -1,14 +1,13 @@
 /** The scheduler's metrics under upstream's names. */
 import { deprecatedMetrics } from '../api/lifecycles/lifecycles.ts'
+import type { Clock } from '../component-base/clock.ts'
+import { exponentialBuckets } from '../component-base/metrics.ts'
 import type { Metrics } from '../component-base/metrics.ts'
+import type { HandleEvent } from './event-handlers.ts'
+import type { PluginRun } from './measured-profile.ts'
 import type { SchedulerMetrics } from './schedule-one.ts'
-import type { QueuePart, SchedulingQueue } from './scheduling-queue.ts'
+import type { AskedHint, QueuePart, SchedulingQueue } from './scheduling-queue.ts'
 import type { Snapshot } from './snapshot.ts'
-
-/** Upper bounds in seconds, upstream's: so many of them, each twice the one before. */
-function doubling(first: number, count: number): number[] {
-  return Array.from({ length: count }, (_, index) => first * 2 ** index)
-}
 
 /** Counts attempts and bindings, and shows how many pods wait where. */
 export function createSchedulerMetrics(
@@ -94,18 +93,60 @@ export function createQueueMetrics(metrics: Metrics): (part: QueuePart, event: s
   return (part, event) => incoming.with(part, event).inc()
 }
 
+/** Upper bounds of plugins' times: finer than others, since plugins are quick. */
+const pluginBounds = exponentialBuckets(0.00001, 1.5, 20)
+
+/** Tells the runs of plugins that are timed. */
+export function createPluginMetrics(metrics: Metrics): (run: PluginRun) => void {
+  const seconds = metrics.histogram({
+    name: 'scheduler_plugin_execution_duration_seconds',
+    help: 'Duration for running a plugin at a specific extension point.',
+    labels: ['plugin', 'extension_point', 'status'],
+    buckets: pluginBounds,
+  })
+  return (run) => seconds.with(run.plugin, run.point, run.status).observe(run.seconds)
+}
+
+/** Tells the hints that the queue asks. */
+export function createHintMetrics(metrics: Metrics): (asked: AskedHint) => void {
+  const seconds = metrics.histogram({
+    name: 'scheduler_queueing_hint_execution_duration_seconds',
+    help: 'Duration for running a queueing hint function of a plugin.',
+    labels: ['plugin', 'event', 'hint'],
+    buckets: pluginBounds,
+  })
+  return ({ plugin, event, helps, seconds: took }) =>
+    seconds.with(plugin, event, helps ? 'Queue' : 'QueueSkip').observe(took)
+}
+
+/** Tells how long events take to handle. */
+export function createEventMetrics(metrics: Metrics, clock: Clock): HandleEvent {
+  const seconds = metrics.histogram({
+    name: 'scheduler_event_handling_duration_seconds',
+    help: 'Event handling latency in seconds.',
+    labels: ['event'],
+    buckets: exponentialBuckets(0.0001, 2, 12),
+  })
+  return (handle) => {
+    const startedMs = clock.elapsed()
+    const labels = handle()
+    const took = (clock.elapsed() - startedMs) / 1000
+    for (const label of labels) seconds.with(label).observe(took)
+  }
+}
+
 function declareDurations(metrics: Metrics) {
   const points = metrics.histogram({
     name: 'scheduler_framework_extension_point_duration_seconds',
     help: 'Duration of all plugins of an extension point, in seconds.',
     stability: 'STABLE',
     labels: ['extension_point', 'status', 'profile'],
-    buckets: doubling(0.0001, 12),
+    buckets: exponentialBuckets(0.0001, 2, 12),
   })
   const algorithm = metrics.histogram({
     name: 'scheduler_scheduling_algorithm_duration_seconds',
     help: 'Duration of the choice of a node, in seconds.',
-    buckets: doubling(0.001, 15),
+    buckets: exponentialBuckets(0.001, 2, 15),
   })
   return { points, algorithm }
 }
@@ -120,7 +161,7 @@ function declarePreemption(metrics: Metrics) {
     name: 'scheduler_preemption_victims',
     help: 'Pods selected to be preempted in one attempt.',
     stability: 'STABLE',
-    buckets: doubling(1, 7),
+    buckets: exponentialBuckets(1, 2, 7),
   })
   return { attempts, victims }
 }
@@ -137,7 +178,7 @@ function declareAttempts(metrics: Metrics) {
     help: 'Duration of an attempt to schedule, with decision and binding, in seconds.',
     stability: 'STABLE',
     labels: ['profile', 'result'],
-    buckets: doubling(0.001, 15),
+    buckets: exponentialBuckets(0.001, 2, 15),
   })
   return { attempts, seconds }
 }
@@ -154,7 +195,7 @@ function declareScheduled(metrics: Metrics) {
     help: 'Time from the arrival of a pod to its binding, in seconds.',
     stability: 'BETA',
     labels: ['attempts'],
-    buckets: doubling(0.01, 20),
+    buckets: exponentialBuckets(0.01, 2, 20),
   })
   const name = 'scheduler_pod_scheduling_duration_seconds'
   const { stability, deprecated } = deprecatedMetrics[name]
@@ -164,7 +205,7 @@ function declareScheduled(metrics: Metrics) {
     stability,
     deprecatedFrom: deprecated,
     labels: ['attempts'],
-    buckets: doubling(0.01, 20),
+    buckets: exponentialBuckets(0.01, 2, 20),
   })
   return { needed, sli, older }
 }

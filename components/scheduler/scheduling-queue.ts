@@ -38,6 +38,21 @@ export interface QueueOptions {
   readonly maxUnschedulableMs?: number
   /** A pod came into a part of the queue because of an event. */
   readonly onIncoming?: (part: QueuePart, event: string) => void
+  /** A plugin's hint was asked. */
+  readonly onHint?: (asked: AskedHint) => void
+}
+
+export interface AskedHint {
+  readonly plugin: string
+  readonly event: string
+  readonly helps: boolean
+  readonly seconds: number
+}
+
+/** What one plugin registered, by the label of the event. */
+interface PluginHints {
+  readonly plugin: string
+  readonly byLabel: ReadonlyMap<string, readonly RegisteredEvent[]>
 }
 
 export type QueuePart = 'active' | 'backoff' | 'unschedulable' | 'gated'
@@ -210,10 +225,10 @@ export class SchedulingQueue {
   }
 
   /** What the plugins that rejected the pod registered; undefined when any event may help it. */
-  #hintsFor(pod: QueuedPod): ReadonlyMap<string, readonly RegisteredEvent[]>[] | undefined {
+  #hintsFor(pod: QueuedPod): PluginHints[] | undefined {
     if (pod.rejectedBy.size === 0) return undefined
     const { plugins } = this.#options.pluginsFor(pod.info)
-    const hints: ReadonlyMap<string, readonly RegisteredEvent[]>[] = []
+    const hints: PluginHints[] = []
     for (const name of pod.rejectedBy) {
       const plugin = plugins.get(name)
       if (plugin?.events === undefined) return undefined
@@ -222,7 +237,7 @@ export class SchedulingQueue {
         own = eventsByLabel(plugin.events)
         this.#hints.set(plugin, own)
       }
-      hints.push(own)
+      hints.push({ plugin: name, byLabel: own })
     }
     return hints
   }
@@ -233,7 +248,7 @@ export class SchedulingQueue {
       this.#helpedByAll.add(pod)
       return
     }
-    for (const label of hints.flatMap((own) => [...own.keys()])) {
+    for (const label of hints.flatMap(({ byLabel }) => [...byLabel.keys()])) {
       const pods = this.#helpedBy.get(label)
       if (pods === undefined) this.#helpedBy.set(label, new Set([pod]))
       else pods.add(pod)
@@ -245,9 +260,26 @@ export class SchedulingQueue {
     const hints = this.#hintsFor(pod)
     if (hints === undefined) return true
     const label = eventLabel(event)
-    return hints.some((own) =>
-      own.get(label)?.some(({ helps }) => helps === undefined || helps(pod.info, event)),
+    return hints.some(({ plugin, byLabel }) =>
+      byLabel.get(label)?.some((hint) => this.#ask(hint, { plugin, label, pod, event })),
     )
+  }
+
+  #ask(
+    { helps }: RegisteredEvent,
+    about: {
+      readonly plugin: string
+      readonly label: string
+      readonly pod: QueuedPod
+      readonly event: ClusterEvent
+    },
+  ): boolean {
+    const { plugin, label, pod, event } = about
+    const startedMs = this.#clock.elapsed()
+    const isHelpful = helps === undefined || helps(pod.info, event)
+    const seconds = (this.#clock.elapsed() - startedMs) / 1000
+    this.#options.onHint?.({ plugin, event: label, helps: isHelpful, seconds })
+    return isHelpful
   }
 
   /** Back-off doubles with the attempts: 1 s, 2 s, 4 s, 8 s, 10 s, 10 s ... */

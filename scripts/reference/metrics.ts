@@ -39,6 +39,9 @@ import type { NodeUsage } from '../../components/node-agent/node/node-usage.ts'
 import { cadvisorMetrics, resourceMetrics } from '../../components/node-agent/node/usage-metrics.ts'
 import { ProbeCounts } from '../../components/node-agent/pods/probe-counts.ts'
 import {
+  createEventMetrics,
+  createHintMetrics,
+  createPluginMetrics,
   createQueueMetrics,
   createSchedulerMetrics,
 } from '../../components/scheduler/scheduler-metrics.ts'
@@ -72,6 +75,9 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
 function schedulerMetrics(): readonly DeclaredMetric[] {
   const metrics = createMetrics({ release: servedRelease })
   declareProcessMetrics(metrics)
+  createEventMetrics(metrics, clock)
+  createHintMetrics(metrics)
+  createPluginMetrics(metrics)
   createQueueMetrics(metrics)
   createSchedulerMetrics(metrics, unused(), unused())
   return metrics.declared

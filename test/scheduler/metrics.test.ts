@@ -170,6 +170,9 @@ describe('metrics of the scheduler', () => {
   it('[VER-051] --show-hidden-metrics-for-version registers what is hidden, for the previous release only', async () => {
     const hidden = 'scheduler_pod_scheduling_duration_seconds'
     const usual = await metricsAfter('usual')
+    const handled = 'scheduler_event_handling_duration_seconds_count'
+    expect(usual).toMatch(new RegExp(`^${handled}\\{event="NodeAdd"\\} 1$`, 'm'))
+    expect(usual).toMatch(new RegExp(`^${handled}\\{event="UnscheduledPodAdd"\\} 1$`, 'm'))
     expect(usual).not.toContain(hidden)
     expect(usual).toMatch(/^hidden_metrics_total 1$/m)
     const shown = await metricsAfter('shown', '--show-hidden-metrics-for-version=1.31')

@@ -40,6 +40,29 @@ test('higher priority first, then first come, first served', () => {
   expect(drain(queue)).toEqual(['b', 'd', 'a', 'c'])
 })
 
+test('tells which hints it asked, about what, and what they said', async () => {
+  const asked: string[] = []
+  const clock = new FakeClock()
+  const profile = createProfile(defaultProfile('default-scheduler'), handleFor(new Snapshot()))
+  const queue = new SchedulingQueue({
+    clock,
+    queueSort: profile.queueSort,
+    pluginsFor: () => profile,
+    onHint: ({ plugin, event, helps }) => asked.push(`${plugin} ${event} ${helps}`),
+  })
+  queue.add(podInfoOf(pod({ name: 'a', cpu: '2' })))
+  const next = queue.tryPop()
+  if (next === undefined) throw new Error('the pod should be active')
+  queue.addUnschedulable(next, new Set(['NodeResourcesFit']))
+  await clock.step(20_000)
+  const happened = (cpu: string): void =>
+    queue.happened({ resource: 'Node', action: 'Add', now: node('n', { cpu }) })
+  queue.happened({ resource: 'Node', action: 'UpdateNodeTaint', old: node('n'), now: node('n') })
+  happened('1')
+  happened('4')
+  expect(asked).toEqual(['NodeResourcesFit NodeAdd false', 'NodeResourcesFit NodeAdd true'])
+})
+
 test('back-off is 1, 2, 4, 8 and then always 10 seconds', async () => {
   const { clock, queue } = setup()
   queue.add(podInfoOf(pod({ name: 'a' })))

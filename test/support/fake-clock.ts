@@ -29,6 +29,7 @@ export async function settleFiles(turns = 20): Promise<void> {
 
 export class FakeClock implements Clock {
   #now: number
+  #setBackMs = 0
   #order = 0
   #timers: Timer[] = []
   #seed: number
@@ -41,6 +42,10 @@ export class FakeClock implements Clock {
 
   now(): number {
     return this.#now
+  }
+
+  elapsed(): number {
+    return this.#now + this.#setBackMs
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -115,6 +120,7 @@ export class FakeClock implements Clock {
   /** Somebody corrects the wall clock: what waits goes on waiting as long as before. */
   setBack(ms: number): void {
     this.#now -= ms
+    this.#setBackMs += ms
     this.#timers = this.#timers.map((timer) => ({ ...timer, at: timer.at - ms }))
   }
 

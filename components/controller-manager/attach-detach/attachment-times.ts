@@ -24,16 +24,16 @@ export function createAttachmentTimes(
   const begun = new Map<string, Begun>()
   return {
     begin: (attachment, plugin, operation) =>
-      void begun.set(attachment, { plugin, operation, startedMs: clock.now() }),
+      void begun.set(attachment, { plugin, operation, startedMs: clock.elapsed() }),
     end: (attachment, operation, status) => {
       const one = begun.get(attachment)
       if (one?.operation !== operation) return
       const { plugin, startedMs } = one
       if (status === 'success') begun.delete(attachment)
-      else begun.set(attachment, { ...one, startedMs: clock.now() })
+      else begun.set(attachment, { ...one, startedMs: clock.elapsed() })
       operationSeconds
         .with(plugin, operation, status, 'false')
-        .observe((clock.now() - startedMs) / 1000)
+        .observe((clock.elapsed() - startedMs) / 1000)
     },
   }
 }

@@ -144,11 +144,11 @@ function sliceOwner({ keys, context }: MirrorSync, key: string, object: Endpoint
 }
 
 async function timed<T>({ clock, metrics }: ControllerContext, act: () => Promise<T>): Promise<T> {
-  const startedMs = clock.now()
+  const startedMs = clock.elapsed()
   try {
     return await act()
   } finally {
-    metrics.mirroring.syncSeconds.observe((clock.now() - startedMs) / 1000)
+    metrics.mirroring.syncSeconds.observe((clock.elapsed() - startedMs) / 1000)
   }
 }
 

@@ -71,7 +71,7 @@ async function measured<T>(
   job: Job,
   act: (report: ReportAction) => Promise<T>,
 ): Promise<T> {
-  const startedMs = clock.now()
+  const startedMs = clock.elapsed()
   let action: JobSyncAction = 'reconciling'
   let result = 'error'
   try {
@@ -81,7 +81,7 @@ async function measured<T>(
   } finally {
     const labels = [completionMode(job), result, action]
     metrics.syncs.with(...labels).inc()
-    metrics.syncSeconds.with(...labels).observe((clock.now() - startedMs) / 1000)
+    metrics.syncSeconds.with(...labels).observe((clock.elapsed() - startedMs) / 1000)
   }
 }
 

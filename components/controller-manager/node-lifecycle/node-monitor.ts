@@ -79,12 +79,12 @@ async function monitorNodeHealth(monitor: NodeMonitor): Promise<void> {
   const { dialect, log } = context
   const exclusion = labelKey(dialect, 'node', 'exclude-disruption')
   const { allNodesSeconds, nodeSeconds } = context.metrics.nodeLifecycle
-  const since = (startedMs: number): number => (context.clock.now() - startedMs) / 1000
-  const startedMs = context.clock.now()
+  const since = (startedMs: number): number => (context.clock.elapsed() - startedMs) / 1000
+  const startedMs = context.clock.elapsed()
   classifyNodes(monitor)
   const ready = new Map<string, boolean[]>()
   const failures = await eachAtOnce(nodes.list(), nodesAtOnce, async (node) => {
-    const nodeStartedMs = context.clock.now()
+    const nodeStartedMs = context.clock.elapsed()
     const status = await monitorNode(monitor, node)
     nodeSeconds.observe(since(nodeStartedMs))
     if (status === undefined || node.metadata.labels?.[exclusion] !== undefined) return

@@ -20,13 +20,14 @@ export function createOperationTimes(
   const begun = new Map<string, { labels: readonly [string, string]; startedMs: number }>()
   return {
     begin: (key, plugin, operation) => {
-      if (!begun.has(key)) begun.set(key, { labels: [plugin, operation], startedMs: clock.now() })
+      if (!begun.has(key))
+        begun.set(key, { labels: [plugin, operation], startedMs: clock.elapsed() })
     },
     end: (key) => {
       const one = begun.get(key)
       if (one === undefined) return
       begun.delete(key)
-      wholeSeconds.with(...one.labels).observe((clock.now() - one.startedMs) / 1000)
+      wholeSeconds.with(...one.labels).observe((clock.elapsed() - one.startedMs) / 1000)
     },
     fail: (key) => {
       const one = begun.get(key)
