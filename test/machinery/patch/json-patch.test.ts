@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { applyJsonPatch } from '../../../components/machinery/patch/json-patch.ts'
+import { applyJsonPatch, JsonPatchFault } from '../../../components/machinery/patch/json-patch.ts'
 import { deepFreeze } from '../../../components/machinery/objects/object.ts'
 import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 
@@ -111,4 +111,49 @@ test('an add that is removed again leaves the object as it was', () => {
       },
     ),
   )
+})
+
+test.each<[string, object]>([
+  [
+    'add operation does not apply: doc is missing path: "/x/y": missing value',
+    { op: 'add', path: '/x/y' },
+  ],
+  [
+    "error in add for path: '/l/9': Unable to access invalid index: 9: invalid index referenced",
+    { op: 'add', path: '/l/9' },
+  ],
+  [
+    'remove operation does not apply: doc is missing path: "/l/a/b": missing value',
+    { op: 'remove', path: '/l/a/b' },
+  ],
+  [
+    "error in remove for path: '/x': Unable to remove nonexistent key: x: missing value",
+    { op: 'remove', path: '/x' },
+  ],
+  [
+    'replace operation does not apply: doc is missing key: /l/-: missing value',
+    { op: 'replace', path: '/l/-' },
+  ],
+  [
+    'replace operation does not apply: doc is missing path: /x/y: missing value',
+    { op: 'replace', path: '/x/y' },
+  ],
+  [
+    'move operation does not apply: doc is missing from path: /x/y: missing value',
+    { op: 'move', from: '/x/y', path: '/a' },
+  ],
+  [
+    'move operation does not apply: doc is missing destination path: /x/y: missing value',
+    { op: 'move', from: '/a', path: '/x/y' },
+  ],
+  [
+    'copy operation does not apply: doc is missing from path: /x/y: missing value',
+    { op: 'copy', from: '/x/y', path: '/a' },
+  ],
+  ['testing value /a failed: test failed', { op: 'test', path: '/a', value: 2 }],
+  ['Unexpected kind: merge', { op: 'merge', path: '/a' }],
+])('the cause says why: %s', (text, operation) => {
+  const { cause } = errorOf(() => applyJsonPatch({ a: 1, l: [1] }, [operation]))
+  expect(cause).toBeInstanceOf(JsonPatchFault)
+  expect(cause).toMatchObject({ message: text, isFailedTest: 'value' in operation })
 })
