@@ -1,4 +1,10 @@
 /** Type-checks a parsed expression, so that an invalid configuration is rejected when it is read (upstream: cel-go's checker). */
+import {
+  constructedType,
+  construction,
+  constructionMark,
+  escapeKeyFunction,
+} from './cel-construct-types.ts'
 import { isReadable, isRegularExpression } from './cel-literals.ts'
 import type { Overload } from './cel-library.ts'
 import { overloadsOf } from './cel-overloads.ts'
@@ -23,6 +29,7 @@ import {
   int,
   isAssignable,
   join,
+  joinItems,
   listOf,
   mapOf,
   optionalOf,
@@ -72,6 +79,10 @@ function noOverload(
 ): CelTypeError {
   const applied = isMethod ? `${typeName(types[0] ?? dyn)}.${shown(types.slice(1))}` : shown(types)
   return new CelTypeError(id, `found no matching overload for '${name}' applied to '${applied}'`)
+}
+
+function undeclared(id: bigint, name: string): CelTypeError {
+  return new CelTypeError(id, `undeclared reference to '${name}' (in container '')`)
 }
 
 const checked = new WeakMap<Expr, CelType>()
@@ -142,7 +153,7 @@ function identType(id: bigint, name: string, scope: Scope): CelType {
   const type = scope.get(name)
   if (type !== undefined) return type
   if (typeIdents.has(name)) return typeType
-  throw new CelTypeError(id, `undeclared reference to '${name}' (in container '')`)
+  throw undeclared(id, name)
 }
 
 function selectType(expr: Expr, select: Kind<'selectExpr'>, scope: Scope): CelType {
@@ -165,6 +176,7 @@ function fieldType(id: bigint, type: CelType, field: string): CelType {
   if (type.kind === 'object') {
     const found = Object.hasOwn(type.fields, field) ? type.fields[field] : undefined
     if (found !== undefined) return found
+    if (type.isOpen === true) return dyn
     throw new CelTypeError(id, `undefined field '${field}'`)
   }
   throw new CelTypeError(id, `type '${typeName(type)}' does not support field selection`)
@@ -208,9 +220,7 @@ function listType(expr: Expr, list: Kind<'listExpr'>, scope: Scope): CelType {
 
 function structType(expr: Expr, map: Kind<'structExpr'>, scope: Scope): CelType {
   const { messageName, entries } = map
-  if (messageName !== '') {
-    throw new CelTypeError(expr.id, `undeclared reference to '${messageName}' (in container '')`)
-  }
+  if (messageName !== '') return messageType(expr, map, scope)
   const keys: { id: bigint; type: CelType }[] = []
   const values: { id: bigint; type: CelType }[] = []
   for (const { id: entryId, keyKind, value, optionalEntry } of entries) {
@@ -226,6 +236,25 @@ function structType(expr: Expr, map: Kind<'structExpr'>, scope: Scope): CelType 
     expr.exprKind = withoutAbsentEntries(expr, map).exprKind
   }
   return mapOf(unify(keys), unify(values))
+}
+
+/** `Object{…}` or `JSONPatch{…}`, where an expression may construct them. */
+function messageType(expr: Expr, message: Kind<'structExpr'>, scope: Scope): CelType {
+  const { messageName, entries } = message
+  const type = scope.has(constructionMark) ? constructedType(messageName) : undefined
+  if (type === undefined) throw undeclared(expr.id, messageName)
+  for (const { id, keyKind, value, optionalEntry } of entries) {
+    if (keyKind.case !== 'fieldKey' || value === undefined) continue
+    const wanted = fieldType(id, type, keyKind.value)
+    const given = itemType(value, checkCel(value, scope), optionalEntry)
+    if (isAssignable(given, wanted)) continue
+    throw new CelTypeError(
+      id,
+      `expected type of field '${keyKind.value}' is '${typeName(wanted)}' but provided type is '${typeName(given)}'`,
+    )
+  }
+  expr.exprKind = construction(expr, message).exprKind
+  return type
 }
 
 function comprehensionType(id: bigint, loop: Kind<'comprehensionExpr'>, scope: Scope): CelType {
@@ -269,7 +298,7 @@ function callType(expr: Expr, call: Kind<'callExpr'>, scope: Scope): CelType {
   const { function: name, target, args } = call
   const qualifier = dottedName(target)
   if (qualifier !== undefined && !scope.has(qualifier.split('.')[0] ?? '')) {
-    const overloads = overloadsOf(`${qualifier}.${name}`)
+    const overloads = qualifiedOverloads(`${qualifier}.${name}`, scope)
     if (overloads !== undefined || qualifier === 'optional') {
       const types = args.map((arg) => checkCel(arg, scope))
       const made = qualifier === 'optional' ? optionalMaker(name, types) : undefined
@@ -293,11 +322,14 @@ function callType(expr: Expr, call: Kind<'callExpr'>, scope: Scope): CelType {
   const special = receiver === undefined ? operatorType(expr, call, types) : undefined
   if (special !== undefined) return special
   const overloads = overloadsOf(name)
-  if (overloads === undefined) {
-    throw new CelTypeError(id, `undeclared reference to '${name}' (in container '')`)
-  }
+  if (overloads === undefined) throw undeclared(id, name)
   checkLiteral(name, args[0])
   return resolve(id, name, { overloads, types, receiver })
+}
+
+function qualifiedOverloads(name: string, scope: Scope): readonly Overload[] | undefined {
+  const isForConstruction = name === escapeKeyFunction && !scope.has(constructionMark)
+  return isForConstruction ? undefined : overloadsOf(name)
 }
 
 /** Literals that the function cannot read are faults of the expression (upstream: cel-go's validators of literals). */
@@ -361,7 +393,7 @@ function operatorType(
     }
     case '_+_':
       if (first.kind !== 'list' || second.kind !== 'list') return undefined
-      return listOf(emptyOr(first.element, second.element) ?? fail(noOverload(id, name, types)))
+      return listOf(joinItems(first.element, second.element) ?? fail(noOverload(id, name, types)))
     case '@in':
       if (second.kind === 'dyn') return bool
       if (second.kind === 'list' && isAssignable(first, second.element)) return bool
@@ -376,11 +408,6 @@ function operatorType(
 
 function fail(error: Error): never {
   throw error
-}
-
-/** The item type of two lists put together; a list without items takes the other's. */
-function emptyOr(a: CelType, b: CelType): CelType | undefined {
-  return a.kind === 'dyn' ? b : b.kind === 'dyn' ? a : join(a, b)
 }
 
 function resolve(

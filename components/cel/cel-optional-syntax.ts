@@ -113,11 +113,13 @@ export function applyOptionals(
       items.delete(at)
       value.optionalIndices = [...own.keys()]
     } else if (kind === 'structExpr') {
-      for (const index of items.get(at)?.keys() ?? []) {
+      // The place of a message is that of its name.
+      const brace = value.messageName === '' ? at : (marks?.text.indexOf('{', at) ?? at)
+      for (const index of items.get(brace)?.keys() ?? []) {
         const entry = value.entries[index]
         if (entry) entry.optionalEntry = true
       }
-      items.delete(at)
+      items.delete(brace)
     } else if (kind === 'callExpr') visitCall(expr, value, at)
   }
 

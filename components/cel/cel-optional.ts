@@ -1,5 +1,6 @@
 /** The functions of optional values (upstream: cel-go's OptionalTypes). At run time an optional is a map of one key. */
 import { isCelList, isCelMap, isCelUint, type CelList, type CelMap } from '@bufbuild/cel'
+import { typeKey } from './cel-construct-types.ts'
 import { createLibrary, type Library } from './cel-library.ts'
 import {
   optionalEntries,
@@ -32,6 +33,11 @@ function held(value: unknown): unknown {
   return value.get(valueKey)
 }
 
+/** What an optional holds, undefined where it holds nothing; any other value as it is. */
+export function withoutOptional(value: unknown): unknown {
+  return isOptional(value) ? value.get(valueKey) : value
+}
+
 /** What is at a key of a map or a place of a list, and in nothing else. */
 function at(container: unknown, key: unknown): unknown {
   if (isCelMap(container)) return container.get(key as string)
@@ -49,7 +55,8 @@ function looked(container: unknown, key: unknown): Optional {
 }
 
 function isZero(value: unknown): boolean {
-  if (isCelMap(value) || isCelList(value)) return value.size === 0
+  if (isCelMap(value)) return value.size === (value.has(typeKey) ? 1 : 0)
+  if (isCelList(value)) return value.size === 0
   if (isCelUint(value)) return value.value === 0n
   if (value instanceof Uint8Array) return value.length === 0
   return [false, 0, 0n, '', null].includes(value as string)

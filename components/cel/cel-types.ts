@@ -9,6 +9,8 @@ export type CelType =
       readonly kind: 'object'
       readonly name: string
       readonly fields: Readonly<Record<string, CelType>>
+      /** Other fields may be of any type. */
+      readonly isOpen?: boolean
     }
   /** Only functions look into it: a quantity, an address, a URL. */
   | { readonly kind: 'opaque'; readonly name: string }
@@ -84,7 +86,7 @@ export function join(a: CelType, b: CelType): CelType | undefined {
   if (!isAssignable(a, b)) return undefined
   if (a.kind === 'dyn' || b.kind === 'dyn') return dyn
   if (a.kind === 'list' && b.kind === 'list') {
-    const element = join(a.element, b.element)
+    const element = joinItems(a.element, b.element)
     return element && listOf(element)
   }
   if (a.kind === 'optional' && b.kind === 'optional') {
@@ -96,4 +98,10 @@ export function join(a: CelType, b: CelType): CelType | undefined {
     return key && value && mapOf(key, value)
   }
   return a.kind === 'null' ? b : a
+}
+
+/** The item type of either of two lists; a list without items takes the other's. */
+export function joinItems(a: CelType, b: CelType): CelType | undefined {
+  if (a.kind === 'dyn') return b
+  return b.kind === 'dyn' ? a : join(a, b)
 }

@@ -13,6 +13,7 @@ import {
 } from './cel-authorizer.ts'
 import { applyBindings, refuseDeviceFunctions } from './cel-device-syntax.ts'
 import { checkCel, CelTypeError } from './cel-checker.ts'
+import { constructionMark } from './cel-construct-types.ts'
 import { sizeOf } from './cel-cost.ts'
 import { evaluatorOf, type Input } from './cel-evaluation.ts'
 import { readAs } from './cel-literals.ts'
@@ -20,7 +21,7 @@ import { applyOptionals, findOptionalMarks, OptionalSyntaxError } from './cel-op
 import { optionalNone, optionalWith } from './cel-optional.ts'
 import { optionalIndex, optionalSelect } from './cel-optional-types.ts'
 import { partsOf, type Expr } from './cel-tree.ts'
-import { typeName, type CelType } from './cel-types.ts'
+import { dyn, typeName, type CelType } from './cel-types.ts'
 
 /** Characters of an expression; upstream has no such bound, but parsers recurse. */
 const longest = 64 * 1024
@@ -98,26 +99,20 @@ export interface CelOptions {
   readonly results?: readonly CelType[]
   /** The expression also has `cel.bind` and the functions of versions (upstream has them in selectors of devices alone). */
   readonly choosesDevices?: boolean
+  /** Whether it may construct `Object{…}` and `JSONPatch{…}`. */
+  readonly constructs?: boolean
+  /** Whether a wrong type of the result is named in the error, as admission does. */
+  readonly namesResult?: boolean
 }
 
 /** Compiles an expression. Throws CelCompileError. */
 export function compileCel(expression: string, options: CelOptions): CelProgram {
-  const { results } = options
+  const { variables, constructs = false } = options
   const parsed = parseCel(expression)
-  const type = checked(expression, parsed, options)
-  if (
-    results !== undefined &&
-    type.kind !== 'dyn' &&
-    !results.some((one) => typeName(one) === typeName(type))
-  ) {
-    const wanted = results.map(typeName).map((name) => (name === 'null' ? 'null_type' : name))
-    throw new CelCompileError(
-      wanted.length === 1
-        ? `must evaluate to ${wanted.join('')}`
-        : `must evaluate to one of [${wanted.join(' ')}]`,
-    )
-  }
-  const evaluator = evaluatorOf(parsed.expr, Object.keys(options.variables))
+  const mark = constructs ? { [constructionMark]: dyn } : {}
+  const type = checked(expression, parsed, { ...options, variables: { ...variables, ...mark } })
+  checkResult(type, options)
+  const evaluator = evaluatorOf(parsed.expr, Object.keys(variables))
   return {
     expression,
     type,
@@ -133,6 +128,18 @@ export function compileCel(expression: string, options: CelOptions): CelProgram 
       return new CelTyped(yield* evaluator.asking(inputOf(values), access))
     },
   }
+}
+
+/** A type that is only known at run time is accepted, but not for what is to be constructed. */
+function checkResult(type: CelType, { results, constructs, namesResult }: CelOptions): void {
+  if (results === undefined || (type.kind === 'dyn' && constructs !== true)) return
+  const shown = (one: CelType): string => (one.kind === 'null' ? 'null_type' : typeName(one))
+  const wanted = results.map(shown)
+  const found = shown(type)
+  if (wanted.includes(found)) return
+  const what = wanted.length === 1 ? wanted.join('') : `one of [${wanted.join(' ')}]`
+  const but = namesResult === true ? ` but got ${found}` : ''
+  throw new CelCompileError(`must evaluate to ${what}${but}`)
 }
 
 function inputOf(values: Values): Input {
@@ -217,7 +224,8 @@ function toInput(value: unknown): CelInput {
   return value as CelInput
 }
 
-function keyText(key: bigint | string | boolean | { readonly value: bigint }): string {
+/** A key of a map, as text. */
+export function keyText(key: bigint | string | boolean | { readonly value: bigint }): string {
   return typeof key === 'object' ? String(key.value) : String(key)
 }
 
