@@ -6,7 +6,8 @@ import { celTypeOfSchema } from '../../cel/cel-schema-types.ts'
 import type { CelType } from '../../cel/cel-types.ts'
 import { customVersionOf } from '../custom-resources/custom-version.ts'
 import { celTypeOf } from '../custom-resources/cel-rules.ts'
-import { compileExpressions, type Compiled } from '../expressions/policy-expressions.ts'
+import type { Compiled } from '../expressions/composed-variables.ts'
+import { compileExpressions } from '../expressions/policy-expressions.ts'
 
 const mostKinds = 10
 

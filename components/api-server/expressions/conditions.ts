@@ -18,7 +18,7 @@ export async function compileConditions(
   const variables = admissionVariables({ params: hasParams, authorizer: true })
   const programs = conditions.map(({ expression }): CelProgram | Error => {
     try {
-      return compileCel(expression, { variables, results: [bool] })
+      return compileCel(expression, { variables, results: [bool], namesResult: true })
     } catch (error) {
       return error as Error
     }

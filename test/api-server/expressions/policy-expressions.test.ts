@@ -110,12 +110,12 @@ describeDialects('expressions of admission', (server) => {
       expect.stringContaining(
         'spec.validations[0].expression: Invalid value: "object.x ==": compilation failed: ERROR: <input>:1:',
       ),
-      'spec.validations[1].expression: Invalid value: "1": must evaluate to bool',
+      'spec.validations[1].expression: Invalid value: "1": must evaluate to bool but got int',
       'spec.validations[2].expression: Invalid value: "variables.whole == \\"a\\"": compilation failed: ERROR: <input>:1:17: found no matching overload for \'_==_\' applied to \'(int, string)\'',
       "spec.validations[3].expression: Invalid value: \"params.x == 1\": compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')",
-      'spec.validations[4].messageExpression: Invalid value: "1": must evaluate to string',
+      'spec.validations[4].messageExpression: Invalid value: "1": must evaluate to string but got int',
       expect.stringContaining("undeclared reference to 'authorizer'"),
-      'spec.auditAnnotations[0].valueExpression: Invalid value: "1": must evaluate to one of [string null_type]',
+      'spec.auditAnnotations[0].valueExpression: Invalid value: "1": must evaluate to one of [string null_type] but got int',
     ])
   })
 

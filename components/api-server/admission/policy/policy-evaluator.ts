@@ -2,17 +2,24 @@
 import type { Steps } from '../../../machinery/values/steps.ts'
 import type { CelTyped } from '../../../cel/cel.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
-import type { Compiled } from '../../expressions/policy-expressions.ts'
+import type { Compiled } from '../../expressions/composed-variables.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'
 
+export interface PolicyEvaluator {
+  /** The result as plain JSON. */
+  plain(program: Compiled): Steps<unknown>
+  /** The result with its type. */
+  typed(program: Compiled): Steps<CelTyped>
+}
+
 /**
- * Returns a function that evaluates expressions. A variable is evaluated when the first expression names it. One that fails is
+ * Evaluates expressions. A variable is evaluated when the first expression names it. One that fails is
  * missing, so that only an expression that reads it fails.
  */
 export function policyEvaluator(
   variables: ReadonlyMap<string, Compiled>,
   { values, checks }: { values: Values; checks: AccessChecks },
-): (program: Compiled) => Steps<unknown> {
+): PolicyEvaluator {
   const known = new Map<string, CelTyped | Error>()
 
   function* valueOf(name: string, variable: Compiled): Steps<CelTyped | Error> {
@@ -49,5 +56,8 @@ export function policyEvaluator(
     }
   }
 
-  return (program) => evaluate(program, 'evaluateAsking')
+  return {
+    plain: (program) => evaluate(program, 'evaluateAsking'),
+    typed: (program) => evaluate(program, 'evaluateTyped') as Steps<CelTyped>,
+  }
 }

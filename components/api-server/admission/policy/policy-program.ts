@@ -5,7 +5,8 @@ import type { Steps } from '../../../machinery/values/steps.ts'
 import type { AccessChecks } from '../expressions/access-checks.ts'
 import type { Values } from '../../expressions/admission-variables.ts'
 import { compileConditions, type Conditions } from '../../expressions/conditions.ts'
-import type { Compiled, PolicyExpressions } from '../../expressions/policy-expressions.ts'
+import type { Compiled } from '../../expressions/composed-variables.ts'
+import type { PolicyExpressions } from '../../expressions/policy-expressions.ts'
 import { policyEvaluator } from './policy-evaluator.ts'
 
 /** The longest result of a message expression, in bytes. */
@@ -109,7 +110,7 @@ export async function compilePolicy(spec: ValidatingAdmissionPolicySpec): Promis
       const failure = { index: 0, message: holds.message, reason: 'Invalid' }
       return { failures: [failure], annotations: [] }
     }
-    const run = policyEvaluator(variables, { values, checks })
+    const { plain: run } = policyEvaluator(variables, { values, checks })
     const failures = yield* validate(validations, { run, ignoresErrors })
     const annotated = yield* annotationsOf(annotations, { run, ignoresErrors })
     return {

@@ -1,5 +1,6 @@
 /** The bindings of ValidatingAdmissionPolicy and MutatingAdmissionPolicy (upstream: pkg/apis/admissionregistration/validation). */
 import type { ValidatingAdmissionPolicyBinding, ParamRef } from '../../../api/generated/types.ts'
+import type { MutatingAdmissionPolicyBinding } from '../../../api/mutating-policy.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { validateLabelSelector } from '../../../machinery/validation/label-validation.ts'
@@ -7,6 +8,7 @@ import { pathSegment } from '../../../machinery/validation/names.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import { validation } from '../rules/strategy-checks.ts'
 import type { Strategy } from '../strategy.ts'
+import { validateMutableOperations } from './mutating-admission-policy.ts'
 import { defaultMatchResources, validateMatchResources } from './admission-rules.ts'
 import { validateRequiredOneOf, validateOneOf, validateSubdomain } from '../rules/field-rules.ts'
 
@@ -46,15 +48,31 @@ function validateActions(actions: readonly string[], at: FieldPath): void {
   if (actions.length === 0) at.required('at least one validation action is required')
 }
 
+function validateReferences(
+  { policyName, paramRef }: { policyName?: string; paramRef?: ParamRef },
+  at: FieldPath,
+): void {
+  if (!policyName) at.child('policyName').required()
+  else validateSubdomain(policyName, at.child('policyName'))
+  if (paramRef) validateParamRef(paramRef, at.child('paramRef'))
+}
+
 function validateBinding(object: KubeObject, root: FieldPath): void {
   const at = root.child('spec')
   const { spec = {} } = object as ValidatingAdmissionPolicyBinding
-  if (!spec.policyName) at.child('policyName').required()
-  else validateSubdomain(spec.policyName, at.child('policyName'))
-  if (spec.paramRef) validateParamRef(spec.paramRef, at.child('paramRef'))
+  validateReferences(spec, at)
   // Upstream misspells this path.
   if (spec.matchResources) validateMatchResources(spec.matchResources, at.child('matchResouces'))
   validateActions(spec.validationActions ?? [], at.child('validationActions'))
+}
+
+function validateMutatingBinding(object: KubeObject, root: FieldPath): void {
+  const at = root.child('spec')
+  const { spec = {} } = object as MutatingAdmissionPolicyBinding
+  validateReferences(spec, at)
+  if (!spec.matchResources) return
+  validateMatchResources(spec.matchResources, at.child('matchResources'))
+  validateMutableOperations(spec.matchResources, at.child('matchResources'))
 }
 
 export const validatingAdmissionPolicyBindingStrategy: Strategy = {
@@ -68,4 +86,5 @@ export const mutatingAdmissionPolicyBindingStrategy: Strategy = {
   hasGeneration: true,
   allowUnconditionalUpdate: false,
   applyDefaults: defaultBinding,
+  ...validation(validateMutatingBinding),
 }
