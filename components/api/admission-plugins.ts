@@ -30,6 +30,7 @@ export const admissionPlugins = [
   'CertificateSubjectRestriction',
   'DefaultIngressClass',
   'DenyServiceExternalIPs',
+  'MutatingAdmissionPolicy',
   'MutatingAdmissionWebhook',
   'ValidatingAdmissionPolicy',
   'ValidatingAdmissionWebhook',

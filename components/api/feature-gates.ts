@@ -56,6 +56,7 @@ export const featureGates = {
   JobSuccessPolicy: beta({ alpha: '1.30', beta: '1.31' }),
   MaxUnavailableStatefulSet: alpha('1.24'),
   MultiCIDRServiceAllocator: betaOff({ alpha: '1.27', beta: '1.31' }),
+  MutatingAdmissionPolicy: alpha('1.32'),
   PodIndexLabel: stable({ beta: '1.28', ga: '1.32' }),
   RemoteRequestHeaderUID: alpha('1.32'),
   StorageVersionAPI: alpha('1.20'),

@@ -2,6 +2,7 @@
  * What acts on the objects of each built-in kind, by storage prefix. The garbage collector, the namespace controller and
  * admission webhooks act on every kind and are left out. The reference shows this table, and warnings follow from it.
  */
+import type { FeatureGateName } from './feature-gates.ts'
 
 export interface KindActors {
   /** Controllers of the controller manager, by the names of `--controllers`; of these only those that this release runs. */
@@ -12,12 +13,18 @@ export interface KindActors {
   readonly storedOnly?: string
   /** What is missing for anything to act on it, and what that means: a client that creates one is warned. */
   readonly missing?: string
+  /** Without this feature gate nothing acts on it, and a client that creates one is warned. */
+  readonly gate?: FeatureGateName
 }
 
 /** `names`: of controllers, without `-controller`. */
 function by(names: string, ...parts: readonly string[]): KindActors {
   const controllers = names === '' ? [] : names.split(' ').map((name) => `${name}-controller`)
   return { controllers, parts }
+}
+
+function behind(gate: FeatureGateName, part: string): KindActors {
+  return { ...by('', part), gate }
 }
 
 function stored(storedOnly: string): KindActors {
@@ -31,6 +38,7 @@ function missing(names: string, why: string): KindActors {
 const answers = 'API server: answers, and stores nothing'
 const authorizes = 'API server: authorizes requests'
 const admits = 'API server: admits or denies requests'
+const changes = 'API server: changes requests, with the feature gate MutatingAdmissionPolicy'
 
 const core: Readonly<Record<string, KindActors>> = {
   'core/bindings': by('', 'API server: binds a pod, and stores nothing'),
@@ -133,13 +141,10 @@ const access: Readonly<Record<string, KindActors>> = {
 }
 
 const extension: Readonly<Record<string, KindActors>> = {
-  'admissionregistration/mutatingadmissionpolicies': missing(
-    '',
-    'this cluster does not evaluate mutating admission policies: nothing is changed',
-  ),
-  'admissionregistration/mutatingadmissionpolicybindings': missing(
-    '',
-    'this cluster does not evaluate mutating admission policies: nothing is changed',
+  'admissionregistration/mutatingadmissionpolicies': behind('MutatingAdmissionPolicy', changes),
+  'admissionregistration/mutatingadmissionpolicybindings': behind(
+    'MutatingAdmissionPolicy',
+    changes,
   ),
   'admissionregistration/mutatingwebhookconfigurations': by('', 'API server: calls webhooks'),
   'admissionregistration/validatingadmissionpolicies': by(

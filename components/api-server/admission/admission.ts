@@ -3,6 +3,7 @@ import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { RequestContext, UserInfo } from '../request/request.ts'
 import type { DeleteRequest } from '../request/write.ts'
+import type { Rounds } from './reinvocation.ts'
 
 export interface AdmissionRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
@@ -29,22 +30,8 @@ export interface AdmissionRequest {
   readonly applyDefaults?: (draft: KubeObject) => void
   /** Called once the write is stored or has failed. A plugin that holds something for the request sets it while it validates. */
   release?: () => void
-  /** The state of mutating webhooks; only their plugin uses it. */
+  /** What mutating webhooks and policies have done so far (reinvocation.ts). */
   rounds?: Rounds
-}
-
-/** The calls of mutating webhooks. If they change the object, all mutating plugins run once more. */
-export interface Rounds {
-  /** 0, or 1 when all run again. */
-  round: number
-  isAnotherAsked: boolean
-  isRewritten: boolean
-  /** Called webhooks that must be called again after a later change. */
-  readonly asked: Set<string>
-  /** The ones to call in the second round. */
-  readonly again: Set<string>
-  /** The object after the first round. */
-  last: KubeObject | undefined
 }
 
 export interface AdmissionPlugin {

@@ -3,6 +3,8 @@ import type { Resources } from '../../api/resources.ts'
 
 const exemptKinds = [
   'mutatingWebhookConfigurations',
+  'mutatingAdmissionPolicies',
+  'mutatingAdmissionPolicyBindings',
   'validatingWebhookConfigurations',
   'validatingAdmissionPolicies',
   'validatingAdmissionPolicyBindings',
@@ -11,4 +13,20 @@ const exemptKinds = [
 /** Where the kinds are stored. */
 export function exemptPrefixes(resources: Resources): ReadonlySet<string> {
   return new Set(exemptKinds.map((kind) => resources[kind].storagePrefix))
+}
+
+/** Reviews, which the cluster needs to work (upstream: pkg/kubeapiserver/admission/exclusion): policies do not look at them. */
+const reviewKinds = [
+  'localSubjectAccessReviews',
+  'selfSubjectAccessReviews',
+  'selfSubjectReviews',
+  'selfSubjectRulesReviews',
+  'subjectAccessReviews',
+  'tokenReviews',
+] as const
+
+/** The same, and the reviews. */
+export function policyExemptPrefixes(resources: Resources): ReadonlySet<string> {
+  const reviews = reviewKinds.map((kind) => resources[kind].storagePrefix)
+  return new Set([...exemptPrefixes(resources), ...reviews])
 }

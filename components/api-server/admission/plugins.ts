@@ -35,6 +35,7 @@ import type { PluginSettings } from './plugin-settings.ts'
 import { podNodeSelector } from './pod-node-selector.ts'
 import { podSecurity } from './pod-security/pod-security.ts'
 import { podTolerationRestriction } from './pod-toleration-restriction.ts'
+import { mutatingPolicies } from './policy/mutating-policies.ts'
 import { validatingPolicies } from './policy/validating-policies.ts'
 import { priorityAdmission } from './priority.ts'
 import { resourceQuotaAdmission } from './quota/resource-quota.ts'
@@ -114,6 +115,7 @@ export const allPlugins: Readonly<Record<AdmissionPluginName, CreatePlugin>> = {
     certificateRequestAdmission(authorizer, dialect).subject,
   DefaultIngressClass: ({ reader, dialect }) => defaultIngressClass(reader, dialect),
   DenyServiceExternalIPs: ({ dialect }) => denyServiceExternalIps(dialect),
+  MutatingAdmissionPolicy: mutatingPolicies,
   MutatingAdmissionWebhook: (dependencies) =>
     mutatingWebhooks({
       ...dependencies,

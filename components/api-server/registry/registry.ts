@@ -6,7 +6,7 @@ import type { Dialect } from '../../api/dialect.ts'
 import { objectKindOf } from '../../api/object-kind.ts'
 import type { Resources } from '../../api/resources.ts'
 import { defaultFeatureGates, type FeatureGates } from '../../api/feature-gates.ts'
-import { unattendedKinds } from '../../api/unattended-kinds.ts'
+import { unattendedWarning } from '../../api/unattended-kinds.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { largeBytes, nextTurn } from '../../component-base/next-turn.ts'
 import type { KubeObject, ManagedFieldsEntry } from '../../machinery/objects/object.ts'
@@ -213,7 +213,7 @@ export class Registry {
       ...(strategy.validate?.(object, context) ?? []),
     ])
     for (const text of strategy.warnings?.(object, undefined, context) ?? []) warnings.push(text)
-    const unattended = unattendedKinds.get(resource.storagePrefix)
+    const unattended = unattendedWarning(resource.storagePrefix, context.gates)
     if (unattended !== undefined) warnings.push(unattended)
   }
 

@@ -3,6 +3,7 @@ import type {
   AdmissionPlugin,
   AdmissionRequest,
 } from '../../../components/api-server/admission/admission.ts'
+import { roundsOf } from '../../../components/api-server/admission/reinvocation.ts'
 import { admissionChain, createAdmission } from '../../../components/api-server/admission/chain.ts'
 import { refusalOf } from '../../../components/api-server/request/refusal.ts'
 import { dialects } from '../../../components/api/dialect.ts'
@@ -40,6 +41,7 @@ describe('the admission flags', () => {
       'ClusterTrustBundleAttest',
       'CertificateSubjectRestriction',
       'DefaultIngressClass',
+      'MutatingAdmissionPolicy',
       'MutatingAdmissionWebhook',
       'ValidatingAdmissionPolicy',
       'ValidatingAdmissionWebhook',
@@ -177,15 +179,9 @@ describe('the chain', () => {
     const asks: AdmissionPlugin = {
       name: 'asks',
       mutate: async (one) => {
-        one.rounds ??= {
-          round: 0,
-          isAnotherAsked: true,
-          isRewritten: false,
-          asked: new Set(),
-          again: new Set(),
-          last: undefined,
-        }
-        log.push(`round ${one.rounds.round}`)
+        const rounds = roundsOf(one)
+        rounds.isAnotherAsked = true
+        log.push(`round ${rounds.round}`)
       },
     }
     await admissionChain([recorder(log, 'a', false), asks]).mutate({ ...request })

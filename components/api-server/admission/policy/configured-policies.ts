@@ -1,61 +1,75 @@
 /** ConfiguredPolicies: the stored policies with their bindings, and which requests they match (upstream: plugin/policy/generic). */
 import type {
   MatchResources,
-  ValidatingAdmissionPolicy,
+  ObjectMeta,
   ValidatingAdmissionPolicyBinding,
-  ValidatingAdmissionPolicySpec,
 } from '../../../api/generated/types.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
 import { labelSelectorFrom } from '../../../machinery/selectors/label-selector.ts'
+import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { matchRules, matchWebhook } from '../webhook/matching.ts'
 import type { WebhookDependencies } from '../webhook/webhook-call.ts'
-import { compilePolicy, type PolicyProgram } from './policy-program.ts'
 
+/** A binding of a validating policy; those of mutating policies have no actions. */
 export interface Binding {
   readonly name: string
   readonly spec: NonNullable<ValidatingAdmissionPolicyBinding['spec']>
 }
 
-export interface Policy {
+export interface Policy<Spec, Program> {
   readonly name: string
-  readonly spec: ValidatingAdmissionPolicySpec
+  readonly spec: Spec
   readonly bindings: readonly Binding[]
   /** Compiled when first needed. */
-  readonly program: () => Promise<PolicyProgram>
+  readonly program: () => Promise<Program>
 }
 
-type Dependencies = Pick<WebhookDependencies, 'reader' | 'resources' | 'served'>
+interface PolicySource<Spec, Program> {
+  readonly reader: ObjectReader
+  readonly policies: Resource
+  readonly bindings: Resource
+  readonly compile: (spec: Spec) => Promise<Program>
+}
+
+interface StoredPolicy<Spec> {
+  readonly metadata: ObjectMeta
+  readonly spec?: Spec
+}
 
 /** Policies that have bindings; the others match no request. */
-function readPolicies({ reader, resources }: Dependencies): Policy[] {
-  const { validatingAdmissionPolicies, validatingAdmissionPolicyBindings } = resources
-  const bindings = reader.list(
-    validatingAdmissionPolicyBindings,
-  ) as readonly ValidatingAdmissionPolicyBinding[]
-  const policies = reader.list(validatingAdmissionPolicies) as readonly ValidatingAdmissionPolicy[]
+function readPolicies<Spec, Program>(
+  source: PolicySource<Spec, Program>,
+): readonly Policy<Spec, Program>[] {
+  const { reader, compile } = source
+  const bindings = reader.list(source.bindings) as readonly ValidatingAdmissionPolicyBinding[]
+  const policies = reader.list(source.policies) as readonly StoredPolicy<Spec>[]
   return policies.flatMap(({ metadata, spec }) => {
     const name = metadata.name ?? ''
     const own = bindings.flatMap((one) =>
       one.spec?.policyName === name ? [{ name: one.metadata.name ?? '', spec: one.spec }] : [],
     )
     if (own.length === 0 || spec === undefined) return []
-    let program: Promise<PolicyProgram> | undefined
-    return [{ name, spec, bindings: own, program: () => (program ??= compilePolicy(spec)) }]
+    let program: Promise<Program> | undefined
+    return [{ name, spec, bindings: own, program: () => (program ??= compile(spec)) }]
   })
 }
 
 /** The policies as they are stored now, read again after a change. */
-export function configuredPolicies(dependencies: Dependencies): () => readonly Policy[] {
-  const { reader, resources } = dependencies
-  let known: readonly Policy[] | undefined
+export function configuredPolicies<Spec, Program>(
+  source: PolicySource<Spec, Program>,
+): () => readonly Policy<Spec, Program>[] {
+  const { reader } = source
+  let known: readonly Policy<Spec, Program>[] | undefined
   const forget = (): void => {
     known = undefined
   }
-  reader.onChange(resources.validatingAdmissionPolicies, forget)
-  reader.onChange(resources.validatingAdmissionPolicyBindings, forget)
-  return () => (known ??= readPolicies(dependencies))
+  reader.onChange(source.policies, forget)
+  reader.onChange(source.bindings, forget)
+  return () => (known ??= readPolicies(source))
 }
+
+type Dependencies = Pick<WebhookDependencies, 'reader' | 'resources' | 'served'>
 
 const everything = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }
 

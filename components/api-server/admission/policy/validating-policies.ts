@@ -2,27 +2,26 @@
  * ValidatingAdmissionPolicy: CEL expressions of policies and their bindings validate writes (upstream:
  * plugin/policy/validating). Expressions are compiled when a policy first matches.
  */
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { Resource } from '../../../machinery/objects/resource.ts'
+import type { ValidatingAdmissionPolicySpec } from '../../../api/generated/types.ts'
 import { reasonCodes, StatusError, type Reason } from '../../../machinery/objects/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
 import { annotate } from '../annotate.ts'
-import { exemptPrefixes } from '../exempt-kinds.ts'
+import { policyExemptPrefixes } from '../exempt-kinds.ts'
 import { admissionForbidden } from '../forbid.ts'
-import { reviewRequestOf } from '../webhook/admission-review.ts'
-import { accessChecksOf, type AccessChecks } from '../expressions/access-checks.ts'
-import { admissionValues, type Values } from '../../expressions/admission-variables.ts'
-import { inVersionOf, namespaceOf } from '../webhook/reviewed-request.ts'
-import type { WebhookDependencies } from '../webhook/webhook-call.ts'
+import { accessChecksOf } from '../expressions/access-checks.ts'
+import type { Values } from '../../expressions/admission-variables.ts'
+import { inVersionOf } from '../webhook/reviewed-request.ts'
 import { refusedBy } from '../../request/refusal.ts'
 import { configuredPolicies, matchedBy, type Binding, type Policy } from './configured-policies.ts'
-import { policyParams } from './policy-params.ts'
-import type { Failure } from './policy-program.ts'
+import { compilePolicy, type Failure, type PolicyProgram } from './policy-program.ts'
+import {
+  paramsOf,
+  policyValues,
+  type PolicyDependencies,
+  type PolicyReview,
+} from './policy-review.ts'
 
-type Dependencies = Omit<WebhookDependencies, 'metrics' | 'log' | 'egress'> & {
-  /** The kinds that CustomResourceDefinitions add. */
-  readonly customKinds: () => readonly Resource[]
-}
+type ValidatingPolicy = Policy<ValidatingAdmissionPolicySpec, PolicyProgram>
 
 /** A validation that failed, with the actions of the binding. */
 interface Judged {
@@ -32,64 +31,19 @@ interface Judged {
   readonly actions: readonly string[]
 }
 
-/** One request, as every policy judges it. */
-interface Review extends Dependencies {
-  readonly request: AdmissionRequest
-  readonly checks: AccessChecks
-}
-
-/** The values of CEL variables in the version that the policy matched. */
-async function valuesOf(
-  { request, reader, resources, dialect, checks }: Review,
-  matched: Resource,
-): Promise<Values> {
-  const object = await inVersionOf(matched, request, request.object)
-  const old = await inVersionOf(matched, request, request.old)
-  const review = reviewRequestOf(
-    request,
-    { matched, object, old, isNameHidden: false },
-    { uid: '', dialect },
-  )
-  const namespace = namespaceOf(request)
-  const { namespaces } = resources
-  const namespaceObject = namespace === '' ? undefined : reader.get(namespaces, '', namespace)
-  return {
-    ...admissionValues(review),
-    namespaceObject: namespaceObject ?? null,
-    ...(await checks.values()),
-  }
-}
-
-/** The objects with which a binding evaluates its policy, or the failure to find them. */
-async function paramsOf(
-  policy: Policy,
-  { binding, review }: { binding: Binding; review: Review },
-): Promise<{ params: readonly (KubeObject | null)[] } | { failure: Failure }> {
-  const { request, reader, served, customKinds } = review
-  const { paramKind } = policy.spec
-  const { paramRef } = binding.spec
-  const { namespace } = request
-  try {
-    const kinds = [...served, ...customKinds()]
-    return { params: await policyParams({ paramKind, paramRef, namespace }, { reader, kinds }) }
-  } catch (error) {
-    const message = `failed to configure binding: ${(error as Error).message}`
-    return { failure: { index: 0, message, reason: 'Invalid' } }
-  }
-}
-
 /** Audit annotations of one policy: by key, the different values that its bindings gave. */
 type Annotations = Map<string, Set<string>>
 
 async function judgeByBinding(
-  { policy, binding, values }: { policy: Policy; binding: Binding; values: Values },
-  { review, annotations }: { review: Review; annotations: Annotations },
+  { policy, binding, values }: { policy: ValidatingPolicy; binding: Binding; values: Values },
+  { review, annotations }: { review: PolicyReview; annotations: Annotations },
 ): Promise<Judged[]> {
   const whose = { policy: policy.name, binding: binding.name }
-  const found = await paramsOf(policy, { binding, review })
-  if ('failure' in found) {
+  const found = await paramsOf(policy.spec.paramKind, { binding, review })
+  if ('fault' in found) {
     if (policy.spec.failurePolicy === 'Ignore') return []
-    return [{ ...whose, failure: found.failure, actions: ['Deny'] }]
+    const failure = { index: 0, message: found.fault, reason: 'Invalid' }
+    return [{ ...whose, failure, actions: ['Deny'] }]
   }
   const program = await policy.program()
   const actions = binding.spec.validationActions ?? []
@@ -105,14 +59,15 @@ async function judgeByBinding(
   return judged
 }
 
-async function judgeByPolicy(policy: Policy, review: Review): Promise<Judged[]> {
+async function judgeByPolicy(policy: ValidatingPolicy, review: PolicyReview): Promise<Judged[]> {
   const { request } = review
   const matched = matchedBy(policy.spec.matchConstraints, review)
   if (matched === undefined) return []
   const bindings = policy.bindings.filter(({ spec }) => matchedBy(spec.matchResources, review))
   if (bindings.length === 0) return []
   await policy.program()
-  const values = await valuesOf(review, matched)
+  const object = await inVersionOf(matched, request, request.object)
+  const values = await policyValues(review, { matched, object, isNameHidden: false })
   const judged: Judged[] = []
   const annotations: Annotations = new Map()
   for (const binding of bindings) {
@@ -162,7 +117,7 @@ function rejectionOf({ policy, binding, failure }: Judged, request: AdmissionReq
 }
 
 /** Evaluates every policy, then warns, audits and denies. The first failure of a binding that denies rejects the request. */
-async function judge(policies: readonly Policy[], review: Review): Promise<void> {
+async function judge(policies: readonly ValidatingPolicy[], review: PolicyReview): Promise<void> {
   const { request } = review
   const judged: Judged[] = []
   for (const policy of policies) judged.push(...(await judgeByPolicy(policy, review)))
@@ -172,10 +127,15 @@ async function judge(policies: readonly Policy[], review: Review): Promise<void>
   if (denied !== undefined) throw rejectionOf(denied, request)
 }
 
-export function validatingPolicies(dependencies: Dependencies): AdmissionPlugin {
-  const { resources, authorizer } = dependencies
-  const exempt = exemptPrefixes(resources)
-  const policiesNow = configuredPolicies(dependencies)
+export function validatingPolicies(dependencies: PolicyDependencies): AdmissionPlugin {
+  const { reader, resources, authorizer } = dependencies
+  const exempt = policyExemptPrefixes(resources)
+  const policiesNow = configuredPolicies({
+    reader,
+    policies: resources.validatingAdmissionPolicies,
+    bindings: resources.validatingAdmissionPolicyBindings,
+    compile: compilePolicy,
+  })
   return {
     name: 'ValidatingAdmissionPolicy',
     validate(request) {

@@ -45,10 +45,22 @@ export async function inVersionOf(
 }
 
 /** A new object as upstream shows it to mutating plugins: without the fields that the server sets afterwards. */
-export function withoutServerFields(object: KubeObject, isNameGenerated: boolean): KubeObject {
+function withoutServerFields(object: KubeObject, isNameGenerated: boolean): KubeObject {
   const { uid: _, creationTimestamp: __, generation: ___, ...metadata } = object.metadata
   if (isNameGenerated) delete metadata.name
   return { ...object, metadata: { ...metadata, creationTimestamp: null } }
+}
+
+/** The draft as mutating plugins see it in the version that matched, and whether they see no name of it yet. */
+export async function draftInVersionOf(
+  matched: Resource,
+  request: AdmissionRequest,
+): Promise<{ readonly object: KubeObject | undefined; readonly isNameHidden: boolean }> {
+  const isNew = request.operation === 'CREATE' && request.subresource === ''
+  const isNameHidden = isNew && request.isNameGenerated === true
+  const shown = await inVersionOf(matched, request, request.object)
+  const object = isNew && shown !== undefined ? withoutServerFields(shown, isNameHidden) : shown
+  return { object, isNameHidden }
 }
 
 /** The request's namespace; a Namespace counts as inside itself. */

@@ -17,7 +17,7 @@ import type { ObjectReader } from '../../watch-cache/object-reader.ts'
 import type { AdmissionRequest } from '../admission.ts'
 import { reviewApiVersion, reviewRequestOf, verdictOf, type Verdict } from './admission-review.ts'
 import type { AdmissionWebhookMetrics } from './admission-webhook-metrics.ts'
-import { inVersionOf, withoutServerFields } from './reviewed-request.ts'
+import { draftInVersionOf, inVersionOf } from './reviewed-request.ts'
 import type { Webhook } from './webhook.ts'
 
 export interface WebhookDependencies {
@@ -59,11 +59,10 @@ export interface Answer {
 export async function reviewOf(call: Call, at: { phase: WebhookPhase; request: AdmissionRequest }) {
   const { matched } = call
   const { phase, request } = at
-  const isNew =
-    phase.phase === 'mutating' && request.operation === 'CREATE' && request.subresource === ''
-  const isNameHidden = isNew && request.isNameGenerated === true
-  const shown = await inVersionOf(matched, request, request.object)
-  const object = isNew && shown !== undefined ? withoutServerFields(shown, isNameHidden) : shown
+  const { object, isNameHidden } =
+    phase.phase === 'mutating'
+      ? await draftInVersionOf(matched, request)
+      : { object: await inVersionOf(matched, request, request.object), isNameHidden: false }
   const old = await inVersionOf(matched, request, request.old)
   const uid = phase.clock.uuid()
   const review = reviewRequestOf(
