@@ -42,6 +42,7 @@ export const featureGates = {
   AuthorizeNodeWithSelectors: beta({ alpha: '1.31', beta: '1.32' }),
   AuthorizeWithSelectors: beta({ alpha: '1.31', beta: '1.32' }),
   CBORServingAndStorage: alpha('1.32'),
+  ClusterTrustBundle: alpha('1.27'),
   ContainerCheckpoint: beta({ alpha: '1.25', beta: '1.30' }),
   CronJobsScheduledAnnotation: stable({ beta: '1.28', ga: '1.32' }),
   CustomResourceFieldSelectors: stable({ alpha: '1.30', beta: '1.31', ga: '1.32' }),
@@ -60,6 +61,7 @@ export const featureGates = {
   PodIndexLabel: stable({ beta: '1.28', ga: '1.32' }),
   RemoteRequestHeaderUID: alpha('1.32'),
   StorageVersionAPI: alpha('1.20'),
+  StorageVersionMigrator: alpha('1.30'),
   StructuredAuthenticationConfiguration: beta({ alpha: '1.29', beta: '1.30' }),
   StructuredAuthorizationConfiguration: stable({ alpha: '1.29', beta: '1.30', ga: '1.32' }),
   /** Upstream turned it on with 1.32; the specification keeps it off. */

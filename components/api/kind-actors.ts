@@ -133,7 +133,10 @@ const access: Readonly<Record<string, KindActors>> = {
   'certificates/certificatesigningrequests': by(
     'certificatesigningrequest-approving certificatesigningrequest-signing certificatesigningrequest-cleaner',
   ),
-  'certificates/clustertrustbundles': stored('pods of real nodes that project them'),
+  'certificates/clustertrustbundles': {
+    ...by('kube-apiserver-serving-clustertrustbundle-publisher'),
+    storedOnly: 'pods of real nodes that project them',
+  },
   'rbac/clusterrolebindings': by('', authorizes),
   'rbac/clusterroles': by('clusterrole-aggregation', authorizes),
   'rbac/rolebindings': by('', authorizes),
@@ -196,10 +199,7 @@ const coordination: Readonly<Record<string, KindActors>> = {
     'API server: tells that it runs',
     'controller manager and scheduler: elect a leader',
   ),
-  'storagemigration/storageversionmigrations': missing(
-    'storage-version-migrator',
-    'this cluster has no StorageVersionMigration controller: nothing is migrated',
-  ),
+  'storagemigration/storageversionmigrations': by('storage-version-migrator'),
 }
 
 export const kindActors: ReadonlyMap<string, KindActors> = new Map(

@@ -5,6 +5,7 @@ import { tokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
 import { csrApproving } from './certificates/csr-approving.ts'
 import { csrCleaner } from './certificates/csr-cleaner.ts'
 import { csrSigning } from './certificates/csr-signing.ts'
+import { servingTrustBundle } from './certificates/serving-trust-bundle.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
 import { daemonSetController } from './daemon-set/daemon-set.ts'
@@ -31,6 +32,7 @@ import { defaultServiceAccount } from './service-accounts/default-service-accoun
 import { legacyTokenCleaner } from './service-accounts/legacy-token-cleaner.ts'
 import { serviceAccountTokens } from './service-accounts/token-secrets.ts'
 import { storageVersionGarbageCollector } from './storage-version-gc/storage-version-gc.ts'
+import { storageVersionMigrator } from './storage-version-migrator/storage-version-migrator.ts'
 import { simulatedProvisionerController } from './simulated-storage/simulated-provisioner.ts'
 import { statefulSetController } from './stateful-set/stateful-set.ts'
 import { taintEvictionController } from './taint-eviction/taint-eviction.ts'
@@ -52,6 +54,7 @@ export const controllers: readonly ControllerEntry[] = [
   csrApproving,
   csrSigning,
   csrCleaner,
+  servingTrustBundle,
   clusterRoleAggregation,
   nodeIpamController,
   ttlController,
@@ -84,6 +87,7 @@ export const controllers: readonly ControllerEntry[] = [
   serviceLoadBalancerController,
   serviceCidrController,
   storageVersionGarbageCollector,
+  storageVersionMigrator,
   namespaceController,
   garbageCollector,
   bootstrapSigner,

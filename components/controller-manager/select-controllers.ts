@@ -73,6 +73,8 @@ const accounts: Readonly<Record<string, string>> = {
   'persistentvolume-protection-controller': 'pv-protection-controller',
   'persistentvolume-expander-controller': 'expand-controller',
   'persistentvolume-attach-detach-controller': 'attachdetach-controller',
+  'kube-apiserver-serving-clustertrustbundle-publisher-controller':
+    'kube-apiserver-serving-clustertrustbundle-publisher',
   'storageversion-garbage-collector-controller': 'storage-version-garbage-collector',
   'ephemeral-volume-controller': 'ephemeral-volume-controller',
   'resourceclaim-controller': 'resource-claim-controller',

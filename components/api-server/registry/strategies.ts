@@ -60,6 +60,7 @@ import { flowSchemaStrategy } from '../kinds/flowcontrol/flow-schema.ts'
 import { priorityLevelConfigurationStrategy } from '../kinds/flowcontrol/priority-level-configuration.ts'
 import { clusterTrustBundleStrategy } from '../kinds/certificates/cluster-trust-bundle.ts'
 import { storageVersionStrategy } from '../kinds/apiserverinternal/storage-version.ts'
+import { storageVersionMigrationStrategy } from '../kinds/storagemigration/storage-version-migration.ts'
 import { deviceClassStrategy } from '../kinds/resource/device-class.ts'
 import {
   resourceClaimStrategy,
@@ -125,6 +126,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'apiregistration/v1.APIService': apiServiceStrategy,
   'flowcontrol/v1.FlowSchema': flowSchemaStrategy,
   'flowcontrol/v1.PriorityLevelConfiguration': priorityLevelConfigurationStrategy,
+  'storagemigration/v1alpha1.StorageVersionMigration': storageVersionMigrationStrategy,
   'apiserverinternal/v1alpha1.StorageVersion': storageVersionStrategy,
   'certificates/v1alpha1.ClusterTrustBundle': clusterTrustBundleStrategy,
   'resource/v1beta1.DeviceClass': deviceClassStrategy,

@@ -5,7 +5,9 @@ import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts
 
 const needs = [
   { gate: 'MultiCIDRServiceAllocator', kind: 'serviceCidrs' },
+  { gate: 'ClusterTrustBundle', kind: 'clusterTrustBundles' },
   { gate: 'StorageVersionAPI', kind: 'storageVersions' },
+  { gate: 'StorageVersionMigrator', kind: 'storageVersionMigrations' },
   { gate: 'VolumeAttributesClass', kind: 'volumeAttributesClasses' },
 ] as const satisfies readonly {
   readonly gate: FeatureGateName

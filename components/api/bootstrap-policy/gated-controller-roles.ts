@@ -44,6 +44,21 @@ export const gatedControllerRoles: readonly GatedRole[] = [
     ],
   },
   {
+    name: 'kube-apiserver-serving-clustertrustbundle-publisher',
+    gates: ['ClusterTrustBundle'],
+    rules: [
+      'attest certificates signers {label}/kube-apiserver-serving',
+      'create,delete,list,update,watch certificates clustertrustbundles',
+      eventsRule,
+    ],
+  },
+  {
+    name: 'storage-version-migrator-controller',
+    gates: ['StorageVersionMigrator'],
+    // An apply to an object that is gone counts as a create, which the uid in it makes fail.
+    rules: ['create,list,patch * *', 'update storagemigration storageversionmigrations/status'],
+  },
+  {
     name: 'storage-version-garbage-collector',
     gates: ['APIServerIdentity', 'StorageVersionAPI'],
     rules: [

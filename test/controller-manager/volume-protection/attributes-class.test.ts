@@ -40,7 +40,10 @@ describe('the protection of a class of attributes', () => {
     expect(harness.cluster.writes).toEqual(['update volumeattributesclasses gold'])
   })
 
-  const status = (more: PersistentVolumeClaim['status']) => ({ ...claim('c'), status: more })
+  const status = (more: NonNullable<PersistentVolumeClaim['status']>) => ({
+    ...claim('c'),
+    status: more,
+  })
   it.each<[string, PersistentVolumeClaim[], PersistentVolume[], boolean]>([
     ['goes when nothing names it', [claim('c')], [volume('v')], false],
     ['goes when others are named', [withClass(claim('c'), 'silver')], [], false],
