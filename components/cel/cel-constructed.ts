@@ -3,7 +3,7 @@
  * patch). Bounded: variables that refer to each other can make a value that grows with a power of their number.
  */
 import { isCelError, isCelList, isCelMap, isCelUint, type CelMap } from '@bufbuild/cel'
-import { maxBodyValues } from '../../machinery/values/value-limit.ts'
+import { maxBodyValues } from '../machinery/values/value-limit.ts'
 import { jsonPatchType, objectType, typeKey } from './cel-construct-types.ts'
 import { textOf } from './cel-literals.ts'
 import { withoutOptional } from './cel-optional.ts'

@@ -59,8 +59,9 @@ function preFilterStatus(outcome: NodeCheck | Rejection | undefined): string {
   return typeof outcome === 'function' ? 'Success' : statusOf(outcome)
 }
 
-function postFilterStatus({ ok }: PostFilterResult): string {
-  return ok ? 'Success' : 'Unschedulable'
+function postFilterStatus(result: PostFilterResult | undefined): string {
+  // Upstream's plugin for devices answers this, too, for a pod that claims none.
+  return result?.ok === true ? 'Success' : 'Unschedulable'
 }
 
 function measuredFilter(plugin: PluginWith<'filter'>, timer: Timer): PluginWith<'filter'> {

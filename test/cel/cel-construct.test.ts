@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest'
 import {
   applyConfigurationOf,
   jsonPatchOf,
-} from '../../../components/api-server/cel/cel-constructed.ts'
+} from '../../components/cel/cel-constructed.ts'
 import {
   jsonPatchType,
   objectType,
-} from '../../../components/api-server/cel/cel-construct-types.ts'
-import { CelCompileError, compileCel, CelTyped } from '../../../components/api-server/cel/cel.ts'
-import { dyn, listOf } from '../../../components/api-server/cel/cel-types.ts'
-import { finished } from '../../../components/machinery/values/steps.ts'
+} from '../../components/cel/cel-construct-types.ts'
+import { CelCompileError, compileCel, CelTyped } from '../../components/cel/cel.ts'
+import { dyn, listOf } from '../../components/cel/cel-types.ts'
+import { finished } from '../../components/machinery/values/steps.ts'
 
 const nobody = (): never => {
   throw new Error('asked')

@@ -24,6 +24,7 @@ import { FakeCluster } from '../support/fake-client.ts'
 import { job } from '../support/job-story.ts'
 import { addNode } from '../support/nodes.ts'
 import { daemonSet, deployment, statefulSet } from '../support/workloads.ts'
+import { unseenMetrics } from '../support/unseen-metrics.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 const entries = [
@@ -77,6 +78,7 @@ function startManager(cluster: FakeCluster, clock: FakeClock, name: string) {
       gates: defaultFeatureGates,
       clock,
       log: silentLog,
+      metrics: unseenMetrics(),
       queues: () => createWorkQueue({ clock }),
     },
     stop.signal,

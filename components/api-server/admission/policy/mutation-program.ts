@@ -23,7 +23,7 @@ export async function compileMutatingPolicy(
   spec: MutatingAdmissionPolicySpec,
 ): Promise<MutationProgram> {
   const { compileMutations } = await import('../../expressions/mutation-expressions.ts')
-  const { applyConfigurationOf, jsonPatchOf } = await import('../../cel/cel-constructed.ts')
+  const { applyConfigurationOf, jsonPatchOf } = await import('../../../cel/cel-constructed.ts')
   const { variables, mutations } = compileMutations(spec)
   const conditions = await compileConditions(spec.matchConditions ?? [], Boolean(spec.paramKind))
   return {
