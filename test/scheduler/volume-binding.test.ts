@@ -1,31 +1,20 @@
 /** Claims that wait for their first consumer, from the pod to the bound volume: scheduler, binder and provisioner on one server. */
 import { afterEach, describe, expect, test } from 'vitest'
 import type {
-  Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
 } from '../../components/api/generated/types.ts'
-import { createInformerFactory } from '../../components/client/informer.ts'
-import { silentLog } from '../../components/component-base/log.ts'
 import { persistentVolumeBinder } from '../../components/controller-manager/persistent-volumes/binder.ts'
 import { simulatedProvisionerController } from '../../components/controller-manager/simulated-storage/simulated-provisioner.ts'
 import { StatusError } from '../../components/machinery/objects/status-error.ts'
-import { createEventHandlers, followRegistered } from '../../components/scheduler/event-handlers.ts'
-import { createPodReporter } from '../../components/scheduler/pod-reporter.ts'
-import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
-import { runScheduler } from '../../components/scheduler/scheduler.ts'
-import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
-import { Snapshot } from '../../components/scheduler/snapshot.ts'
-import { isWaiting } from '../../components/scheduler/waiting-pod.ts'
-import { defaultRights } from '../support/component-rights.ts'
 import { settle } from '../support/fake-clock.ts'
 import { createReconcilerHarness } from '../support/reconciler-harness.ts'
 import type { ReconcilerHarness } from '../support/reconciler-harness.ts'
 import { claim, podWithClaim, selectedNode, storageClass, volume } from '../support/volumes.ts'
 import { node } from './build.ts'
+import { startScheduler } from './running-scheduler.ts'
 
-const schedulerName = 'default-scheduler'
 const zone = 'topology.kubernetes.io/zone'
 let harness: ReconcilerHarness
 let stop: AbortController
@@ -33,62 +22,6 @@ afterEach(async () => {
   stop.abort(new Error('the test is over'))
   await harness.stop()
 })
-
-/** Runs a scheduler on the harness's cluster; gives what it reported. */
-async function startScheduler(): Promise<string[]> {
-  const { cluster, clock, resources } = harness
-  stop = new AbortController()
-  cluster.react('create', 'pods/binding', ({ key, object }) => {
-    const { target } = object as { target: { name: string } }
-    cluster.change(resources.pods, key, (stored) => {
-      stored['spec'].nodeName = target.name
-    })
-    return {}
-  })
-  const client = cluster.client(defaultRights(cluster.dialect)('system:kube-scheduler'))
-  const snapshot = new Snapshot()
-  const informers = createInformerFactory(client, clock, silentLog)
-  const { dialect } = cluster
-  const handle = {
-    dialect,
-    client,
-    informers,
-    namespaces: snapshot,
-    extenders: [],
-    clock,
-    log: silentLog,
-  }
-  const profile = createProfile(defaultProfile(schedulerName), handle)
-  const profiles = new Map([[schedulerName, profile]])
-  const { queueSort } = profile
-  const queue = new SchedulingQueue({ clock, queueSort, pluginsFor: () => profile })
-  const pods = informers.informer<Pod>(resources.pods)
-  const handlers = createEventHandlers({
-    queue,
-    snapshot,
-    schedulerNames: new Set([schedulerName]),
-  })
-  pods.onEvent(handlers.onPod)
-  informers.informer<Node>(resources.nodes).onEvent(handlers.onNode)
-  followRegistered(client, { queue, profiles, informers })
-  const recorded: string[] = []
-  const reporter = createPodReporter({
-    pods: client.resource<Pod>(resources.pods),
-    record: (_from, { metadata }, { reason, message }) => {
-      recorded.push(`${metadata.name} ${reason}: ${message}`)
-    },
-    clock,
-  })
-  const waitingPod = (key: string): Pod | undefined => {
-    const found = pods.get(key)
-    return found !== undefined && isWaiting(found, profiles) ? found : undefined
-  }
-  void informers.run(stop.signal)
-  await informers.ready()
-  const options = { queue, snapshot, profiles, reporter, waitingPod, clock, log: silentLog }
-  void runScheduler(options, stop.signal)
-  return recorded
-}
 
 const local = storageClass('local', { volumeBindingMode: 'WaitForFirstConsumer' })
 
@@ -105,7 +38,8 @@ async function started(objects: {
   for (const one of objects.volumes ?? []) cluster.seed(resources.persistentVolumes, one)
   for (const one of objects.claims) cluster.seed(resources.persistentVolumeClaims, one)
   await harness.start(persistentVolumeBinder, simulatedProvisionerController)
-  const recorded = await startScheduler()
+  stop = new AbortController()
+  const recorded = await startScheduler(harness, stop.signal)
   await settle(20)
   return recorded
 }

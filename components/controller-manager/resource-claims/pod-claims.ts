@@ -25,6 +25,7 @@ import { isStatusError } from '../../machinery/objects/status-error.ts'
 import { copyJson } from '../../machinery/values/json-copy.ts'
 import { controllerReference } from '../claim.ts'
 import type { OwnWrites } from '../own-writes.ts'
+import { isActive } from '../pod-state.ts'
 
 const fieldManager = 'ResourceClaimController'
 /** Leaves room for the five random characters of a generated name. */
@@ -53,7 +54,8 @@ export async function syncPodClaims(
 ): Promise<Result | void> {
   const { pods, writes } = options
   const pod = pods.get(key)
-  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return
+  // A finished pod's claims are deleted: they must not come back.
+  if (pod === undefined || !isActive(pod)) return
   const requeueAfterMs = writes.pendingMs(key)
   if (requeueAfterMs !== undefined) return { requeueAfterMs }
   const made = new Map<string, string>()
