@@ -29,7 +29,7 @@ export function createAskScheduler(
   cluster: Pick<Cluster, 'control' | 'config' | 'paths'>,
 ): AskScheduler {
   return async (key) => {
-    const port = await schedulerPort(cluster)
+    const port = await schedulerPort(cluster).catch(messageOf)
     if (typeof port === 'string') return { kind: 'silent', why: port }
     const { certificatePem: cert, privateKeyPem } = readCheckedCredential(cluster.paths, 'admin')
     const rest = createRestClient({

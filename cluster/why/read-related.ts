@@ -2,7 +2,6 @@
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { createDiscovery } from '../../components/client/server-resources.ts'
-import type { ServerResources } from '../../components/client/server-resources.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { keyOf, type KubeObject } from '../../components/machinery/objects/object.ts'
 import { qualifiedName, type Resource } from '../../components/machinery/objects/resource.ts'
@@ -79,11 +78,8 @@ async function readContent(client: Client, resource: Resource, namespace: string
 }
 
 /** The metadata of everything in the namespace, or of everything that is in none. Events are left out: they hold nothing up. */
-async function readContents(
-  client: Client,
-  { preferred, failed }: ServerResources,
-  namespace: string,
-): Promise<Found> {
+async function readContents(client: Client, namespace: string): Promise<Found> {
+  const { preferred, failed } = await createDiscovery(client)()
   const kinds = preferred.filter(
     ({ namespaced, verbs, virtual, kind }) =>
       namespaced === (namespace !== '') && verbs.includes('list') && !virtual && kind !== 'Event',
@@ -112,16 +108,9 @@ export async function readRelated(
   const lists = needs.filter(isListNeed)
   const namespaces = needs.flatMap((need) => (need.of === 'contents' ? [need.namespace] : []))
   const asksScheduler = needs.some(({ of }) => of === 'scheduler')
-  const discovered = namespaces.length > 0 ? await createDiscovery(client)() : undefined
   const [found, contents, scheduler] = await Promise.all([
     Promise.all(lists.map((need) => readNeed(client, need))),
-    Promise.all(
-      namespaces.map((one) =>
-        discovered === undefined
-          ? { objects: [], notRead: [] }
-          : readContents(client, discovered, one),
-      ),
-    ),
+    Promise.all(namespaces.map((one) => readContents(client, one))),
     asksScheduler ? askScheduler(keyOf(object)) : undefined,
   ])
   const byKey = new Map<RelatedKey, KubeObject[]>()

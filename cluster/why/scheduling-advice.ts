@@ -16,11 +16,16 @@ interface Refusals {
   readonly nodes: readonly RefusedNode[]
 }
 
+/** In the order of their names, with `node-2` before `node-10`: the scheduler's own order is that in which it met them. */
+export function refusedNodes(nodes: PodExplanation['nodes']): RefusedNode[] {
+  const { compare } = new Intl.Collator('en', { numeric: true })
+  return nodes.filter((one) => !one.fits).toSorted((a, b) => compare(a.node, b.node))
+}
+
 /** The refused nodes, grouped by the set of plugins that refuse them; the smallest set first, then the largest group. */
-export function refusalGroups({ nodes }: PodExplanation): Refusals[] {
+function refusalGroups({ nodes }: PodExplanation): Refusals[] {
   const groups = new Map<string, { plugins: string[]; nodes: RefusedNode[] }>()
-  for (const node of nodes) {
-    if (node.fits) continue
+  for (const node of refusedNodes(nodes)) {
     const plugins = [node.plugin, ...(node.others ?? []).map(({ plugin }) => plugin)].toSorted()
     const key = plugins.join(' ')
     const group = groups.get(key) ?? { plugins, nodes: [] }

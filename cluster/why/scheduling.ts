@@ -10,7 +10,7 @@ import { conditionOf, conditionsSeen, eventsSeen, nameOf, seen } from './evidenc
 import type { Evidence, Finding } from './finding.ts'
 import { countText, listText, objectText } from './names.ts'
 import type { Related } from './related.ts'
-import { schedulingAdvice } from './scheduling-advice.ts'
+import { refusedNodes, schedulingAdvice } from './scheduling-advice.ts'
 
 /** As many nodes that fit as are shown with their scores, the best first. */
 const mostScored = 5
@@ -80,7 +80,7 @@ function answeredFinding(pod: Pod, explanation: PodExplanation, related: Related
     }
   }
   const fitting = nodes.filter((one) => one.fits)
-  const refused = nodes.filter((one) => !one.fits)
+  const refused = refusedNodes(nodes)
   const evidence = [...scoresSeen(pod, fitting), ...refusalsSeen(pod, refused), ...history]
   if (chosen !== undefined) {
     return {

@@ -95,15 +95,14 @@ function finalizerFinding(finalizer: string, object: KubeObject, related: Relate
     cause: 'Finalizer',
     message: `The finalizer ${finalizer} waits for ${known.waitsFor}; ${known.by} removes it then.`,
     evidence,
-    next: [
-      ...(first === undefined
+    next:
+      first === undefined
         ? ['check that it runs: skiff status']
         : [
             held
               ? `see what holds the first of them: skiff why ${objectText(first)}`
               : `delete what remains, or wait for its end: ${listText(remaining.slice(0, 3).map(objectText))}`,
-          ]),
-    ],
+          ],
   }
 }
 

@@ -29,6 +29,7 @@ test('durations, ports, ages, random names, addresses and the order of progress 
   ).toBe(true)
   expect(areSame('KUBECONFIG=~/.local/x', 'KUBECONFIG=/tmp/abc/.local/x', '/tmp/abc')).toBe(true)
   expect(areSame('pid 7', 'pid 12345')).toBe(true)
+  expect(areSame('since 2026-11-22T10:00:00Z', 'since 2031-01-02T03:04:05.678Z')).toBe(true)
 })
 
 test('a line of three dots stands for any number of lines', () => {

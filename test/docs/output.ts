@@ -2,6 +2,7 @@
 
 /** What may differ, and what stands for it; applied in this order. */
 const tolerances: readonly [pattern: RegExp, substitute: string][] = [
+  [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
   [/sha256:([0-9a-f]{64}|\.\.\.)/g, 'sha256:<hash>'],
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, '<token>'],
   [/\bsystem:bootstrap:[a-z0-9]{6}\b/g, 'system:bootstrap:<id>'],
