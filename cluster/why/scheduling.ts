@@ -174,7 +174,8 @@ export function schedulingFinding(pod: Pod, related: Related): Finding {
     message: `The scheduler does not answer: ${scheduler.why}. No pod gets a node until it does.`,
     evidence,
     next: [
-      'see its state, and restart it: skiff status, skiff restart scheduler',
+      'see its state: skiff status',
+      'restart it: skiff restart scheduler',
       'read its log: skiff logs scheduler',
     ],
   }

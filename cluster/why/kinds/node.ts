@@ -20,12 +20,9 @@ function readyFinding(node: Node, related: Related): Finding | undefined {
       ...eventsSeen(related, node, ['NodeNotReady', 'NodeNotSchedulable', 'Starting', 'Rebooted']),
     ],
     next: [
-      isSilent
-        ? 'see whether its agent runs, and start it: skiff status, skiff node start NAME, skiff restart NAME'.replaceAll(
-            'NAME',
-            name ?? '',
-          )
-        : 'correct what the condition names',
+      ...(isSilent
+        ? ['see whether its agent runs: skiff status', `start it: skiff restart ${name}`]
+        : ['correct what the condition names']),
       `read the log of the agent: skiff logs ${name}`,
     ],
   }

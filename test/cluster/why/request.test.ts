@@ -1,11 +1,16 @@
 /** `skiff why`: questions from words and manifests against a real API server, and what people read. */
 import { describe, expect, it } from 'vitest'
-import { accessText, deniedText, tokenText } from '../../cluster/cli/why-request-text.ts'
-import { accessSpec, explainAccess, explainManifest, withUsualGroups } from '../../cluster/why/request.ts'
-import type { AccessExplanation, DeniedRequest } from '../../components/api/explanations.ts'
-import { createClient, type Client } from '../../components/client/client.ts'
-import type { TestApiServer } from '../support/api-server.ts'
-import { describeDialects } from '../support/shared-server.ts'
+import { accessText, deniedText, tokenText } from '../../../cluster/cli/why-request-text.ts'
+import {
+  accessSpec,
+  explainAccess,
+  explainManifest,
+  withUsualGroups,
+} from '../../../cluster/why/request.ts'
+import type { AccessExplanation, DeniedRequest } from '../../../components/api/explanations.ts'
+import { createClient, type Client } from '../../../components/client/client.ts'
+import type { TestApiServer } from '../../support/api-server.ts'
+import { describeDialects } from '../../support/shared-server.ts'
 
 const shown = { colors: false, nowMs: 1_000_000_000 }
 const ann = { user: 'ann', groups: ['system:authenticated'] }
