@@ -4,7 +4,12 @@ import type { KubeObject } from '../../machinery/objects/object.ts'
 import { badRequest, isStatusError } from '../../machinery/objects/status-error.ts'
 import { decodeBodyAs } from '../codec/decode-body.ts'
 import { deleteOptionsOf, writeOptionsOf } from '../codec/write-options.ts'
-import { decideEviction, withEvictionCondition } from '../kinds/core/eviction.ts'
+import {
+  decideEviction,
+  freeWhile,
+  stillProcessed,
+  withEvictionCondition,
+} from '../kinds/core/eviction.ts'
 import { checkPreconditions, deleteObject } from '../registry/delete.ts'
 import type { RequestContext } from '../request/request.ts'
 import type { DeleteRequest } from '../request/write.ts'
@@ -54,17 +59,49 @@ function deletionOf(context: RequestContext, eviction: KubeObject, parts: Parts)
   }
 }
 
-/** Spends a disruption of the Pod's budget, if it has one. Throws 429 when none is left. False: another write was first. */
-async function spendDisruption(parts: Parts, deletion: DeleteRequest): Promise<boolean> {
-  const { resource, namespace, name, user, warnings, dryRun } = deletion
+/** A deletion that the budgets allow, and why it holds only while the Pod stays as it is. */
+interface Allowed {
+  readonly deletion: DeleteRequest
+  readonly while: ReturnType<typeof freeWhile>
+}
+
+/**
+ * Spends a disruption of the Pod's budget, if the eviction costs one. Throws 429 when none is left, and 409 for a Pod that the
+ * client does not mean. Undefined: another write was first.
+ */
+async function allowEviction(parts: Parts, deletion: DeleteRequest): Promise<Allowed | undefined> {
+  const { resource, namespace, name } = deletion
   const { podDisruptionBudgets } = resourcesOf(parts.dialect)
   const pod = parts.registry.get(resource, namespace, name).object()
+  checkPreconditions(deletion, pod)
   const budgets = parts.cache.list(podDisruptionBudgets, namespace)
   const budget = decideEviction(pod, budgets, parts.clock.now())
-  if (budget === undefined || dryRun) return true
+  if (budget !== undefined)
+    return (await spendDisruption(parts, deletion, budget))
+      ? { deletion, while: undefined }
+      : undefined
+  const why = freeWhile(pod, budgets)
+  const { preconditions } = deletion
+  // A version that the client asks for may be older, and holds.
+  if (why === undefined || preconditions.resourceVersion !== undefined)
+    return { deletion, while: undefined }
+  const { resourceVersion = '' } = pod.metadata
+  return {
+    deletion: { ...deletion, preconditions: { ...preconditions, resourceVersion } },
+    while: why,
+  }
+}
+
+/** Stores the budget with the disruption taken off it. False: another write was first. */
+async function spendDisruption(
+  parts: Parts,
+  { namespace, user, warnings, dryRun }: DeleteRequest,
+  budget: KubeObject,
+): Promise<boolean> {
+  if (dryRun) return true
   try {
     await parts.registry.update({
-      resource: podDisruptionBudgets,
+      resource: resourcesOf(parts.dialect).podDisruptionBudgets,
       namespace,
       name: budget.metadata.name ?? '',
       subresource: 'status',
@@ -107,13 +144,27 @@ async function markEvicted(parts: Parts, deletion: DeleteRequest): Promise<Delet
   }
 }
 
+/** One attempt. False: another write was first, so that the next one decides again. */
+async function tryEviction(parts: Parts, deletion: DeleteRequest): Promise<boolean> {
+  const allowed = await allowEviction(parts, deletion)
+  if (allowed === undefined) return false
+  try {
+    await deleteObject(parts.registry, await markEvicted(parts, allowed.deletion))
+    return true
+  } catch (error) {
+    if (allowed.while === undefined || !isStatusError(error, 'Conflict')) throw error
+    if (allowed.while === 'pending') return false
+    throw stillProcessed(allowed.while.unready)
+  }
+}
+
 /** POST pods/{name}/eviction. */
 export const evictPod: ResourceHandler = async (context, _, parts) => {
   const eviction = await readEviction(context)
   const deletion = deletionOf(context, eviction, parts)
   const { name, dryRun } = deletion
   await admitAction(context, parts, { subresource: 'eviction', name, object: eviction, dryRun })
-  while (!(await spendDisruption(parts, deletion)));
-  await deleteObject(parts.registry, await markEvicted(parts, deletion))
+  // Each further attempt means that another writer has made progress.
+  while (!(await tryEviction(parts, deletion)));
   return answerAction()
 }

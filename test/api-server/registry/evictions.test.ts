@@ -1,5 +1,6 @@
 /** Evictions: what a pod says of its own, and what they are not to hit. */
 import { describe, expect, it } from 'vitest'
+import { startApiServer } from '../../support/api-server.ts'
 import { sharedServer } from '../../support/shared-server.ts'
 
 describe('an eviction', () => {
@@ -104,5 +105,66 @@ describe('an eviction', () => {
     const reply = await evict(at, { preconditions: { resourceVersion: version } })
     expect(reply.status, reply.text).toBe(201)
     expect((await server().ok('GET', `${at}/p`)).metadata.deletionTimestamp).toBeDefined()
+  })
+})
+
+describe('an eviction beside the report of an agent', () => {
+  it.each([
+    ['waits for its node', 'Pending'],
+    ['is not ready', 'Running'],
+  ])('that a pod costs nothing since it %s does not hit it once it is ready', async (_, phase) => {
+    // Commits take a while, so that the agent's report is under way when the eviction is decided.
+    await using server = await startApiServer({ store: 'sqlite' })
+    const namespace = await server.namespace()
+    const budgets = `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`
+    const body = { metadata: { name: 'all' }, spec: { selector: {}, maxUnavailable: 0 } }
+    const made = await server.ok('POST', budgets, { body })
+    const counted = { currentHealthy: 2, desiredHealthy: 2, expectedPods: 2, disruptionsAllowed: 0 }
+    const { resourceVersion } = (
+      await server.ok('PUT', `${budgets}/all/status`, {
+        body: { ...made, status: { ...counted, observedGeneration: made.metadata.generation } },
+      })
+    ).metadata
+    const at = `/api/v1/namespaces/${namespace}/pods`
+    const report = (name: string, status: object) =>
+      server.request('PATCH', `${at}/${name}/status`, {
+        headers: { 'content-type': 'application/merge-patch+json' },
+        body: { status },
+      })
+    const names = Array.from({ length: 30 }, (_one, index) => `p${index}`)
+    const replies = names.map(async (name) => {
+      const spec = { containers: [{ name: 'c', image: 'i' }] }
+      await server.ok('POST', at, { body: { metadata: { name }, spec } })
+      const bound = { metadata: { name }, target: { kind: 'Node', name: 'n' } }
+      await server.ok('POST', `${at}/${name}/binding`, { body: bound })
+      await report(name, { phase })
+      const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } }
+      const [, reply] = await Promise.all([
+        report(name, { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] }),
+        server.request('POST', `${at}/${name}/eviction`, { body: eviction }),
+      ])
+      return reply.status
+    })
+    expect(
+      [...new Set(await Promise.all(replies))].filter((code) => ![201, 429].includes(code)),
+    ).toEqual([])
+    await server.ok('POST', at, {
+      body: { metadata: { name: 'end' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+    })
+    const watch = await server.watch(`${at}?watch=1&resourceVersion=${resourceVersion}`)
+    const wereReady = new Set<string>()
+    const wrong: string[] = []
+    for (;;) {
+      const { object } = await watch.next()
+      const { name } = object.metadata as { name: string }
+      if (name === 'end') break
+      const conditions = (object.status.conditions ?? []) as { type: string; status: string }[]
+      const has = (type: string) =>
+        conditions.some((one) => one.type === type && one.status === 'True')
+      if (has('DisruptionTarget') && wereReady.has(name)) wrong.push(name)
+      if (has('Ready')) wereReady.add(name)
+    }
+    watch.close()
+    expect(wrong).toEqual([])
   })
 })

@@ -36,6 +36,22 @@ export function decideEviction(
   return withDisruption(found, pod, nowMs)
 }
 
+/**
+ * Why an eviction that `decideEviction` found to cost nothing does so only while the Pod stays as it is: once the Pod is ready,
+ * its budget counts it. Names the budget of a Pod that runs and is not ready. Undefined: whatever becomes of the Pod, its
+ * eviction is free.
+ */
+export function freeWhile(
+  podObject: KubeObject,
+  budgets: readonly KubeObject[],
+): 'pending' | { readonly unready: string } | undefined {
+  const pod = podObject as Pod
+  if (pod.status?.phase === 'Pending' && !pod.metadata.deletionTimestamp) return 'pending'
+  if (isDoneOrNotRunning(pod)) return undefined
+  const covering = budgets.find((budget) => covers(budget as PodDisruptionBudget, pod))
+  return covering === undefined ? undefined : { unready: covering.metadata.name ?? '' }
+}
+
 function isDoneOrNotRunning({ status, metadata }: Pod): boolean {
   if (metadata.deletionTimestamp) return true
   return ['Succeeded', 'Failed', 'Pending'].includes(status?.phase ?? '')
@@ -78,10 +94,7 @@ function withDisruption(found: KubeObject, pod: Pod, nowMs: number): KubeObject 
     disruptedPods = {},
   } = status ?? {}
   if (observedGeneration < (metadata.generation ?? 0)) {
-    throw tooManyRequests(
-      `The disruption budget ${name} is still being processed by the server.`,
-      retryAfterSeconds,
-    )
+    throw stillProcessed(name)
   }
   if (disruptionsAllowed < 0) {
     throw forbidden(budgets, name, 'pdb disruptions allowed is negative')
@@ -124,6 +137,12 @@ function noteNoMoreDisruptions(budget: KubeObject, now: string): void {
       message: '',
     },
   ]
+}
+
+/** The budget's count, or the Pod that it counts, has just changed. */
+export function stillProcessed(budget: string): StatusError {
+  const why = `The disruption budget ${budget} is still being processed by the server.`
+  return tooManyRequests(why, retryAfterSeconds)
 }
 
 function tooManyRequests(why: string, retrySeconds: number): StatusError {
