@@ -131,7 +131,7 @@ export function matchingVolume(
   const labels = selector === undefined ? undefined : labelSelectorFrom(selector)
   let smallest: PersistentVolume | undefined
   for (const volume of volumes) {
-    const { metadata, spec } = volume
+    const { metadata, spec, status } = volume
     if (taken?.has(metadata.name ?? '') || differInVolumeMode(volume, claim)) continue
     if (metadata.deletionTimestamp !== undefined) continue
     const isNear = isReachable?.(volume) ?? true
@@ -140,6 +140,8 @@ export function matchingVolume(
       return isNear ? volume : undefined
     }
     if (onlyPreBound || spec?.claimRef !== undefined || !isNear) continue
+    // Its phase is still to be written: binding it now would lose a race with that.
+    if (status?.phase !== 'Available') continue
     if (labels !== undefined && !matchesLabels(labels, metadata.labels)) continue
     if (volumeClassName(volume, dialect) !== className) continue
     if (differInAttributesClass(volume, claim)) continue

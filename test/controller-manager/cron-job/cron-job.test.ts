@@ -123,6 +123,43 @@ describe('a CronJob', () => {
   })
 
   it.each([
+    // Clocks go from 2:00 to 3:00 on the 9th: that day has no half past two.
+    ['30 2 8-10 3 *', ['2025-03-08T02:30:00-05:00', '2025-03-10T02:30:00-04:00']],
+    [
+      '0 3 8-10 3 *',
+      ['03-08T03:00:00-05:00', '03-09T03:00:00-04:00', '03-10T03:00:00-04:00'].map(
+        (at) => `2025-${at}`,
+      ),
+    ],
+    // Clocks go from 2:00 to 1:00 on the 2nd: that day has two half past ones.
+    [
+      '30 1 1-3 11 *',
+      [
+        '2025-11-01T01:30:00-04:00',
+        '2025-11-02T01:30:00-04:00',
+        '2025-11-02T01:30:00-05:00',
+        '2025-11-03T01:30:00-05:00',
+      ],
+    ],
+  ])(
+    'at %s in New York runs at these times around a change of its clocks: %j',
+    async (schedule, times) => {
+      await started({ schedule, timeZone: 'America/New_York' })
+      const key = 'batch.kubernetes.io/cronjob-scheduled-timestamp'
+      const seen: (string | undefined)[] = []
+      // A day at a time: finished Jobs beyond the history limit go.
+      for (let day = 1; day <= 310; day += 1) {
+        await harness.step(24 * hourMs)
+        for (const job of jobs()) {
+          const at = job.metadata.annotations?.[key]
+          if (!seen.includes(at)) seen.push(at)
+        }
+      }
+      expect(seen).toEqual(times)
+    },
+  )
+
+  it.each([
     ['Allow', 3, 3, 'SuccessfulCreate'],
     ['Forbid', 1, 1, 'JobAlreadyActive'],
     ['Replace', 1, 1, 'SuccessfulDelete'],

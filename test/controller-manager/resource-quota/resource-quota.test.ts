@@ -34,6 +34,16 @@ const pod = (name: string, cpu: string, more: object = {}): KubeObject =>
     ...more,
   })
 
+const ofClass = (name: string, priorityClassName: string, spec: object = {}): KubeObject => {
+  const { spec: own, ...rest } = pod(name, '1') as KubeObject & { spec: object }
+  return { ...rest, spec: { ...own, priorityClassName, ...spec } }
+}
+const selecting = (scopeName: string, operator: string, ...values: string[]) => ({
+  scopeSelector: {
+    matchExpressions: [{ scopeName, operator, ...(values.length > 0 && { values }) }],
+  },
+})
+
 /** A cluster with one quota and these objects, once the controller has settled. */
 async function settled(hard: Amounts, objects: [Resource['plural'], KubeObject][], spec = {}) {
   harness = createReconcilerHarness()
@@ -77,6 +87,39 @@ describe('a quota gets its limits and what is used', () => {
         ['pods', inA('y', { spec: { containers: [{ name: 'c' }] } })],
       ],
       { scopes: ['BestEffort'] },
+      { pods: '1' },
+    ],
+    [
+      'only pods of a priority class that its selector names',
+      { pods: '3', 'requests.cpu': '9' },
+      [
+        ['pods', ofClass('x', 'high')],
+        ['pods', ofClass('y', 'low')],
+        ['pods', pod('z', '1')],
+      ],
+      selecting('PriorityClass', 'In', 'high'),
+      { pods: '1', 'requests.cpu': '1' },
+    ],
+    [
+      'only pods without certain priority classes',
+      { pods: '3' },
+      [
+        ['pods', ofClass('x', 'high')],
+        ['pods', ofClass('y', 'low')],
+        ['pods', pod('z', '1')],
+      ],
+      selecting('PriorityClass', 'NotIn', 'high'),
+      { pods: '2' },
+    ],
+    [
+      'only pods that have a priority class and must end by a time',
+      { pods: '3' },
+      [
+        ['pods', ofClass('x', 'high', { activeDeadlineSeconds: 60 })],
+        ['pods', ofClass('y', 'high')],
+        ['pods', inA('z', { spec: { containers: [{ name: 'c' }], activeDeadlineSeconds: 60 } })],
+      ],
+      { scopes: ['Terminating'], ...selecting('PriorityClass', 'Exists') },
       { pods: '1' },
     ],
     [

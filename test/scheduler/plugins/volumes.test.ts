@@ -111,8 +111,9 @@ describe('VolumeBinding', () => {
         persistentvolumeclaims: [waiting()],
         storageclasses: [waits({ provisioner: 'kubernetes.io/no-provisioner' })],
         persistentvolumes: [
-          inZone('v', 'b', { className: 'local' }),
-          inZone('held', 'a', { className: 'local', claim: 'other' }),
+          inZone('v', 'b', { className: 'local', phase: 'Available' }),
+          inZone('held', 'a', { className: 'local', claim: 'other', phase: 'Available' }),
+          inZone('new', 'a', { className: 'local', phase: 'Pending' }),
         ],
       },
     ],
@@ -159,10 +160,11 @@ describe('VolumeBinding', () => {
     const objects = {
       persistentvolumeclaims: [waiting(), claim('d', { className: 'local' })],
       storageclasses: [none],
-      persistentvolumes: [volume('v', { className: 'local' })],
+      persistentvolumes: [volume('v', { className: 'local', phase: 'Available' })],
     }
     expect(outcome(objects, [], using('c', 'd'))).toContain("didn't find available")
-    const more = [...objects.persistentvolumes, volume('w', { className: 'local' })]
+    const other = volume('w', { className: 'local', phase: 'Available' })
+    const more = [...objects.persistentvolumes, other]
     expect(outcome({ ...objects, persistentvolumes: more }, [], using('c', 'd'))).toMatch(/^[ab]$/)
   })
 })
