@@ -8,16 +8,18 @@ import { createInformerFactory } from '../../components/client/informer.ts'
 import { createWorkQueue } from '../../components/client/work-queue.ts'
 import type { RecordedEvent } from '../../components/client/event-recorder.ts'
 import { parseFlags } from '../../components/component-base/flags.ts'
+import { servedRelease } from '../../components/api/lifecycle.ts'
 import { silentLog } from '../../components/component-base/log.ts'
 import type { Log } from '../../components/component-base/log.ts'
+import { createMetrics } from '../../components/component-base/metrics.ts'
 import type { ControllerEntry } from '../../components/controller-manager/controller-context.ts'
+import { declareControllerMetrics } from '../../components/controller-manager/controller-metrics.ts'
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { keyOf } from '../../components/machinery/objects/object.ts'
 import { defaultRights, userOfController } from './component-rights.ts'
 import { FakeClock, settle, settleFiles } from './fake-clock.ts'
 import { FakeCluster } from './fake-client.ts'
-import { unseenMetrics } from './unseen-metrics.ts'
 
 export interface Harness {
   readonly clock: FakeClock
@@ -26,6 +28,8 @@ export interface Harness {
   readonly resources: Resources
   /** Events recorded, as `Warning Reason Kind key: message`. */
   readonly events: string[]
+  /** All metrics, as the process shows them. */
+  readonly metricsText: () => string
   /** Starts the controller, waits for its informers, and lets it work on what is there. */
   readonly start: (entry: ControllerEntry) => Promise<void>
   /** Lets the controller take in what the test has changed. */
@@ -46,6 +50,7 @@ export function createHarness(
 ): Harness {
   const { dialect = dialects.kubernetes, flags = [], log = silentLog } = options
   const clock = new FakeClock(options.now)
+  const metrics = createMetrics({ release: servedRelease })
   const cluster = new FakeCluster(clock, dialect)
   const resources = resourcesOf(dialect)
   const events: string[] = []
@@ -62,6 +67,7 @@ export function createHarness(
     dialect,
     resources,
     events,
+    metricsText: () => metrics.text(),
     start: async (entry) => {
       const rightsOf = defaultRights(dialect)
       const client = cluster.client(rightsOf(userOfController(entry.name, dialect)))
@@ -76,7 +82,7 @@ export function createHarness(
         log,
         recorder,
         queues: () => createWorkQueue({ clock }),
-        metrics: unseenMetrics(),
+        metrics: declareControllerMetrics(metrics, dialect),
         options: parseFlags(controllerManagerFlags, flags),
         gates: defaultFeatureGates,
       }

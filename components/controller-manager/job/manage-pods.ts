@@ -141,7 +141,7 @@ async function createPods(view: JobView, tools: JobTools, count: number): Promis
   const nowMs = clock.now()
   const wait = (ms: number): PodCounts => ({
     ...countsOf(view),
-    action: 'tracking',
+    action: 'pods_created',
     waitMs: Math.max(ms, shortestWaitMs),
   })
   const isPerIndex = hasLimitPerIndex(spec, rules)
@@ -162,10 +162,13 @@ async function createPods(view: JobView, tools: JobTools, count: number): Promis
     const { value: index } = rest.next()
     const replaced = index === undefined ? undefined : view.indexes?.lastFailed.get(index)
     const { template, generateName } = jobPodTemplate(job, rules, { index, replaced })
-    failed += 1
-    await podWrites.send(keyOf(job), () => control.create(job, template, generateName))
-    failed -= 1
-    created += 1
+    try {
+      await podWrites.send(keyOf(job), () => control.create(job, template, generateName))
+      created += 1
+    } catch (error) {
+      if (!isNamespaceTerminating(error)) failed += 1
+      throw error
+    }
   })
   countCreatedPods(view, tools, { created, failed })
   return {

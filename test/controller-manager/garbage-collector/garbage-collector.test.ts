@@ -405,4 +405,26 @@ describe('garbage-collector-controller', () => {
     const waits = askedAtMs.map((at, index) => at - (askedAtMs[index - 1] ?? at))
     expect(waits.slice(2, 8)).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000])
   })
+
+  it('counts discoveries that failed', async () => {
+    setUp()
+    let refusals = 2
+    await harness.start({
+      ...collector,
+      start: (context, signal) =>
+        runGarbageCollector(
+          () => {
+            refusals -= 1
+            return refusals >= 0
+              ? Promise.reject(new StatusError('ServiceUnavailable', 'not now'))
+              : Promise.resolve(staticResources(context.dialect))
+          },
+          context,
+          signal,
+        ),
+    })
+    await harness.step(10_000)
+    const name = 'garbagecollector_controller_resources_sync_error_total'
+    expect(harness.shown(name)).toEqual(['2'])
+  })
 })

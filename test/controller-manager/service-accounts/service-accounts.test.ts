@@ -13,6 +13,7 @@ import { keyOf } from '../../../components/machinery/objects/object.ts'
 import { createHarness } from '../../support/controller-harness.ts'
 import type { Harness } from '../../support/controller-harness.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 
 const harnesses: Harness[] = []
 afterEach(async () => {
@@ -71,6 +72,17 @@ both('root certificate publisher ($name)', (dialect) => {
     cluster.remove(resources.configMaps, key)
     await harness.settle()
     expect(data()).toEqual({ 'ca.crt': 'CA\n' })
+    expect(harness.metricsText()).toMatch(
+      /^root_ca_cert_publisher_sync_total\{code="200"\} [3-9]$/m,
+    )
+    cluster.react('create', 'configmaps', () => {
+      throw new StatusError('Forbidden', 'no')
+    })
+    cluster.remove(resources.configMaps, key)
+    await harness.settle()
+    expect(harness.metricsText()).toMatch(
+      /^root_ca_cert_publisher_sync_duration_seconds_count\{code="403"\} 1$/m,
+    )
   })
 })
 
