@@ -12,6 +12,7 @@ import { controllers } from '../../components/controller-manager/controllers.ts'
 import { controllerManagerFlags } from '../../components/controller-manager/options.ts'
 import { startApiServer } from '../support/api-server.ts'
 import { ownPort } from '../support/own-port.ts'
+import { unseenMetrics } from '../support/unseen-metrics.ts'
 import { parametersOf } from './replay.ts'
 import { playNodes } from './workloads/stand-in-nodes.ts'
 import { workloadStories, type Kill } from './workloads/steps.ts'
@@ -48,6 +49,7 @@ function startControllers(client: Client) {
         gates: defaultFeatureGates,
         clock,
         log,
+        metrics: unseenMetrics(),
         queues: () => createWorkQueue({ clock }),
       },
       stop.signal,

@@ -178,7 +178,7 @@ describe('claims of devices', () => {
     harness.cluster.react('update', 'resourceclaims/status', ({ key }) => {
       if (key !== 'default/c') return undefined
       failures += 1
-      throw new StatusError({ code: 403, reason: 'Forbidden', message: 'no' })
+      throw new StatusError('Forbidden', 'no')
     })
     await add(podWithDevices('a', 'c'))
     await add(podWithDevices('b', 'd'))
@@ -226,7 +226,7 @@ async function runStory(steps: readonly Step[]): Promise<void> {
   harness.cluster.react('update', '*', ({ resource, key }) => {
     if (!resource.startsWith('resourceclaims') || failing === 0) return undefined
     failing -= 1
-    throw new StatusError({ code: 409, reason: 'Conflict', message: `${key} was modified` })
+    throw new StatusError('Conflict', `${key} was modified`)
   })
   const pods: string[] = []
   for (const [i, one] of steps.entries()) {

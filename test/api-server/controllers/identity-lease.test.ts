@@ -12,7 +12,7 @@ const own = `${leases}/${serverIdentity(hostname())}`
 let server: TestApiServer
 
 async function startAt(clock: FakeClock, ...flags: string[]): Promise<void> {
-  server = await startApiServer({ store: 'sqlite', clock, flags })
+  server = await startApiServer({ store: 'sqlite', clock, flags, without: ['feature-gates'] })
 }
 
 function clockNow(): FakeClock {

@@ -14,115 +14,119 @@ import { describeDialects } from '../../support/shared-server.ts'
 const endpoints = ['/livez', '/readyz', '/healthz'] as const
 const lines = (text: string): string[] => text.trimEnd().split('\n')
 
-describeDialects('a healthy server', (server) => {
-  it('[HEALTH-001][HEALTH-002][HEALTH-003] answers 200 on all three endpoints, to anybody', async () => {
-    for (const path of endpoints) {
-      const answer = await server().request('GET', path, { as: 'anonymous' })
-      expect(answer.status).toBe(200)
-      expect(answer.text).toBe('ok')
-    }
-  })
-
-  it('[HEALTH-006][HEALTH-008] verbose has a line per check and one at the end', async () => {
-    for (const path of endpoints) {
-      for (const flag of ['verbose', 'verbose=1', 'verbose=true']) {
-        const answer = await server().request('GET', `${path}?${flag}`)
-        const checks = lines(answer.text)
-        expect(checks.pop()).toBe('healthz check passed')
-        expect(checks.length).toBeGreaterThan(4)
-        for (const line of checks) expect(line).toMatch(/^\[\+\][\w/-]+ ok$/)
+describeDialects(
+  'a healthy server',
+  (server) => {
+    it('[HEALTH-001][HEALTH-002][HEALTH-003] answers 200 on all three endpoints, to anybody', async () => {
+      for (const path of endpoints) {
+        const answer = await server().request('GET', path, { as: 'anonymous' })
+        expect(answer.status).toBe(200)
+        expect(answer.text).toBe('ok')
       }
-    }
-  })
+    })
 
-  it('counts the results of each check at /metrics/slis', async () => {
-    const at = '/metrics/slis'
-    const countOf = async (type: string): Promise<number> => {
-      const { text } = await server().request('GET', at)
-      const series = `kubernetes_healthchecks_total{name="etcd",status="success",type="${type}"} `
-      const line = text.split('\n').find((one) => one.startsWith(series))
-      return Number(line?.slice(series.length) ?? 0)
-    }
-    const before = await countOf('livez')
-    const ready = await countOf('readyz')
-    await server().ok('GET', '/livez')
-    await server().ok('GET', '/livez/etcd')
-    await server().ok('GET', '/livez?exclude=etcd')
-    expect(await countOf('livez')).toBe(before + 2)
-    expect(await countOf('readyz')).toBe(ready)
-    const { text, headers } = await server().request('GET', at)
-    expect(headers['content-type']).toContain('text/plain; version=0.0.4')
-    expect(text).toContain('kubernetes_healthcheck{name="ping",type="livez"} 1')
-    expect(text).toMatch(/^# HELP kubernetes_healthcheck \[STABLE\] /m)
-    expect((await server().request('GET', at, { as: 'anonymous' })).status).toBe(403)
-    expect((await server().ok('GET', '/')).paths).toContain(at)
-  })
+    it('[HEALTH-006][HEALTH-008] verbose has a line per check and one at the end', async () => {
+      for (const path of endpoints) {
+        for (const flag of ['verbose', 'verbose=1', 'verbose=true']) {
+          const answer = await server().request('GET', `${path}?${flag}`)
+          const checks = lines(answer.text)
+          expect(checks.pop()).toBe('healthz check passed')
+          expect(checks.length).toBeGreaterThan(4)
+          for (const line of checks) expect(line).toMatch(/^\[\+\][\w/-]+ ok$/)
+        }
+      }
+    })
 
-  it('has the checks that clients know', async () => {
-    const { text } = await server().request('GET', '/readyz?verbose')
-    const names = lines(text).map((line) => line.slice(3).split(' ')[0])
-    expect(names).toEqual(
-      expect.arrayContaining(['ping', 'log', 'etcd', 'shutdown', 'autoregister-completion']),
-    )
-    expect(names).toEqual(expect.arrayContaining(['etcd-readiness', 'informer-sync']))
-    // Upstream's of 1.32 with RBAC and priority and fairness, but for those of parts that are not here.
-    const hooks = [
-      'start-apiserver-admission-initializer',
-      'generic-apiserver-start-informers',
-      'priority-and-fairness-config-consumer',
-      'priority-and-fairness-filter',
-      'storage-object-count-tracker-hook',
-      'start-apiextensions-informers',
-      'start-apiextensions-controllers',
-      'crd-informer-synced',
-      'start-system-namespaces-controller',
-      'start-cluster-authentication-info-controller',
-      'start-kube-apiserver-identity-lease-controller',
-      'start-kube-apiserver-identity-lease-garbage-collector',
-      'start-legacy-token-tracking-controller',
-      'start-service-ip-repair-controllers',
-      'rbac/bootstrap-roles',
-      'scheduling/bootstrap-system-priority-classes',
-      'priority-and-fairness-config-producer',
-      'bootstrap-controller',
-      'start-kube-aggregator-informers',
-      'apiservice-status-local-available-controller',
-      'apiservice-status-remote-available-controller',
-      'apiservice-registration-controller',
-      'apiservice-discovery-controller',
-      'kube-apiserver-autoregistration',
-      'apiservice-openapi-controller',
-      'apiservice-openapiv3-controller',
-    ].map((name) => `poststarthook/${name}`)
-    expect(names.filter((name) => name?.startsWith('poststarthook/')).toSorted()).toEqual(
-      hooks.toSorted(),
-    )
-  })
+    it('counts the results of each check at /metrics/slis', async () => {
+      const at = '/metrics/slis'
+      const countOf = async (type: string): Promise<number> => {
+        const { text } = await server().request('GET', at)
+        const series = `kubernetes_healthchecks_total{name="etcd",status="success",type="${type}"} `
+        const line = text.split('\n').find((one) => one.startsWith(series))
+        return Number(line?.slice(series.length) ?? 0)
+      }
+      const before = await countOf('livez')
+      const ready = await countOf('readyz')
+      await server().ok('GET', '/livez')
+      await server().ok('GET', '/livez/etcd')
+      await server().ok('GET', '/livez?exclude=etcd')
+      expect(await countOf('livez')).toBe(before + 2)
+      expect(await countOf('readyz')).toBe(ready)
+      const { text, headers } = await server().request('GET', at)
+      expect(headers['content-type']).toContain('text/plain; version=0.0.4')
+      expect(text).toContain('kubernetes_healthcheck{name="ping",type="livez"} 1')
+      expect(text).toMatch(/^# HELP kubernetes_healthcheck \[STABLE\] /m)
+      expect((await server().request('GET', at, { as: 'anonymous' })).status).toBe(403)
+      expect((await server().ok('GET', '/')).paths).toContain(at)
+    })
 
-  it('[HEALTH-010][HEALTH-011] exclude goes with verbose and is shown', async () => {
-    const { status, text } = await server().request(
-      'GET',
-      '/readyz?verbose&exclude=etcd&exclude=log',
-    )
-    expect(status).toBe(200)
-    expect(lines(text)).toContain('[+]etcd excluded: ok')
-    expect(lines(text)).toContain('[+]log excluded: ok')
-    expect(lines(text)).toContain('[+]ping ok')
-    const unknown = await server().request('GET', '/readyz?verbose&exclude=none')
-    expect(unknown.status).toBe(200)
-    expect(unknown.text).toContain('no matches for "none"')
-  })
+    it('has the checks that clients know', async () => {
+      const { text } = await server().request('GET', '/readyz?verbose')
+      const names = lines(text).map((line) => line.slice(3).split(' ')[0])
+      expect(names).toEqual(
+        expect.arrayContaining(['ping', 'log', 'etcd', 'shutdown', 'autoregister-completion']),
+      )
+      expect(names).toEqual(expect.arrayContaining(['etcd-readiness', 'informer-sync']))
+      // Upstream's of 1.32 with RBAC and priority and fairness, but for those of parts that are not here.
+      const hooks = [
+        'start-apiserver-admission-initializer',
+        'generic-apiserver-start-informers',
+        'priority-and-fairness-config-consumer',
+        'priority-and-fairness-filter',
+        'storage-object-count-tracker-hook',
+        'start-apiextensions-informers',
+        'start-apiextensions-controllers',
+        'crd-informer-synced',
+        'start-system-namespaces-controller',
+        'start-cluster-authentication-info-controller',
+        'start-kube-apiserver-identity-lease-controller',
+        'start-kube-apiserver-identity-lease-garbage-collector',
+        'start-legacy-token-tracking-controller',
+        'start-service-ip-repair-controllers',
+        'rbac/bootstrap-roles',
+        'scheduling/bootstrap-system-priority-classes',
+        'priority-and-fairness-config-producer',
+        'bootstrap-controller',
+        'start-kube-aggregator-informers',
+        'apiservice-status-local-available-controller',
+        'apiservice-status-remote-available-controller',
+        'apiservice-registration-controller',
+        'apiservice-discovery-controller',
+        'kube-apiserver-autoregistration',
+        'apiservice-openapi-controller',
+        'apiservice-openapiv3-controller',
+      ].map((name) => `poststarthook/${name}`)
+      expect(names.filter((name) => name?.startsWith('poststarthook/')).toSorted()).toEqual(
+        hooks.toSorted(),
+      )
+    })
 
-  it('single checks have paths; unknown ones are not found', async () => {
-    for (const path of ['/livez/ping', '/livez/etcd', '/readyz/shutdown', '/healthz/log']) {
-      const answer = await server().request('GET', path)
-      expect([answer.status, answer.text]).toEqual([200, 'ok'])
-    }
-    for (const path of ['/livez/none', '/livez/shutdown', '/readyz/none', '/healthz/ping/more']) {
-      expect((await server().request('GET', path)).status, path).toBe(404)
-    }
-  })
-})
+    it('[HEALTH-010][HEALTH-011] exclude goes with verbose and is shown', async () => {
+      const { status, text } = await server().request(
+        'GET',
+        '/readyz?verbose&exclude=etcd&exclude=log',
+      )
+      expect(status).toBe(200)
+      expect(lines(text)).toContain('[+]etcd excluded: ok')
+      expect(lines(text)).toContain('[+]log excluded: ok')
+      expect(lines(text)).toContain('[+]ping ok')
+      const unknown = await server().request('GET', '/readyz?verbose&exclude=none')
+      expect(unknown.status).toBe(200)
+      expect(unknown.text).toContain('no matches for "none"')
+    })
+
+    it('single checks have paths; unknown ones are not found', async () => {
+      for (const path of ['/livez/ping', '/livez/etcd', '/readyz/shutdown', '/healthz/log']) {
+        const answer = await server().request('GET', path)
+        expect([answer.status, answer.text]).toEqual([200, 'ok'])
+      }
+      for (const path of ['/livez/none', '/livez/shutdown', '/readyz/none', '/healthz/ping/more']) {
+        expect((await server().request('GET', path)).status, path).toBe(404)
+      }
+    })
+  },
+  { without: ['feature-gates'] },
+)
 
 /** A server told to stop five seconds ago that still serves for a minute: its check `shutdown` fails. */
 async function stoppingServer(): Promise<{
