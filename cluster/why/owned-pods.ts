@@ -35,6 +35,11 @@ function findingsOf(pod: Pod, related: Related): Finding[] {
     : terminatingFindings(named, related)
 }
 
+/** Leads on to one of the pods, unless a step does so already. */
+function withMore(next: readonly string[], command: string): string[] {
+  return next.some((step) => step.endsWith(command)) ? [...next] : [...next, `see more: ${command}`]
+}
+
 /** What is wrong with the pods, one finding for each cause, the most frequent first. */
 export function podsFindings(pods: readonly Pod[], related: Related): Finding[] {
   const groups = new Map<string, { pods: Pod[]; findings: Finding[] }>()
@@ -56,7 +61,7 @@ export function podsFindings(pods: readonly Pod[], related: Related): Finding[] 
       cause: first.cause,
       message: `${group.pods.length} of ${who} (${listText(names)}): ${first.message}`,
       evidence: group.findings.slice(0, mostPods).flatMap(({ evidence }) => evidence),
-      next: [...first.next, `see more: skiff why ${objectText({ ...pod, kind: 'Pod' })}`],
+      next: withMore(first.next, `skiff why ${objectText({ ...pod, kind: 'Pod' })}`),
     }
   })
 }

@@ -114,6 +114,7 @@ const waitingAdvice: Readonly<Record<string, string>> = {
   CreateContainerConfigError:
     'create the Secret, ConfigMap or key that it names, or make it optional',
   CreateContainerError: 'see the events of the pod',
+  FailedMount: 'create what the volume names, or correct the volume',
   RunContainerError: 'check command, args and mounts of the container',
 }
 
@@ -145,7 +146,7 @@ function waitingFinding(about: Seen): Finding | undefined {
         ? `Container ${status.name} cannot be created: ${mounts[0]?.text}`
         : `Container ${status.name} cannot start: ${message || reason}`,
     evidence: [seen(pod, `container ${status.name} waits: ${reason}`), ...mounts],
-    next: [waitingAdvice[reason] ?? `see the events of the pod: ${describeCommand(pod)}`],
+    next: [waitingAdvice[cause] ?? `see the events of the pod: ${describeCommand(pod)}`],
   }
 }
 

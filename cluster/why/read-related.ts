@@ -117,7 +117,10 @@ export async function readRelated(
   const incomplete = new Set<RelatedKey>()
   for (const [index, { of }] of lists.entries()) {
     const { objects = [], notRead = [] } = found[index] ?? {}
-    byKey.set(of, [...(byKey.get(of) ?? []), ...objects])
+    // Two needs may hold the same object.
+    const known = byKey.get(of) ?? []
+    const uids = new Set(known.map(({ metadata }) => metadata.uid))
+    byKey.set(of, [...known, ...objects.filter(({ metadata }) => !uids.has(metadata.uid))])
     if (notRead.length > 0) incomplete.add(of)
   }
   return {

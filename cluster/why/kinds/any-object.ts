@@ -76,6 +76,7 @@ export const anyObject = defineExplainer<KubeObject>({
       .map(({ type, status }) => `${type} is ${status}`)
     if (conditions.length > 0) return good.join(', ') || 'no condition is as it should be'
     const phase: unknown = object['status']?.phase
-    return typeof phase === 'string' ? phase : 'it has no conditions'
+    if (typeof phase === 'string') return phase
+    return `it exists since ${object.metadata.creationTimestamp ?? 'an unknown time'}, and has no conditions`
   },
 })

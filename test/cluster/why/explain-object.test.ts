@@ -169,6 +169,28 @@ describeDialects('objects', (server) => {
     expect(answer.notRead).toEqual(['the owner Secret gone: it does not exist'])
   })
 
+  it('an object that two lists hold counts once', async () => {
+    const namespace = await server().namespace()
+    const finalizers = ['example.com/x']
+    await create(namespace, 'persistentvolumeclaims', {
+      metadata: {
+        name: 'data',
+        finalizers: [`${server().dialect.labelDomain}/pvc-protection`, ...finalizers],
+      },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+    })
+    await create(namespace, 'pods', {
+      metadata: { name: 'user' },
+      spec: { containers, volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] },
+    })
+    const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims/data`
+    await server().ok('DELETE', path)
+    const { findings } = await explained(namespace, 'pvc', 'data')
+    expect(findings[0]?.next).toEqual([
+      `delete what remains, or wait for its end: pod/user -n ${namespace}`,
+    ])
+  })
+
   it('a namespace that ends lists what is in it, by discovery', async () => {
     const namespace = await server().namespace()
     await create(namespace, 'configmaps', {
