@@ -58,8 +58,17 @@ function explainBudget(given: PodDisruptionBudget, related: Related): Finding[] 
 }
 
 export const podDisruptionBudget = defineExplainer<PodDisruptionBudget>({
-  needs: ({ metadata: { namespace = '' } }) => [
-    { of: 'pods', namespace },
+  needs: ({ metadata: { namespace = '' }, spec }) => [
+    // Without a selector it selects nothing.
+    ...(spec?.selector === undefined
+      ? []
+      : [
+          {
+            of: 'pods' as const,
+            namespace,
+            labelSelector: formatLabelSelector(labelSelectorFrom(spec.selector)),
+          },
+        ]),
     { of: 'events', namespace },
     { of: 'nodes' },
   ],

@@ -7,6 +7,7 @@ import type {
   ServicePort,
 } from '../../../components/api/generated/types.ts'
 import {
+  formatLabelSelector,
   labelSelectorOfMap,
   matchesLabels,
 } from '../../../components/machinery/selectors/label-selector.ts'
@@ -166,7 +167,11 @@ export const service = defineExplainer<Service>({
     const labelSelector = `${labelKey(dialect, '', 'service-name')}=${name}`
     const needs: Need[] = [{ of: 'endpointSlices', namespace, labelSelector }]
     needs.push({ of: 'events', namespace })
-    if (hasSelector(object)) needs.push({ of: 'pods', namespace }, { of: 'nodes' })
+    if (!hasSelector(object)) return needs
+    const own = formatLabelSelector(labelSelectorOfMap(selectorOf(object)))
+    // Those that it selects, however many others there are; and the others, for labels that come near.
+    needs.push({ of: 'pods', namespace, labelSelector: own }, { of: 'pods', namespace })
+    needs.push({ of: 'nodes' })
     return needs
   },
   explain: explainService,

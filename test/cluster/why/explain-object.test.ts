@@ -220,6 +220,15 @@ describeDialects('objects', (server) => {
     expect(answer.groups.map(({ cause, objects }) => [cause, objects.length])).toEqual([
       ['NotYetScheduled', 500],
     ])
+    // The pods that a Service selects are found among any number of others.
+    const labels = { app: 'last' }
+    await create(namespace, 'pods', { metadata: { name: 'zz', labels }, spec: { containers } })
+    await create(namespace, 'services', {
+      metadata: { name: 'last' },
+      spec: { selector: labels, ports: [{ port: 80 }] },
+    })
+    const { findings } = await explained(namespace, 'svc', 'last')
+    expect(findings[0]?.message).toContain('None of 1 pod that the Service selects is ready.')
     // One pod speaks for all that are alike.
     expect(scheduler.asked).toHaveLength(1)
   })
