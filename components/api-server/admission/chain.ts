@@ -7,6 +7,7 @@ import {
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { refusedBy } from '../request/refusal.ts'
 import { allPlugins, type AdmissionDependencies } from './plugins.ts'
+import { paramRights } from './policy/param-rights.ts'
 import { rbacEscalation } from './rbac-escalation.ts'
 
 /** First all mutating plugins, later all validating ones. */
@@ -104,7 +105,8 @@ export function createAdmission(
       return isDefault || enable.includes(name)
     })
     .map((name) => started(name, () => allPlugins[name](dependencies)))
-  const chain = admissionChain([...chosen, rbacEscalation(dependencies.checkEscalation)])
+  const always = [rbacEscalation(dependencies.checkEscalation), paramRights(dependencies)]
+  const chain = admissionChain([...chosen, ...always])
   return { plugins: chosen.map(({ name }) => name), ...chain }
 }
 
