@@ -116,20 +116,28 @@ async function tryPublish(
   }
 }
 
-/** Writes them all at once, tries again after a failure, and writes them anew every ten minutes, until `signal` aborts. */
+/** Writes them all, together, so that the writes share commits. Resolves with whether all are written. */
+export async function writeStorageVersions(options: StorageVersionsOptions): Promise<boolean> {
+  const { stored, pending } = options
+  const written = await Promise.all(
+    stored.map(async (resource) => {
+      const fault = await tryPublish(options, resource)
+      pending.note(resource.group, resource.plural, fault)
+      return fault === undefined
+    }),
+  )
+  return !written.includes(false)
+}
+
+/** Writes them again after a failure, and anew every ten minutes, until `signal` aborts. */
 export async function keepStorageVersions(
   options: StorageVersionsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { stored, pending, clock } = options
+  const { clock } = options
   try {
     for (;;) {
-      let isComplete = true
-      for (const resource of stored) {
-        const fault = await tryPublish(options, resource)
-        pending.note(resource.group, resource.plural, fault)
-        if (fault !== undefined) isComplete = false
-      }
+      const isComplete = await writeStorageVersions(options)
       await clock.sleep(isComplete ? everyMs : retryMs, signal)
     }
   } catch (error) {

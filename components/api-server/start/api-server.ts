@@ -3,7 +3,8 @@ import { aborted } from '../../component-base/aborted.ts'
 import type { ComponentContext } from '../../component-base/component.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
-import { identityLease } from '../controllers/identity-lease.ts'
+import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
+import { writeStorageVersions } from '../controllers/storage-versions.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
 import { startBackground, startControllers } from './background.ts'
 import { openSecurity } from './security.ts'
@@ -40,6 +41,16 @@ function ensureOwnObjects(
   })
 }
 
+/** Clients of a ready server need not wait for its storage versions. What fails now is tried again in the background. */
+async function writeOwnStorageVersions(
+  { settings }: ServingParts,
+  { ownClient: client, storageVersions }: Serving,
+): Promise<void> {
+  if (storageVersions === undefined) return
+  const identity = serverIdentity(settings.hostname)
+  await writeStorageVersions({ ...settings, ...storageVersions, client, identity })
+}
+
 /** Runs the server until `signal` aborts; rejects when it cannot start or its store fails. */
 export async function runApiServer(
   context: ComponentContext<typeof apiServerFlags>,
@@ -72,6 +83,7 @@ export async function runApiServer(
     const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     serving.useAddress(port)
     await ensureOwnObjects(from, serving, port)
+    await writeOwnStorageVersions(from, serving)
     controllers = startControllers(from, serving, stopping.signal)
     context.ready({ port })
     await Promise.race([aborted(signal), listening, ...background, ...controllers])
