@@ -8,7 +8,7 @@ import { labelKey } from './dialect.ts'
 import type { Pod, PodResourceClaim, ResourceClaim } from './generated/types.ts'
 
 /** Users of one claim at a time. */
-const mostUsers = 256
+export const mostUsers = 256
 
 /** Devices that one claim can get. */
 export const mostDevices = 32

@@ -2,39 +2,17 @@
 import { box, createLibrary, unbox, type Library } from './cel-library.ts'
 import { bool, int, opaque, string } from './cel-types.ts'
 import type { CelMap } from '@bufbuild/cel'
+import { parseSemver, type Semver } from '../machinery/validation/semver.ts'
 
 export const semverType = opaque('kubernetes.Semver')
 
-const identifier = '(?:0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)'
-const number = '(0|[1-9]\\d*)'
-const form = new RegExp(
-  `^${number}\\.${number}\\.${number}(?:-(${identifier}(?:\\.${identifier})*))?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
-)
-/** Longer texts are none (upstream: the longest attribute). */
-const longest = 256
-
-interface Version {
-  readonly numbers: readonly bigint[]
-  /** Empty for a release. */
-  readonly preRelease: readonly string[]
-}
-
-function parseVersion(text: string): Version | undefined {
-  const [, major, minor, patch, pre] = (text.length > longest ? null : form.exec(text)) ?? []
-  if (major === undefined || minor === undefined || patch === undefined) return undefined
-  return {
-    numbers: [BigInt(major), BigInt(minor), BigInt(patch)],
-    preRelease: pre === undefined ? [] : pre.split('.'),
-  }
-}
-
 /** The box of a version; metadata of the build does not count. Throws an Error for a text that is no version. */
 export function semverBox(text: string): Record<string, string> {
-  if (parseVersion(text) === undefined) throw new Error(`parse semantic version: ${text}`)
+  if (parseSemver(text) === undefined) throw new Error(`parse semantic version: ${text}`)
   return box(semverType, text.replace(/\+.*$/, ''))
 }
 
-const versionOf = (value: CelMap): Version => parseVersion(unbox(semverType, value)) as Version
+const versionOf = (value: CelMap): Semver => parseSemver(unbox(semverType, value)) as Semver
 
 function compareIdentifiers(a: string | undefined, b: string | undefined): number {
   // What has fewer comes first.
@@ -72,7 +50,7 @@ export const deviceFunctions: ReadonlySet<string> = new Set(['semver', 'isSemver
 const { define, method, overload, library } = createLibrary()
 
 define('semver', [[string], semverType], (text: string) => semverBox(text))
-define('isSemver', [[string], bool], (text: string) => parseVersion(text) !== undefined)
+define('isSemver', [[string], bool], (text: string) => parseSemver(text) !== undefined)
 for (const [i, name] of ['major', 'minor', 'patch'].entries()) {
   method(name, [semverType, [], int], (value: CelMap) => versionOf(value).numbers[i] ?? 0n)
 }

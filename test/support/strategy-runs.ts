@@ -49,7 +49,13 @@ type ResourceName = Exclude<keyof Resources, 'all' | 'groups'>
 /** Has what makes any strategy load all that it can. */
 const needsAll = {
   metadata: {},
-  spec: { pattern: '', 'x-kubernetes-validations': [] },
+  spec: {
+    pattern: '',
+    'x-kubernetes-validations': [],
+    selectors: [{}],
+    devices: { requests: [{ selectors: [{}] }] },
+    spec: { devices: { requests: [{ selectors: [{}] }] } },
+  },
   webhooks: [{ matchConditions: [{}] }],
 }
 

@@ -245,8 +245,8 @@ describe('kinds that are off by default', () => {
     const all = { ...request, allocationMode: 'All', count: 2 }
     expect(claims.createFaults({ spec: { devices: { requests: [all, all] } } })).toEqual([
       `spec.devices.requests[0].count: Invalid value: 2: must not be specified when allocationMode is 'All'`,
-      'spec.devices.requests[1]: Duplicate value: "r"',
       `spec.devices.requests[1].count: Invalid value: 2: must not be specified when allocationMode is 'All'`,
+      'spec.devices.requests[1].name: Duplicate value: "r"',
     ])
     expect(claims.updateFaults(made, { spec: {} })).toEqual([contains('field is immutable')])
   })
@@ -255,6 +255,7 @@ describe('kinds that are off by default', () => {
     const slices = strategyRuns('resourceSlices')
     expect(slices.createFaults({ spec: { nodeName: 'n', allNodes: true } })).toEqual([
       'spec.driver: Required value',
+      contains('spec.driver: Invalid value: ""'),
       'spec.pool.name: Required value',
       'spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero',
       contains('exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required'),

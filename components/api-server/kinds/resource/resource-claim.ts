@@ -1,66 +1,111 @@
-/** ResourceClaim and ResourceClaimTemplate: the principal rules (upstream: pkg/apis/resource/validation). Off by default. */
-import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+/** ResourceClaim and ResourceClaimTemplate (upstream: pkg/apis/resource/validation, pkg/registry/resource; KEP-4381). */
+import type { FeatureGates } from '../../../api/feature-gates.ts'
+import type {
+  DeviceClaim,
+  DeviceConstraint,
+  DeviceRequest,
+  ResourceClaim,
+  ResourceClaimSpec,
+  ResourceClaimTemplate,
+} from '../../../api/generated/types.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
-import type { Strategy } from '../strategy.ts'
-import {
-  validateLabel1123,
-  validateSubdomain,
-  goJson,
-  validateImmutable,
-} from '../rules/field-rules.ts'
-import { restoreAllButStatus } from '../rules/status-update.ts'
+import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import { goJson, validateImmutable, validateSubdomain } from '../rules/field-rules.ts'
 import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
-import { validateSelectors, type Selector } from './device-selectors.ts'
+import type { Strategy } from '../strategy.ts'
+import { claimStatusStrategy } from './claim-status.ts'
+import {
+  mostEntries,
+  validateConfiguration,
+  validateEntries,
+  validateLabelName,
+  validateQualifiedName,
+  validateSelectors,
+  validateUnique,
+  type CompileSelector,
+} from './device-fields.ts'
+import { requestNamesOf, validateRequestNames } from './request-names.ts'
 
 const allocationModes = ['All', 'ExactCount']
 
-const maxRequests = 32
-
-interface DeviceRequest {
-  readonly name?: string
-  readonly deviceClassName?: string
-  readonly selectors?: readonly Selector[]
-  allocationMode?: string
-  count?: number
-}
-
-interface ClaimSpec {
-  readonly devices?: { readonly requests?: DeviceRequest[] }
-}
-
-function requestsOf(spec: ClaimSpec | undefined): DeviceRequest[] {
+function requestsOf(spec: ResourceClaimSpec | undefined): DeviceRequest[] {
   return spec?.devices?.requests ?? []
 }
 
-function defaultClaim(spec: ClaimSpec | undefined): void {
+function defaultClaim(spec: ResourceClaimSpec | undefined): void {
   for (const request of requestsOf(spec)) {
     request.allocationMode ||= 'ExactCount'
     if (request.allocationMode === 'ExactCount') request.count ||= 1
   }
 }
 
-function validateClaim(spec: ClaimSpec | undefined, at: FieldPath): void {
+/** Fields of requests behind the gate DRAAdminAccess; a claim that has them keeps them. */
+function dropAdminAccess(
+  spec: ResourceClaimSpec | undefined,
+  old: ResourceClaimSpec | undefined,
+  { DRAAdminAccess: isOn }: FeatureGates,
+): void {
+  if (isOn || requestsOf(old).some(({ adminAccess }) => adminAccess !== undefined)) return
+  for (const request of requestsOf(spec)) delete request.adminAccess
+}
+
+function validateClaim(
+  spec: ResourceClaimSpec | undefined,
+  at: FieldPath,
+  compile: CompileSelector,
+): void {
+  const devices: DeviceClaim = spec?.devices ?? {}
+  const devicesAt = at.child('devices')
   const requests = requestsOf(spec)
-  const requestsAt = at.child('devices').child('requests')
-  if (requests.length > maxRequests) requestsAt.tooMany(requests.length, maxRequests)
-  for (const [i, request] of requests.entries()) {
-    const { name = '', deviceClassName = '', selectors, allocationMode = '', count = 0 } = request
-    const requestAt = requestsAt.index(i)
-    if (name === '') requestAt.child('name').required()
-    else validateLabel1123(name, requestAt.child('name'))
-    if (requests.findIndex((other) => other.name === name) < i) requestAt.duplicate(name)
-    if (deviceClassName === '') requestAt.child('deviceClassName').required()
-    else validateSubdomain(deviceClassName, requestAt.child('deviceClassName'))
-    validateSelectors(selectors, requestAt.child('selectors'))
-    const countAt = requestAt.child('count')
-    if (!allocationModes.includes(allocationMode)) {
-      requestAt.child('allocationMode').unsupported(allocationMode, allocationModes)
-    } else if (allocationMode === 'All') {
-      if (count !== 0) {
-        countAt.invalid(count, "must not be specified when allocationMode is 'All'")
-      }
-    } else if (count <= 0) countAt.invalid(count, 'must be greater than zero')
+  const requestsAt = devicesAt.child('requests')
+  validateEntries(requests, { at: requestsAt, most: mostEntries }, (request, requestAt) => {
+    validateRequest(request, requestAt, compile)
+  })
+  validateUnique(
+    requests.map(({ name }) => name ?? ''),
+    requestsAt,
+    'name',
+  )
+  const names = requestNamesOf(devices)
+  const constraintsAt = devicesAt.child('constraints')
+  const constraints = devices.constraints ?? []
+  validateEntries(constraints, { at: constraintsAt, most: mostEntries }, (one, oneAt) => {
+    validateConstraint(one, oneAt, names)
+  })
+  const configAt = devicesAt.child('config')
+  validateEntries(devices.config ?? [], { at: configAt, most: mostEntries }, (one, oneAt) => {
+    validateRequestNames(one.requests, oneAt.child('requests'), names)
+    validateConfiguration(one, oneAt)
+  })
+}
+
+function validateRequest(request: DeviceRequest, at: FieldPath, compile: CompileSelector): void {
+  const { name = '', deviceClassName = '', selectors, allocationMode = '', count = 0 } = request
+  validateLabelName(name, at.child('name'))
+  if (deviceClassName === '') at.child('deviceClassName').required()
+  else validateSubdomain(deviceClassName, at.child('deviceClassName'))
+  validateSelectors(selectors, at.child('selectors'), compile)
+  const countAt = at.child('count')
+  if (!allocationModes.includes(allocationMode)) {
+    at.child('allocationMode').unsupported(allocationMode, allocationModes)
+  } else if (allocationMode === 'All') {
+    if (count !== 0) countAt.invalid(count, "must not be specified when allocationMode is 'All'")
+  } else if (count <= 0) countAt.invalid(count, 'must be greater than zero')
+}
+
+function validateConstraint(
+  { requests, matchAttribute }: DeviceConstraint,
+  at: FieldPath,
+  names: ReadonlySet<string>,
+): void {
+  validateRequestNames(requests, at.child('requests'), names)
+  const attributeAt = at.child('matchAttribute')
+  if (matchAttribute === undefined) {
+    attributeAt.required()
+    return
   }
+  validateQualifiedName(matchAttribute, attributeAt)
+  if (!matchAttribute.includes('/')) attributeAt.child('domain').required('must include a prefix')
 }
 
 /** The whole spec stays. */
@@ -69,30 +114,57 @@ function validateSameSpec({ object, old }: Change<KubeObject>, root: FieldPath):
   validateImmutable({ now, before, shown: goJson(now) }, root.child('spec'))
 }
 
+interface ClaimPlace {
+  readonly specOf: (object: KubeObject) => ResourceClaimSpec | undefined
+  readonly at: (root: FieldPath) => FieldPath
+}
+
+function claimRules({ specOf, at }: ClaimPlace): Strategy {
+  const rulesWith = (compile: CompileSelector): Strategy => ({
+    validate: createValidation((object: KubeObject, root) => {
+      validateClaim(specOf(object), at(root), compile)
+    }),
+    // Expressions of a spec that cannot change were compiled when it was stored.
+    validateUpdate: updateValidation((change: Change<KubeObject>, root) => {
+      validateSameSpec(change, root)
+      validateClaim(specOf(change.object), at(root), undefined)
+    }),
+  })
+  const strategy: Strategy = {
+    applyDefaults: (object) => defaultClaim(specOf(object)),
+    prepareForCreate: (object, { gates }) => dropAdminAccess(specOf(object), undefined, gates),
+    prepareForUpdate: (object, old, { gates }) => {
+      dropAdminAccess(specOf(object), specOf(old), gates)
+    },
+    ...rulesWith(undefined),
+  }
+  return {
+    ...strategy,
+    load(object) {
+      if (!requestsOf(specOf(object)).some(({ selectors }) => selectors?.length)) return undefined
+      return import('../../../cel/device-selector.ts').then(({ compileDeviceSelector }) => ({
+        ...this,
+        ...rulesWith(compileDeviceSelector),
+      }))
+    },
+  }
+}
+
+const claim = claimRules({
+  specOf: (object) => (object as unknown as ResourceClaim).spec,
+  at: (root) => root.child('spec'),
+})
+
 export const resourceClaimStrategy: Strategy = {
-  applyDefaults(object) {
-    defaultClaim(object['spec'] as ClaimSpec | undefined)
-  },
-  prepareForCreate(object) {
+  ...claim,
+  prepareForCreate(object, context) {
     object['status'] = {}
+    claim.prepareForCreate?.(object, context)
   },
-  validate: createValidation((object: KubeObject, root) => {
-    validateClaim(object['spec'] as ClaimSpec | undefined, root.child('spec'))
-  }),
-  validateUpdate: updateValidation(validateSameSpec),
-  subresources: { status: { prepareForUpdate: restoreAllButStatus } },
+  subresources: { status: claimStatusStrategy },
 }
 
-function templatedClaim(object: KubeObject): ClaimSpec | undefined {
-  return (object['spec'] as { spec?: ClaimSpec } | undefined)?.spec
-}
-
-export const resourceClaimTemplateStrategy: Strategy = {
-  applyDefaults(object) {
-    defaultClaim(templatedClaim(object))
-  },
-  validate: createValidation((object: KubeObject, root) => {
-    validateClaim(templatedClaim(object), root.child('spec').child('spec'))
-  }),
-  validateUpdate: updateValidation(validateSameSpec),
-}
+export const resourceClaimTemplateStrategy: Strategy = claimRules({
+  specOf: (object) => (object as unknown as ResourceClaimTemplate).spec?.spec,
+  at: (root) => root.child('spec').child('spec'),
+})
