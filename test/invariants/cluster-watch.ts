@@ -24,6 +24,8 @@ export interface ClusterWatchOptions {
   /** The server was given an earlier state: what was passed on says nothing of what follows. */
   readonly onReset: () => void
   readonly metadataOnly?: boolean
+  /** False: the server is down, and is not asked. */
+  readonly mayAsk?: () => boolean
 }
 
 /** So many waiting changes are passed on without being asked for. */
@@ -32,6 +34,7 @@ const mostWaiting = 2000
 /** Disposing ends the watches; the client stays open. */
 export function watchCluster(options: ClusterWatchOptions): ClusterWatch {
   const { client, kinds, onChange, onReset, metadataOnly = false } = options
+  const { mayAsk = () => true } = options
   const stopping = new AbortController()
   let waiting: Change[] = []
   let settling: Promise<boolean> | undefined
@@ -40,6 +43,7 @@ export function watchCluster(options: ClusterWatchOptions): ClusterWatch {
       client,
       resource,
       metadataOnly,
+      mayAsk,
       onChange: (change) => {
         waiting.push(change)
         if (waiting.length % mostWaiting === 0) void settle()

@@ -13,8 +13,6 @@ import { statefulIdentity } from './stateful-identity.ts'
 
 export interface InvariantOptions {
   readonly dialect: Dialect
-  /** Users delete pods of StatefulSets by force. */
-  readonly usersForce?: boolean
   /** How long the garbage collector may take. */
   readonly patienceMs: number
 }
@@ -54,9 +52,9 @@ export interface Judge {
 const mostViolations = 100
 
 export function createJudge(options: InvariantOptions): Judge {
-  const { dialect, usersForce = false, patienceMs } = options
+  const { dialect, patienceMs } = options
   const invariants: readonly Invariant[] = [
-    statefulIdentity({ usersForce }),
+    statefulIdentity(),
     disruptionBudget(),
     nodeRoom(),
     jobCounts(),

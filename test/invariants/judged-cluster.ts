@@ -1,6 +1,6 @@
 /** JudgedCluster: a cluster whose whole history is held against the invariants while tests use it. */
 import type { Client } from '../../components/client/client.ts'
-import type { ClusterWatch } from './cluster-watch.ts'
+import type { ClusterWatch, ClusterWatchOptions } from './cluster-watch.ts'
 import { watchCluster } from './cluster-watch.ts'
 import type { InvariantOptions } from './invariants.ts'
 import { createJudge, watchedKinds } from './invariants.ts'
@@ -17,7 +17,10 @@ export interface JudgedCluster {
 /** The client stays open. */
 export function judgeCluster(
   client: Client,
-  options: Omit<InvariantOptions, 'dialect'>,
+  {
+    mayAsk,
+    ...options
+  }: Omit<InvariantOptions, 'dialect'> & Required<Pick<ClusterWatchOptions, 'mayAsk'>>,
 ): JudgedCluster {
   const { dialect } = client
   const found: string[] = []
@@ -25,6 +28,7 @@ export function judgeCluster(
   const watch: ClusterWatch = watchCluster({
     client,
     kinds: watchedKinds(dialect),
+    mayAsk,
     onChange: (change) => judge.take(change),
     onReset: () => {
       found.push(...judge.violations)

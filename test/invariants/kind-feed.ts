@@ -23,12 +23,15 @@ export interface FeedOptions {
   readonly onReset: () => void
   /** Asks for metadata alone. */
   readonly metadataOnly?: boolean
+  /** False: nothing is sent to the server, whose address somebody else may have. Default: always true. */
+  readonly mayAsk?: () => boolean
 }
 
 const versionOf = ({ metadata }: KubeObject): number => Number(metadata.resourceVersion)
 
 export function createKindFeed(options: FeedOptions): KindFeed {
   const { client, resource, onChange, onReset, metadataOnly = false } = options
+  const { mayAsk = () => true } = options
   const objects = new Map<string, KubeObject>()
   const one = client.resource(resource)
   let position = 0
@@ -79,7 +82,7 @@ export function createKindFeed(options: FeedOptions): KindFeed {
     run: async (signal) => {
       while (!signal.aborted) {
         try {
-          await round(signal)
+          if (mayAsk()) await round(signal)
         } catch (error) {
           // Timeout: the server does not know the revision, and may never.
           if (isStatusError(error, 'Expired', 'Gone', 'Timeout')) mustList = true
@@ -89,6 +92,7 @@ export function createKindFeed(options: FeedOptions): KindFeed {
       }
     },
     ask: async (signal) => {
+      if (!mayAsk()) throw new Error('there is no server to ask')
       const { items, metadata } = await one.list({ metadataOnly: true }, signal)
       const revision = Number(metadata.resourceVersion)
       const listed = new Map(items.map((item) => [uidOf(item), versionOf(item)]))

@@ -11,8 +11,8 @@ const running = {
 }
 const ended = { status: { phase: 'Failed', containerStatuses: [] } }
 
-function start(options: Parameters<typeof statefulIdentity>[0] = {}) {
-  const history = tellTo(statefulIdentity(options))
+function start() {
+  const history = tellTo(statefulIdentity())
   history.put('nodes', { metadata: { name: 'n1' } })
   history.put('pods', pod('first'))
   return history
@@ -55,9 +55,10 @@ describe('an identity of a StatefulSet', () => {
     expect(history.put('pods', pod('second'))).toEqual([])
   })
 
-  it('is not judged where users delete by force', () => {
-    const history = start({ usersForce: true })
-    history.change('pods', 'web-0', running)
+  it('may be taken up after a pod that is to have no time to end', () => {
+    const history = start()
+    const spec = { nodeName: 'n1', terminationGracePeriodSeconds: 0 }
+    history.change('pods', 'web-0', { ...running, spec })
     history.remove('pods', 'web-0')
     expect(history.put('pods', pod('second'))).toEqual([])
   })

@@ -29,15 +29,15 @@ function runs({ status }: Pod): boolean {
 const isOutOfService = ({ spec }: Node): boolean =>
   (spec?.taints ?? []).some(({ key }) => key.endsWith('/out-of-service'))
 
-/** `usersForce`: users delete pods without waiting for their end, so that a second pod may be their doing. */
-export function statefulIdentity({ usersForce = false } = {}): Invariant {
+export function statefulIdentity(): Invariant {
   const living = new Map<string, Map<string, Identified>>()
   const nodes = new Map<string, Node>()
 
-  /** Whether the pod's containers may go on after its removal. */
+  /** Whether the pod's containers may go on after its removal, and nobody has asked for that. */
   const outlives = (pod: Pod): boolean => {
     const node = nodes.get(pod.spec?.nodeName ?? '')
-    return !usersForce && runs(pod) && node !== undefined && !isOutOfService(node)
+    const hasTime = pod.spec?.terminationGracePeriodSeconds !== 0
+    return hasTime && runs(pod) && node !== undefined && !isOutOfService(node)
   }
   const takePod = (change: Change, identity: string): string[] => {
     const pod = change.object as Pod
