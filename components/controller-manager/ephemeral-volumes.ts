@@ -11,6 +11,9 @@ import { isStatusError } from '../machinery/objects/status-error.ts'
 import { controllerReference } from './claim.ts'
 import type { ControllerContext, ControllerEntry } from './controller-context.ts'
 import type { EphemeralVolumeMetrics } from './ephemeral-volume-metrics.ts'
+import { unlessGone } from './gone-owners.ts'
+import { createOwnWrites } from './own-writes.ts'
+import type { OwnWrites } from './own-writes.ts'
 
 /** The claim of one of the pod's ephemeral volumes, owned by the pod. Pure. */
 export function ephemeralClaim(pod: Pod, volume: Volume, pods: Resource): PersistentVolumeClaim {
@@ -34,11 +37,12 @@ interface EphemeralSync {
   readonly client: ResourceClient<PersistentVolumeClaim>
   readonly pods: Resource
   readonly metrics: EphemeralVolumeMetrics
+  readonly ownWrites: OwnWrites
 }
 
 /** Throws when the claim's name is taken by another one, and what the server says. */
 async function ensureClaim(
-  { claims, client, pods, metrics }: EphemeralSync,
+  { claims, client, pods, ownWrites, metrics }: EphemeralSync,
   pod: Pod,
   volume: Volume,
 ): Promise<void> {
@@ -48,7 +52,7 @@ async function ensureClaim(
   if (existing === undefined) {
     metrics.created.inc()
     try {
-      await client.create(claim)
+      ownWrites.wrote(keyOf(pod), await client.create(claim))
       return
     } catch (error) {
       metrics.failed.inc()
@@ -76,6 +80,7 @@ export async function runEphemeralVolumes(
     client: client.resource<PersistentVolumeClaim>(resources.persistentVolumeClaims),
     pods: resources.pods,
     metrics: context.metrics.ephemeralVolumes,
+    ownWrites: createOwnWrites(claims, clock),
   }
   const hasOwn = ({ metadata, spec }: Pod): boolean =>
     metadata.deletionTimestamp === undefined &&
@@ -106,7 +111,10 @@ export async function runEphemeralVolumes(
         source(pods, (pod) => (hasOwn(pod) ? [keyOf(pod)] : [])),
         source(claims, podOfClaim),
       ],
-      reconcile,
+      reconcile: unlessGone(
+        { owners: pods, client: client.resource<Pod>(resources.pods), ownWrites: sync.ownWrites },
+        reconcile,
+      ),
       workers: options['concurrent-ephemeralvolume-syncs'],
       clock,
       log,

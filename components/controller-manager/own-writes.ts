@@ -27,6 +27,9 @@ export interface OwnWrites {
   wrote(owner: string, object: KubeObject): void
   /** The object was deleted: pending until the cache drops it or shows its deletion timestamp. */
   deleted(owner: string, object: KubeObject): void
+  /** Somebody else deleted what was written for the owner, within seconds. */
+  hasLostYoung(owner: string): boolean
+  forgetLost(owner: string): void
   /** Milliseconds after which to stop waiting; undefined when the cache has caught up. */
   pendingMs(owner: string): number | undefined
 }
@@ -35,6 +38,9 @@ export interface OwnWrites {
 const giveUpMs = 60_000
 /** Informers that lost their connection try again four times within a second, and every few seconds then. */
 const lostAnswerMs = 5_000
+
+/** An object is young for so long. */
+const youngMs = 10_000
 
 const mayHaveArrived: ReadonlySet<ConnectionErrorCode> = new Set(['lost', 'timeout', 'malformed'])
 
@@ -81,11 +87,39 @@ function createPending(clock: Clock) {
   }
 }
 
+/** Young objects, and the owners that lost one. */
+function createYoung(clock: Clock) {
+  /** By uid, the oldest first. */
+  const young = new Map<string, { readonly owner: string; readonly atMs: number }>()
+  const losers = new Set<string>()
+  const forgetOld = (): void => {
+    for (const [uid, { atMs }] of young) {
+      if (Math.abs(clock.now() - atMs) < youngMs) return
+      young.delete(uid)
+    }
+  }
+  return {
+    made: (owner: string, uid: string): void => {
+      forgetOld()
+      if (!young.has(uid)) young.set(uid, { owner, atMs: clock.now() })
+    },
+    forget: (uid: string): void => void young.delete(uid),
+    lost: (uid: string): void => {
+      forgetOld()
+      const found = young.get(uid)
+      young.delete(uid)
+      if (found !== undefined) losers.add(found.owner)
+    },
+    losers,
+  }
+}
+
 export function createOwnWrites(
   informers: Informer | readonly Informer[],
   clock: Clock,
 ): OwnWrites {
   const pending = createPending(clock)
+  const young = createYoung(clock)
   const sources = [informers].flat() as readonly Informer[]
   let lost = 0
 
@@ -106,17 +140,22 @@ export function createOwnWrites(
   for (const informer of sources) {
     informer.onEvent(({ type, object }) => {
       const { uid = '' } = object.metadata
+      if (type === 'delete') young.lost(uid)
       const write = pending.get(uid)
       if (write !== undefined && (type === 'delete' || isShown(object, write.version)))
         pending.forget(uid)
     })
   }
 
+  const wrote = (owner: string, object: KubeObject): void => {
+    young.made(owner, object.metadata.uid ?? '')
+    remember(owner, object, versionOf(object))
+  }
   return {
     send: async (owner, write) => {
       try {
         const answer = await write()
-        remember(owner, answer, versionOf(answer))
+        wrote(owner, answer)
         return answer
       } catch (error) {
         if (error instanceof ConnectionError && mayHaveArrived.has(error.code)) {
@@ -126,8 +165,13 @@ export function createOwnWrites(
         throw error
       }
     },
-    wrote: (owner, object) => remember(owner, object, versionOf(object)),
-    deleted: (owner, object) => remember(owner, object, undefined),
+    wrote,
+    deleted: (owner, object) => {
+      young.forget(object.metadata.uid ?? '')
+      remember(owner, object, undefined)
+    },
+    hasLostYoung: (owner) => young.losers.has(owner),
+    forgetLost: (owner) => void young.losers.delete(owner),
     pendingMs: pending.longestMs,
   }
 }

@@ -2,30 +2,64 @@
  * A cluster with one of every workload, all its controllers on a stepped clock, and stand-ins for the scheduler and the nodes'
  * agents: for what must come out the same whatever goes wrong in between.
  */
-import type { Job, Node, Pod } from '../../components/api/generated/types.ts'
+import type { Job, Node, Pod, ResourceQuota } from '../../components/api/generated/types.ts'
 import { timestamp } from '../../components/component-base/clock.ts'
+import type { Discover } from '../../components/client/server-resources.ts'
+import type {
+  ControllerContext,
+  ControllerEntry,
+} from '../../components/controller-manager/controller-context.ts'
 import { controllers } from '../../components/controller-manager/controllers.ts'
+import { runGarbageCollector } from '../../components/controller-manager/garbage-collector/garbage-collector.ts'
+import { runHorizontalPodAutoscaler } from '../../components/controller-manager/horizontal-pod-autoscaler/horizontal-pod-autoscaler.ts'
+import { runNamespaceController } from '../../components/controller-manager/namespace/namespace.ts'
+import { runResourceQuota } from '../../components/controller-manager/resource-quota/resource-quota.ts'
 import { isReady } from '../../components/controller-manager/pod-state.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { controllerOf, keyOf } from '../../components/machinery/objects/object.ts'
+import type { Resources } from '../../components/api/resources.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import type { FakeCluster, RecordedCall } from './fake-client.ts'
 import { job } from './job-story.ts'
 import { addNode, renew, report } from './nodes.ts'
 import { createReconcilerHarness } from './reconciler-harness.ts'
 import type { ReconcilerHarness } from './reconciler-harness.ts'
+import { staticResources } from './static-discovery.ts'
 import { claim, storageClass } from './volumes.ts'
 import { daemonSet, deployment, replicaSet, runPod, statefulSet, template } from './workloads.ts'
 
+type Run = (discover: Discover, context: ControllerContext, signal: AbortSignal) => Promise<void>
+
 /** They find kinds by discovery, which the in-memory cluster lacks. */
-const byDiscovery = [
-  'garbage-collector-controller',
-  'namespace-controller',
-  'horizontal-pod-autoscaler-controller',
-  'resourcequota-controller',
-]
+const byDiscovery: Readonly<Record<string, Run>> = {
+  'garbage-collector-controller': runGarbageCollector,
+  'namespace-controller': runNamespaceController,
+  'horizontal-pod-autoscaler-controller': runHorizontalPodAutoscaler,
+  'resourcequota-controller': runResourceQuota,
+}
+
+/** Every controller; discovery is one request, which can fail as others. */
+function entriesOf({ cluster }: ReconcilerHarness): Pick<ControllerEntry, 'name' | 'start'>[] {
+  cluster.react('get', '/apis', () => ({}))
+  return controllers.map(({ name, start }) => {
+    const run = byDiscovery[name]
+    if (run === undefined) return { name, start }
+    return {
+      name,
+      start: (context, signal) => {
+        const discover = async () => {
+          await context.client.rest.json({ method: 'GET', path: '/apis' })
+          return staticResources(context.dialect)
+        }
+        return run(discover, context, signal)
+      },
+    }
+  })
+}
 
 const nodes = ['n1', 'n2']
+/** An undisturbed story takes a fifth. */
+const mostCalls = 15_000
 const service = (name: string, app: string, spec: object = {}): KubeObject => ({
   metadata: { name, namespace: 'default' },
   spec: {
@@ -49,6 +83,17 @@ const ephemeralPod = (name: string): KubeObject => {
 const finishing = (name: string, completions: number) =>
   job(name, { completions, parallelism: completions })
 
+/** One of each owner, which users delete later. */
+const deleted = (resources: Resources): readonly (readonly [Resource, KubeObject])[] => [
+  [resources.deployments, deployment('gone') as KubeObject],
+  [resources.replicaSets, replicaSet('gone', 2) as KubeObject],
+  [resources.statefulSets, statefulSet('gone', { replicas: 2 }) as KubeObject],
+  [resources.daemonSets, daemonSet('gone') as KubeObject],
+  [resources.jobs, job('gone', { completions: 2, parallelism: 2, suspend: false }) as KubeObject],
+  [resources.services, service('gone', 'grows')],
+  [resources.pods, ephemeralPod('gone')],
+]
+
 function seedAll({ cluster, resources }: ReconcilerHarness): void {
   for (const name of nodes) addNode(cluster, name)
   const all: readonly (readonly [Resource, KubeObject])[] = [
@@ -56,6 +101,10 @@ function seedAll({ cluster, resources }: ReconcilerHarness): void {
     [resources.storageClasses, storageClass('standard', {})],
     [resources.deployments, deployment('grows') as KubeObject],
     [resources.deployments, deployment('rolls') as KubeObject],
+    ...deleted(resources),
+    [resources.namespaces, { metadata: { name: 'ending' }, spec: { finalizers: ['kubernetes'] } }],
+    [resources.configMaps, { metadata: { name: 'left', namespace: 'ending' } }],
+    [resources.resourceQuotas, quota()],
     [resources.replicaSets, replicaSet('bare', 2) as KubeObject],
     [resources.replicationControllers, replicationController('older', 2)],
     [resources.statefulSets, statefulSet('named', withClaims) as KubeObject],
@@ -82,6 +131,11 @@ function replicationController(name: string, replicas: number): KubeObject {
     metadata: { name, namespace: 'default' },
     spec: { replicas, selector: { app: name }, template: template(name) },
   }
+}
+
+function quota(): KubeObject {
+  const hard = { pods: '100', persistentvolumeclaims: '20', 'count/deployments.apps': '5' }
+  return { metadata: { name: 'all', namespace: 'default' }, spec: { hard } }
 }
 
 function budget(): KubeObject {
@@ -132,6 +186,8 @@ function changeAll({ cluster, resources }: ReconcilerHarness): void {
     claim('late', { className: 'standard' }) as KubeObject,
   )
   cluster.seed(resources.services, service('back', 'older'))
+  for (const [resource] of deleted(resources)) cluster.remove(resource, 'default/gone')
+  cluster.remove(resources.namespaces, 'ending')
 }
 
 export interface WholeCluster {
@@ -141,20 +197,24 @@ export interface WholeCluster {
   pass(ms: number, stepMs: number): Promise<void>
   /** Users change every workload. */
   change(): void
-  /** What the controllers created, by the stems of names, but for events; sorted. */
+  /** What the controllers created, by the stems of names, sorted; no events, and nothing for owners that users delete. */
   created(): string[]
   /** What there is, without what differs from run to run. */
   shape(): Record<string, unknown>
 }
 
-/** Starts every controller that needs no discovery, on a cluster with one of each workload. */
+/** Starts every controller, on a cluster with one of each workload. */
 export async function startWholeCluster(): Promise<WholeCluster> {
   const harness = createReconcilerHarness({
     flags: { 'simulated-load-balancer-range': ['198.18.0.0/16'] as never },
   })
   const { cluster } = harness
   seedAll(harness)
-  await harness.start(...controllers.filter(({ name }) => !byDiscovery.includes(name)))
+  // A loop without a pause would never give the clock back.
+  cluster.react('*', '*', () => {
+    if (cluster.calls.length > mostCalls) throw new Error('the controllers spin')
+  })
+  await harness.start(...entriesOf(harness))
   return {
     harness,
     cluster,
@@ -168,7 +228,7 @@ export async function startWholeCluster(): Promise<WholeCluster> {
     change: () => changeAll(harness),
     created: () =>
       cluster.created
-        .filter((one) => !one.startsWith('events '))
+        .filter((one) => !one.startsWith('events ') && !one.includes('gone'))
         .map((one) => one.replaceAll(uuids, '*'))
         .toSorted(),
     shape: () => shapeOf(harness),
@@ -263,6 +323,11 @@ function shapeOf({ cluster, resources }: ReconcilerHarness): Record<string, unkn
       .toSorted()
   for (const kind of [resources.endpointSlices, resources.endpoints])
     shape[kind.plural] = cluster.all(kind).map(plain).toSorted()
+  shape['namespaces'] = cluster.all(resources.namespaces).map(plain)
+  shape['configmaps'] = cluster.all(resources.configMaps).map(keyOf)
+  shape['used'] = cluster
+    .all<ResourceQuota>(resources.resourceQuotas)
+    .map(({ status }) => status?.used)
   shape['balanced'] = cluster
     .all(resources.services)
     .map((one) => (one['status'] as any)?.loadBalancer?.ingress?.length ?? 0)

@@ -5,6 +5,7 @@ import { runController, source } from '../../client/controller.ts'
 import type { InformerEvent } from '../../client/informer.ts'
 import { controllerOf, keyOf } from '../../machinery/objects/object.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import { indexByController } from '../pod-indexes.ts'
 import { syncCronJob } from './cron-job-sync.ts'
@@ -44,7 +45,10 @@ export async function runCronJobController(
       name: 'cronjob-controller',
       queue,
       informers: [source(cronJobs, () => []), source(jobs, (job) => ownerKeys(sync, job))],
-      reconcile: (key) => syncCronJob(sync, key),
+      reconcile: unlessGone(
+        { owners: cronJobs, client: sync.cronJobClient, ownWrites: sync.jobWrites },
+        (key) => syncCronJob(sync, key),
+      ),
       workers: options['concurrent-cron-job-syncs'],
       clock,
       log,

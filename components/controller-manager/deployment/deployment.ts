@@ -8,6 +8,7 @@ import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
 import { controllerOf } from '../../machinery/objects/object.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import { ownerKeys, selectorOrNothing } from '../owner-keys.ts'
 import { controlledBy, indexByController } from '../pod-indexes.ts'
@@ -68,7 +69,10 @@ export async function runDeploymentController(
     {
       name: 'deployment-controller',
       informers: [source(deployments), source(replicaSets, ownersOfSet), source(pods, () => [])],
-      reconcile: (key) => syncDeployment(sync, key),
+      reconcile: unlessGone(
+        { owners: deployments, client: tools.deployments, ownWrites: tools.ownWrites },
+        (key) => syncDeployment(sync, key),
+      ),
       workers: options['concurrent-deployment-syncs'],
       clock,
       log,

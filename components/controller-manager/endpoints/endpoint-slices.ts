@@ -16,6 +16,7 @@ import { messageOf } from '../../component-base/log.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import { controllerReference } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
@@ -149,7 +150,10 @@ export async function runEndpointSlices(
         source(pods, () => []),
         source(nodes, () => []),
       ],
-      reconcile: (key) => counted(context, () => syncService(sync, key)),
+      reconcile: unlessGone(
+        { owners: services, client: client.resource<Service>(resources.services), ownWrites },
+        (key) => counted(context, () => syncService(sync, key)),
+      ),
       workers: options['concurrent-service-endpoint-syncs'],
       queue,
       clock,

@@ -5,6 +5,7 @@ import type { InformerEvent } from '../../client/informer.ts'
 import { matchesLabels } from '../../machinery/selectors/label-selector.ts'
 import { controllerOf, keyOf } from '../../machinery/objects/object.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import { indexByController, indexByNamespace, inNamespace } from '../pod-indexes.ts'
 import { createPodControl } from '../replica-set/pod-control.ts'
@@ -82,7 +83,8 @@ async function runJobs(
     wake(event.object)
   })
   const informers = [source(jobs, () => []), source(pods, () => [])]
-  const reconcile = (key: string) => syncJob(sync, key)
+  const { jobs: client, podWrites: ownWrites } = sync.tools
+  const reconcile = unlessGone({ owners: jobs, client, ownWrites }, (key) => syncJob(sync, key))
   const workers = options['concurrent-job-syncs']
   const name = 'job-controller'
   await runController({ name, informers, reconcile, workers, clock, log, queue }, signal)

@@ -13,6 +13,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { eachAtOnce, slowStart } from '../batches.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import { ownerKeys } from '../owner-keys.ts'
@@ -78,7 +79,10 @@ export async function runReplicaController(
     metrics: context.metrics.replicaSet,
   }
   const sources = [source(owners), source(pods, ownerKeys(owners, kind.selectorOf))]
-  const reconcile = (key: string) => syncReplicas(sync, key)
+  const { ownerClient, ownWrites } = sync
+  const reconcile = unlessGone({ owners, client: ownerClient, ownWrites }, (key) =>
+    syncReplicas(sync, key),
+  )
   await runController({ queues, name, informers: sources, reconcile, workers, clock, log }, signal)
 }
 

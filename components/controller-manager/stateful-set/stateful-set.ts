@@ -17,6 +17,7 @@ import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
 import { slowStartEach } from '../batches.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import { ownerKeys, selectorOrNothing } from '../owner-keys.ts'
@@ -117,7 +118,10 @@ export async function runStatefulSetController(
         source(revisions, keysOf),
         source(sync.claims, (claim) => setsOfClaim(sync, claim)),
       ],
-      reconcile: (key) => syncSet(sync, key),
+      reconcile: unlessGone(
+        { owners: sync.sets, client: sync.setClient, ownWrites: sync.ownWrites },
+        (key) => syncSet(sync, key),
+      ),
       workers: options['concurrent-statefulset-syncs'],
       clock,
       log,
