@@ -12,6 +12,9 @@ import { keyText, type CelTyped } from './cel.ts'
 /** All texts together: as many as a body may bring. */
 const mostCharacters = 3 * 1024 * 1024
 
+/** A loop may repeat one. */
+const mostFaults = 10
+
 const tooLarge = 'the result of the expression is too large'
 
 const nameOf = (value: CelMap): unknown => value.get(typeKey)
@@ -21,7 +24,7 @@ class ConstructedReader {
   #valuesLeft = maxBodyValues
   #charactersLeft = mostCharacters
   /** Types that do not belong where they are. */
-  readonly faults: string[] = []
+  readonly #faults: string[] = []
 
   /** `path` is the type's name that belongs there; undefined where types are not checked. Throws an Error for what JSON has no form of. */
   json(input: unknown, path: string | undefined): unknown {
@@ -57,8 +60,9 @@ class ConstructedReader {
 
   #fields(value: CelMap, path: string | undefined): Record<string, unknown> {
     const name = nameOf(value)
-    if (path !== undefined && typeof name === 'string' && name !== path) {
-      this.faults.push(
+    const isMisplaced = path !== undefined && typeof name === 'string' && name !== path
+    if (isMisplaced && this.#faults.length < mostFaults) {
+      this.#faults.push(
         `unexpected type name "${name}", expected "${path}", which matches field name path from root Object type`,
       )
     }
@@ -81,7 +85,7 @@ class ConstructedReader {
 
   /** Throws an Error that names the types which do not belong where they are. */
   check(): void {
-    if (this.faults.length > 0) throw new Error(`type mismatch: ${this.faults.join('\n')}`)
+    if (this.#faults.length > 0) throw new Error(`type mismatch: ${this.#faults.join('\n')}`)
   }
 }
 

@@ -162,6 +162,15 @@ test('what data holds never counts as constructed', () => {
   )
 })
 
+test('a type that a loop puts in the wrong place is named a few times', () => {
+  const list = Array.from({ length: 500 }, (_, n) => n)
+  const value = evaluated('Object{a: before.map(n, Object.b{})}', {
+    result: 'object',
+    values: { before: list },
+  })
+  expect(() => applyConfigurationOf(value)).toThrow(/^type mismatch: (?:unexpected [^\n]*\n?){10}$/)
+})
+
 test('results that grow with each variable are cut off, in bounded time', () => {
   const doubled = fc.array(fc.constant('before + before'), { maxLength: 24 })
   const nested = fc.array(fc.constantFrom('[before, before]', '{"a": before, "b": before}'), {

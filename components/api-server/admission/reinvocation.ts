@@ -44,28 +44,28 @@ export function roundsOf(request: AdmissionRequest): Rounds {
   })
 }
 
-/** Whoever asked is called again. */
+/** Marks those that asked to be called again. */
 function callAgain({ asked, again }: Reinvocations): void {
   for (const id of asked) again.add(id)
 }
 
-/** When the plugin begins: in the second round, it calls again whoever asked if the object has changed meanwhile. */
+/** Called when the plugin begins. In the second round, those that asked are called again if the object has changed since the first. */
 export function beginRound(own: Reinvocations, request: AdmissionRequest): void {
   if (roundsOf(request).round > 0 && !deepEqual(own.last, request.object)) callAgain(own)
 }
 
-/** Whether the plugin leaves this one out in this round. */
+/** Whether the plugin skips this one in this round. */
 export function isLeftOut(own: Reinvocations, request: AdmissionRequest, id: string): boolean {
   return roundsOf(request).round > 0 && !own.again.has(id)
 }
 
-/** A webhook or policy changed the object: whoever of the plugin was called before it and asked is called again. */
+/** Called when a webhook or policy changed the object: those that asked and were called before it are called again. */
 export function noteChange(own: Reinvocations, request: AdmissionRequest): void {
   roundsOf(request).isAnotherAsked = true
   callAgain(own)
 }
 
-/** When the plugin ends. */
+/** Called when the plugin ends. */
 export function endRound(own: Reinvocations, request: AdmissionRequest): void {
   const isNeeded = roundsOf(request).round === 0 && own.asked.size > 0
   if (isNeeded) own.last = copyJson(request.object) as KubeObject | undefined

@@ -558,6 +558,24 @@ describe('a mutating policy', () => {
     })
   })
 
+  test('with thousands of parameters lets others have a turn, and refuses in few words', async () => {
+    const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' }
+    const binding = { paramRef: { selector: {}, parameterNotFoundAction: 'Deny' } }
+    const long = 'x'.repeat(1000)
+    const { reader, admit } = world([
+      { paramKind, binding, mutations: [label('a', `object.${long}`)] },
+    ])
+    for (let n = 0; n < 1000; n += 1) {
+      reader.put(configMaps, { metadata: { name: `m${n}`, namespace: 'default' } })
+    }
+    let turns = 0
+    const count = setInterval(() => (turns += 1), 0)
+    const error = await admit({ resource: pods, object: map() }).catch((thrown: unknown) => thrown)
+    clearInterval(count)
+    expect(turns).toBeGreaterThan(1)
+    expect((error as StatusError).details?.causes).toHaveLength(100)
+  })
+
   test('cannot grow an object without bound', async () => {
     const double = jsonPatch('[JSONPatch{op: "copy", from: "/data", path: "/data/more"}]')
     const grow = jsonPatch(

@@ -1,4 +1,4 @@
-/** Who writes an admission policy or its binding must be allowed to read the parameters that it names. */
+/** The author of an admission policy or binding needs the right to read the parameters that it names. */
 import { describe, expect, it } from 'vitest'
 import type { AuthorizationAttributes } from '../../../components/api-server/request/request.ts'
 import { dialects } from '../../../components/api/dialect.ts'

@@ -4,6 +4,7 @@
  */
 import type { FeatureGates } from '../../../api/feature-gates.ts'
 import type { MutatingAdmissionPolicySpec } from '../../../api/mutating-policy.ts'
+import { nextTurn } from '../../../component-base/next-turn.ts'
 import { copyJson } from '../../../machinery/values/json-copy.ts'
 import { deepEqual, type KubeObject } from '../../../machinery/objects/object.ts'
 import type { Resource } from '../../../machinery/objects/resource.ts'
@@ -35,6 +36,12 @@ interface Invocation {
   readonly param: KubeObject | null
   readonly matched: Resource
 }
+
+/** One may show a whole path or type name. */
+const longestMessage = 10 * 1024
+const mostCauses = 100
+/** Others have a turn after so many. */
+const invocationsInTurn = 8
 
 /** Why a policy cannot be applied. */
 interface PolicyFault {
@@ -163,7 +170,8 @@ async function applyAll(
   const { policies: own } = rounds
   beginRound(own, request)
   let isApplied = false
-  for (const invocation of invocations) {
+  for (const [index, invocation] of invocations.entries()) {
+    if (index % invocationsInTurn === invocationsInTurn - 1) await nextTurn()
     if (!(await isMatched(invocation, at))) continue
     const id = idOf(invocation)
     if (isLeftOut(own, request, id)) continue
@@ -175,15 +183,16 @@ async function applyAll(
     }
     if (invocation.policy.spec.reinvocationPolicy === 'IfNeeded') own.asked.add(id)
   }
-  // As upstream, whatever was applied counts as a change once all are done: whoever asked sees the others' work.
+  // As upstream, policies that ask run again once any was applied, even if nothing changed.
   if (isApplied) noteChange(own, request)
   endRound(own, request)
 }
 
 function faultText({ policy, binding, message }: PolicyFault): string {
+  const text = message.slice(0, longestMessage)
   return binding === undefined
-    ? `policy "${policy.name}" denied request: ${message}`
-    : `policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`
+    ? `policy "${policy.name}" denied request: ${text}`
+    : `policy '${policy.name}' with binding '${binding.name}' denied request: ${text}`
 }
 
 /** As upstream, the code is 403 whatever the reason. */
@@ -193,7 +202,7 @@ function rejectionOf(
 ): StatusError {
   const { policy, binding, reason } = first
   const { details } = admissionForbidden(at.request, '')
-  const causes = at.faults.map((fault) => ({ message: faultText(fault) }))
+  const causes = at.faults.slice(0, mostCauses).map((fault) => ({ message: faultText(fault) }))
   const error = new StatusError(reason, faultText(first), {
     code: 403,
     details: { ...details, causes },

@@ -1,7 +1,7 @@
 /**
- * Rights to parameters: who writes an admission policy or its binding must be allowed to read the parameters that it names, since
- * expressions show them to others. The last check of such a write; no flag disables it (upstream: authz.go of
- * pkg/registry/admissionregistration, of all four kinds).
+ * Rights to parameters: the author of an admission policy or binding needs the right to read the parameters that it names, because
+ * expressions can show them to others. No flag disables the check (upstream: pkg/registry/admissionregistration, authz.go of all four
+ * kinds).
  */
 import type { ParamKind, ParamRef } from '../../../api/generated/types.ts'
 import type { Resources } from '../../../api/resources.ts'
@@ -30,7 +30,7 @@ interface Spec {
 
 const specOf = (object: KubeObject | undefined): Spec => (object?.['spec'] ?? {}) as Spec
 
-/** What is read: all that is not known is everything. */
+/** What is read. An unknown kind counts as all resources of its group, and an unknown policy as everything. */
 function targetOf(
   paramKind: ParamKind | undefined,
   { served, customKinds }: Dependencies,
