@@ -95,6 +95,9 @@ const admission: readonly MutatedPart[] = [
       'admission/access-checks',
       'admission/policy-expressions',
       'admission/validating-policies',
+      'admission/mutating-policies',
+      'admission/mutating-policies-served',
+      'admission/param-rights',
     ],
   },
   {
