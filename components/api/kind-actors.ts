@@ -17,6 +17,8 @@ export interface KindActors {
   readonly gate?: FeatureGateName
 }
 
+const devicesGate = 'with the gate DynamicResourceAllocation'
+
 /** `names`: of controllers, without `-controller`. */
 function by(names: string, ...parts: readonly string[]): KindActors {
   const controllers = names === '' ? [] : names.split(' ').map((name) => `${name}-controller`)
@@ -176,16 +178,13 @@ const storage: Readonly<Record<string, KindActors>> = {
     ...by('volumeattributesclass-protection persistentvolume-binder'),
     storedOnly: 'CSI drivers of your own',
   },
-  'resource/deviceclasses': stored('device drivers of your own'),
-  'resource/resourceclaims': missing(
+  'resource/deviceclasses': by('', `scheduler: selects devices, ${devicesGate}`),
+  'resource/resourceclaims': by(
     'resourceclaim',
-    'this cluster has no ResourceClaim controller: no devices are allocated',
+    `scheduler: allocates devices and reserves them for pods, ${devicesGate}`,
   ),
-  'resource/resourceclaimtemplates': {
-    ...by('resourceclaim'),
-    storedOnly: 'claims of pods; none are made of them here',
-  },
-  'resource/resourceslices': stored('device drivers of your own'),
+  'resource/resourceclaimtemplates': by('resourceclaim'),
+  'resource/resourceslices': by('', `scheduler: allocates their devices, ${devicesGate}`),
 }
 
 const coordination: Readonly<Record<string, KindActors>> = {

@@ -39,6 +39,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Keep an audit log', link: '/how-to/audit' },
       { text: 'Log in with OpenID Connect', link: '/how-to/oidc' },
       { text: 'Serve an aggregated API', link: '/how-to/aggregated-api' },
+      { text: 'Give devices to pods', link: '/how-to/devices' },
       { text: 'Run without a network', link: '/how-to/offline' },
       { text: 'Troubleshoot', link: '/troubleshooting' },
     ],

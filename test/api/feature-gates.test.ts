@@ -11,6 +11,7 @@ describe('feature gates', () => {
   it('[VER-019][VER-020] alpha gates are off and beta gates on unless a default is stated', () => {
     // The specification states the default of SystemdWatchdog (NODE-026), upstream those of the others; they beat the rule.
     const stated = {
+      DynamicResourceAllocation: false,
       MultiCIDRServiceAllocator: false,
       SystemdWatchdog: false,
       VolumeAttributesClass: false,

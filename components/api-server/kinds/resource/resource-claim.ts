@@ -114,6 +114,8 @@ function validateSameSpec({ object, old }: Change<KubeObject>, root: FieldPath):
   validateImmutable({ now, before, shown: goJson(now) }, root.child('spec'))
 }
 
+const gateOff = 'the feature gate DynamicResourceAllocation is off: no devices are allocated'
+
 interface ClaimPlace {
   readonly specOf: (object: KubeObject) => ResourceClaimSpec | undefined
   readonly at: (root: FieldPath) => FieldPath
@@ -136,6 +138,8 @@ function claimRules({ specOf, at }: ClaimPlace): Strategy {
     prepareForUpdate: (object, old, { gates }) => {
       dropAdminAccess(specOf(object), specOf(old), gates)
     },
+    warnings: (_, old, { gates }) =>
+      old === undefined && !gates.DynamicResourceAllocation ? [gateOff] : [],
     ...rulesWith(undefined),
   }
   return {

@@ -87,6 +87,13 @@ describe('a claim', () => {
     expect(claims.createFaults(claimWith(devices))).toEqual([fault])
   })
 
+  it('comes with a warning while the gate is off', () => {
+    const object = claimWith({ requests: [request] })
+    expect(claims.warnings(object)).toEqual([contains('DynamicResourceAllocation is off')])
+    const gates = { ...defaultFeatureGates, DynamicResourceAllocation: true }
+    expect(strategyRuns('resourceClaims', { gates }).warnings(object)).toEqual([])
+  })
+
   it('asks for admin access only with the gate', () => {
     const devices = { requests: [{ ...request, adminAccess: true }] }
     const accessIn = (runs: typeof claims) =>

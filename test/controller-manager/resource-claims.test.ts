@@ -1,0 +1,243 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { FeatureGates } from '../../components/api/feature-gates.ts'
+import type { Pod, ResourceClaim } from '../../components/api/generated/types.ts'
+import { resourceClaimController } from '../../components/controller-manager/resource-claims/resource-claims.ts'
+import { StatusError } from '../../components/machinery/objects/status-error.ts'
+import { asks, deviceClaim, deviceTemplate, podWithDevices } from '../support/devices.ts'
+import { createReconcilerHarness } from '../support/reconciler-harness.ts'
+import type { ReconcilerHarness } from '../support/reconciler-harness.ts'
+
+const finalizer = 'resource.kubernetes.io/delete-protection'
+const annotation = 'resource.kubernetes.io/pod-claim-name'
+let harness: ReconcilerHarness
+afterEach(() => harness.stop())
+
+interface Found {
+  readonly pods?: readonly Pod[]
+  readonly claims?: readonly ResourceClaim[]
+  readonly hasTemplate?: boolean
+  readonly gates?: Partial<FeatureGates>
+}
+
+async function started({ pods = [], claims = [], hasTemplate = true, gates }: Found) {
+  harness = createReconcilerHarness({ gates: { DynamicResourceAllocation: true, ...gates } })
+  const { cluster, resources } = harness
+  if (hasTemplate) cluster.seed(resources.resourceClaimTemplates, deviceTemplate('one-gpu'))
+  for (const one of pods) cluster.seed(resources.pods, one)
+  for (const one of claims) cluster.seed(resources.resourceClaims, one)
+  await harness.start(resourceClaimController)
+}
+
+function templated(name = 'p', change: (pod: Pod) => Partial<Pod> = () => ({})): Pod {
+  const pod = podWithDevices(name)
+  const entry = { name: 'gpu', resourceClaimTemplateName: 'one-gpu' }
+  const made = { ...pod, spec: { containers: [], resourceClaims: [entry] } }
+  return { ...made, ...change(made) }
+}
+
+function ownedBy(pod: Pod, name = 'made'): ResourceClaim {
+  const claim = deviceClaim(name)
+  const { name: owner = '', uid = '' } = pod.metadata
+  const reference = { apiVersion: 'v1', kind: 'Pod', name: owner, uid, controller: true }
+  return {
+    ...claim,
+    metadata: {
+      ...claim.metadata,
+      annotations: { [annotation]: 'gpu' },
+      ownerReferences: [reference],
+    },
+  }
+}
+
+/** Allocated by the scheduler, and used by these pods. */
+function inUse(claim: ResourceClaim, ...pods: readonly Pod[]): ResourceClaim {
+  const reservedFor = pods.map(({ metadata: { name = '', uid = '' } }) => ({
+    resource: 'pods',
+    name,
+    uid,
+  }))
+  return {
+    ...claim,
+    metadata: { ...claim.metadata, finalizers: [finalizer] },
+    status: { allocation: { devices: {} }, reservedFor },
+  }
+}
+
+const claimsNow = (): ResourceClaim[] => harness.cluster.all(harness.resources.resourceClaims)
+const claimNow = (name: string) =>
+  harness.cluster.peek<ResourceClaim>(harness.resources.resourceClaims, `default/${name}`)
+const statusesOf = (name = 'p') =>
+  harness.cluster.peek<Pod>(harness.resources.pods, `default/${name}`)?.status
+    ?.resourceClaimStatuses
+const finished = ({ status }: Pod): Partial<Pod> => ({ status: { ...status, phase: 'Succeeded' } })
+
+describe('resourceclaim-controller: claims from templates', () => {
+  it('makes a claim and notes its name in the pod’s status, and nothing more', async () => {
+    await started({ pods: [templated()] })
+    const [claim] = claimsNow()
+    expect(claim).toMatchObject({
+      metadata: {
+        labels: { made: 'yes' },
+        annotations: { [annotation]: 'gpu' },
+        ownerReferences: [
+          { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'uid-p', controller: true },
+        ],
+      },
+      spec: { devices: { requests: [asks()] } },
+    })
+    expect(statusesOf()).toEqual([{ name: 'gpu', resourceClaimName: claim?.metadata.name }])
+    await harness.step(3_600_000)
+    expect(harness.cluster.writes).toHaveLength(2)
+  })
+
+  it('goes on with a claim that it made before it could note the name', async () => {
+    const pod = templated()
+    await started({ pods: [pod], claims: [ownedBy(pod)] })
+    expect(claimsNow()).toHaveLength(1)
+    expect(statusesOf()).toEqual([{ name: 'gpu', resourceClaimName: 'made' }])
+  })
+
+  it('makes no second claim while the status cannot be written', async () => {
+    await started({})
+    let failures = 0
+    harness.cluster.react('patch', 'pods/status', () => {
+      failures += 1
+      if (failures > 3) return undefined
+      throw new StatusError('InternalError', 'no')
+    })
+    harness.cluster.seed(harness.resources.pods, templated())
+    await harness.step(60_000)
+    expect(failures).toBe(4)
+    expect(claimsNow()).toHaveLength(1)
+    expect(statusesOf()).toHaveLength(1)
+  })
+
+  it('makes a claim again that was deleted while its pod lives', async () => {
+    await started({ pods: [templated()] })
+    const { name = '' } = claimsNow()[0]?.metadata ?? {}
+    harness.cluster.remove(harness.resources.resourceClaims, `default/${name}`)
+    await harness.step()
+    expect(claimsNow()).toHaveLength(1)
+    expect(statusesOf()).toEqual([
+      { name: 'gpu', resourceClaimName: claimsNow()[0]?.metadata.name },
+    ])
+  })
+
+  it('makes none for a pod that has finished or is being deleted', async () => {
+    const deleted = templated('q', ({ metadata, spec }) => ({
+      metadata: { ...metadata, deletionTimestamp: '2025-01-01T00:00:00Z', finalizers: ['a.io/b'] },
+      spec: { ...spec, containers: [], nodeName: 'n1' },
+    }))
+    await started({ pods: [templated('p', finished), deleted] })
+    expect(harness.cluster.writes).toEqual([])
+  })
+
+  it('says that the template is missing, and makes the claim once it is there', async () => {
+    await started({ pods: [templated()], hasTemplate: false })
+    expect(harness.events[0]).toBe(
+      'Warning FailedResourceClaimCreation Pod default/p: PodResourceClaim gpu: resource claim template "one-gpu": resourceclaimtemplate.resource.k8s.io "one-gpu" not found',
+    )
+    harness.cluster.seed(harness.resources.resourceClaimTemplates, deviceTemplate('one-gpu'))
+    await harness.step(60_000)
+    expect(claimsNow()).toHaveLength(1)
+  })
+
+  it('makes no claim with admin access while its gate is off', async () => {
+    const template = deviceTemplate('one-gpu', [asks({ adminAccess: true })])
+    await started({ hasTemplate: false })
+    harness.cluster.seed(harness.resources.resourceClaimTemplates, template)
+    harness.cluster.seed(harness.resources.pods, templated())
+    await harness.step()
+    expect(harness.events[0]).toContain(
+      'PodResourceClaim gpu: admin access is requested, but the feature is disabled',
+    )
+    expect(claimsNow()).toEqual([])
+  })
+
+  it('makes it with the gate', async () => {
+    await started({ hasTemplate: false, gates: { DRAAdminAccess: true } })
+    const template = deviceTemplate('one-gpu', [asks({ adminAccess: true })])
+    harness.cluster.seed(harness.resources.resourceClaimTemplates, template)
+    harness.cluster.seed(harness.resources.pods, templated())
+    await harness.step()
+    expect(claimsNow()).toHaveLength(1)
+  })
+
+  it('shortens long names of pod and entry by their share', async () => {
+    await started({ pods: [templated('p'.repeat(200))] })
+    const { name = '' } = claimsNow()[0]?.metadata ?? {}
+    expect(name).toMatch(/^p{55}-/)
+    expect(name.length).toBeLessThanOrEqual(63)
+  })
+
+  it('reserves an allocated claim for a pod that was bound without the scheduler', async () => {
+    const pod = podWithDevices('p', 'c')
+    const bound = { ...pod, spec: { containers: [], ...pod.spec, nodeName: 'n1' } }
+    await started({ pods: [bound], claims: [inUse(deviceClaim('c'))] })
+    expect(claimNow('c')?.status?.reservedFor).toEqual([
+      { resource: 'pods', name: 'p', uid: 'uid-p' },
+    ])
+  })
+})
+
+describe('resourceclaim-controller: users of claims', () => {
+  it.each([
+    ['has finished', [podWithDevices('p', 'c'), finished(podWithDevices('p', 'c'))]],
+    ['is gone', []],
+    [
+      'has been replaced',
+      [
+        { ...podWithDevices('p', 'c') },
+        { metadata: { name: 'p', namespace: 'default', uid: 'other' } },
+      ],
+    ],
+  ] as [string, Partial<Pod>[]][])('frees the devices when the last pod %s', async (_, parts) => {
+    const pods = parts.length === 0 ? [] : [Object.assign({}, ...parts) as Pod]
+    await started({ pods, claims: [inUse(deviceClaim('c'), podWithDevices('p', 'c'))] })
+    expect(claimNow('c')?.status).toEqual({ reservedFor: [] })
+    expect(claimNow('c')?.metadata.finalizers).toEqual([])
+    await harness.step(3_600_000)
+    expect(harness.cluster.writes).toHaveLength(2)
+  })
+
+  it('keeps the devices while another pod uses them', async () => {
+    const [p, q] = [podWithDevices('p', 'c'), podWithDevices('q', 'c')]
+    await started({ pods: [q], claims: [inUse(deviceClaim('c'), p, q)] })
+    expect(claimNow('c')?.status?.reservedFor?.map(({ name }) => name)).toEqual(['q'])
+    expect(claimNow('c')?.status?.allocation).toBeDefined()
+    expect(claimNow('c')?.metadata.finalizers).toEqual([finalizer])
+  })
+
+  it('keeps what a driver allocated without the scheduler', async () => {
+    const claim = inUse(deviceClaim('c'), podWithDevices('p', 'c'))
+    const { finalizers: _, ...metadata } = claim.metadata
+    await started({ claims: [{ ...claim, metadata }] })
+    expect(claimNow('c')?.status).toEqual({ allocation: { devices: {} }, reservedFor: [] })
+  })
+
+  it('deletes the claim of a pod that has finished, without waiting for the pod’s end', async () => {
+    const pod = templated('p', finished)
+    await started({ pods: [pod], claims: [inUse(ownedBy(pod), pod)] })
+    expect(claimsNow()).toEqual([])
+    await harness.step(60_000)
+    expect(claimsNow()).toEqual([])
+  })
+
+  it('lets a deleted claim go once nobody uses it', async () => {
+    const claim = inUse(deviceClaim('c'))
+    const metadata = { ...claim.metadata, deletionTimestamp: '2025-01-01T00:00:00Z' }
+    await started({ claims: [{ ...claim, metadata }] })
+    expect(claimNow('c')).toBeUndefined()
+  })
+
+  it('reports a user that is no pod, and does not try again', async () => {
+    const claim = inUse(deviceClaim('c'))
+    const other = { apiGroup: 'batch', resource: 'jobs', name: 'j', uid: 'u' }
+    await started({ claims: [{ ...claim, status: { ...claim.status, reservedFor: [other] } }] })
+    await harness.step(3_600_000)
+    expect(harness.complaints).toEqual([
+      expect.stringContaining('unsupported ReservedFor entry: batch/jobs j'),
+    ])
+    expect(harness.cluster.writes).toEqual([])
+  })
+})
