@@ -13,6 +13,7 @@ const sharing = [
   'test/client/*.test.ts',
   'test/component-base/*.test.ts',
   'test/controller-manager/**/*.test.ts',
+  'test/invariants/*.test.ts',
   'test/machinery/**/*.test.ts',
   'test/node-agent/**/*.test.ts',
   'test/scheduler/**/*.test.ts',
