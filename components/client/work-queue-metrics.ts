@@ -1,10 +1,11 @@
 /** Metrics of work queues under upstream's names (upstream: component-base/metrics/prometheus/workqueue). */
 import type { Clock } from '../component-base/clock.ts'
+import { exponentialBuckets } from '../component-base/metrics.ts'
 import type { Metrics } from '../component-base/metrics.ts'
 import type { WorkQueueObserver } from './work-queue.ts'
 
 /** Upper bounds in seconds, upstream's: from ten nanoseconds, ten times as long each. */
-const buckets = Array.from({ length: 10 }, (_, index) => 10 ** (index - 8))
+const buckets = exponentialBuckets(10e-9, 10, 10)
 const labels = ['name']
 
 /** By queue, when the work on each key began. */

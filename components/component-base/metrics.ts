@@ -108,6 +108,15 @@ function labelText(names: readonly string[], values: readonly string[], more = '
   return parts.length === 0 ? '' : `{${parts.join(',')}}`
 }
 
+/** A bound as Go prints it, since queries name it by its text: `0.5`, `1e-05`, `1e+06`. */
+function boundText(bound: number): string {
+  const [digits = '', power = ''] = bound.toExponential().split('e')
+  const exponent = Number(power)
+  if (exponent >= -4 && exponent < 6) return String(bound)
+  const sign = exponent < 0 ? '-' : '+'
+  return `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, '0')}`
+}
+
 function numberText(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return '+Inf'
   return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
@@ -158,7 +167,7 @@ class Buckets implements Histogram {
     let total = 0
     for (const [index, bound] of this.bounds.entries()) {
       total += this.counts[index] ?? 0
-      lines.push(`${name}_bucket${labelText(labels, values, `le="${bound}"`)} ${total}`)
+      lines.push(`${name}_bucket${labelText(labels, values, `le="${boundText(bound)}"`)} ${total}`)
     }
     lines.push(`${name}_bucket${labelText(labels, values, 'le="+Inf"')} ${this.count}`)
     lines.push(`${name}_sum${labelText(labels, values)} ${numberText(this.sum)}`)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   createMetrics,
   declareProcessMetrics,
+  exponentialBuckets,
   metricState,
   showHiddenFault,
 } from '../../components/component-base/metrics.ts'
@@ -41,6 +42,35 @@ seconds_bucket{le="+Inf"} 3
 seconds_sum 7.6
 seconds_count 3
 `)
+  })
+
+  it('names bounds as a Go server does, so that queries of one fit the other', () => {
+    const metrics = createMetrics({ release: '1.32' })
+    const names = (buckets: readonly number[]): (string | undefined)[] => {
+      const name = `seconds_${buckets[0]}`
+      metrics.histogram({ name, help: '', buckets }).observe(0)
+      const lines = metrics.text().split('\n')
+      return lines.flatMap((line) =>
+        line.startsWith(`${name}_bucket`) ? [/le="(.*)"/.exec(line)?.[1]] : [],
+      )
+    }
+    expect(names(exponentialBuckets(10e-9, 10, 6))).toEqual([
+      '1e-08',
+      '1e-07',
+      '1e-06',
+      '9.999999999999999e-06',
+      '9.999999999999999e-05',
+      '0.001',
+      '+Inf',
+    ])
+    expect(names([0.0001, 0.5, 250_000, 1_000_000, 1_310_720])).toEqual([
+      '0.0001',
+      '0.5',
+      '250000',
+      '1e+06',
+      '1.31072e+06',
+      '+Inf',
+    ])
   })
 
   it('refuses a second declaration and wrong labels', () => {
