@@ -51,6 +51,7 @@ export function createHarness(
   const { dialect = dialects.kubernetes, flags = [], log = silentLog } = options
   const clock = new FakeClock(options.now)
   const metrics = createMetrics({ release: servedRelease })
+  const controllerMetrics = declareControllerMetrics(metrics, dialect)
   const cluster = new FakeCluster(clock, dialect)
   const resources = resourcesOf(dialect)
   const events: string[] = []
@@ -82,7 +83,7 @@ export function createHarness(
         log,
         recorder,
         queues: () => createWorkQueue({ clock }),
-        metrics: declareControllerMetrics(metrics, dialect),
+        metrics: controllerMetrics,
         options: parseFlags(controllerManagerFlags, flags),
         gates: defaultFeatureGates,
       }
