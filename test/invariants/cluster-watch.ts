@@ -82,7 +82,7 @@ export function watchCluster(options: ClusterWatchOptions): ClusterWatch {
   return {
     settle,
     [Symbol.asyncDispose]: async () => {
-      stopping.abort(new Error('nobody watches any more'))
+      stopping.abort(new Error('the watch is over'))
       await Promise.all(running)
     },
   }
