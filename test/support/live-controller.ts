@@ -14,11 +14,11 @@ import { admin } from './api-client.ts'
 import type { TestApiServer } from './api-server.ts'
 import { unseenMetrics } from './unseen-metrics.ts'
 
-/** A typed client of the server, as its administrator; close it. */
-export function adminClient(server: TestApiServer): Client {
+/** A typed client of the server, or of what listens before it at another port, as the server's administrator. */
+function adminClient(server: TestApiServer, port: number): Client {
   const shown = server.credential(admin)
   return createClient({
-    server: `https://127.0.0.1:${server.port}`,
+    server: `https://127.0.0.1:${port}`,
     ca: server.pki.authority.certificatePem,
     credentials: { cert: shown?.certificatePem ?? '', key: shown?.privateKeyPem ?? '' },
     dialect: server.dialect,
@@ -26,16 +26,17 @@ export function adminClient(server: TestApiServer): Client {
 }
 
 /**
- * Runs the controllers until disposed of, with the manager's flags as on the command line. Resolves when their informers have
+ * Runs the controllers until disposed of, with the manager's flags as on the command line; by default at the server's port. Resolves when their informers have
  * seen the server. They record no events.
  */
 export async function startControllers(
   server: TestApiServer,
   entries: readonly Pick<ControllerEntry, 'name' | 'start'>[],
-  flags: readonly string[] = [],
+  options: { readonly flags?: readonly string[]; readonly port?: number } = {},
 ): Promise<AsyncDisposable> {
   const { dialect } = server
-  const client = adminClient(server)
+  const { flags = [], port = server.port } = options
+  const client = adminClient(server, port)
   const stop = new AbortController()
   const informers = createInformerFactory(client, systemClock, silentLog)
   const context = {

@@ -38,7 +38,7 @@ describe('many creates and deletes at once', () => {
       server,
       [resourceQuotaController],
       // Counts every quota anew ten times a second.
-      ['--resource-quota-sync-period=100ms'],
+      { flags: ['--resource-quota-sync-period=100ms'] },
     )
   })
   afterAll(async () => {

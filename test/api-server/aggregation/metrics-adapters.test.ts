@@ -116,11 +116,9 @@ describe.each(['kubernetes', 'svc'] as const)('adapters of metrics, dialect %s',
       const status = { phase: 'Running', conditions }
       await server.ok('PUT', `${pods}/${name}/status`, { body: { ...pod, status } })
     }
-    controller = await startControllers(
-      server,
-      [horizontalPodAutoscalerController],
-      ['--horizontal-pod-autoscaler-sync-period=100ms'],
-    )
+    controller = await startControllers(server, [horizontalPodAutoscalerController], {
+      flags: ['--horizontal-pod-autoscaler-sync-period=100ms'],
+    })
     const object = {
       metric: { name: 'load', selector: { matchLabels: { queue: 'fast' } } },
       describedObject: { apiVersion: 'v1', kind: 'Service', name: 'front' },
