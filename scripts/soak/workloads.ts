@@ -1,5 +1,6 @@
 /** Random stories of workloads on a cluster of real processes, which are killed; all of its history is held against the invariants. */
 import { rmSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { startCluster, type Cluster } from '../../cluster/cluster.ts'
 import { workloadStories, type Kill } from '../../test/models/workloads/steps.ts'
@@ -16,9 +17,15 @@ const leases = {
   'leader-elect-retry-period': '500ms',
 }
 
-async function kill(cluster: Cluster, { component, which }: Kill): Promise<void> {
+async function kill(cluster: Cluster, { component, which, heldMs }: Kill): Promise<void> {
   const name = component === 'node' ? `node-${(which % nodes) + 1}` : component
-  await cluster.control.call('kill', { name })
+  if (heldMs === 0) {
+    await cluster.control.call('kill', { name })
+    return
+  }
+  await cluster.control.call('pause', { name })
+  await delay(heldMs)
+  await cluster.control.call('resume', { name })
 }
 
 export const workloadSoak: Part = {

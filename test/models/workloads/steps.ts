@@ -72,11 +72,13 @@ const step = fc.oneof(
 )
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** The process that is killed, and how long after the round's beginning. */
+/** The process that is killed or held, and how long after the round's beginning. */
 export interface Kill {
   readonly component: 'controller-manager' | 'api-server' | 'scheduler' | 'node'
   readonly which: number
   readonly afterMs: number
+  /** It is stopped this long and goes on where it was; 0: it is killed. Longer than a leader's lease. */
+  readonly heldMs: number
 }
 
 export interface Round {
@@ -94,7 +96,12 @@ const component = fc.constantFrom(
   'scheduler' as const,
   'node' as const,
 )
-const kill = fc.record({ component, which, afterMs: fc.nat({ max: 800 }) })
+const kill = fc.record({
+  component,
+  which,
+  afterMs: fc.nat({ max: 800 }),
+  heldMs: fc.constantFrom(0, 0, 0, 0, 6000),
+})
 
 /** Stories of up to so many rounds. */
 export function workloadStories(rounds: number): fc.Arbitrary<Round[]> {

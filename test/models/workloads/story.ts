@@ -14,7 +14,7 @@ import type { Kill, Round } from './steps.ts'
 export interface WorkloadSubject {
   /** An administrator's client. */
   readonly client: Client
-  /** Ends the process without warning; it is started again by itself. */
+  /** Ends the process without warning, after which it starts again by itself; or holds it, where the subject can. */
   kill(kill: Kill): Promise<void>
   /** How long the cluster may take to come to rest. */
   readonly restMs: number
