@@ -60,6 +60,7 @@ export const featureGates = {
   MutatingAdmissionPolicy: alpha('1.32'),
   PodIndexLabel: stable({ beta: '1.28', ga: '1.32' }),
   RemoteRequestHeaderUID: alpha('1.32'),
+  SELinuxChangePolicy: alpha('1.32'),
   StorageVersionAPI: alpha('1.20'),
   StorageVersionMigrator: alpha('1.30'),
   StructuredAuthenticationConfiguration: beta({ alpha: '1.29', beta: '1.30' }),

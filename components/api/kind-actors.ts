@@ -65,7 +65,7 @@ const core: Readonly<Record<string, KindActors>> = {
     'persistentvolume-binder simulated-provisioner persistentvolume-protection persistentvolume-attach-detach',
   ),
   'core/pods': by(
-    'taint-eviction pod-garbage-collector disruption endpoints endpointslice ephemeral-volume',
+    'taint-eviction pod-garbage-collector disruption endpoints endpointslice ephemeral-volume selinux-warning',
     'scheduler: binds it to a node',
     'node agent: runs it, simulated',
   ),

@@ -5,6 +5,7 @@ import { tokenCleaner } from './bootstrap-tokens/token-cleaner.ts'
 import { csrApproving } from './certificates/csr-approving.ts'
 import { csrCleaner } from './certificates/csr-cleaner.ts'
 import { csrSigning } from './certificates/csr-signing.ts'
+import { selinuxWarning } from './selinux-warning/selinux-warning.ts'
 import { servingTrustBundle } from './certificates/serving-trust-bundle.ts'
 import { clusterRoleAggregation } from './cluster-role-aggregation.ts'
 import type { ControllerEntry } from './controller-context.ts'
@@ -80,6 +81,7 @@ export const controllers: readonly ControllerEntry[] = [
   claimProtection,
   volumeProtection,
   attributesClassProtection,
+  selinuxWarning,
   ephemeralVolumes,
   attachDetach,
   resourceClaimController,

@@ -13,7 +13,6 @@ export interface UpstreamController extends Pick<
 }
 
 const cloud = 'it needs a cloud provider; clusters here have none'
-const gated = (gate: string): string => `it is disabled by a feature gate: ${gate}`
 
 /** `name` or `name alias`. */
 function on(names: string, whyIdle?: string): UpstreamController {
@@ -60,7 +59,7 @@ export const upstreamControllers: readonly UpstreamController[] = [
   on('resourceclaim-controller resource-claim-controller'),
   on('resourcequota-controller resourcequota'),
   on('root-ca-certificate-publisher-controller root-ca-cert-publisher'),
-  off('selinux-warning-controller', gated('SELinuxChangePolicy')),
+  off('selinux-warning-controller'),
   on('service-cidr-controller'),
   on('service-lb-controller service', cloud),
   on('serviceaccount-controller serviceaccount'),

@@ -1,14 +1,8 @@
 /** Expressions that construct objects and JSON patches: what they are checked for, what they give, and that it is bounded. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  applyConfigurationOf,
-  jsonPatchOf,
-} from '../../components/cel/cel-constructed.ts'
-import {
-  jsonPatchType,
-  objectType,
-} from '../../components/cel/cel-construct-types.ts'
+import { applyConfigurationOf, jsonPatchOf } from '../../components/cel/cel-constructed.ts'
+import { jsonPatchType, objectType } from '../../components/cel/cel-construct-types.ts'
 import { CelCompileError, compileCel, CelTyped } from '../../components/cel/cel.ts'
 import { dyn, listOf } from '../../components/cel/cel-types.ts'
 import { finished } from '../../components/machinery/values/steps.ts'

@@ -45,7 +45,7 @@ describe('--controllers', () => {
     expect(names('*')).not.toContain('token-cleaner-controller')
     expect(names('*')).not.toContain('bootstrap-signer-controller')
     expect(names('*').length).toBeGreaterThan(4)
-    expect(names('*', 'tokencleaner', 'bootstrapsigner')).toEqual(
+    expect(names('*', 'tokencleaner', 'bootstrapsigner', 'selinux-warning-controller')).toEqual(
       controllers.map(({ name }) => name),
     )
     expect(names('tokencleaner')).toEqual(['token-cleaner-controller'])

@@ -53,6 +53,17 @@ export const gatedControllerRoles: readonly GatedRole[] = [
     ],
   },
   {
+    name: 'selinux-warning-controller',
+    gates: ['SELinuxChangePolicy'],
+    rules: [
+      'read core persistentvolumeclaims',
+      'read core persistentvolumes',
+      'read core pods',
+      'read storage csidrivers',
+      eventsRule,
+    ],
+  },
+  {
     name: 'storage-version-migrator-controller',
     gates: ['StorageVersionMigrator'],
     // An apply to an object that is gone counts as a create, which the uid in it makes fail.

@@ -138,7 +138,9 @@ describe('validation of a StorageVersion', () => {
     [{ storageVersions: [server], commonEncodingVersion: 'apps/v1' }, []],
     [
       { storageVersions: [server] },
-      ['status.commonEncodingVersion: Invalid value: "null": the common encoding version is apps/v1'],
+      [
+        'status.commonEncodingVersion: Invalid value: "null": the common encoding version is apps/v1',
+      ],
     ],
     [
       { storageVersions: [server], commonEncodingVersion: 'apps/v2' },

@@ -6,7 +6,7 @@ import type { FeatureGates } from '../../../../api/feature-gates.ts'
 import type { Container, PodSpec, SecurityContext } from '../../../../api/generated/types.ts'
 
 const podFields = ['resources', 'hostUsers'] as const
-const podContextFields = ['supplementalGroupsPolicy', 'seLinuxChangePolicy'] as const
+const podContextFields = ['supplementalGroupsPolicy'] as const
 
 // Deleting an absent field is slow, and these fields are nearly always absent.
 function drop<T extends object>(from: T | undefined, field: keyof T): void {
@@ -22,6 +22,9 @@ export function dropDisabledPodFields(
   dropResourceClaims({ spec, old }, gates)
   for (const field of podContextFields) {
     if (old?.securityContext?.[field] === undefined) drop(spec.securityContext, field)
+  }
+  if (!gates.SELinuxChangePolicy && old?.securityContext?.seLinuxChangePolicy === undefined) {
+    drop(spec.securityContext, 'seLinuxChangePolicy')
   }
   const hadImageVolume = old?.volumes?.some(({ image }) => image) ?? false
   const hadTrustBundle = hasTrustBundle(old)

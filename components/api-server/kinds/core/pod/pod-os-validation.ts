@@ -53,6 +53,7 @@ const linuxPodContextFields = [
   'runAsGroup',
   'supplementalGroups',
   'supplementalGroupsPolicy',
+  'seLinuxChangePolicy',
 ] as const
 const linuxPodFields = ['hostUsers', 'hostPID', 'hostIPC', 'shareProcessNamespace'] as const
 const linuxContainerContextFields = [

@@ -55,6 +55,8 @@ export function validatePodSecurityContext(spec: PodSpec, at: FieldPath): void {
     ['Merge', 'Strict'],
     at.child('supplementalGroupsPolicy'),
   )
+  // The other policy needs the gate SELinuxMount, which is not here.
+  validateOneOf(context.seLinuxChangePolicy, ['Recursive'], at.child('seLinuxChangePolicy'))
 }
 
 export function validateContainerSecurityContext(context: SecurityContext, at: FieldPath): void {
