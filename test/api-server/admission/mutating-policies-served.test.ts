@@ -110,6 +110,9 @@ describeDialects(
       expect(made.metadata.name).toMatch(/^a-.{5}$/)
       expect(made.metadata.uid).not.toBe('mine')
       expect(made.data).toEqual({ name: 'hidden', uid: 'hidden' })
+      const put = await server().ok('PUT', `${maps}/${made.metadata.name}`, { body: made })
+      expect(put.metadata.uid).toBe(made.metadata.uid)
+      expect(put.data).toEqual({ name: 'seen', uid: 'seen' })
     })
 
     it('give pods what their defaults and validation then see', async () => {

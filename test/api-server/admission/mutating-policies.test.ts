@@ -1,6 +1,7 @@
 /** MutatingAdmissionPolicy by itself: policies and an object in, the object or the refusal out (upstream: plugin/policy/mutating). */
 import { describe, expect, test } from 'vitest'
 import type { Authorizer } from '../../../components/api-server/authz/authorizer.ts'
+import { refusalOf } from '../../../components/api-server/request/refusal.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { defaultFeatureGates } from '../../../components/api/feature-gates.ts'
 import type {
@@ -520,6 +521,25 @@ describe('a mutating policy', () => {
     }
   })
 
+  test('is named with its binding for an explanation; without one if the request cannot be matched', async () => {
+    const { admit } = world([{ mutations: [label('a', 'object.x')] }])
+    const error = await admit({ resource: configMaps, object: map() }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(refusalOf(error)).toEqual({
+      plugin: 'MutatingAdmissionPolicy',
+      policy: 'p0',
+      binding: 'p0-binding',
+    })
+    const namespaceSelector = { matchLabels: { tier: 'web' } }
+    const { result } = world([
+      { mutations: [label('a', '"1"')], matchConstraints: { ...everything, namespaceSelector } },
+    ])
+    expect(await result({ resource: configMaps, object: map({ namespace: 'gone' }) })).toBe(
+      'policy "p0" denied request: failed to configure policy: namespaces "gone" not found',
+    )
+  })
+
   test('sees no namespace for a Namespace, and needs that of any other object', async () => {
     const { result } = world([{ mutations: [label('none', 'string(namespaceObject == null)')] }])
     const created = await result({
@@ -529,6 +549,15 @@ describe('a mutating policy', () => {
       name: 'n',
     })
     expect(labelsOf(created)).toEqual({ none: 'true' })
+    const node = { metadata: { name: 'node' } }
+    expect(labelsOf(await result({ resource: resources.nodes, object: node }))).toEqual({
+      none: 'true',
+    })
+    const known = { metadata: { name: 'default' } }
+    const updated = { operation: 'UPDATE', namespace: 'default', old: known } as const
+    expect(labelsOf(await result({ resource: namespaces, object: known, ...updated }))).toEqual({
+      none: 'true',
+    })
     expect(await result({ resource: configMaps, object: map({ namespace: 'gone' }) })).toBe(
       'namespaces "gone" not found',
     )
@@ -611,6 +640,11 @@ describe('a policy that asks to be reinvoked', () => {
       asks: '2',
       never: '1',
     })
+  })
+
+  test('is applied twice even alone, as upstream', async () => {
+    const { result } = world([{ mutations: [count('asks')], reinvocationPolicy: 'IfNeeded' }])
+    expect(labelsOf(await result({ resource: configMaps, object: map() }))).toEqual({ asks: '2' })
   })
 
   test('is not applied again where it did not match at first', async () => {
