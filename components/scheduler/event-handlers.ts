@@ -1,18 +1,7 @@
 /** EventHandlers: turns the informers' events into changes of the snapshot and of the queue (upstream: eventhandlers.go). */
-import type {
-  CSIDriver,
-  CSINode,
-  CSIStorageCapacity,
-  DeviceClass,
-  Node,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  ResourceClaim,
-  ResourceSlice,
-  StorageClass,
-} from '../api/generated/types.ts'
+import type { Node, Pod } from '../api/generated/types.ts'
 import { resourcesOf } from '../api/resources.ts'
+import type { Resources } from '../api/resources.ts'
 import type { Client } from '../client/client.ts'
 import type { InformerEvent, InformerFactory } from '../client/informer.ts'
 import { keyOf } from '../machinery/objects/object.ts'
@@ -136,6 +125,22 @@ function onNode({ queue, snapshot }: Options, event: InformerEvent<Node>): reado
   return changes.map(eventLabel)
 }
 
+/** The kinds besides pods and nodes whose changes plugins may register. */
+const registrable = {
+  PersistentVolume: 'persistentVolumes',
+  PersistentVolumeClaim: 'persistentVolumeClaims',
+  StorageClass: 'storageClasses',
+  CSINode: 'csiNodes',
+  CSIDriver: 'csiDrivers',
+  CSIStorageCapacity: 'csiStorageCapacities',
+  ResourceClaim: 'resourceClaims',
+  ResourceSlice: 'resourceSlices',
+  DeviceClass: 'deviceClasses',
+} as const satisfies Record<
+  Exclude<RegisteredEvent['resource'], 'AssignedPod' | 'UnscheduledPod' | 'Pod' | 'Node'>,
+  keyof Resources
+>
+
 /** Tells the queue of changes of the other kinds that the profiles' plugins registered. */
 export function followRegistered(
   client: Pick<Client, 'dialect'>,
@@ -159,47 +164,12 @@ export function followRegistered(
     }
   }
   const resources = resourcesOf(client.dialect)
-  if (wanted.has('PersistentVolume')) {
-    const volumes = informers.informer<PersistentVolume>(resources.persistentVolumes)
-    volumes.onEvent((event) => {
-      happened({ resource: 'PersistentVolume', ...changeOf(event) })
+  for (const [resource, plural] of Object.entries(registrable)) {
+    if (!wanted.has(resource as keyof typeof registrable)) continue
+    informers.informer(resources[plural]).onEvent((event) => {
+      // An informer gives the objects of its kind.
+      happened({ resource, ...changeOf(event) } as ClusterEvent)
     })
-  }
-  if (wanted.has('PersistentVolumeClaim')) {
-    const claims = informers.informer<PersistentVolumeClaim>(resources.persistentVolumeClaims)
-    claims.onEvent((event) => {
-      happened({ resource: 'PersistentVolumeClaim', ...changeOf(event) })
-    })
-  }
-  if (wanted.has('StorageClass')) {
-    const classes = informers.informer<StorageClass>(resources.storageClasses)
-    classes.onEvent((event) => happened({ resource: 'StorageClass', ...changeOf(event) }))
-  }
-  if (wanted.has('CSINode')) {
-    const nodes = informers.informer<CSINode>(resources.csiNodes)
-    nodes.onEvent((event) => happened({ resource: 'CSINode', ...changeOf(event) }))
-  }
-  if (wanted.has('CSIDriver')) {
-    const drivers = informers.informer<CSIDriver>(resources.csiDrivers)
-    drivers.onEvent((event) => happened({ resource: 'CSIDriver', ...changeOf(event) }))
-  }
-  if (wanted.has('CSIStorageCapacity')) {
-    const capacities = informers.informer<CSIStorageCapacity>(resources.csiStorageCapacities)
-    capacities.onEvent((event) => {
-      happened({ resource: 'CSIStorageCapacity', ...changeOf(event) })
-    })
-  }
-  if (wanted.has('ResourceClaim')) {
-    const claims = informers.informer<ResourceClaim>(resources.resourceClaims)
-    claims.onEvent((event) => queue.happened({ resource: 'ResourceClaim', ...changeOf(event) }))
-  }
-  if (wanted.has('ResourceSlice')) {
-    const slices = informers.informer<ResourceSlice>(resources.resourceSlices)
-    slices.onEvent((event) => queue.happened({ resource: 'ResourceSlice', ...changeOf(event) }))
-  }
-  if (wanted.has('DeviceClass')) {
-    const classes = informers.informer<DeviceClass>(resources.deviceClasses)
-    classes.onEvent((event) => queue.happened({ resource: 'DeviceClass', ...changeOf(event) }))
   }
 }
 
