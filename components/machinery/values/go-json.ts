@@ -1,4 +1,4 @@
-/** JSON as Go's encoder writes it: signs that HTML and JavaScript could misread are escaped. Pure. */
+/** JSON as Go’s encoder writes it: characters that HTML and JavaScript could misread are escaped. Pure. */
 
 const misread = /[<>&\u2028\u2029]/g
 
