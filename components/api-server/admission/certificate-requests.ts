@@ -1,4 +1,7 @@
-/** CertificateApproval, CertificateSigning and CertificateSubjectRestriction: a user must be authorized for a signer. */
+/**
+ * CertificateApproval, CertificateSigning and CertificateSubjectRestriction: a user must be authorized for a signer (upstream:
+ * plugin/pkg/admission/certificates).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import type { CertificateSigningRequest } from '../../api/generated/types.ts'

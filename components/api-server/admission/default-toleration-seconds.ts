@@ -1,4 +1,7 @@
-/** DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they have tolerations for it. */
+/**
+ * DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they have tolerations for
+ * it (upstream: plugin/pkg/admission/defaulttolerationseconds).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Pod, Toleration } from '../../api/generated/types.ts'

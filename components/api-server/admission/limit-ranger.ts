@@ -1,4 +1,7 @@
-/** LimitRanger: a namespace's LimitRanges set default resources of containers and limit requests. */
+/**
+ * LimitRanger: a namespace's LimitRanges set default resources of containers and limit requests (upstream:
+ * plugin/pkg/admission/limitranger).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type {

@@ -1,4 +1,7 @@
-/** NamespaceLifecycle: rejects creates in a missing or terminating namespace, and deletes of the system's namespaces. */
+/**
+ * NamespaceLifecycle: rejects creates in a missing or terminating namespace, and deletes of the system's namespaces (upstream:
+ * apiserver/pkg/admission/plugin/namespace/lifecycle).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'

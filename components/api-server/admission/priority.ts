@@ -1,4 +1,7 @@
-/** Priority: a pod's priority comes from its PriorityClass, and at most one class is the default. */
+/**
+ * Priority: a pod's priority comes from its PriorityClass, and at most one class is the default (upstream:
+ * plugin/pkg/admission/priority).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'

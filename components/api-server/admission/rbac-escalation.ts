@@ -1,4 +1,7 @@
-/** Escalation prevention as the last check of a write. No flag disables it. */
+/**
+ * Escalation prevention as the last check of a write (upstream: pkg/registry/rbac/clusterrole/policybased and its siblings). No
+ * flag disables it.
+ */
 import type { CheckEscalation } from '../authz/escalation.ts'
 import type { AdmissionPlugin } from './admission.ts'
 

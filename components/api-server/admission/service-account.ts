@@ -1,4 +1,7 @@
-/** ServiceAccount: every pod runs as an account that exists, with its token mounted unless it opts out. */
+/**
+ * ServiceAccount: every pod runs as an account that exists, with its token mounted unless it opts out (upstream:
+ * plugin/pkg/admission/serviceaccount).
+ */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey, serviceAccountFolder } from '../../api/dialect.ts'
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from '../../api/generated/types.ts'

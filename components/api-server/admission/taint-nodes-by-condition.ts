@@ -1,4 +1,4 @@
-/** TaintNodesByCondition: a new Node gets no pods until it is ready. */
+/** TaintNodesByCondition: a new Node gets no pods until it is ready (upstream: plugin/pkg/admission/nodetaint). */
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Node } from '../../api/generated/types.ts'
