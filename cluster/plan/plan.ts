@@ -1,4 +1,4 @@
-/** Plan: from a cluster's configuration to the processes it needs. PURE: it decides flags, files and order; it does nothing. */
+/** Plan: from a cluster's configuration to the processes it needs. Pure: it decides flags, files and order; it does nothing. */
 import { join } from 'node:path'
 import type { CredentialName } from '../../certs/pki.ts'
 import { dialectOf, serverUrl } from './cluster-config.ts'

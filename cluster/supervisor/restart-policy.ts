@@ -1,4 +1,4 @@
-/** Restart policy: when a component that ended by itself is started again. PURE. */
+/** Restart policy: when a component that ended by itself is started again. Pure. */
 import { backoffDelay } from '../../components/component-base/backoff.ts'
 
 export interface ComponentEnd {

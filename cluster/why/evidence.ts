@@ -1,4 +1,4 @@
-/** Evidence: objects, conditions and events in the form of findings. PURE. */
+/** Evidence: objects, conditions and events in the form of findings. Pure. */
 import type { Event } from '../../components/api/generated/types.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import type { Evidence, ObjectName } from './finding.ts'

@@ -21,9 +21,9 @@ export type Need =
 export interface Explainer<T = KubeObject> {
   /** What has to be read besides the object. */
   needs(object: T, dialect: Dialect): readonly Need[]
-  /** PURE. What is wrong with an object that is not being deleted, the most important first; empty when it is fine. */
+  /** Pure. What is wrong with an object that is not being deleted, the most important first; empty when it is fine. */
   explain(object: T, related: Related): readonly Finding[]
-  /** PURE. The object's state in a few words. */
+  /** Pure. The object's state in a few words. */
   state(object: T, related: Related): string
 }
 

@@ -1,4 +1,4 @@
-/** Finalizers: who takes each one off, and what it waits for. PURE. */
+/** Finalizers: who takes each one off, and what it waits for. Pure. */
 import { apiGroup, apiKey, labelKey, type Dialect } from '../../components/api/dialect.ts'
 import { volumeKeys } from '../../components/api/volume-binding.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'

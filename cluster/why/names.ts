@@ -1,4 +1,4 @@
-/** How findings write objects, lists and amounts of things. PURE. */
+/** How findings write objects, lists and amounts of things. Pure. */
 import type { AnyObject } from './evidence.ts'
 
 /** `pod/web-0 -n default`: what follows `skiff why` and `kubectl describe`. */

@@ -1,4 +1,4 @@
-/** The pods of a workload: which are not ready and why, and why some were not created. PURE. */
+/** The pods of a workload: which are not ready and why, and why some were not created. Pure. */
 import type { Pod } from '../../components/api/generated/types.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { controllerOf } from '../../components/machinery/objects/object.ts'

@@ -1,4 +1,4 @@
-/** Containers that do not run or are not ready, by what their statuses, probes and events say. PURE. */
+/** Containers that do not run or are not ready, by what their statuses, probes and events say. Pure. */
 import type {
   Container,
   ContainerStateTerminated,

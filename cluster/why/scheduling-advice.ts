@@ -1,6 +1,6 @@
 /**
  * Scheduling advice: what change would let a pod run, worked out from what the scheduler said about each node. The nodes that the fewest
- * plugins refuse come first. PURE.
+ * plugins refuse come first. Pure.
  */
 import type { Node, Pod } from '../../components/api/generated/types.ts'
 import type { PodExplanation, RefusedNode } from '../../components/api/pod-explanation.ts'
@@ -121,6 +121,8 @@ const advices: Readonly<Record<string, Advice>> = {
   VolumeBinding: () => 'see why the claim has no volume that a node reaches: skiff why pvc NAME',
   VolumeZone: () => 'the volume is in another zone: add a node there, or use another claim',
   VolumeRestrictions: () => 'another pod has the volume: delete that pod, or use another claim',
+  DynamicResources: () =>
+    'free devices, or publish more of them: kubectl get resourceclaims,resourceslices -A',
   NodeVolumeLimits: () => 'the nodes have as many volumes attached as they may: add a node',
 }
 

@@ -1,4 +1,4 @@
-/** Scheduling: why a pod has no node, from what the scheduler answered about it, else from what its conditions say. PURE. */
+/** Scheduling: why a pod has no node, from what the scheduler answered about it, else from what its conditions say. Pure. */
 import type { Pod } from '../../components/api/generated/types.ts'
 import type {
   ExplainedScore,

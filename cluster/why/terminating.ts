@@ -1,4 +1,4 @@
-/** Terminating: why an object that was deleted is still there: its finalizers, whose they are, and what remains. PURE. */
+/** Terminating: why an object that was deleted is still there: its finalizers, whose they are, and what remains. Pure. */
 import { podClaims } from '../../components/api/pod-references.ts'
 import { volumeKeys } from '../../components/api/volume-binding.ts'
 import type { Pod } from '../../components/api/generated/types.ts'

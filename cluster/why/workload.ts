@@ -1,4 +1,4 @@
-/** What the explainers of workloads have in common. PURE. */
+/** What the explainers of workloads have in common. Pure. */
 import type { LabelSelector as SelectorField } from '../../components/api/generated/types.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import {

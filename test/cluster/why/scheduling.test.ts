@@ -221,6 +221,9 @@ describe('the change that would let a pod run', () => {
     expect(advice([refused('a', 'NodeUnschedulable')])).toEqual([
       'uncordon the node: kubectl uncordon a',
     ])
+    expect(advice([refused('a', 'DynamicResources')])).toEqual([
+      'free devices, or publish more of them: kubectl get resourceclaims,resourceslices -A',
+    ])
   })
 
   it('is a node when there is none, and names a plugin that nothing is known of', () => {
