@@ -189,7 +189,7 @@ test('a rollout that gets stuck is followed to the probe and to the quota', asyn
       },
     },
   })
-  const rollout = ['ProgressDeadlineExceeded', 'QuotaFull', 'ReadinessProbeFails']
+  const rollout = ['QuotaFull', 'ReadinessProbeFails', 'ProgressDeadlineExceeded']
   await eventually(async () => {
     const answer = await explainObject(source(), {
       kind: 'deploy',

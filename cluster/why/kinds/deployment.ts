@@ -86,14 +86,15 @@ function explainDeployment(given: Deployment, related: Related): Finding[] {
     const isShort = (set.status?.replicas ?? 0) < (set.spec?.replicas ?? 0)
     return isShort ? (creationFinding(set, related) ?? []) : []
   })
-  // Troubles of the newest revision stop the rollout; of older ones they do only when there is none.
+  // Findings about the newest revision come first; those about older ones count only without any.
   const inNewest = sets[0] === undefined ? [] : podsFindings(podsOf(sets[0], related), related)
   const inOlder = podsFindings(
     sets.slice(1).flatMap((set) => podsOf(set, related)),
     related,
   )
   const pods = inNewest.length > 0 ? inNewest : inOlder
-  return [rolloutFinding(deployment, related), ...failures, ...pods]
+  // What holds the rollout up comes before the advice to wait for it.
+  return [...failures, ...pods, rolloutFinding(deployment, related)]
 }
 
 export const deployment = defineExplainer<Deployment>({

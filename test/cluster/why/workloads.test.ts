@@ -221,7 +221,7 @@ const replicated: readonly Case[] = [
       ],
       podDisruptionBudgets: [budget],
     }),
-    ['ProgressDeadlineExceeded', 'CrashLoopBackOff'],
+    ['CrashLoopBackOff', 'ProgressDeadlineExceeded'],
     ['1 of 2 pods are of the newest revision', 'rollout undo', 'web-2-a', 'allows no disruption'],
   ],
   [
@@ -233,7 +233,7 @@ const replicated: readonly Case[] = [
       events: [event('ReplicaSet', 'web-2', 'FailedCreate', 'exceeded quota: few')],
       resourceQuotas: [quota],
     }),
-    ['ProgressDeadlineExceeded', 'QuotaFull'],
+    ['QuotaFull', 'ProgressDeadlineExceeded'],
     ['exceeded quota: few', 'pods: 2 of 2 used', 'skiff why quota few -n shop'],
   ],
   [
