@@ -67,7 +67,7 @@ function scoresSeen(pod: Pod, nodes: readonly FittingNode[]): Evidence[] {
 function answeredFinding(pod: Pod, explanation: PodExplanation, related: Related): Finding {
   const { schedulerName, profiles, gatedBy, nodes, chosen, preemption } = explanation
   const history = historyOf(pod, related)
-  if (profiles !== undefined) return nobodyTakes(pod, schedulerName, profiles)
+  if (profiles !== undefined) return unknownScheduler(pod, schedulerName, profiles)
   if (gatedBy !== undefined) {
     const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
     return {
@@ -118,7 +118,7 @@ function historyOf(pod: Pod, related: Related): Evidence[] {
   return reported.length > 0 ? reported : [seen(pod, 'spec.nodeName is empty')]
 }
 
-function nobodyTakes(pod: Pod, schedulerName: string, profiles: readonly string[]): Finding {
+function unknownScheduler(pod: Pod, schedulerName: string, profiles: readonly string[]): Finding {
   return {
     cause: 'UnknownScheduler',
     message: `The pod is for the scheduler "${schedulerName}", and no scheduler of that name takes pods here.`,

@@ -70,7 +70,7 @@ export function rangesOverlap(one: IpRange, other: IpRange): boolean {
   return containsRange(one, other) || containsRange(other, one)
 }
 
-/** A ServiceCIDR that nobody has judged yet counts as ready, so that Services work without a controller manager. */
+/** A ServiceCIDR without a Ready condition counts as ready, so that Services work without a controller manager. */
 export function isOffered({ metadata, status }: ServiceCidr): boolean {
   if (metadata.deletionTimestamp !== undefined) return false
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')

@@ -3,7 +3,7 @@ import { CelTypeError } from './cel-checker.ts'
 import { deviceFunctions } from './cel-semver.ts'
 import { bind, partsOf, type Expr, type Kind } from './cel-tree.ts'
 
-/** Turns each `cel.bind` in the tree into what the evaluator knows. Throws CelTypeError for a name that is none. */
+/** Turns each `cel.bind` in the tree into what the evaluator knows. Throws CelTypeError for an invalid name. */
 export function applyBindings(expr: Expr): void {
   for (const part of partsOf(expr)) applyBindings(part)
   const { case: kind, value } = expr.exprKind

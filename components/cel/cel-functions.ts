@@ -129,7 +129,7 @@ const compareBoxed = (a: CelMap, b: CelMap): number =>
   isBoxOf(semverType, a)
     ? compareSemver(a, b)
     : compareQuantities(unbox(quantity, a), unbox(quantity, b))
-/** The box of a quantity. Throws an Error for a text that is none. */
+/** The box of a quantity. Throws an Error for a text that is not a quantity. */
 export const quantityBox = (text: string): Record<string, string> =>
   box(quantity, canonicalQuantity(text))
 /** Either a quantity or an integer on the right. */

@@ -26,7 +26,7 @@ import type { Related } from '../related.ts'
 /** As many volumes as are shown with what does not fit. */
 const mostVolumes = 5
 
-/** Why a volume that nobody has does not satisfy the claim; undefined when it does. */
+/** Why an unbound volume does not satisfy the claim; undefined when it does. */
 function mismatch(
   volume: PersistentVolume,
   claim: PersistentVolumeClaim,
@@ -44,7 +44,7 @@ function mismatch(
   return undefined
 }
 
-/** Volumes that nobody has, each with what keeps it from the claim. */
+/** Unbound volumes, each with what keeps it from the claim. */
 function volumesSeen(claim: PersistentVolumeClaim, related: Related): Evidence[] {
   const free = related.persistentVolumes.filter(({ status }) => status?.phase === 'Available')
   return free.slice(0, mostVolumes).map((volume) => {

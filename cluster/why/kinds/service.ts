@@ -106,7 +106,7 @@ function endpointFindings(service: Service, related: Related): Finding[] {
     return [
       {
         cause: 'NoEndpoints',
-        message: 'The Service has no selector, and nobody has given it endpoints.',
+        message: 'The Service has no selector, and no endpoints were created for it.',
         evidence: [
           seen(service, 'spec.selector is empty, and no EndpointSlice has a ready endpoint'),
         ],

@@ -1,4 +1,4 @@
-/** Who still uses a claim, and what becomes of a claim that nobody uses (upstream: pkg/controller/resourceclaim/controller.go, syncClaim). */
+/** Finds the users of a claim, and frees a claim without users (upstream: pkg/controller/resourceclaim/controller.go, syncClaim). */
 import { claimFinalizer } from '../../api/device-claims.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type {

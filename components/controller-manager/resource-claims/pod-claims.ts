@@ -188,7 +188,7 @@ async function writeStatuses(
   }
 }
 
-/** The scheduler reserves claims; a pod that was bound without it has nobody else. */
+/** The scheduler reserves claims; for a pod that was bound without it, this controller does. */
 async function reserveAll({ claims, claimClient }: PodClaimsOptions, pod: Pod): Promise<void> {
   for (const entry of pod.spec?.resourceClaims ?? []) {
     const named = claimOfEntry(pod, entry)
