@@ -6,6 +6,7 @@ import { declareCronJobMetrics } from './cron-job/cron-job-metrics.ts'
 import { declareMirroringMetrics, declareSliceMetrics } from './endpoints/slice-metrics.ts'
 import { declareEphemeralVolumeMetrics } from './ephemeral-volume-metrics.ts'
 import { declareGarbageCollectorMetrics } from './garbage-collector/collector-metrics.ts'
+import { declareAutoscalerMetrics } from './horizontal-pod-autoscaler/autoscaler-metrics.ts'
 import { declareJobMetrics } from './job/job-metrics.ts'
 import { declareNodeLifecycleMetrics } from './node-lifecycle/node-lifecycle-metrics.ts'
 import { declarePodGcMetrics } from './pod-gc-metrics.ts'
@@ -19,6 +20,7 @@ export type ControllerMetrics = ReturnType<typeof declareControllerMetrics>
 
 export function declareControllerMetrics(metrics: Metrics, dialect: Dialect) {
   return {
+    autoscaler: declareAutoscalerMetrics(metrics),
     cidrSets: declareCidrSetMetrics(metrics),
     cronJob: declareCronJobMetrics(metrics),
     ephemeralVolumes: declareEphemeralVolumeMetrics(metrics),

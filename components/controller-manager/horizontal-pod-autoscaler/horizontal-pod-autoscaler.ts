@@ -15,58 +15,41 @@ import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import { createDiscovery } from '../../client/server-resources.ts'
 import type { Discover } from '../../client/server-resources.ts'
-import type { Clock } from '../../component-base/clock.ts'
 import { timestamp } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
 import type { Log } from '../../component-base/log.ts'
 import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import { qualifiedName } from '../../machinery/objects/resource.ts'
-import { matchesLabels, parseLabelSelector } from '../../machinery/selectors/label-selector.ts'
-import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createKindFinder } from '../kind-finder.ts'
-import { inNamespace, indexByNamespace } from '../pod-indexes.ts'
+import { indexByNamespace } from '../pod-indexes.ts'
+import { startReconciliation } from './autoscaler-metrics.ts'
+import type { Reconciliation } from './autoscaler-metrics.ts'
 import { draftStatus } from './autoscaler-status.ts'
-import type { StatusDraft } from './autoscaler-status.ts'
-import { failureOf, proposalOf } from './metric-proposals.ts'
-import type { MetricReader, ScaledWorkload } from './metric-proposals.ts'
+import { meteredReplicas } from './metered-replicas.ts'
+import type { Look, Meter, Metered } from './metered-replicas.ts'
 import { createMetricsClient } from './metrics-client.ts'
 import { readScaleTarget, resourceOfReference } from './scale-target.ts'
 import type { ScaleTarget } from './scale-target.ts'
 import { normalizeReplicas, withChange } from './scaling-rules.ts'
 import type { History } from './scaling-rules.ts'
+import { TargetPods } from './target-pods.ts'
 
 /** The caches, clients and memory of the reconciler. */
-interface AutoscalerSync {
+interface AutoscalerSync extends Meter {
   readonly autoscalers: Informer<HorizontalPodAutoscaler>
   readonly autoscalerClient: ResourceClient<HorizontalPodAutoscaler>
-  readonly pods: Informer<Pod>
   readonly readTarget: (of: HorizontalPodAutoscaler) => Promise<ScaleTarget>
-  readonly reader: MetricReader
   /** By the autoscaler's key. */
   readonly histories: Map<string, History>
-  /** The selector that each autoscaler's target had last, by the autoscaler's key. */
-  readonly selectors: Map<string, LabelSelector>
   readonly downscaleStabilizationMs: number
   readonly recorder: EventRecorder
-  readonly clock: Clock
   readonly log: Log
 }
 
-/** One look at an autoscaler. */
-interface Look {
-  readonly key: string
-  readonly autoscaler: HorizontalPodAutoscaler
-  readonly draft: StatusDraft
-}
-
-/** What the metrics want, with the status of each of them. */
-interface Metered {
-  readonly statuses: readonly MetricStatus[]
-  /** Undefined when no replicas may be concluded. */
-  readonly wanted?: { readonly replicas: number; readonly metric: string }
-  /** Of the first metric that failed. */
-  readonly error?: string
+/** A look that is measured. */
+interface MeasuredLook extends Look {
+  readonly reconciliation: Reconciliation
 }
 
 /** Runs until `signal` aborts. `discover` finds the kinds of custom resources. */
@@ -81,14 +64,15 @@ export async function runHorizontalPodAutoscaler(
   )
   const pods = informers.informer<Pod>(resources.pods)
   indexByNamespace(pods)
-  const sync = createSync({ ...context, autoscalers, pods }, discover, signal)
+  const targetPods = new TargetPods(pods)
+  const sync = createSync({ ...context, autoscalers, targetPods }, discover, signal)
   const periodMs = options['horizontal-pod-autoscaler-sync-period']
   const name = 'horizontal-pod-autoscaler-controller'
   const queue = queues('horizontalpodautoscaler')
   // A change waits for the period too: the controller's own writes must not make it look again at once.
   autoscalers.onEvent(({ type, object }) => {
     // What is deleted does not make the selectors of others ambiguous.
-    if (type === 'delete') sync.selectors.delete(keyOf(object))
+    if (type === 'delete') sync.targetPods.forget(keyOf(object))
     queue.addAfter(keyOf(object), periodMs)
   })
   await runController(
@@ -108,16 +92,16 @@ export async function runHorizontalPodAutoscaler(
 }
 
 function createSync(
-  context: ControllerContext & Pick<AutoscalerSync, 'autoscalers' | 'pods'>,
+  context: ControllerContext & Pick<AutoscalerSync, 'autoscalers' | 'targetPods'>,
   discover: Discover,
   signal: AbortSignal,
 ): AutoscalerSync {
-  const { client, resources, clock, log, recorder, options, autoscalers, pods } = context
+  const { client, resources, clock, log, recorder, options, autoscalers, targetPods } = context
   const kinds = createKindFinder(resources.all, discover)
   return {
     autoscalers,
     autoscalerClient: client.resource<HorizontalPodAutoscaler>(resources.horizontalPodAutoscalers),
-    pods,
+    targetPods,
     readTarget: ({ metadata: { namespace = '' }, spec }) =>
       readScaleTarget(
         { client, kinds, signal },
@@ -138,8 +122,8 @@ function createSync(
       now: () => clock.now(),
     },
     histories: new Map(),
-    selectors: new Map(),
     downscaleStabilizationMs: options['horizontal-pod-autoscaler-downscale-stabilization'],
+    metrics: context.metrics.autoscaler,
     recorder,
     clock,
     log,
@@ -155,21 +139,22 @@ async function syncAutoscaler(
   const autoscaler = sync.autoscalers.get(key)
   if (autoscaler === undefined) {
     sync.histories.delete(key)
-    sync.selectors.delete(key)
+    sync.targetPods.forget(key)
     return false
   }
   const draft = draftStatus(autoscaler.status, timestamp(sync.clock.now()))
+  const warn = (reason: string, message: string): void =>
+    sync.recorder.record(autoscaler, { type: 'Warning', reason, message })
+  const reconciliation = startReconciliation(sync.metrics, sync.clock)
   try {
-    await scale(sync, { key, autoscaler, draft }, signal)
+    await scale(sync, { key, autoscaler, draft, warn, reconciliation }, signal)
+    reconciliation.ended()
   } catch (error) {
     if (signal.aborted) return false
+    reconciliation.ended(error)
     sync.log.warn('autoscaler not synced; trying again', { key, why: messageOf(error) })
   }
   return true
-}
-
-function warn({ recorder }: AutoscalerSync, { autoscaler }: Look, reason: string, message: string) {
-  recorder.record(autoscaler, { type: 'Warning', reason, message })
 }
 
 async function readTarget(
@@ -186,7 +171,7 @@ async function readTarget(
   } catch (error) {
     signal.throwIfAborted()
     const why = messageOf(error)
-    warn(sync, look, 'FailedGetScale', why)
+    look.warn('FailedGetScale', why)
     const message = `the HPA controller was unable to get the target's current scale: ${why}`
     draft.set('AbleToScale', false, { reason: 'FailedGetScale', message })
     await writeStatus(sync, look, draft.conditionsOnly())
@@ -194,7 +179,7 @@ async function readTarget(
   }
 }
 
-async function scale(sync: AutoscalerSync, look: Look, signal: AbortSignal): Promise<void> {
+async function scale(sync: AutoscalerSync, look: MeasuredLook, signal: AbortSignal): Promise<void> {
   const { key, autoscaler, draft } = look
   const { spec, status: old } = autoscaler
   if (spec === undefined) return
@@ -212,7 +197,7 @@ async function scale(sync: AutoscalerSync, look: Look, signal: AbortSignal): Pro
     const kept = { currentReplicas: current, desiredReplicas, lastScaleTime }
     await writeStatus(sync, look, draft.finished({ ...kept, metrics: metered.statuses }))
     const error = metered.error ?? ''
-    warn(sync, look, 'FailedComputeMetricsReplicas', error)
+    look.warn('FailedComputeMetricsReplicas', error)
     throw new Error(
       `failed to compute desired number of replicas based on listed metrics: ${error}`,
     )
@@ -251,7 +236,7 @@ async function decide(
     const reason = 'Current number of replicas below Spec.MinReplicas'
     return { replicas: min, reason, metered }
   }
-  const measured = await readMetrics(sync, look, target)
+  const measured = await meteredReplicas(sync, look, target)
   const { wanted } = measured
   if (wanted === undefined) return { replicas: undefined, reason: '', metered: measured }
   const { history, able, limited, replicas } = normalizeReplicas({
@@ -275,7 +260,7 @@ async function decide(
 
 async function resize(
   sync: AutoscalerSync,
-  look: Look,
+  look: MeasuredLook,
   to: {
     target: ScaleTarget
     desired: number
@@ -290,7 +275,7 @@ async function resize(
     await target.resize(desired)
   } catch (error) {
     const why = messageOf(error)
-    warn(sync, look, 'FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`)
+    look.warn('FailedRescale', `New size: ${desired}; reason: ${reason}; error: ${why}`)
     const message = `the HPA controller was unable to update the target scale: ${why}`
     draft.set('AbleToScale', false, { reason: 'FailedUpdateScale', message })
     const { lastScaleTime, desiredReplicas = 0 } = autoscaler.status ?? {}
@@ -305,98 +290,10 @@ async function resize(
     reason: 'SuccessfulRescale',
     message: `New size: ${desired}; reason: ${reason}`,
   })
+  look.reconciliation.scaled(current, desired)
   const history = sync.histories.get(key)
   if (history !== undefined && autoscaler.spec?.behavior !== undefined)
     sync.histories.set(key, withChange(history, desired - current, sync.clock.now()))
-}
-
-/** The target's pods; undefined, with a condition that says why, when its selector is of no use. */
-function selectPods(
-  sync: AutoscalerSync,
-  look: Look,
-  text: string,
-): { selector: LabelSelector } | { error: string } {
-  const { key, autoscaler, draft } = look
-  const reject = (reason: string, error: string, message = error): { error: string } => {
-    draft.set('ScalingActive', false, {
-      reason: reason === 'SelectorRequired' ? 'InvalidSelector' : reason,
-      message,
-    })
-    warn(sync, look, reason, error)
-    return { error }
-  }
-  if (text === '') {
-    const message = "the HPA target's scale is missing a selector"
-    return reject('SelectorRequired', 'selector is required', message)
-  }
-  let selector: LabelSelector
-  try {
-    selector = parseLabelSelector(text)
-  } catch (error) {
-    const what = "couldn't convert selector into a corresponding internal selector object"
-    return reject('InvalidSelector', `${what}: ${messageOf(error)}`)
-  }
-  sync.selectors.set(key, selector)
-  const { namespace = '' } = autoscaler.metadata
-  const pods = selectedPods(sync, namespace, selector)
-  const selecting = [...sync.selectors]
-    .filter(([other]) => other.startsWith(`${namespace}/`))
-    .filter(([, one]) => pods.some(({ metadata }) => matchesLabels(one, metadata.labels)))
-    .map(([other]) => other)
-    .toSorted()
-  if (selecting.length < 2) return { selector }
-  const many = `pods by selector ${text} are controlled by multiple HPAs: [${selecting.join(' ')}]`
-  return reject('AmbiguousSelector', many)
-}
-
-function selectedPods({ pods }: AutoscalerSync, namespace: string, selector: LabelSelector): Pod[] {
-  return inNamespace(pods, namespace).filter(({ metadata }) =>
-    matchesLabels(selector, metadata.labels),
-  )
-}
-
-/** The highest of what the metrics ask for. A metric that fails keeps the others from scaling down. */
-async function readMetrics(
-  sync: AutoscalerSync,
-  look: Look,
-  target: ScaleTarget,
-): Promise<Metered> {
-  const { autoscaler, draft } = look
-  const { namespace = '' } = autoscaler.metadata
-  const selected = selectPods(sync, look, target.selector)
-  if ('error' in selected) return { statuses: [], error: selected.error }
-  const pods = () => selectedPods(sync, namespace, selected.selector)
-  const workload: ScaledWorkload = { ...target, namespace, pods }
-  const specs = autoscaler.spec?.metrics ?? []
-  const statuses: MetricStatus[] = []
-  const failures: { reason: string; message: string; error: string }[] = []
-  let wanted: { replicas: number; metric: string } | undefined
-  for (const spec of specs) {
-    try {
-      const { replicas, name, status } = await proposalOf(sync.reader, workload, spec)
-      statuses.push(status)
-      if (wanted === undefined || wanted.replicas === 0 || replicas > wanted.replicas)
-        wanted = { replicas, metric: name }
-    } catch (error) {
-      const why = messageOf(error)
-      const { reason, prefix } = failureOf(spec)
-      warn(sync, look, reason, why)
-      // Positions in the status are those of the spec.
-      statuses.push({ type: '' })
-      const message = `the HPA was unable to compute the replica count: ${why}`
-      failures.push({ reason, message, error: `${prefix}${why}` })
-    }
-  }
-  const [first] = failures
-  const counts = `(${failures.length} invalid out of ${specs.length})`
-  const error = first && { error: `invalid metrics ${counts}, first error is: ${first.error}` }
-  if (wanted === undefined || (first !== undefined && wanted.replicas < target.specReplicas)) {
-    if (first !== undefined) draft.set('ScalingActive', false, first)
-    return { statuses, ...error }
-  }
-  const message = `the HPA was able to successfully calculate a replica count from ${wanted.metric}`
-  draft.set('ScalingActive', true, { reason: 'ValidMetricFound', message })
-  return { statuses, wanted, ...error }
 }
 
 /** Writes nothing when the status is this one already. */
@@ -412,7 +309,7 @@ async function writeStatus(
   try {
     await sync.autoscalerClient.updateStatus({ ...autoscaler, status })
   } catch (error) {
-    warn(sync, look, 'FailedUpdateStatus', messageOf(error))
+    look.warn('FailedUpdateStatus', messageOf(error))
     throw error
   }
 }

@@ -24,6 +24,7 @@ import {
   utilizationReplicas,
 } from './replica-calculator.ts'
 import type { CalculatorSettings, Proposal } from './replica-calculator.ts'
+import { SpecError } from './spec-error.ts'
 
 /** The workload that is scaled, as its Scale and its pods show it. */
 export interface ScaledWorkload {
@@ -272,7 +273,7 @@ export async function proposalOf(
     return await objectProposal(reader, workload, object)
   if (type === 'External' && external !== undefined)
     return await externalProposal(reader, workload, external)
-  throw new Error(`unknown metric source type "${type}"`)
+  throw new SpecError(`unknown metric source type "${type}"`)
 }
 
 /** The reason of a metric's event and condition, and how the error of all metrics names it. */

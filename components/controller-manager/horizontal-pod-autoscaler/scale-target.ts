@@ -6,6 +6,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { apiVersionOf } from '../../machinery/objects/resource.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { KindFinder } from '../kind-finder.ts'
+import { SpecError } from './spec-error.ts'
 
 export interface ScaleTarget {
   readonly specReplicas: number
@@ -22,7 +23,7 @@ export async function resourceOfReference(
   { apiVersion = '', kind }: Omit<CrossVersionObjectReference, 'name'>,
 ): Promise<Resource> {
   const parts = apiVersion.split('/')
-  if (parts.length > 2) throw new Error(`unexpected GroupVersion string: ${apiVersion}`)
+  if (parts.length > 2) throw new SpecError(`unexpected GroupVersion string: ${apiVersion}`)
   const group = parts.length === 2 ? (parts[0] ?? '') : ''
   const found =
     (await kinds.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion)) ??
