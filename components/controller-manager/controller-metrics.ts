@@ -11,6 +11,7 @@ import { declareJobMetrics } from './job/job-metrics.ts'
 import { declareNodeLifecycleMetrics } from './node-lifecycle/node-lifecycle-metrics.ts'
 import { declarePodGcMetrics } from './pod-gc-metrics.ts'
 import { declareReplicaSetMetrics } from './replica-set/replica-set-metrics.ts'
+import { declareResourceClaimMetrics } from './resource-claims/claim-metrics.ts'
 import { declareRootCaMetrics } from './root-ca-metrics.ts'
 import { declareTaintEvictionMetrics } from './taint-eviction/taint-eviction-metrics.ts'
 import { declareTtlMetrics } from './ttl-after-finished/ttl-metrics.ts'
@@ -30,6 +31,7 @@ export function declareControllerMetrics(metrics: Metrics, dialect: Dialect) {
     nodeLifecycle: declareNodeLifecycleMetrics(metrics),
     podGc: declarePodGcMetrics(metrics),
     replicaSet: declareReplicaSetMetrics(metrics),
+    resourceClaims: declareResourceClaimMetrics(metrics),
     rootCa: declareRootCaMetrics(metrics),
     slices: declareSliceMetrics(metrics),
     taintEviction: declareTaintEvictionMetrics(metrics),

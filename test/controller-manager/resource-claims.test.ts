@@ -241,3 +241,56 @@ describe('resourceclaim-controller: users of claims', () => {
     expect(harness.cluster.writes).toEqual([])
   })
 })
+
+describe('resourceclaim-controller: metrics', () => {
+  const shown = (name: string) => harness.shown(`resourceclaim_controller_${name}`)
+
+  it('count the claims and the allocated ones as they come, change and go', async () => {
+    const [p, q] = [podWithDevices('p', 'c'), podWithDevices('q', 'd')]
+    await started({ pods: [p, q], claims: [inUse(deviceClaim('c'), p), deviceClaim('d')] })
+    expect(shown('resource_claims')).toEqual(['2'])
+    expect(shown('allocated_resource_claims')).toEqual(['1'])
+    harness.cluster.change(harness.resources.resourceClaims, 'default/d', (claim) => {
+      claim['status'] = inUse(deviceClaim('d'), q).status
+    })
+    await harness.step()
+    expect(shown('allocated_resource_claims')).toEqual(['2'])
+    harness.cluster.remove(harness.resources.pods, 'default/p')
+    await harness.step()
+    expect(shown('resource_claims')).toEqual(['2'])
+    expect(shown('allocated_resource_claims')).toEqual(['1'])
+    harness.cluster.remove(harness.resources.resourceClaims, 'default/c')
+    harness.cluster.remove(harness.resources.resourceClaims, 'default/d')
+    await harness.step()
+    expect(shown('resource_claims')).toEqual(['0'])
+    expect(shown('allocated_resource_claims')).toEqual(['0'])
+  })
+
+  it('count every request to create a claim, and those that failed', async () => {
+    await started({})
+    let failures = 0
+    harness.cluster.react('create', 'resourceclaims', () => {
+      failures += 1
+      if (failures > 2) return undefined
+      throw new StatusError('InternalError', 'no')
+    })
+    harness.cluster.seed(harness.resources.pods, templated())
+    await harness.step(60_000)
+    expect(claimsNow()).toHaveLength(1)
+    expect(shown('create_attempts_total')).toEqual(['3'])
+    expect(shown('create_failures_total')).toEqual(['2'])
+  })
+
+  it('do not count a claim without its template as a request', async () => {
+    await started({ pods: [templated()], hasTemplate: false })
+    expect(shown('create_attempts_total')).toEqual(['0'])
+  })
+
+  it('show no number of claims without the controller, which is behind its gate', async () => {
+    harness = createReconcilerHarness()
+    harness.cluster.seed(harness.resources.resourceClaims, deviceClaim('c'))
+    await harness.start()
+    expect(shown('resource_claims')).toEqual([])
+    expect(shown('allocated_resource_claims')).toEqual([])
+  })
+})

@@ -26,6 +26,7 @@ import { copyJson } from '../../machinery/values/json-copy.ts'
 import { controllerReference } from '../claim.ts'
 import type { OwnWrites } from '../own-writes.ts'
 import { isActive } from '../pod-state.ts'
+import type { ResourceClaimMetrics } from './claim-metrics.ts'
 
 const fieldManager = 'ResourceClaimController'
 /** Leaves room for the five random characters of a generated name. */
@@ -45,6 +46,7 @@ export interface PodClaimsOptions {
   readonly writes: OwnWrites
   readonly recorder: EventRecorder
   readonly allowsAdminAccess: boolean
+  readonly metrics: Pick<ResourceClaimMetrics, 'attempts' | 'failures'>
 }
 
 /** Makes missing claims, writes their names into the pod's status, and reserves claims for a pod that others bound to a node. */
@@ -98,10 +100,11 @@ async function ensureClaim(
 }
 
 async function createClaim(
-  { templates, claimClient, writes, dialect, podResource, allowsAdminAccess }: PodClaimsOptions,
+  options: PodClaimsOptions,
   pod: Pod,
   entry: PodResourceClaim,
 ): Promise<ResourceClaim> {
+  const { templates, dialect, podResource, allowsAdminAccess } = options
   const { namespace = '' } = pod.metadata
   const { resourceClaimTemplateName: templateName = '' } = entry
   const template = templates.get(`${namespace}/${templateName}`)
@@ -113,12 +116,21 @@ async function createClaim(
   if (!allowsAdminAccess && asksForAdminAccess(template)) {
     throw new Error('admin access is requested, but the feature is disabled')
   }
-  const claim = claimFrom(template, { pod, entry, dialect, podResource })
+  return await sendClaim(options, pod, claimFrom(template, { pod, entry, dialect, podResource }))
+}
+
+async function sendClaim(
+  { claimClient, writes, metrics }: PodClaimsOptions,
+  pod: Pod,
+  claim: ResourceClaim,
+): Promise<ResourceClaim> {
+  metrics.attempts.inc()
   try {
     const created = await claimClient.create(claim)
     writes.wrote(keyOf(pod), created)
     return created
   } catch (error) {
+    metrics.failures.inc()
     const what = `create ResourceClaim ${claim.metadata.generateName ?? ''}`
     throw new Error(`${what}: ${messageOf(error)}`, { cause: error })
   }

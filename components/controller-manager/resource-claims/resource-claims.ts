@@ -21,16 +21,24 @@ function claimKeysOf(pod: Pod): string[] {
   return podResourceClaims(pod).map((name) => `${pod.metadata.namespace ?? ''}/${name}`)
 }
 
+function keysOfPod(pod: Pod): string[] {
+  return (pod.spec?.resourceClaims ?? []).length === 0
+    ? []
+    : [`pod:${keyOf(pod)}`, ...claimKeysOf(pod).map((key) => `claim:${key}`)]
+}
+
 /** Runs until `signal` aborts. Keys are `pod:namespace/name` and `claim:namespace/name`. */
 export async function runResourceClaims(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { client, informers, resources, dialect, clock, log, queues, recorder, gates } = context
+  const metrics = context.metrics.resourceClaims
   const pods = informers.informer<Pod>(resources.pods)
   const claims = informers.informer<ResourceClaim>(resources.resourceClaims)
   const templates = informers.informer<ResourceClaimTemplate>(resources.resourceClaimTemplates)
   addIndexOnce(pods, byClaim, claimKeysOf)
+  metrics.follow(claims)
   addIndexOnce(claims, byOwner, (claim) => [controllerOf(claim)?.uid ?? ''])
   const shared = {
     dialect,
@@ -47,11 +55,8 @@ export async function runResourceClaims(
     writes: createOwnWrites(claims, clock),
     recorder,
     allowsAdminAccess: gates.DRAAdminAccess,
+    metrics,
   }
-  const keysOfPod = (pod: Pod): string[] =>
-    (pod.spec?.resourceClaims ?? []).length === 0
-      ? []
-      : [`pod:${keyOf(pod)}`, ...claimKeysOf(pod).map((key) => `claim:${key}`)]
   const keysOfClaim = (claim: ResourceClaim): string[] => {
     const owner = controllerOf(claim)
     const users = pods.byIndex(byClaim, keyOf(claim)).map((pod) => `pod:${keyOf(pod)}`)
