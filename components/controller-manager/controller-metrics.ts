@@ -13,6 +13,7 @@ import { declarePodGcMetrics } from './pod-gc-metrics.ts'
 import { declareReplicaSetMetrics } from './replica-set/replica-set-metrics.ts'
 import { declareResourceClaimMetrics } from './resource-claims/claim-metrics.ts'
 import { declareRootCaMetrics } from './root-ca-metrics.ts'
+import { declareRunningControllers } from './running-controllers.ts'
 import { declareTaintEvictionMetrics } from './taint-eviction/taint-eviction-metrics.ts'
 import { declareTtlMetrics } from './ttl-after-finished/ttl-metrics.ts'
 import { declareVolumeMetrics } from './volume-metrics.ts'
@@ -33,6 +34,7 @@ export function declareControllerMetrics(metrics: Metrics, dialect: Dialect) {
     replicaSet: declareReplicaSetMetrics(metrics),
     resourceClaims: declareResourceClaimMetrics(metrics),
     rootCa: declareRootCaMetrics(metrics),
+    running: declareRunningControllers(metrics),
     slices: declareSliceMetrics(metrics),
     taintEviction: declareTaintEvictionMetrics(metrics),
     ttlAfterFinished: declareTtlMetrics(metrics),

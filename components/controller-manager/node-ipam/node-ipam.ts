@@ -47,18 +47,16 @@ async function runNodeIpam(context: ControllerContext, signal: AbortSignal): Pro
   const ipam = { context, nodes, nodeClient, ranges, ownWrites }
   // Before the first worker starts, every node of the first list has been seen: what existing nodes carry is never given away.
   nodes.onEvent((event) => follow(ipam, event))
-  await runController(
-    {
-      name,
-      informers: [source(nodes)],
-      reconcile: (key) => syncNode(ipam, key),
-      workers,
-      queues,
-      clock,
-      log,
-    },
-    signal,
-  )
+  const controller = {
+    name,
+    informers: [source(nodes)],
+    reconcile: (key: string) => syncNode(ipam, key),
+    workers,
+    queues,
+    clock,
+    log,
+  }
+  await context.metrics.running.during('nodeipam', () => runController(controller, signal))
 }
 
 /** Keeps the ranges of nodes as the cache shows them. */

@@ -72,18 +72,16 @@ async function runServiceLoadBalancers(
   }
   // Before the first worker starts, all Services of the first list have been seen: no address is given twice.
   services.onEvent((event) => follow(balancers, event))
-  await runController(
-    {
-      name,
-      informers: [source(services), source(nodes, () => [])],
-      reconcile: (key) => syncService(balancers, key),
-      workers: options['concurrent-service-syncs'],
-      queues,
-      clock,
-      log,
-    },
-    signal,
-  )
+  const controller = {
+    name,
+    informers: [source(services), source(nodes, () => [])],
+    reconcile: (key: string) => syncService(balancers, key),
+    workers: options['concurrent-service-syncs'],
+    queues,
+    clock,
+    log,
+  }
+  await context.metrics.running.during('service', () => runController(controller, signal))
 }
 
 /** Keeps the addresses of Services as the cache shows them, and notes what changed. */

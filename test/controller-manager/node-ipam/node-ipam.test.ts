@@ -41,6 +41,19 @@ const ranges = (): Record<string, readonly string[] | undefined> =>
   )
 
 describe('node-ipam-controller', () => {
+  it('shows that it runs, and that it has stopped', async () => {
+    await start(withRange('10.244.0.0/16'))
+    const shown = (): string[] => harness.shown('running_managed_controllers')
+    expect(shown()).toEqual(['{name="nodeipam",manager="kube-controller-manager"} 1'])
+    await harness.stop()
+    expect(shown()).toEqual(['{name="nodeipam",manager="kube-controller-manager"} 0'])
+  })
+
+  it('does not show that it runs when it gives nodes no ranges', async () => {
+    await start({ 'allocate-node-cidrs': false })
+    expect(harness.shown('running_managed_controllers')).toEqual([])
+  })
+
   const cases: readonly [
     title: string,
     flags: Flags,

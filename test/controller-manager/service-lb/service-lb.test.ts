@@ -56,6 +56,14 @@ const addressesOf = (name: string): (string | undefined)[] =>
 const reasons = (): string[] => harness.events.map((event) => event.split(' ')[1] ?? '')
 
 describe('service-lb-controller', () => {
+  it('shows that it runs, and that it has stopped', async () => {
+    await start(both)
+    const shown = (): string[] => harness.shown('running_managed_controllers')
+    expect(shown()).toEqual(['{name="service",manager="kube-controller-manager"} 1'])
+    await harness.stop()
+    expect(shown()).toEqual(['{name="service",manager="kube-controller-manager"} 0'])
+  })
+
   const cases: readonly [
     title: string,
     given: Service,
