@@ -10,6 +10,8 @@ import { StatusError } from '../machinery/objects/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
 import { bodyOf, chunksOf, exchange } from './rest-exchange.ts'
 import type { Head } from './rest-exchange.ts'
+import { unobserved } from './rest-observer.ts'
+import type { RequestObserver, RestObserver } from './rest-observer.ts'
 import { createRestSession } from './rest-session.ts'
 import type { ClientCertificate, RestSession } from './rest-session.ts'
 
@@ -47,6 +49,7 @@ export interface RestClientOptions {
   readonly retries?: number
   /** For the timers of the network, which follow real time whatever the cluster's clock does; tests may replace it. */
   readonly networkClock?: Clock
+  readonly observer?: RestObserver
 }
 
 export interface RestRequest {
@@ -115,30 +118,43 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const session = createRestSession({ ...options, pingMs, clock })
   const send = createSender(options, { session, clock })
   const closing = new AbortController()
+  const { host } = new URL(server)
+  const observe = ({ method }: RestRequest, isStream: boolean): RequestObserver =>
+    options.observer?.begin({ method, host, isStream }) ?? unobserved
 
-  const sendChecked = async (request: RestRequest): Promise<Head> => {
+  const sendChecked = async (request: RestRequest, observer: RequestObserver): Promise<Head> => {
     for (let left = retries; ; left -= 1) {
-      const head = await send.request(request, closing.signal)
+      const head = await send.request(request, closing.signal, observer)
       if (head.status < 400) return head
       if (head.status === 401) credentialSource?.refused()
       const body = await bodyOf(head.stream, server, request.signal)
       const failure = failureOf(head.status, head.headers, body)
       const waitMs = retryAfterMs(head)
-      if (waitMs === undefined || left === 0) throw failure
+      if (waitMs === undefined || left === 0) {
+        if (body.length > 0) observer.received(body.length)
+        throw failure
+      }
       const { signal } = closing
       const signals = request.signal === undefined ? [signal] : [signal, request.signal]
       await clock.sleep(waitMs, AbortSignal.any(signals))
     }
   }
   const bytes: RestClient['bytes'] = async (request) => {
-    const { status, headers, stream } = await sendChecked(request)
-    return { status, headers, body: await bodyOf(stream, server, request.signal) }
+    const observer = observe(request, false)
+    try {
+      const { status, headers, stream } = await sendChecked(request, observer)
+      const body = await bodyOf(stream, server, request.signal)
+      observer.received(body.length)
+      return { status, headers, body }
+    } finally {
+      observer.ended()
+    }
   }
   return {
     server,
     bytes,
     stream: async (request) => {
-      const { status, headers, stream } = await sendChecked(request)
+      const { status, headers, stream } = await sendChecked(request, observe(request, true))
       return { status, headers, chunks: chunksOf(stream, server, request.signal) }
     },
     json: async (request) => {
@@ -173,7 +189,11 @@ function createSender(
     credentials = next
     if (needsConnection) session.renew()
   }
-  const request = async (request: RestRequest, closing: AbortSignal): Promise<Head> => {
+  const request = async (
+    request: RestRequest,
+    closing: AbortSignal,
+    observer: RequestObserver,
+  ): Promise<Head> => {
     const { signal, body } = request
     signal?.throwIfAborted()
     if (credentialSource !== undefined) use(await credentialSource.current())
@@ -200,7 +220,15 @@ function createSender(
     }
     const limit = request.timeoutMs ?? timeoutMs
     const sent = { server, headers, payload, timeoutMs: limit, signal, clock }
-    return exchange(session.open(credentials), sent)
+    observer.sent(payload?.length ?? 0)
+    try {
+      const head = await exchange(session.open(credentials), sent)
+      observer.answered(head.status)
+      return head
+    } catch (error) {
+      observer.answered(undefined)
+      throw error
+    }
   }
   return { use, request }
 }

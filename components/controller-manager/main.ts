@@ -1,11 +1,13 @@
 /** The controller manager's process: flags, identities, listener, leadership, controllers. */
 import { dialectNamed, dialects } from '../api/dialect.ts'
+import type { Dialect } from '../api/dialect.ts'
 import { parseFeatureGates, type FeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
 import { createClient } from '../client/client.ts'
 import { openComponentListener } from '../client/component-listener.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { createRestClient } from '../client/rest-client.ts'
+import type { RestObserver } from '../client/rest-observer.ts'
 import { createWorkQueue } from '../client/work-queue.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
@@ -25,14 +27,16 @@ type Context = ComponentContext<typeof controllerManagerFlags>
 
 const userAgent = 'kube-controller-manager'
 
-async function connect({ options, clock, log }: Context) {
+async function connect(
+  { options, clock, log }: Context,
+  { dialect, observer }: { readonly dialect: Dialect; readonly observer: RestObserver },
+) {
   if (options.kubeconfig === undefined) throw new StartError('--kubeconfig is required')
   const read = await connectionFrom(await readKubeconfig(options.kubeconfig))
   const connection = options.master === undefined ? read : { ...read, server: options.master }
-  const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
-  const client = createClient({ ...connection, dialect, clock, log, userAgent })
+  const client = createClient({ ...connection, dialect, clock, log, userAgent, observer })
   if (!options['use-service-account-credentials']) return { client, clientOf: undefined }
-  const bare = createRestClient({ ...connection, credentials: {}, userAgent })
+  const bare = createRestClient({ ...connection, credentials: {}, userAgent, observer })
   return { client, clientOf: createServiceAccountClients(client, bare), bare }
 }
 
@@ -70,24 +74,20 @@ async function run(context: Context): Promise<void> {
   const { gates, warnings } = checked(() => parseFeatureGates(options['feature-gates']))
   for (const warning of warnings) log.warn(warning)
   const entries = checked(() => chosenControllers(context, gates))
-  const { client, clientOf, bare } = await connect(context)
-  const {
-    metrics,
-    observerOf,
-    controllers: controllerMetrics,
-    isLeading,
-  } = createManagerMetrics({
+  const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
+  const shown = createManagerMetrics({
     showHidden: showHidden !== '',
     leaseName: options['leader-elect-resource-name'],
     gates,
-    dialect: client.dialect,
+    dialect,
     clock,
   })
+  const { client, clientOf, bare } = await connect(context, { dialect, observer: shown.requests })
   const listener = await openComponentListener({
     flags: options,
     client,
     notReady: () => undefined,
-    metrics: () => metrics.text(),
+    metrics: () => shown.metrics.text(),
     clock,
     log,
   })
@@ -104,9 +104,9 @@ async function run(context: Context): Promise<void> {
     clock,
     log,
     queues: (name: string, delays?: { initialMs: number; maxMs: number }) =>
-      createWorkQueue({ clock, observer: observerOf(name), ...delays }),
-    metrics: controllerMetrics,
-    onLeading: (leads: boolean) => isLeading.set(leads ? 1 : 0),
+      createWorkQueue({ clock, observer: shown.observerOf(name), ...delays }),
+    metrics: shown.controllers,
+    onLeading: (leads: boolean) => shown.isLeading.set(leads ? 1 : 0),
   }
   const parts = [runControllerManager(deps, whole)]
   if (listener !== undefined) parts.push(listener.run(whole))

@@ -1,8 +1,10 @@
-/** The controller manager's metrics: those of any process, of its queues, controllers and feature gates, and whether it leads. */
+/** The controller manager's metrics: those of any process, of its requests, queues, controllers and feature gates, and whether it leads. */
 import type { Dialect } from '../api/dialect.ts'
 import { declareFeatureGates } from '../api/feature-gate-metrics.ts'
 import type { FeatureGates } from '../api/feature-gates.ts'
 import { servedRelease } from '../api/lifecycle.ts'
+import { createRestObserver } from '../client/rest-metrics.ts'
+import type { RestObserver } from '../client/rest-observer.ts'
 import { createQueueObservers } from '../client/work-queue-metrics.ts'
 import type { WorkQueueObserver } from '../client/work-queue.ts'
 import type { Clock } from '../component-base/clock.ts'
@@ -15,6 +17,8 @@ export interface ManagerMetrics {
   readonly metrics: Metrics
   /** Of the queue of that name. */
   readonly observerOf: (name: string) => WorkQueueObserver
+  /** Of the clients' requests. */
+  readonly requests: RestObserver
   readonly controllers: ControllerMetrics
   readonly isLeading: Gauge
 }
@@ -30,6 +34,7 @@ export function createManagerMetrics(options: {
   declareProcessMetrics(metrics)
   declareFeatureGates(metrics, options.gates)
   const observerOf = createQueueObservers(metrics, options.clock)
+  const requests = createRestObserver(metrics, options.clock)
   const controllers = declareControllerMetrics(metrics, options.dialect)
   const isLeading = metrics
     .gauge({
@@ -38,5 +43,5 @@ export function createManagerMetrics(options: {
       labels: ['name'],
     })
     .with(options.leaseName)
-  return { metrics, observerOf, controllers, isLeading }
+  return { metrics, observerOf, requests, controllers, isLeading }
 }

@@ -23,7 +23,6 @@ import { createHostWatch } from './node/host-watch.ts'
 import type { JoinReport } from './join/join-progress.ts'
 import { createJoinReporter, JoinError } from './join/join-progress.ts'
 import { establishIdentity } from './join/node-identity.ts'
-import { createNodeMetrics } from './node/node-metrics.ts'
 import type { NodeEnvironment, RunningNode } from './node/node.ts'
 import { createNode } from './node/node.ts'
 import type { nodeAgentFlags } from './options.ts'
@@ -97,6 +96,7 @@ async function environmentOf(
     leaseDurationSeconds: options['node-lease-duration-seconds'],
     isRegistering: options['register-node'],
     isRotating: options['rotate-certificates'],
+    showsHiddenMetrics: settings.showsHiddenMetrics,
     configz: {
       kind: 'KubeletConfiguration',
       apiVersion: `kubelet.config.${settings.dialect.apiDomain}/v1beta1`,
@@ -238,7 +238,6 @@ function serverOf(
     certDir: first.certDir,
     nodes,
     servesCheckpoints: settings.gates.ContainerCheckpoint,
-    metrics: createNodeMetrics({ showHidden: settings.showsHiddenMetrics }),
     clock,
     log,
   })

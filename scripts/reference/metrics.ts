@@ -26,6 +26,7 @@ import { measuredStore } from '../../components/store/measured-store.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { parseFeatureGates } from '../../components/api/feature-gates.ts'
 import { servedRelease } from '../../components/api/lifecycle.ts'
+import { createRestObserver } from '../../components/client/rest-metrics.ts'
 import { systemClock as clock } from '../../components/component-base/clock.ts'
 import {
   createMetrics,
@@ -34,7 +35,7 @@ import {
 } from '../../components/component-base/metrics.ts'
 import type { DeclaredMetric } from '../../components/component-base/metrics.ts'
 import { createManagerMetrics } from '../../components/controller-manager/manager-metrics.ts'
-import { declareNodeMetrics } from '../../components/node-agent/node/node-metrics.ts'
+import { createNodeMetrics } from '../../components/node-agent/node/node-metrics.ts'
 import type { NodeUsage } from '../../components/node-agent/node/node-usage.ts'
 import { cadvisorMetrics, resourceMetrics } from '../../components/node-agent/node/usage-metrics.ts'
 import { ProbeCounts } from '../../components/node-agent/pods/probe-counts.ts'
@@ -83,6 +84,12 @@ function schedulerMetrics(): readonly DeclaredMetric[] {
   return metrics.declared
 }
 
+function nodeMetrics(): readonly DeclaredMetric[] {
+  const metrics = createNodeMetrics({ name: '', pods: () => [] }, true)
+  createRestObserver(metrics, clock)
+  return metrics.declared
+}
+
 const idleNode: NodeUsage = {
   startedMs: 0,
   timeMs: 0,
@@ -108,7 +115,7 @@ export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]
     ['api-server: /metrics/slis', createHealthMetrics().declared],
     ['controller-manager', manager.metrics.declared],
     ['scheduler', schedulerMetrics()],
-    ['node-agent', declareNodeMetrics({ name: '', pods: () => [] }, true).declared],
+    ['node-agent', nodeMetrics()],
     ['node-agent: /metrics/resource', resourceMetrics(idleNode).declared],
     ['node-agent: /metrics/cadvisor', cadvisorMetrics(idleNode).declared],
     ['node-agent: /metrics/probes', new ProbeCounts().metrics([]).declared],

@@ -1,26 +1,11 @@
-/** NodeMetrics: the metrics of an agent's process and of each of its nodes, under upstream's names. */
+/** The metrics of an agent's process and of one of its nodes, under upstream's names. */
 import { servedRelease } from '../../api/lifecycle.ts'
 import { createMetrics, declareProcessMetrics } from '../../component-base/metrics.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { ServedNode } from '../server/server.ts'
 
-/** The text of a node's `/metrics`. */
-export type NodeMetrics = (node: ServedNode) => string
-
-/** One process may carry many nodes, so each has a set of its own, made when it is first asked for. */
-export function createNodeMetrics(options: { readonly showHidden: boolean }): NodeMetrics {
-  const known = new WeakMap<ServedNode, Metrics>()
-  return (node) => {
-    let metrics = known.get(node)
-    if (metrics === undefined) {
-      known.set(node, (metrics = declareNodeMetrics(node, options.showHidden)))
-    }
-    return metrics.text()
-  }
-}
-
-/** Values are read from the node when they are shown. */
-export function declareNodeMetrics(
+/** One process may carry many nodes, so each has a set of its own. Values are read from the node when they are shown. */
+export function createNodeMetrics(
   node: Pick<ServedNode, 'name' | 'pods'>,
   showHidden: boolean,
 ): Metrics {

@@ -16,6 +16,8 @@ import { createDelegatedAuth } from '../../client/delegated-auth.ts'
 import { createEventRecorder } from '../../client/event-recorder.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import { createInformerFactory } from '../../client/informer.ts'
+import { createRestObserver } from '../../client/rest-metrics.ts'
+import type { RestObserver } from '../../client/rest-observer.ts'
 import type { Informer, InformerFactory } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -32,6 +34,7 @@ import type { HostInfo } from './host-info.ts'
 import type { ReportJoin } from '../join/join-progress.ts'
 import { clientCredentialFile, writeNodeCredential } from '../join/node-credential.ts'
 import type { NodeIdentity } from '../join/node-identity.ts'
+import { createNodeMetrics } from './node-metrics.ts'
 import { createNodeReporter } from './node-reporter.ts'
 import type { NodeReporter } from './node-reporter.ts'
 import { nodeResources, withAdvertised, withDevices } from './node-resources.ts'
@@ -77,6 +80,7 @@ export interface NodeEnvironment {
   readonly isRegistering: boolean
   readonly isRotating: boolean
   readonly configz: object
+  readonly showsHiddenMetrics: boolean
   readonly clock: Clock
   readonly log: Log
 }
@@ -158,8 +162,12 @@ export function createNode(
   environment: NodeEnvironment,
 ): RunningNode {
   const { runtime, clock } = environment
-  const state = createState(identity, settings, environment)
-  const { nodeName, client } = state
+  const { nodeName } = settings.registration
+  const pods = (): readonly Pod[] => state.pods?.pods() ?? []
+  const metrics = createNodeMetrics({ name: nodeName, pods }, environment.showsHiddenMetrics)
+  const observer = createRestObserver(metrics, clock)
+  const state = createState(identity, settings, { environment, observer })
+  const { client } = state
   const startedMs = clock.now()
   const clientCa = (): string => environment.clientCa ?? identity.ca
   const { promise: ready, resolve: nowReady } = Promise.withResolvers<void>()
@@ -171,19 +179,20 @@ export function createNode(
     client,
     ready,
     fault: () => faultOf(state),
-    pods: () => state.pods?.pods() ?? [],
+    pods,
     container: (namespace, pod, container) => state.pods?.container(namespace, pod, container),
     usage: () =>
       nodeUsage({
         nodeName,
         startedMs,
         nowMs: clock.now(),
-        pods: state.pods?.pods() ?? [],
+        pods: pods(),
         container: (...names) => state.pods?.container(...names),
         runtime,
         capacity: state.self?.status?.capacity,
       }),
-    probeMetrics: () => state.probes.metrics(state.pods?.pods() ?? []),
+    metrics,
+    probeMetrics: () => state.probes.metrics(pods()),
     configz: () => environment.configz,
     wake: () => state.reporter?.wake(),
     run: async (signal) => {
@@ -202,7 +211,10 @@ export function createNode(
 function createState(
   identity: NodeIdentity,
   settings: NodeSettings,
-  environment: NodeEnvironment,
+  {
+    environment,
+    observer,
+  }: { readonly environment: NodeEnvironment; readonly observer: RestObserver },
 ): NodeState {
   const { dialect, clock } = environment
   const { nodeName } = settings.registration
@@ -214,6 +226,7 @@ function createState(
     ca,
     credentials,
     userAgent: 'kubelet',
+    observer,
     dialect,
     clock,
     log,

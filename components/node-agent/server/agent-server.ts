@@ -15,7 +15,6 @@ import {
   serverCredentialFile,
   writeNodeCredential,
 } from '../join/node-credential.ts'
-import type { NodeMetrics } from '../node/node-metrics.ts'
 import { runRotation } from '../join/rotate-certificate.ts'
 import type { ServedNode } from './server.ts'
 import { createNodeServer } from './server.ts'
@@ -34,7 +33,6 @@ export interface AgentServerOptions {
   readonly certDir: string
   readonly nodes: () => readonly ServedNode[]
   readonly servesCheckpoints: boolean
-  readonly metrics: NodeMetrics
   readonly clock: Clock
   readonly log: Log
 }
@@ -64,7 +62,6 @@ export async function createAgentServer(options: AgentServerOptions): Promise<Ag
     handler: createNodeServer({
       nodes: options.nodes,
       servesCheckpoints: options.servesCheckpoints,
-      metrics: options.metrics,
       clock,
       log,
     }),

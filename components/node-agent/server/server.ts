@@ -29,6 +29,8 @@ export interface ServedNode {
   /** The node's fault; undefined when it is healthy. */
   fault(): string | undefined
   usage(): NodeUsage
+  /** Of the process and the node. */
+  readonly metrics: Metrics
   probeMetrics(): Metrics
   configz(): object
 }
@@ -37,7 +39,6 @@ export interface NodeServerOptions {
   readonly nodes: () => readonly ServedNode[]
   /** Gate ContainerCheckpoint. */
   readonly servesCheckpoints: boolean
-  readonly metrics: (node: ServedNode) => string
   readonly clock: Clock
   readonly log: Log
 }
@@ -158,7 +159,7 @@ async function serve(
     case 'healthz':
       return health(route)
     case 'metrics': {
-      const shown = metricsAt(options, route)
+      const shown = metricsAt(route)
       if (shown === undefined) return notFound
       return allow('GET') ?? answer(200, shown(), metricsContentType)
     }
@@ -173,13 +174,10 @@ async function serve(
 }
 
 /** The text below `/metrics`; undefined for an unknown path. */
-function metricsAt(
-  { metrics }: NodeServerOptions,
-  { node, path }: Route,
-): (() => string) | undefined {
+function metricsAt({ node, path }: Route): (() => string) | undefined {
   switch (path) {
     case '/metrics':
-      return () => metrics(node)
+      return () => node.metrics.text()
     case '/metrics/resource':
       return () => resourceMetrics(node.usage()).text()
     case '/metrics/cadvisor':

@@ -287,3 +287,17 @@ describe('simulated trouble', () => {
     )
   })
 })
+
+test('the metrics of a node count its requests to the API server', async () => {
+  const { body } = await nodeApi().bytes({ method: 'GET', path: '/metrics' })
+  const host = `host="${new URL(lab.server).host}"`
+  const text = body.toString()
+  expect(text).toContain('kubelet_node_name{node="n1"} 1\n')
+  // It has created its Node and its Lease at least.
+  expect(text).toMatch(
+    new RegExp(`^rest_client_requests_total\\{code="201",method="POST",${host}\\} [2-9]`, 'm'),
+  )
+  expect(text).toMatch(
+    new RegExp(`^rest_client_request_size_bytes_sum\\{verb="POST",${host}\\} [1-9]\\d{2}`, 'm'),
+  )
+})

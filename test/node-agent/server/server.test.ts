@@ -75,13 +75,13 @@ async function start(wishes: Wishes = {}) {
         runtime,
         capacity: { cpu: '4', memory: '8Gi' },
       }),
+    metrics: createNodeMetrics({ name: 'n1', pods: () => [run.worker.pod] }, false),
     probeMetrics: () => new ProbeCounts().metrics([]),
     configz: () => ({ maxPods: 110 }),
   }
   const handler = createNodeServer({
     nodes: () => [node],
     servesCheckpoints: wishes.servesCheckpoints ?? true,
-    metrics: createNodeMetrics({ showHidden: false }),
     clock,
     log: silentLog,
   })

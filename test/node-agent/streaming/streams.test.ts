@@ -11,6 +11,7 @@ import { systemClock } from '../../../components/component-base/clock.ts'
 import { createHttpsServer } from '../../../components/component-base/https-server.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { ProbeCounts } from '../../../components/node-agent/pods/probe-counts.ts'
+import { createNodeMetrics } from '../../../components/node-agent/node/node-metrics.ts'
 import { nodeUsage } from '../../../components/node-agent/node/node-usage.ts'
 import type { ServedNode } from '../../../components/node-agent/server/server.ts'
 import { selfSignedServing } from '../../../components/node-agent/join/serving-certificate.ts'
@@ -63,6 +64,7 @@ beforeEach(async () => {
         runtime: run.runtime,
         capacity: undefined,
       }),
+    metrics: createNodeMetrics({ name: 'n1', pods: () => [] }, false),
     probeMetrics: () => new ProbeCounts().metrics([]),
     configz: () => ({}),
   }
