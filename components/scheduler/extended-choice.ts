@@ -51,17 +51,19 @@ export async function chooseWithExtenders(
     readonly pod: PodInfo
     readonly view: ClusterView
     readonly log: Log
+    /** Counts the extenders that are being asked. */
+    readonly during?: <T>(run: () => Promise<T>) => Promise<T>
   },
   nodes: readonly NodeInfo[],
 ): Promise<NodeInfo> {
-  const { profile, pod, view, log } = about
+  const { profile, pod, view, log, during = (run) => run() } = about
   if (nodes.length === 1) return nodes[0] as NodeInfo
   const totals = totalScores(profile, { pod, nodes, view })
   const interested = extenders.filter((each) => each.prioritizes && each.isInterested(pod))
   const scores = await Promise.all(
     interested.map(async (extender) => {
       try {
-        return await extender.prioritize(pod, nodes)
+        return await during(() => extender.prioritize(pod, nodes))
       } catch (error) {
         log.warn('the scores of an extender were left out', { extender: extender.name, error })
         return new Map<string, number>()

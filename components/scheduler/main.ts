@@ -15,7 +15,10 @@ import { createInformerFactory } from '../client/informer.ts'
 import type { Informer, InformerFactory } from '../client/informer.ts'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { electionIdentity, runLeaderElection } from '../client/leader-elector.ts'
+import { createRestObserver } from '../client/rest-metrics.ts'
+import type { RestObserver } from '../client/rest-observer.ts'
 import { aborted } from '../component-base/aborted.ts'
+import type { Clock } from '../component-base/clock.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { runComponent, StartError } from '../component-base/component.ts'
 import { FlagError } from '../component-base/flags.ts'
@@ -25,6 +28,7 @@ import type {
   LeaderElectionSettings,
   SchedulerSettings,
 } from './configuration/kube-scheduler-configuration.ts'
+import { countedProfile } from './counted-profile.ts'
 import { createEventHandlers, followRegistered } from './event-handlers.ts'
 import type { HandleEvent } from './event-handlers.ts'
 import { measuredProfile } from './measured-profile.ts'
@@ -39,6 +43,7 @@ import { createPodReporter } from './pod-reporter.ts'
 import type { Profile } from './profile.ts'
 import { createProfile } from './profile.ts'
 import {
+  createEvaluationCounters,
   createEventMetrics,
   createHintMetrics,
   createPluginMetrics,
@@ -57,6 +62,7 @@ type Context = ComponentContext<typeof schedulerFlags>
 async function connect(
   { options, clock, log }: Context,
   { kubeconfig = options.kubeconfig }: SchedulerSettings,
+  observer: RestObserver,
 ): Promise<Client> {
   if (kubeconfig === undefined) throw new StartError('--kubeconfig is required')
   const connection = await connectionFrom(await readKubeconfig(kubeconfig))
@@ -65,6 +71,7 @@ async function connect(
     ...(options.master === undefined ? {} : { server: options.master }),
     dialect: dialectNamed(options.dialect) ?? dialects.kubernetes,
     userAgent: 'kube-scheduler',
+    observer,
     clock,
     log,
   })
@@ -137,7 +144,6 @@ interface SchedulerParts {
   readonly informers: InformerFactory
   /** One for each profile. */
   readonly recorders: readonly EventRecorder[]
-  readonly metrics: Metrics
   /** Schedules until the signal aborts. */
   readonly schedule: (signal: AbortSignal) => Promise<void>
   /** What it thinks of a pod without a node, by `/explain/pods/NAMESPACE/NAME`; undefined for any other path. */
@@ -202,12 +208,15 @@ function makeExtenders({ extenders }: SchedulerSettings): Extender[] {
 function createScheduler(
   client: Client,
   context: Context,
-  { settings, devices }: { settings: SchedulerSettings; devices: DeviceSupport | undefined },
+  {
+    settings,
+    devices,
+    metrics,
+  }: { settings: SchedulerSettings; devices: DeviceSupport | undefined; metrics: Metrics },
 ): SchedulerParts {
   const { clock, log } = context
   const resources = resourcesOf(client.dialect)
   const snapshot = new Snapshot()
-  const metrics = metricsOf(context)
   const informers = createInformerFactory(client, clock, log)
   const extenders = makeExtenders(settings)
   const { queue, profiles } = createQueue(client, context, {
@@ -220,14 +229,7 @@ function createScheduler(
   })
   const handle = createEventMetrics(metrics, clock)
   const pods = followCluster(client, { queue, snapshot, profiles, informers, handle })
-  const observe = createPluginMetrics(metrics)
-  const events = client.resource(resources.events)
-  const recorders = new Map(
-    [...profiles.keys()].map((component) => [
-      component,
-      createEventRecorder({ events, component, clock, log }),
-    ]),
-  )
+  const recorders = createRecorders(client, context, profiles)
   const reporter = createPodReporter({
     pods: client.resource<Pod>(resources.pods),
     record: (from, { metadata }, event) => {
@@ -238,10 +240,7 @@ function createScheduler(
   const scheduling: SchedulerOptions = {
     queue,
     snapshot,
-    profiles,
-    measured: new Map(
-      [...profiles].map(([name, profile]) => [name, measuredProfile(profile, clock, observe)]),
-    ),
+    ...instrumented(profiles, metrics, clock),
     extenders,
     reporter,
     waitingPod: (key) => {
@@ -255,7 +254,39 @@ function createScheduler(
   }
   const schedule = (signal: AbortSignal): Promise<void> => runScheduler(scheduling, signal)
   const explain = createExplain({ pods, profiles, snapshot })
-  return { informers, recorders: [...recorders.values()], metrics, schedule, explain }
+  return { informers, recorders: [...recorders.values()], schedule, explain }
+}
+
+/** One for each profile, by its name. */
+function createRecorders(
+  client: Client,
+  { clock, log }: Context,
+  profiles: ReadonlyMap<string, Profile>,
+): ReadonlyMap<string, EventRecorder> {
+  const events = client.resource(resourcesOf(client.dialect).events)
+  return new Map(
+    [...profiles.keys()].map((component) => [
+      component,
+      createEventRecorder({ events, component, clock, log }),
+    ]),
+  )
+}
+
+/** The profiles as attempts use them: all count their plugins' runs, and some time them. Explanations use the bare ones. */
+function instrumented(
+  profiles: ReadonlyMap<string, Profile>,
+  metrics: Metrics,
+  clock: Clock,
+): Pick<SchedulerOptions, 'profiles' | 'measured'> {
+  const countersOf = createEvaluationCounters(metrics)
+  const observe = createPluginMetrics(metrics)
+  const counted = new Map(
+    [...profiles].map(([name, profile]) => [name, countedProfile(profile, countersOf(name))]),
+  )
+  const measured = new Map(
+    [...counted].map(([name, profile]) => [name, measuredProfile(profile, clock, observe)]),
+  )
+  return { profiles: counted, measured }
 }
 
 function createExplain(parts: {
@@ -314,10 +345,11 @@ async function run(context: Context): Promise<void> {
   const settings = settingsOf(options)
   const gates = gatesOf(context)
   for (const warning of settings.warnings) log.warn(warning)
-  const client = await connect(context, settings)
+  const metrics = metricsOf(context)
+  const client = await connect(context, settings, createRestObserver(metrics, clock))
   const devices = await loadDevices(gates)
-  const scheduler = createScheduler(client, context, { settings, devices })
-  const { informers, recorders, metrics } = scheduler
+  const scheduler = createScheduler(client, context, { settings, devices, metrics })
+  const { informers, recorders } = scheduler
   let isSynced = false
   const server = await openComponentListener({
     flags: options,

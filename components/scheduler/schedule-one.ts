@@ -52,7 +52,12 @@ export interface SchedulerMetrics {
   algorithm(seconds: number): void
   /** A post-filter was asked, and evicts so many pods. */
   preemption(victims: number): void
+  /** Counts work while it goes on beside other work. Settles as `run` does. */
+  during<T>(operation: Operation, run: () => Promise<T>): Promise<T>
 }
+
+/** What goes on beside decisions, as upstream names what its goroutines do. */
+export type Operation = 'binding' | 'prioritizing_extender'
 
 /** Upstream's: pluginMetricsSamplePercent. */
 const measuredShare = 0.1
@@ -64,8 +69,6 @@ interface Attempt {
   readonly queued: QueuedPod
   readonly profile: Profile
   readonly startedMs: number
-  /** The queue's events when it began. */
-  readonly eventCount: number
 }
 
 interface Placement extends Attempt {
@@ -88,9 +91,11 @@ export class ScheduleOne {
   async scheduleOne(queued: QueuedPod): Promise<Write> {
     const { clock, queue } = this.#options
     const profile = this.#profilesNow().get(schedulerNameOf(queued.info.pod))
-    if (profile === undefined) return async () => {}
-    const startedMs = clock.now()
-    const attempt = { queued, profile, startedMs, eventCount: queue.eventCount }
+    if (profile === undefined) {
+      queue.done(queued)
+      return async () => {}
+    }
+    const attempt = { queued, profile, startedMs: clock.now() }
     try {
       const decision = await this.#decide(attempt)
       if (decision.ok) return await this.#place(attempt, decision.node)
@@ -120,7 +125,9 @@ export class ScheduleOne {
     }
     if (nodes.length === 0) return { ok: false, diagnosis: found.diagnosis }
     if (extenders.length > 0) {
-      const about = { profile, pod, view: snapshot, log }
+      const during = <T>(run: () => Promise<T>): Promise<T> =>
+        this.#during('prioritizing_extender', run)
+      const about = { profile, pod, view: snapshot, log, during }
       const node = await chooseWithExtenders(extenders, about, nodes)
       return { ok: true, node, feasible: nodes.length }
     }
@@ -129,13 +136,15 @@ export class ScheduleOne {
   }
 
   async #place(attempt: Attempt, node: NodeInfo): Promise<Write> {
-    const { snapshot, clock, metrics } = this.#options
+    const { snapshot, queue, clock, metrics } = this.#options
     const { queued, profile, startedMs } = attempt
     metrics?.algorithm((clock.now() - startedMs) / 1000)
     snapshot.assume(queued.info, node.name)
     const reserved = this.#timed(profile, 'Reserve', () => reserve(profile, queued.info, node))
     if ('reservations' in reserved) {
-      return () => this.#bind({ ...attempt, nodeName: node.name, reserved })
+      queue.decided(queued)
+      const placement = { ...attempt, nodeName: node.name, reserved }
+      return () => this.#during('binding', () => this.#bind(placement))
     }
     snapshot.forget(queued.info)
     const diagnosis = newDiagnosis(1)
@@ -144,7 +153,7 @@ export class ScheduleOne {
   }
 
   async #bind(placement: Placement): Promise<void> {
-    const { reporter, clock, log, metrics } = this.#options
+    const { queue, reporter, clock, log, metrics } = this.#options
     const { queued, profile, nodeName, startedMs, reserved } = placement
     const { info } = queued
     try {
@@ -159,6 +168,7 @@ export class ScheduleOne {
       await this.#handleBindingFailure(placement, error)
       return
     }
+    queue.done(queued)
     metrics?.attempt(profile.schedulerName, 'scheduled', (clock.now() - startedMs) / 1000)
     metrics?.scheduled(queued.attempts, (clock.now() - queued.queuedAtMs) / 1000)
     log.debug('bound', { pod: info.key, node: nodeName })
@@ -189,7 +199,10 @@ export class ScheduleOne {
     const { info } = queued
     metrics?.attempt(profile.schedulerName, 'error', (clock.now() - startedMs) / 1000)
     const now = waitingPod(info.key)
-    if (now === undefined || now.metadata.uid !== info.uid) return
+    if (now === undefined || now.metadata.uid !== info.uid) {
+      queue.done(queued)
+      return
+    }
     queued.info = podInfoOf(now)
     log.warn('an attempt failed; the pod is tried again', { pod: info.key, error })
     queue.addBackoff(queued)
@@ -203,7 +216,7 @@ export class ScheduleOne {
   /** Looks for pods to preempt, and reports why the pod fits nowhere. */
   async #handleUnschedulable(attempt: Attempt, diagnosis: Diagnosis): Promise<Write> {
     const { queue, snapshot, reporter, clock, metrics } = this.#options
-    const { queued, profile, startedMs, eventCount } = attempt
+    const { queued, profile, startedMs } = attempt
     const { info } = queued
     const outcome = await this.#postFilter(attempt, diagnosis)
     const eviction = outcome?.ok === true ? outcome.eviction : undefined
@@ -211,9 +224,7 @@ export class ScheduleOne {
     const outdated = eviction === undefined ? [] : snapshot.nominatedAfter(info, eviction.nodeName)
     if (eviction !== undefined) snapshot.nominate(info, eviction.nodeName)
     else if (!keepsNomination) snapshot.withdraw(info.key)
-    // What happened while an extender was asked may be what the pod waits for.
-    if (queue.eventCount === eventCount) queue.addUnschedulable(queued, diagnosis.rejectedBy)
-    else queue.addBackoff(queued)
+    queue.addUnschedulable(queued, diagnosis.rejectedBy)
     metrics?.attempt(profile.schedulerName, 'unschedulable', (clock.now() - startedMs) / 1000)
     const message = fitMessage(diagnosis, outcome?.ok === false ? outcome.message : undefined)
     const report = (): Promise<void> =>
@@ -264,6 +275,11 @@ export class ScheduleOne {
         .filter(({ pod }) => pod.metadata.deletionTimestamp === undefined)
         .map((victim) => this.#options.reporter.preempt(info, victim, nodeName)),
     )
+  }
+
+  #during<T>(operation: Operation, run: () => Promise<T>): Promise<T> {
+    const { metrics } = this.#options
+    return metrics === undefined ? run() : metrics.during(operation, run)
   }
 
   #timed<T>({ schedulerName: profile }: Profile, point: string, run: () => T): T {

@@ -2,7 +2,8 @@
 import { deprecatedMetrics } from '../api/lifecycles/lifecycles.ts'
 import type { Clock } from '../component-base/clock.ts'
 import { exponentialBuckets } from '../component-base/metrics.ts'
-import type { Metrics } from '../component-base/metrics.ts'
+import type { Counter, Metrics } from '../component-base/metrics.ts'
+import type { CountedPoint } from './counted-profile.ts'
 import type { HandleEvent } from './event-handlers.ts'
 import type { PluginRun } from './measured-profile.ts'
 import type { SchedulerMetrics } from './schedule-one.ts'
@@ -12,14 +13,16 @@ import type { Snapshot } from './snapshot.ts'
 /** Counts attempts and bindings, and shows how many pods wait where. */
 export function createSchedulerMetrics(
   metrics: Metrics,
-  queue: Pick<SchedulingQueue, 'sizes' | 'rejections'>,
+  queue: Pick<SchedulingQueue, 'sizes' | 'rejections' | 'inFlight'>,
   snapshot: Pick<Snapshot, 'sizes'>,
 ): SchedulerMetrics {
   const { attempts, seconds } = declareAttempts(metrics)
   const { needed, sli, older } = declareScheduled(metrics)
   const { points, algorithm } = declareDurations(metrics)
   const preemption = declarePreemption(metrics)
+  const during = createWorkCount(metrics)
   observeSizes(metrics, queue, snapshot)
+  observeInFlight(metrics, queue)
   return {
     attempt: (profile, result, took) => {
       attempts.with(result, profile).inc()
@@ -39,7 +42,38 @@ export function createSchedulerMetrics(
       preemption.attempts.inc()
       if (victims > 0) preemption.victims.observe(victims)
     },
+    during,
   }
+}
+
+/** Counts what upstream does in goroutines of their own: filters and scores, which it runs so too, take turns here. */
+function createWorkCount(metrics: Metrics): SchedulerMetrics['during'] {
+  const running = metrics.gauge({
+    name: 'scheduler_goroutines',
+    help: 'Number of running goroutines split by the work they do such as binding.',
+    labels: ['operation'],
+  })
+  return async (operation, run) => {
+    const own = running.with(operation)
+    own.inc()
+    try {
+      return await run()
+    } finally {
+      own.dec()
+    }
+  }
+}
+
+function observeInFlight(metrics: Metrics, queue: Pick<SchedulingQueue, 'inFlight'>): void {
+  metrics.observed(
+    {
+      kind: 'gauge',
+      name: 'scheduler_inflight_events',
+      help: 'Number of events currently tracked in the scheduling queue.',
+      labels: ['event'],
+    },
+    () => [...queue.inFlight].map(([label, value]) => ({ labels: [label], value })),
+  )
 }
 
 /** Counts that are taken when the metrics are shown. */
@@ -105,6 +139,18 @@ export function createPluginMetrics(metrics: Metrics): (run: PluginRun) => void 
     buckets: pluginBounds,
   })
   return (run) => seconds.with(run.plugin, run.point, run.status).observe(run.seconds)
+}
+
+/** Gives the counters of a profile's plugins, which are shown from the start. */
+export function createEvaluationCounters(
+  metrics: Metrics,
+): (profile: string) => (plugin: string, point: CountedPoint) => Counter {
+  const evaluations = metrics.counter({
+    name: 'scheduler_plugin_evaluation_total',
+    help: 'Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, Filter, PreScore, and Score).',
+    labels: ['plugin', 'extension_point', 'profile'],
+  })
+  return (profile) => (plugin, point) => evaluations.with(plugin, point, profile)
 }
 
 /** Tells the hints that the queue asks. */

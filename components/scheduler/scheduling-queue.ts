@@ -6,6 +6,7 @@ import type { Clock } from '../component-base/clock.ts'
 import type { ClusterEvent, RegisteredEvent } from './cluster-event.ts'
 import { eventLabel, labelsOf } from './cluster-event.ts'
 import { Heap } from './heap.ts'
+import { InFlight } from './in-flight.ts'
 import type { Plugin, PluginWith } from './plugin.ts'
 import type { PodInfo } from './pod-info.ts'
 import { schedulerNameOf } from './waiting-pod.ts'
@@ -76,8 +77,9 @@ export class SchedulingQueue {
   readonly #gated = new Map<string, QueuedPod>()
   #waiting: (() => void) | undefined
   #cancelTimer: (() => void) | undefined
+  /** Pods that `tryPop` has given out. */
+  readonly #inFlight = new InFlight<QueuedPod>()
   #order = 0
-  #events = 0
 
   constructor(options: QueueOptions) {
     this.#options = options
@@ -113,9 +115,9 @@ export class SchedulingQueue {
     yield* counts.values()
   }
 
-  /** Rises with every event: tells whether one came while an attempt was under way. */
-  get eventCount(): number {
-    return this.#events
+  /** How many pods are out of the queue to be scheduled, and how many events are kept for their sake, by label. */
+  get inFlight(): ReadonlyMap<string, number> {
+    return this.#inFlight.counts
   }
 
   /** A new pod; one that waits already gets its newest form. */
@@ -163,7 +165,7 @@ export class SchedulingQueue {
     else this.#leaveWaiting(known.pod)
   }
 
-  /** The next pod to try; it is out of the queue until it is given back. Rejects with the signal's reason. */
+  /** As `tryPop`, once a pod is active. Rejects with the signal's reason. */
   async pop(signal: AbortSignal): Promise<QueuedPod> {
     for (;;) {
       signal.throwIfAborted()
@@ -180,19 +182,42 @@ export class SchedulingQueue {
     }
   }
 
-  /** The next pod to try, or undefined when none is active now. */
+  /**
+   * The next pod to try, or undefined when none is active now. It is out of the queue until it is given back with `addUnschedulable` or
+   * `addBackoff`; one that is not given back must be `done`.
+   */
   tryPop(): QueuedPod | undefined {
     const pod = this.#active.pop()
     if (pod === undefined) return undefined
     this.#parts.delete(pod.info.key)
     pod.attempts++
+    this.#inFlight.begin(pod)
     return pod
   }
 
-  /** No node took the pod: it waits for an event that may help the plugins that rejected it; without any, for any event. */
+  /** The pod has a node: what happens from now on no longer concerns its attempt. */
+  decided(pod: QueuedPod): void {
+    this.#inFlight.decided(pod)
+  }
+
+  /** The pod is bound, or gone. */
+  done(pod: QueuedPod): void {
+    this.#inFlight.ended(pod)
+  }
+
+  /**
+   * No node took the pod: it waits for an event that may help the plugins that rejected it; without any, for any event. After one that
+   * came during the attempt it is tried again, once its back-off is over.
+   */
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
     pod.rejectedBy = rejectedBy
+    const isHelped = this.#inFlight.eventsSince(pod).some((event) => this.#mayHelp(pod, event))
+    this.#inFlight.ended(pod)
+    if (isHelped) {
+      this.#enterBackoff(pod, 'ScheduleAttemptFailure')
+      return
+    }
     const { key } = pod.info
     this.#parts.set(key, { part: 'unschedulable', pod })
     this.#unschedulable.set(key, { pod, since: this.#clock.now() })
@@ -204,6 +229,7 @@ export class SchedulingQueue {
   /** The attempt failed for another reason (a lost race, an unreachable server): it is tried again after its back-off. */
   addBackoff(pod: QueuedPod): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
+    this.#inFlight.ended(pod)
     this.#enterBackoff(pod, 'ScheduleAttemptFailure')
   }
 
@@ -215,7 +241,7 @@ export class SchedulingQueue {
 
   /** Something happened in the cluster: pods it may help get another attempt. */
   happened(event: ClusterEvent): void {
-    this.#events += 1
+    this.#inFlight.happened(event)
     const label = eventLabel(event)
     const waiting = this.#helpedBy.get(label)
     if (waiting === undefined && this.#helpedByAll.size === 0) return

@@ -40,6 +40,7 @@ import type { NodeUsage } from '../../components/node-agent/node/node-usage.ts'
 import { cadvisorMetrics, resourceMetrics } from '../../components/node-agent/node/usage-metrics.ts'
 import { ProbeCounts } from '../../components/node-agent/pods/probe-counts.ts'
 import {
+  createEvaluationCounters,
   createEventMetrics,
   createHintMetrics,
   createPluginMetrics,
@@ -76,6 +77,8 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
 function schedulerMetrics(): readonly DeclaredMetric[] {
   const metrics = createMetrics({ release: servedRelease })
   declareProcessMetrics(metrics)
+  createRestObserver(metrics, clock)
+  createEvaluationCounters(metrics)
   createEventMetrics(metrics, clock)
   createHintMetrics(metrics)
   createPluginMetrics(metrics)

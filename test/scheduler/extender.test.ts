@@ -165,6 +165,20 @@ test('prioritize adds weighted scores to those of the plugins', async () => {
   const { snapshot, profile } = clusterWith({}, node('a'), node('b'), node('c'))
   const about = { profile, pod: podInfoOf(pod()), view: snapshot, log: silentLog }
   expect((await chooseWithExtenders([extender], about, snapshot.nodes)).name).toBe('c')
+  const counted: unknown[] = []
+  const during = async <T>(run: () => Promise<T>): Promise<T> => {
+    const scores = await run()
+    counted.push(scores)
+    return scores
+  }
+  const silent = extenderOf({ urlPrefix, filterVerb: 'filter' })
+  await chooseWithExtenders([extender, silent], { ...about, during }, snapshot.nodes)
+  expect(counted).toEqual([
+    new Map([
+      ['a', 50],
+      ['c', 500],
+    ]),
+  ])
   const deaf = extenderOf({ urlPrefix, prioritizeVerb: 'nothing', weight: 5 })
   expect((await chooseWithExtenders([deaf], about, snapshot.nodes)).name).toBe('a')
 })

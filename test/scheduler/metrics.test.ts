@@ -1,25 +1,12 @@
 /** The scheduler's process and its metrics, one of which is hidden since this release. */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { get } from 'node:https'
-import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createKubeconfig, formatKubeconfig } from '../../components/client/kubeconfig.ts'
-import { admin, startApiServer, type TestApiServer } from '../support/api-server.ts'
+import { startApiServer, type TestApiServer } from '../support/api-server.ts'
+import { componentProcesses, type ComponentProcesses } from '../support/component-process.ts'
 import { eventually } from '../support/eventually.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const folder = temporaryFolder('scheduler-metrics')
-const main = resolve('components/scheduler/main.ts')
 let server: TestApiServer
-let shared: string[]
-
-const file = (name: string, text: string): string => {
-  const path = join(folder, name)
-  writeFileSync(path, text, { mode: 0o600 })
-  return path
-}
+let schedulers: ComponentProcesses
 
 /** A node that takes pods, and the first pod for it. */
 async function seed(): Promise<void> {
@@ -53,80 +40,30 @@ async function addPod(
 beforeAll(async () => {
   server = await startApiServer()
   await seed()
-  const { credentials, authority } = server.pki
-  const scheduler = server.credential(admin)
-  if (scheduler === undefined) throw new Error('the admin has a certificate')
-  const kubeconfig = createKubeconfig({
-    cluster: 'test',
-    user: 'test',
-    server: `https://127.0.0.1:${server.port}`,
-    ca: authority.certificatePem,
-    credentials: { cert: scheduler.certificatePem, key: scheduler.privateKeyPem },
-  })
-  shared = [
-    main,
-    `--kubeconfig=${file('kubeconfig', await formatKubeconfig(kubeconfig))}`,
-    `--tls-cert-file=${file('tls.crt', credentials.apiserver.certificatePem)}`,
-    `--tls-private-key-file=${file('tls.key', credentials.apiserver.privateKeyPem)}`,
-    `--client-ca-file=${file('ca.crt', authority.certificatePem)}`,
-    '--secure-port=0',
-    '--leader-elect=false',
-  ]
+  schedulers = await componentProcesses(server, 'scheduler')
 })
 afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-function start(...flags: string[]): ChildProcess {
-  return spawn(process.execPath, [...shared, ...flags], {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-  })
-}
-
-async function textAt(port: number, path: string): Promise<string> {
-  const { certificatePem: cert, privateKeyPem: key } = server.credential(admin) ?? {}
-  const ca = server.pki.authority.certificatePem
-  return await new Promise((done, fail) => {
-    get({ host: '127.0.0.1', port, path, cert, key, ca, agent: false }, (answer) => {
-      let text = ''
-      answer.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      answer.on('end', () => done(text))
-    }).on('error', fail)
-  })
-}
-
 /** The metrics of a scheduler with these flags, once it has scheduled the pod of that name. */
 async function metricsAfter(pod: string, ...flags: string[]): Promise<string> {
-  const child = start(...flags)
-  try {
-    let line = ''
-    child.stdio[3]?.on('data', (chunk: Buffer) => (line += chunk.toString()))
-    await eventually(() => expect(line).toContain('\n'))
-    const { port } = JSON.parse(line) as { port: number }
+  return await schedulers.during(flags, async (show) => {
     await addPod(pod)
     return await eventually(async () => {
-      const text = await textAt(port, '/metrics')
+      const text = await show('/metrics')
       expect(text).toMatch(/^scheduler_pod_scheduling_attempts_count 1$/m)
       return text
     })
-  } finally {
-    const closed = once(child, 'close')
-    child.kill('SIGTERM')
-    await closed
-  }
+  })
 }
 
 describe('the listener of the scheduler', () => {
   it('explains a waiting pod to callers that may see its metrics', async () => {
-    const child = start()
-    try {
-      let line = ''
-      child.stdio[3]?.on('data', (chunk: Buffer) => (line += chunk.toString()))
-      await eventually(() => expect(line).toContain('\n'))
-      const { port } = JSON.parse(line) as { port: number }
+    await schedulers.during([], async (show) => {
       await addPod('large', { cpu: '64' })
       const said = await eventually(async () => {
-        const text = await textAt(port, '/explain/pods/pods/large')
+        const text = await show('/explain/pods/pods/large')
         expect(text).toContain('{')
         return JSON.parse(text) as { nodes: object[]; message: string }
       })
@@ -143,7 +80,7 @@ describe('the listener of the scheduler', () => {
       expect(said.message).toContain('0/1 nodes are available: 1 Insufficient cpu.')
       await addPod('foreign', { cpu: '1' }, 'nobody')
       const foreign = await eventually(async () => {
-        const text = await textAt(port, '/explain/pods/pods/foreign')
+        const text = await show('/explain/pods/pods/foreign')
         expect(text).toContain('{')
         return JSON.parse(text) as unknown
       })
@@ -152,17 +89,11 @@ describe('the listener of the scheduler', () => {
         profiles: ['default-scheduler'],
         nodes: [],
       })
-      expect(await textAt(port, '/explain/pods/pods/none')).toBe('404 page not found\n')
-      expect(await textAt(port, '/metrics')).toMatch(
-        /^scheduler_pending_pods\{queue="unschedulable"\} 1$/m,
-      )
-    } finally {
-      const closed = once(child, 'close')
-      child.kill('SIGTERM')
-      await closed
-      await server.ok('DELETE', '/api/v1/namespaces/pods/pods/large')
-      await server.ok('DELETE', '/api/v1/namespaces/pods/pods/foreign')
-    }
+      expect(await show('/explain/pods/pods/none')).toBe('404 page not found\n')
+      expect(await show('/metrics')).toMatch(/^scheduler_pending_pods\{queue="unschedulable"\} 1$/m)
+    })
+    await server.ok('DELETE', '/api/v1/namespaces/pods/pods/large')
+    await server.ok('DELETE', '/api/v1/namespaces/pods/pods/foreign')
   })
 })
 
@@ -173,6 +104,16 @@ describe('metrics of the scheduler', () => {
     const handled = 'scheduler_event_handling_duration_seconds_count'
     expect(usual).toMatch(new RegExp(`^${handled}\\{event="NodeAdd"\\} 1$`, 'm'))
     expect(usual).toMatch(new RegExp(`^${handled}\\{event="UnscheduledPodAdd"\\} 1$`, 'm'))
+    const asked = (plugin: string, point: string): string =>
+      `scheduler_plugin_evaluation_total{plugin="${plugin}",extension_point="${point}",profile="default-scheduler"}`
+    expect(usual).toContain(`${asked('TaintToleration', 'Filter')} 1\n`)
+    expect(usual).toContain(`${asked('NodePorts', 'Filter')} 0\n`)
+    expect(usual).toContain(`${asked('NodeResourcesFit', 'Score')} 0\n`)
+    const host = `host="127.0.0.1:${server.port}"`
+    expect(usual).toContain(`rest_client_requests_total{code="201",method="POST",${host}} `)
+    expect(usual).toMatch(
+      new RegExp(`^rest_client_request_duration_seconds_count\\{verb="POST",${host}\\} \\d+$`, 'm'),
+    )
     expect(usual).not.toContain(hidden)
     expect(usual).toMatch(/^hidden_metrics_total 1$/m)
     const shown = await metricsAfter('shown', '--show-hidden-metrics-for-version=1.31')
@@ -183,7 +124,7 @@ describe('metrics of the scheduler', () => {
     expect(shown).toMatch(/^hidden_metrics_total 0$/m)
 
     for (const version of ['1.30', '1.32', '1.28', 'latest']) {
-      const refused = start(`--show-hidden-metrics-for-version=${version}`)
+      const refused = schedulers.start(`--show-hidden-metrics-for-version=${version}`)
       let text = ''
       refused.stderr?.on('data', (chunk: Buffer) => (text += chunk.toString()))
       expect(await once(refused, 'close')).toEqual([2, null])

@@ -4,7 +4,10 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { Node, Pod } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createInformerFactory } from '../../components/client/informer.ts'
+import { servedRelease } from '../../components/api/lifecycle.ts'
 import { silentLog } from '../../components/component-base/log.ts'
+import { createMetrics } from '../../components/component-base/metrics.ts'
+import type { Metrics } from '../../components/component-base/metrics.ts'
 import { conflict } from '../../components/machinery/objects/status-error.ts'
 import { createEventHandlers } from '../../components/scheduler/event-handlers.ts'
 import { measuredProfile } from '../../components/scheduler/measured-profile.ts'
@@ -12,6 +15,7 @@ import type { PluginRun } from '../../components/scheduler/measured-profile.ts'
 import { createPodReporter } from '../../components/scheduler/pod-reporter.ts'
 import type { Profile } from '../../components/scheduler/profile.ts'
 import { createProfile, defaultProfile } from '../../components/scheduler/profile.ts'
+import { createSchedulerMetrics } from '../../components/scheduler/scheduler-metrics.ts'
 import { runScheduler } from '../../components/scheduler/scheduler.ts'
 import { isWaiting } from '../../components/scheduler/waiting-pod.ts'
 import { SchedulingQueue } from '../../components/scheduler/scheduling-queue.ts'
@@ -37,10 +41,12 @@ async function startWith(
     more = {},
     names = [],
     onRun,
+    metrics,
   }: {
     more?: Partial<Profile>
     names?: readonly string[]
     onRun?: (run: PluginRun) => void
+    metrics?: Metrics
   },
   ...nodes: Node[]
 ) {
@@ -95,8 +101,18 @@ async function startWith(
   const measured = new Map(
     [...profiles].map(([name, one]) => [name, measuredProfile(one, clock, onRun ?? (() => {}))]),
   )
-  const options = { queue, snapshot, profiles, reporter, waitingPod, clock, log: silentLog }
-  void runScheduler({ ...options, ...(onRun !== undefined && { measured }) }, stop.signal)
+  const options = {
+    queue,
+    snapshot,
+    profiles,
+    reporter,
+    waitingPod,
+    clock,
+    log: silentLog,
+    ...(onRun !== undefined && { measured }),
+    ...(metrics && { metrics: createSchedulerMetrics(metrics, queue, snapshot) }),
+  }
+  void runScheduler(options, stop.signal)
   const add = async (each: Pod): Promise<void> => {
     server.seed(resources.pods, each)
     await settle()
@@ -346,6 +362,80 @@ describe('profiles', () => {
     await add(pod({ name: 'b', schedulerName: 'third' }))
     expect(bound).toEqual(['default/a n1'])
     expect(recorded).toEqual(['second: a Normal Scheduled: Successfully assigned default/a to n1'])
+  })
+})
+
+describe('what is in flight', () => {
+  const counts = (metrics: Metrics): string[] =>
+    metrics
+      .text()
+      .split('\n')
+      .filter((line) => /^scheduler_(goroutines|inflight_events)\{/.test(line))
+
+  test('is counted until the pods are bound', async () => {
+    const metrics = createMetrics({ release: servedRelease })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const binds = [{ name: 'Slow', bind: () => promise }]
+    const { add } = await startWith({ more: { binds }, metrics }, node('n1'))
+    await add(pod())
+    await add(pod())
+    expect(counts(metrics)).toEqual([
+      'scheduler_goroutines{operation="binding"} 2',
+      'scheduler_inflight_events{event="PodPopped"} 2',
+    ])
+    resolve()
+    await settle()
+    expect(counts(metrics)).toEqual([
+      'scheduler_goroutines{operation="binding"} 0',
+      'scheduler_inflight_events{event="PodPopped"} 0',
+    ])
+  })
+
+  test('is nothing after a binding that failed, a pod that fits nowhere and one that is gone', async () => {
+    const metrics = createMetrics({ release: servedRelease })
+    const { promise, reject } = Promise.withResolvers<void>()
+    const binds = [{ name: 'Slow', bind: () => promise }]
+    const { add, server, resources } = await startWith(
+      { more: { binds }, metrics },
+      node('n1', { cpu: '2' }),
+    )
+    await add(pod({ name: 'failing', cpu: '1' }))
+    await add(pod({ name: 'gone', cpu: '1' }))
+    await add(pod({ name: 'large', cpu: '1' }))
+    expect(counts(metrics)).toContain('scheduler_inflight_events{event="PodPopped"} 2')
+    server.remove(resources.pods, 'default/gone')
+    await settle()
+    reject(new Error('500'))
+    await settle()
+    expect(counts(metrics)).toEqual([
+      'scheduler_goroutines{operation="binding"} 0',
+      'scheduler_inflight_events{event="PodPopped"} 0',
+    ])
+  })
+
+  test('keeps the events of an attempt, and wakes the pod by those that help it', async () => {
+    const metrics = createMetrics({ release: servedRelease })
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const postFilters = [{ name: 'Slow', postFilter: () => promise }]
+    const { add, bound, clock, server, resources } = await startWith(
+      { more: { postFilters }, metrics },
+      node('n1', { cpu: '1' }),
+    )
+    await add(pod({ name: 'large', cpu: '4' }))
+    server.seed(resources.nodes, node('n2', { cpu: '8' }))
+    await settle()
+    expect(counts(metrics)).toEqual([
+      'scheduler_inflight_events{event="PodPopped"} 1',
+      'scheduler_inflight_events{event="NodeAdd"} 1',
+    ])
+    resolve(undefined)
+    await clock.step(1000)
+    expect(bound).toEqual(['default/large n2'])
+    expect(counts(metrics)).toEqual([
+      'scheduler_goroutines{operation="binding"} 0',
+      'scheduler_inflight_events{event="PodPopped"} 0',
+      'scheduler_inflight_events{event="NodeAdd"} 0',
+    ])
   })
 })
 

@@ -63,6 +63,46 @@ test('tells which hints it asked, about what, and what they said', async () => {
   expect(asked).toEqual(['NodeResourcesFit NodeAdd false', 'NodeResourcesFit NodeAdd true'])
 })
 
+test('a pod is tried again after what helps it during its own attempt, and after nothing else', () => {
+  const { queue } = setup()
+  const attempt = (name: string) => {
+    queue.add(podInfoOf(pod({ name, cpu: '2' })))
+    const next = queue.tryPop()
+    if (next === undefined) throw new Error('the pod should be active')
+    return next
+  }
+  const happened = (cpu: string): void =>
+    queue.happened({ resource: 'Node', action: 'Add', now: node('n', { cpu }) })
+  const first = attempt('first')
+  happened('1')
+  const second = attempt('second')
+  happened('4')
+  const third = attempt('third')
+  expect(Object.fromEntries(queue.inFlight)).toEqual({ PodPopped: 3, NodeAdd: 2 })
+  for (const one of [first, second, third]) {
+    queue.addUnschedulable(one, new Set(['NodeResourcesFit']))
+  }
+  expect(queue.sizes).toEqual({ active: 0, backoff: 2, unschedulable: 1, gated: 0 })
+  expect([...queue.rejections()]).toMatchObject([{ plugin: 'NodeResourcesFit', pods: 1 }])
+  expect(Object.fromEntries(queue.inFlight)).toEqual({ PodPopped: 0, NodeAdd: 0 })
+})
+
+test('a pod is in flight until it is done or back', () => {
+  const { queue } = setup()
+  for (const name of ['a', 'b', 'c']) queue.add(podInfoOf(pod({ name })))
+  const taken = [queue.tryPop(), queue.tryPop(), queue.tryPop()].map((each) => {
+    if (each === undefined) throw new Error('three pods should be active')
+    return each
+  })
+  const counts = taken.map((each, index) => {
+    if (index === 0) queue.addBackoff(each)
+    else if (index === 1) queue.done(each)
+    else queue.decided(each)
+    return queue.inFlight.get('PodPopped')
+  })
+  expect(counts).toEqual([2, 1, 1])
+})
+
 test('back-off is 1, 2, 4, 8 and then always 10 seconds', async () => {
   const { clock, queue } = setup()
   queue.add(podInfoOf(pod({ name: 'a' })))
