@@ -1,4 +1,5 @@
 /** One sync of a CronJob: follows its Jobs, keeps their history, and starts the run that is due (upstream: syncCronJob). */
+import { runsOf, type NextRun } from '../../api/cron/cron-job-runs.ts'
 import { isTimeZone } from '../../api/cron/time-zone.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { CronJob, CronJobStatus, Job } from '../../api/generated/types.ts'
@@ -20,8 +21,7 @@ import type { OwnWrites } from '../own-writes.ts'
 import { controlledBy } from '../pod-indexes.ts'
 import { jobName, jobOfRun, surplusJobs } from './cron-job-jobs.ts'
 import type { CronJobMetrics } from './cron-job-metrics.ts'
-import { dueRun, nextRunInMs, runsOf } from './due-run.ts'
-import type { NextRun } from './due-run.ts'
+import { dueRun, nextRunInMs } from './due-run.ts'
 
 export interface CronJobSync {
   readonly cronJobs: Informer<CronJob>

@@ -1,4 +1,5 @@
 /** Starts Jobs by a schedule (upstream: pkg/controller/cronjob; KEP-19, KEP-3140). */
+import { runsOf } from '../../api/cron/cron-job-runs.ts'
 import { localZoneName } from '../../api/cron/time-zone.ts'
 import type { CronJob, Job } from '../../api/generated/types.ts'
 import { runController, source } from '../../client/controller.ts'
@@ -10,7 +11,7 @@ import { createOwnWrites } from '../own-writes.ts'
 import { indexByController } from '../pod-indexes.ts'
 import { syncCronJob } from './cron-job-sync.ts'
 import type { CronJobSync } from './cron-job-sync.ts'
-import { nextRunInMs, runsOf } from './due-run.ts'
+import { nextRunInMs } from './due-run.ts'
 
 /** Runs until `signal` aborts. `localZone` is that of schedules which name none. */
 export async function runCronJobController(

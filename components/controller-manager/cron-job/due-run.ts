@@ -1,19 +1,6 @@
 /** Which run of a CronJob is due, and when the next one will be (upstream: pkg/controller/cronjob/utils.go). Pure. */
-import { parseCron } from '../../api/cron/cron-schedule.ts'
-import { nextCronTime } from '../../api/cron/next-time.ts'
-import { timeZoneNamed } from '../../api/cron/time-zone.ts'
+import type { NextRun } from '../../api/cron/cron-job-runs.ts'
 import type { CronJob } from '../../api/generated/types.ts'
-
-/** The first run after a time; undefined if no run follows. Both in ms since the epoch. */
-export type NextRun = (afterMs: number) => number | undefined
-
-/** The CronJob's schedule in its zone, else in the local one. Throws an Error in the words of upstream's parser. */
-export function runsOf({ spec }: CronJob, localZone: string): NextRun {
-  const schedule = parseCron(spec?.schedule ?? '')
-  const own = schedule.kind === 'fields' ? schedule.zone : undefined
-  const zone = timeZoneNamed(own ?? spec?.timeZone ?? localZone)
-  return (afterMs) => nextCronTime(schedule, zone, afterMs)
-}
 
 /** Past this many missed runs, users should be warned. */
 const manyMissed = 100

@@ -8,6 +8,7 @@ import type {
   Service,
 } from '../../api/generated/types.ts'
 import { labelKey } from '../../api/dialect.ts'
+import { targetPort } from '../../api/target-port.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { Result } from '../../client/controller.ts'
 import type { RecordedEvent } from '../../client/event-recorder.ts'
@@ -29,7 +30,6 @@ import {
   isHeadless,
   podAddresses,
   referenceToPod,
-  targetPort,
 } from './pod-endpoint.ts'
 import { followServices } from './service-queue.ts'
 import { sliceKeys } from './slice-keys.ts'

@@ -9,6 +9,7 @@ import type {
 } from '../../api/generated/types.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
+import { targetPort } from '../../api/target-port.ts'
 import { runController, source } from '../../client/controller.ts'
 import type { EventRecorder } from '../../client/event-recorder.ts'
 import type { Informer } from '../../client/informer.ts'
@@ -26,7 +27,6 @@ import {
   isHeadless,
   podAddresses,
   referenceToPod,
-  targetPort,
 } from './pod-endpoint.ts'
 import { followServices } from './service-queue.ts'
 import { leaderRecordKey } from './slice-keys.ts'

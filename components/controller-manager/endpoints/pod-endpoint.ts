@@ -1,5 +1,5 @@
 /** A pod as a Service's endpoint: whether it counts, at which addresses and ports (upstream: endpointslice/util, endpoints). Pure. */
-import type { ObjectReference, Pod, Service, ServicePort } from '../../api/generated/types.ts'
+import type { ObjectReference, Pod, Service } from '../../api/generated/types.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import { isReady, isTerminal } from '../pod-state.ts'
 
@@ -32,19 +32,6 @@ export function familiesOf(service: Service): AddressType[] {
   const { ipFamilies = [], clusterIP = '' } = service.spec ?? {}
   if (ipFamilies.length > 0) return ipFamilies as AddressType[]
   return isHeadless(service) ? ['IPv4', 'IPv6'] : [familyOf(clusterIP)]
-}
-
-/** The number a Service's port has in this pod; undefined when the pod has no port of that name. */
-export function targetPort(pod: Pod, port: ServicePort): number | undefined {
-  const { targetPort: target, protocol = 'TCP' } = port
-  if (typeof target !== 'string') return target || port.port
-  const { containers = [], initContainers = [] } = pod.spec ?? {}
-  const sidecars = initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
-  for (const container of [...containers, ...sidecars]) {
-    for (const { name, containerPort, protocol: own = 'TCP' } of container.ports ?? [])
-      if (name === target && own === protocol) return containerPort
-  }
-  return undefined
 }
 
 /** The name the pod has below its Service's in DNS. */

@@ -1,36 +1,12 @@
 /** Keeps a deleted claim until no pod uses it (upstream: pkg/controller/volume/pvcprotection). */
 import type { PersistentVolumeClaim, Pod } from '../../api/generated/types.ts'
+import { usesClaim } from '../../api/claim-use.ts'
 import { volumeKeys } from '../../api/volume-binding.ts'
 import { runController, source } from '../../client/controller.ts'
-import { controllerOf, keyOf } from '../../machinery/objects/object.ts'
+import { keyOf } from '../../machinery/objects/object.ts'
 import { claimKeysOf, indexByClaim, podsOfClaim } from '../claim-pods.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { protect } from './protection.ts'
-
-/** It is being removed by force: its agent will not use the claim again. */
-function isShutDown({ metadata }: Pod): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0
-}
-
-/**
- * Whether the pod needs the claim kept. An unscheduled pod does not: its node will not start it with a claim that is being
- * deleted. A finished one does, until it is deleted. Pure.
- */
-function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
-  if (!pod.spec?.nodeName) return false
-  const { name = '' } = claim.metadata
-  return (pod.spec.volumes ?? []).some((volume) => {
-    if (volume.persistentVolumeClaim !== undefined)
-      return volume.persistentVolumeClaim.claimName === name
-    const isOwn = controllerOf(claim)?.uid === pod.metadata.uid
-    return (
-      volume.ephemeral !== undefined &&
-      `${pod.metadata.name}-${volume.name}` === name &&
-      isOwn &&
-      !isShutDown(pod)
-    )
-  })
-}
 
 /** Runs until `signal` aborts. */
 export async function runClaimProtection(
