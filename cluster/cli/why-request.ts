@@ -1,5 +1,7 @@
 /** The questions of `skiff why` about requests, tokens and denials. */
 import type { Client } from '../../components/client/client.ts'
+import { createDiscovery } from '../../components/client/server-resources.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import {
   accessSpec,
   explainAccess,
@@ -28,6 +30,22 @@ export function somebodyOf(given: WhyFlags): Somebody | undefined {
   return withUsualGroups({ user, groups, ...(uid === '' ? {} : { uid }) })
 }
 
+/** What the files hold, one after the other. */
+async function explainFiles(
+  client: Client,
+  paths: readonly string[],
+  by: Omit<Parameters<typeof explainManifest>[2], 'resources'>,
+): Promise<Explained[]> {
+  const objects: KubeObject[] = []
+  for (const path of paths) objects.push(...objectsOf(await textOf(path), path))
+  const resources = await createDiscovery(client)()
+  const explained: Explained[] = []
+  for (const object of objects) {
+    explained.push(await explainManifest(client, object, { ...by, resources }))
+  }
+  return explained
+}
+
 /** Answers the question that the arguments and flags ask. */
 async function asked(
   client: Client,
@@ -43,12 +61,11 @@ async function asked(
     return one(await explainToken(client, { token, audiences: given.audience }))
   }
   if (given.filename.length > 0) {
-    const explained: Explained[] = []
-    for (const path of given.filename) {
-      for (const object of objectsOf(await textOf(path), path)) {
-        explained.push(await explainManifest(client, object, { who, namespace, warn: from.warn }))
-      }
-    }
+    const explained = await explainFiles(client, given.filename, {
+      who,
+      namespace,
+      warn: from.warn,
+    })
     return { explained, isOne: explained.length === 1 }
   }
   if (who === undefined) throw usage('the user is missing: pass --as USER')

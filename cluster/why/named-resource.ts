@@ -17,11 +17,11 @@ export function findResource(
   const full = ({ plural, singular, kind }: Resource): boolean =>
     [plural, singular, kind.toLowerCase()].includes(name)
   const short = ({ shortNames }: Resource): boolean => shortNames.includes(name)
-  const found =
+  return (
     preferred.find((one) => isInGroup(one) && full(one)) ??
     preferred.find((one) => isInGroup(one) && short(one)) ??
     all.find((one) => isInGroup(one) && (full(one) || short(one)))
-  return found
+  )
 }
 
 /** The resource of that name; undefined when the server has none. */

@@ -5,8 +5,9 @@ import type {
   TokenExplanation,
 } from '../../components/api/explanations.ts'
 import type { Client } from '../../components/client/client.ts'
-import { createDiscovery } from '../../components/client/server-resources.ts'
+import type { ServerResources } from '../../components/client/server-resources.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { resourceNamed } from './named-resource.ts'
 import { verbFault } from './request-verbs.ts'
@@ -100,17 +101,17 @@ function neededUser(who: Somebody | undefined, what: string): Somebody {
 }
 
 /** Whether the user may create the object. */
-async function creationSpec(
-  client: Client,
+function creationSpec(
   object: KubeObject,
-  by: { readonly who: Somebody; readonly namespace: string },
-): Promise<AccessSpec> {
-  const { all } = await createDiscovery(client)()
+  by: {
+    readonly who: Somebody
+    readonly namespace: string
+    readonly resources: ServerResources
+  },
+): AccessSpec {
   const { kind = '', apiVersion = '' } = object
-  const resource = all.find(
-    (one) =>
-      one.kind === kind &&
-      apiVersion === (one.group === '' ? one.version : `${one.group}/${one.version}`),
+  const resource = by.resources.all.find(
+    (one) => one.kind === kind && apiVersionOf(one) === apiVersion,
   )
   if (resource === undefined) {
     throw new ClusterError('failed', `the server has no ${kind} in version ${apiVersion}`, {
@@ -175,6 +176,7 @@ export async function explainManifest(
   by: {
     readonly who: Somebody | undefined
     readonly namespace: string
+    readonly resources: ServerResources
     readonly warn: (text: string) => void
   },
 ): Promise<Explained> {
@@ -189,7 +191,7 @@ export async function explainManifest(
     return await explainToken(client, { token, audiences })
   }
   const who = neededUser(by.who, kind)
-  return await explainAccess(client, await creationSpec(client, object, { ...by, who }), by.warn)
+  return await explainAccess(client, creationSpec(object, { ...by, who }), by.warn)
 }
 
 /** The last denied requests, newest first. */

@@ -10,6 +10,7 @@ import {
 import type { AccessExplanation, DeniedRequest } from '../../../components/api/explanations.ts'
 import { createClient, type Client } from '../../../components/client/client.ts'
 import type { TestApiServer } from '../../support/api-server.ts'
+import { createDiscovery } from '../../../components/client/server-resources.ts'
 import { describeDialects } from '../../support/shared-server.ts'
 
 const shown = { colors: false, nowMs: 1_000_000_000 }
@@ -129,13 +130,12 @@ describeDialects('questions', (server) => {
   it('a manifest is a review, or what somebody wants to create', async () => {
     const group = (stem: string) => `${server().group(stem)}/v1`
     const explained = (object: object, who: typeof ann | undefined = ann) =>
-      withClient(server(), (client) =>
-        explainManifest(
-          client,
-          { metadata: {}, ...object },
-          { who, namespace: 'web', warn: (text) => void warnings.push(text) },
-        ),
-      )
+      withClient(server(), async (client) => {
+        const resources = await createDiscovery(client)()
+        const warn = (text: string) => void warnings.push(text)
+        const by = { who, namespace: 'web', resources, warn }
+        return await explainManifest(client, { metadata: {}, ...object }, by)
+      })
     const resourceAttributes = { verb: 'list', resource: 'pods' }
     const apiVersion = group('authorization')
     const review = { apiVersion, kind: 'SubjectAccessReview' }
@@ -150,13 +150,11 @@ describeDialects('questions', (server) => {
       explanation: { attributes: { user: { name: 'ann' } } },
     })
     await expect(
-      withClient(server(), (client) =>
-        explainManifest(
-          client,
-          { metadata: {}, ...self },
-          { who: undefined, namespace: '', warn: () => {} },
-        ),
-      ),
+      withClient(server(), async (client) => {
+        const resources = await createDiscovery(client)()
+        const by = { who: undefined, namespace: '', resources, warn: () => {} }
+        return await explainManifest(client, { metadata: {}, ...self }, by)
+      }),
     ).rejects.toThrow('the user is missing: pass --as USER')
     expect(
       await explained({
