@@ -28,8 +28,11 @@ async function schedulerPort({ control }: Pick<Cluster, 'control'>): Promise<num
 export function createAskScheduler(
   cluster: Pick<Cluster, 'control' | 'config' | 'paths'>,
 ): AskScheduler {
+  /** Looked up once for all pods of a question. */
+  let listener: Promise<number | string> | undefined
   return async (key) => {
-    const port = await schedulerPort(cluster).catch(messageOf)
+    listener ??= schedulerPort(cluster).catch(messageOf)
+    const port = await listener
     if (typeof port === 'string') return { kind: 'silent', why: port }
     const { certificatePem: cert, privateKeyPem } = readCheckedCredential(cluster.paths, 'admin')
     const rest = createRestClient({
