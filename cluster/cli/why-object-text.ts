@@ -48,8 +48,9 @@ function notReadText(notRead: readonly string[], colors: boolean): string {
 
 export function objectText(answer: ObjectAnswer, shown: Shown): string {
   const { object, isFine, state, findings, owners, notRead } = answer
+  const fine = notRead.length === 0 ? 'is fine' : 'is fine as far as could be read'
   const verdict = isFine
-    ? styled('is fine', 'green', shown.colors)
+    ? styled(fine, 'green', shown.colors)
     : styled('is not as it should be', 'red', shown.colors)
   const owned =
     owners.length === 0
@@ -61,9 +62,11 @@ export function objectText(answer: ObjectAnswer, shown: Shown): string {
   return [head, ...parts, ...(missing === '' ? [] : [missing])].join('\n')
 }
 
-export function pendingText({ groups, notRead }: PendingAnswer, shown: Shown): string {
+export function pendingText({ isFine, groups, notRead }: PendingAnswer, shown: Shown): string {
   const missing = notReadText(notRead, shown.colors)
-  if (groups.length === 0) return `Nothing is pending\n${missing}`
+  if (groups.length === 0) {
+    return `${isFine ? 'Nothing is pending' : 'The pods could not be read'}\n${missing}`
+  }
   const parts = groups.map((group) => {
     const [first = { kind: '', name: '' }] = group.objects
     const names = group.objects.map(objectName)

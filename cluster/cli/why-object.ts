@@ -48,7 +48,7 @@ export async function showObject(
   if (question.kind === 'pending') {
     const answer = await explainPending(source, given['all-namespaces'] ? '' : given.namespace)
     terminal.out(isJson ? json(answer) : pendingText(answer, shown))
-    return answer.groups.length === 0 ? exitCodes.ok : exitCodes.failed
+    return answer.isFine ? exitCodes.ok : exitCodes.failed
   }
   const { type: kind, name } = question
   const answer = await explainObject(source, { kind, name, namespace: given.namespace })

@@ -55,7 +55,7 @@ export const why = defineCommand({
   flags: whyFlags,
   examples: [
     ['skiff why pod web-0', 'Why is the pod pending, not ready, crashing or still there?'],
-    ['skiff why deploy/web -n shop', 'Why does the rollout not get on?'],
+    ['skiff why deploy/web -n shop', 'Why does the rollout not progress?'],
     ['skiff why pending -A', 'Which pods wait in the cluster, and for what?'],
     ['skiff why pvc data -o json', 'Why is the claim not bound? For scripts'],
     ['skiff why list pods -n web --as alice', 'Can alice list pods there?'],

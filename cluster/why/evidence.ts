@@ -51,7 +51,7 @@ export function conditionOf(
   return object.status?.conditions?.find((one) => one.type === type)
 }
 
-/** The object's condition of that type, as evidence; nothing without one. */
+/** The object's conditions of these types, as evidence. */
 export function conditionsSeen(
   object: AnyObject & { readonly status?: { readonly conditions?: readonly AnyCondition[] } },
   ...types: readonly string[]
@@ -62,7 +62,9 @@ export function conditionsSeen(
   })
 }
 
-function timeOf({ series, lastTimestamp, eventTime, firstTimestamp, metadata }: Event): string {
+/** When the event last happened; '' when it does not say. */
+export function timeOf(event: Event): string {
+  const { series, lastTimestamp, eventTime, firstTimestamp, metadata } = event
   const times = [series?.lastObservedTime, lastTimestamp, eventTime, firstTimestamp]
   return times.find((time) => Boolean(time)) ?? metadata.creationTimestamp ?? ''
 }

@@ -12,7 +12,7 @@ import { explainerOf } from './explainers.ts'
 import type { ObjectAnswer, ObjectName } from './finding.ts'
 import { neededResource } from './named-resource.ts'
 import { readRelated, type Source } from './read-related.ts'
-import { terminatingFindings, terminatingNeeds } from './terminating.ts'
+import { deletedAt, terminatingFindings, terminatingNeeds } from './terminating.ts'
 
 /** As far up as owners are followed. */
 const mostOwners = 5
@@ -42,7 +42,7 @@ async function read(client: Client, resource: Resource, asked: AskedObject): Pro
   }
 }
 
-/** The controlling owners up to the top, the nearest first; one that is gone ends the chain. */
+/** The owners up to the top, the nearest first: the controlling one, else the first. One that is gone ends the chain. */
 async function readOwners(
   client: Client,
   { all }: ServerResources,
@@ -53,13 +53,16 @@ async function readOwners(
   for (let depth = 0; depth < mostOwners; depth += 1) {
     const owner = controllerOf(current) ?? current.metadata.ownerReferences?.[0]
     if (owner === undefined) break
-    const { apiVersion, kind, name } = owner
+    const { apiVersion, kind, name, uid } = owner
     const resource = all.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion)
     const namespace = resource?.namespaced === true ? object.metadata.namespace : undefined
     owners.push({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
     if (resource === undefined) break
     try {
       current = await client.resource(resource).get({ namespace, name })
+      if (current.metadata.uid !== uid) {
+        return { owners, notRead: [`the owner ${kind} ${name}: another object has that name now`] }
+      }
     } catch (error) {
       const why = isStatusError(error, 'NotFound') ? 'it does not exist' : messageOf(error)
       return { owners, notRead: [`the owner ${kind} ${name}: ${why}`] }
@@ -76,10 +79,7 @@ export async function explainObject(source: Source, asked: AskedObject): Promise
   const object = await read(client, resource, asked)
   const explainer = explainerOf(resource)
   const isEnding = object.metadata.deletionTimestamp !== undefined
-  const needs = [
-    ...explainer.needs(object, client.dialect),
-    ...(isEnding ? terminatingNeeds(object) : []),
-  ].filter(({ of }) => !(isEnding && of === 'scheduler'))
+  const needs = isEnding ? terminatingNeeds(object) : explainer.needs(object, client.dialect)
   const [{ related, notRead }, chain] = await Promise.all([
     readRelated(source, { object, needs }),
     readOwners(client, resources, object),
@@ -87,12 +87,12 @@ export async function explainObject(source: Source, asked: AskedObject): Promise
   const findings = isEnding
     ? terminatingFindings(object, related)
     : explainer.explain(object, related)
-  const { uid, deletionTimestamp } = object.metadata
+  const { uid } = object.metadata
   const { scheduler } = related
   return {
     object: { ...nameOf(object), ...(uid === undefined ? {} : { uid }) },
     isFine: findings.length === 0 && !isEnding,
-    state: isEnding ? `Terminating since ${deletionTimestamp}` : explainer.state(object, related),
+    state: isEnding ? `Terminating since ${deletedAt(object)}` : explainer.state(object, related),
     findings,
     owners: chain.owners,
     ...(scheduler?.kind === 'answered' ? { scheduling: scheduler.explanation } : {}),

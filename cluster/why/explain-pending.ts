@@ -1,14 +1,16 @@
 /** Explains what waits: pending pods, and owners whose pods could not be created, grouped by cause. */
 import { createDiscovery } from '../../components/client/server-resources.ts'
-import type { Event, Pod } from '../../components/api/generated/types.ts'
+import type { Event, ObjectReference, Pod } from '../../components/api/generated/types.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { keyOf, type KubeObject } from '../../components/machinery/objects/object.ts'
-import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
+import { apiVersionOf, type Resource } from '../../components/machinery/objects/resource.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import { nameOf } from './evidence.ts'
 import type { Need } from './explainer.ts'
 import type { Finding, ObjectName, PendingAnswer, PendingGroup } from './finding.ts'
+import { isFinished, lacksPods } from './kinds/job.ts'
 import { podFindings, waitsForNode } from './kinds/pod.ts'
+import { countText } from './names.ts'
 import { creationFinding } from './owned-pods.ts'
 import { readRelated, type Source } from './read-related.ts'
 import type { Related } from './related.ts'
@@ -26,55 +28,79 @@ interface Waiting {
   readonly finding: Finding
 }
 
-/** Whether an owner still lacks pods: its failures may be over. */
-function lacksPods({ kind, spec = {}, status = {} }: KubeObject): boolean {
+/** Whether an owner still lacks pods: its failures may be over. Other kinds create no pods. */
+function isShort({ kind, spec = {}, status = {} }: KubeObject): boolean {
   switch (kind) {
     case 'DaemonSet':
       return (status.currentNumberScheduled ?? 0) < (status.desiredNumberScheduled ?? 0)
-    case 'Job': {
-      const conditions = (status.conditions ?? []) as { type: string; status: string }[]
-      const isOver = conditions.some(
-        (one) => ['Complete', 'Failed'].includes(one.type) && one.status === 'True',
-      )
-      return !isOver && spec.suspend !== true && (status.active ?? 0) === 0
-    }
+    case 'Job':
+      return !isFinished({ status }) && spec.suspend !== true && lacksPods({ spec, status })
     default:
       return (status.replicas ?? 0) < (spec.replicas ?? 1)
   }
 }
 
-/** The objects that events of failed creations are about, each once. */
-async function failedOwners(source: Source, events: readonly Event[]): Promise<KubeObject[]> {
-  const failed = events.filter(({ reason }) => reason === 'FailedCreate')
+/** Kinds whose controllers create pods. */
+const creators = new Set(['DaemonSet', 'Job', 'ReplicaSet', 'ReplicationController', 'StatefulSet'])
+
+interface Owners {
+  readonly owners: readonly KubeObject[]
+  readonly notRead: readonly string[]
+}
+
+async function readOwner(
+  { client }: Source,
+  known: readonly Resource[],
+  { kind = '', apiVersion, namespace, name = '' }: ObjectReference,
+): Promise<Owners> {
+  const resource = known.find((one) => one.kind === kind && apiVersionOf(one) === apiVersion)
+  if (resource === undefined) return { owners: [], notRead: [] }
+  try {
+    return { owners: [await client.resource(resource).get({ namespace, name })], notRead: [] }
+  } catch (error) {
+    // The owner is gone, and what it lacked with it.
+    if (isStatusError(error, 'NotFound')) return { owners: [], notRead: [] }
+    return { owners: [], notRead: [`the owner ${kind} ${name}: ${messageOf(error)}`] }
+  }
+}
+
+/** The objects that events of failed creations are about, each once, if they still lack pods. */
+async function failedOwners(source: Source, events: readonly Event[]): Promise<Owners> {
+  const failed = events.filter(
+    ({ reason, involvedObject }) =>
+      reason === 'FailedCreate' && creators.has(involvedObject.kind ?? ''),
+  )
   const about = new Map(failed.map(({ involvedObject: one }) => [one.uid ?? one.name, one]))
-  if (about.size === 0) return []
-  const { client } = source
-  const { all } = await createDiscovery(client)()
-  const owners = [...about.values()].slice(0, mostOwners).map(async (one) => {
-    const resource = all.find(
-      (known) => known.kind === one.kind && apiVersionOf(known) === one.apiVersion,
-    )
-    if (resource === undefined || one.name === undefined) return []
-    try {
-      const ref = { namespace: one.namespace, name: one.name }
-      const object = await client.resource(resource).get(ref)
-      const { kind } = resource
-      return [{ ...object, kind, apiVersion: apiVersionOf(resource) }]
-    } catch (error) {
-      // The owner is gone, and what it lacked with it.
-      if (isStatusError(error, 'NotFound')) return []
-      throw error
-    }
-  })
-  return (await Promise.all(owners)).flat().filter(lacksPods)
+  if (about.size === 0) return { owners: [], notRead: [] }
+  const { all } = await createDiscovery(source.client)()
+  const asked = [...about.values()].slice(0, mostOwners)
+  const found = await Promise.all(asked.map((one) => readOwner(source, all, one)))
+  const more = about.size - asked.length
+  return {
+    owners: found.flatMap(({ owners }) => owners).filter(isShort),
+    notRead: [
+      ...found.flatMap(({ notRead }) => notRead),
+      ...(more > 0 ? [`${countText(more, 'owner')} whose pods could not be created`] : []),
+    ],
+  }
 }
 
 function waitingPods(related: Related): Waiting[] {
-  return related.pods.flatMap((given) => {
-    const pod = { ...given, kind: 'Pod' }
+  return related.pods.flatMap((pod) => {
     if (pod.metadata.deletionTimestamp !== undefined) return []
     const [finding] = podFindings(pod, related)
     return finding === undefined ? [] : [{ object: nameOf(pod), pod, finding }]
+  })
+}
+
+function waitingOwners(owners: readonly KubeObject[], related: Related): Waiting[] {
+  return owners.flatMap((owner) => {
+    const { namespace } = owner.metadata
+    const resourceQuotas = related.resourceQuotas.filter(
+      ({ metadata }) => metadata.namespace === namespace,
+    )
+    const finding = creationFinding(owner, { ...related, resourceQuotas })
+    return finding === undefined ? [] : [{ object: nameOf(owner), finding }]
   })
 }
 
@@ -83,24 +109,32 @@ function groupKey({ finding }: Waiting): string {
   return finding.cause === 'Unschedulable' ? finding.message : finding.cause
 }
 
-/** A group's finding is that of its first object; the scheduler is asked about it when it waits for a node. */
+/** A group's finding is that of its first object, which is named when it does not fit all of them. */
+function groupFinding(waiting: readonly Waiting[]): PendingGroup {
+  const [first] = waiting as readonly [Waiting]
+  const objects = waiting.map(({ object }) => object)
+  const { message } = first.finding
+  const isSame = waiting.every(({ finding }) => finding.message === message)
+  const { kind, namespace, name } = first.object
+  const where = namespace === undefined ? name : `${namespace}/${name}`
+  return { ...first.finding, message: isSame ? message : `${kind} ${where}: ${message}`, objects }
+}
+
+/** The scheduler is asked about the group's first pod, unless what keeps the pod from it is known. */
 async function groupOf(
   source: Source,
   waiting: readonly Waiting[],
   related: Related,
 ): Promise<PendingGroup> {
-  const [first] = waiting as readonly [Waiting]
-  const objects = waiting.map(({ object }) => object)
-  const { pod, finding } = first
-  if (pod === undefined || !waitsForNode(pod)) return { ...finding, objects }
-  const scheduler = await source.askScheduler(keyOf(pod))
-  const asked = { ...related, scheduler }
-  // What keeps the scheduler from looking at the pod is said already.
+  const [{ pod, finding }] = waiting as readonly [Waiting]
+  const group = groupFinding(waiting)
   const isOpen = ['Unschedulable', 'NotYetScheduled'].includes(finding.cause)
-  return { ...(isOpen ? schedulingFinding(pod, asked) : finding), objects }
+  if (pod === undefined || !waitsForNode(pod) || !isOpen) return group
+  const scheduler = await source.askScheduler(keyOf(pod))
+  return { ...schedulingFinding(pod, { ...related, scheduler }), objects: group.objects }
 }
 
-/** `namespace` is '' for all of them. Rejects when the pods cannot be read. */
+/** `namespace` is '' for all of them. */
 export async function explainPending(source: Source, namespace: string): Promise<PendingAnswer> {
   const where = namespace === '' ? {} : { namespace }
   const needs: Need[] = [
@@ -113,27 +147,16 @@ export async function explainPending(source: Source, namespace: string): Promise
     { of: 'nodes' },
   ]
   const { related, notRead } = await readRelated(source, { object: { metadata: {} }, needs })
-  const failures: string[] = []
-  const owners = await failedOwners(source, related.events).catch((error: unknown) => {
-    failures.push(`owners whose pods could not be created: ${messageOf(error)}`)
-    return []
-  })
-  const waiting = waitingPods(related)
-  for (const owner of owners) {
-    const ofNamespace = related.resourceQuotas.filter(
-      (one) => one.metadata.namespace === owner.metadata.namespace,
-    )
-    const finding = creationFinding(owner, { ...related, resourceQuotas: ofNamespace })
-    if (finding !== undefined) waiting.push({ object: nameOf(owner), finding })
-  }
+  const failed = await failedOwners(source, related.events)
+  const waiting = [...waitingPods(related), ...waitingOwners(failed.owners, related)]
   const groups = Map.groupBy(waiting, groupKey)
   const sorted = [...groups.values()].toSorted((a, b) => b.length - a.length)
   const asked = await Promise.all(
     sorted.slice(0, mostAsked).map((group) => groupOf(source, group, related)),
   )
-  const rest = sorted.slice(mostAsked).map((group) => {
-    const [first] = group as [Waiting]
-    return { ...first.finding, objects: group.map(({ object }) => object) }
-  })
-  return { groups: [...asked, ...rest], notRead: [...notRead, ...failures] }
+  return {
+    isFine: sorted.length === 0 && !related.incomplete.has('pods'),
+    groups: [...asked, ...sorted.slice(mostAsked).map(groupFinding)],
+    notRead: [...notRead, ...failed.notRead],
+  }
 }

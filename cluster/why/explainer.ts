@@ -14,9 +14,14 @@ export interface ListNeed {
   readonly name?: string
 }
 
-/** `contents`: the metadata of everything in the namespace, '' for what is in none. `scheduler`: its opinion of the pod. */
 export type Need =
-  ListNeed | { readonly of: 'contents'; readonly namespace: string } | { readonly of: 'scheduler' }
+  | ListNeed
+  /** The metadata of everything in the namespace. */
+  | { readonly of: 'contents'; readonly namespace: string }
+  /** The metadata of what names the object as its owner: in its namespace, or anywhere with ''. */
+  | { readonly of: 'dependents'; readonly uid: string; readonly namespace: string }
+  /** What the scheduler says of the pod. */
+  | { readonly of: 'scheduler' }
 
 export interface Explainer<T = KubeObject> {
   /** What has to be read besides the object. */

@@ -2,12 +2,15 @@
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import type { Explainer } from './explainer.ts'
 import { anyObject } from './kinds/any-object.ts'
+import { certificateSigningRequest } from './kinds/certificate-signing-request.ts'
 import { cronJob } from './kinds/cron-job.ts'
 import { daemonSet } from './kinds/daemon-set.ts'
 import { deployment } from './kinds/deployment.ts'
+import { flowSchema, priorityLevelConfiguration } from './kinds/flow-control.ts'
 import { horizontalPodAutoscaler } from './kinds/horizontal-pod-autoscaler.ts'
 import { ingress } from './kinds/ingress.ts'
 import { job } from './kinds/job.ts'
+import { limitRange } from './kinds/limit-range.ts'
 import { node } from './kinds/node.ts'
 import { persistentVolume } from './kinds/persistent-volume.ts'
 import { persistentVolumeClaim } from './kinds/persistent-volume-claim.ts'
@@ -26,6 +29,8 @@ const explainers: Readonly<Record<string, Explainer>> = {
   'autoscaling/horizontalpodautoscalers': horizontalPodAutoscaler,
   'batch/cronjobs': cronJob,
   'batch/jobs': job,
+  'certificates/certificatesigningrequests': certificateSigningRequest,
+  'core/limitranges': limitRange,
   'core/nodes': node,
   'core/persistentvolumeclaims': persistentVolumeClaim,
   'core/persistentvolumes': persistentVolume,
@@ -33,6 +38,8 @@ const explainers: Readonly<Record<string, Explainer>> = {
   'core/replicationcontrollers': replicationController,
   'core/resourcequotas': resourceQuota,
   'core/services': service,
+  'flowcontrol/flowschemas': flowSchema,
+  'flowcontrol/prioritylevelconfigurations': priorityLevelConfiguration,
   'networking/ingresses': ingress,
   'policy/poddisruptionbudgets': podDisruptionBudget,
 }

@@ -52,6 +52,8 @@ export interface PendingGroup extends Finding {
 }
 
 export interface PendingAnswer {
+  /** Whether nothing is pending; false when the pods could not be read. */
+  readonly isFine: boolean
   /** The largest group first. */
   readonly groups: readonly PendingGroup[]
   readonly notRead: readonly string[]

@@ -14,6 +14,11 @@ export function listText(names: readonly string[], most = 3): string {
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }
 
+/** A text from the cluster as the end of a sentence: with one full stop. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
 /** `1 pod`, `2 pods`. */
 export function countText(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -6,11 +6,11 @@ import {
   labelSelectorFrom,
   matchesLabels,
 } from '../../components/machinery/selectors/label-selector.ts'
-import { compareQuantities } from '../../components/machinery/values/quantity.ts'
-import { conditionOf, eventsAbout, eventsSeen, seen, type AnyObject } from './evidence.ts'
+import { conditionOf, eventsAbout, eventsSeen, seen, timeOf, type AnyObject } from './evidence.ts'
 import type { Evidence, Finding } from './finding.ts'
 import { podFindings } from './kinds/pod.ts'
 import { countText, listText, objectText } from './names.ts'
+import { quotasWithoutRoom } from './quota-room.ts'
 import type { Related } from './related.ts'
 import { terminatingFindings } from './terminating.ts'
 
@@ -29,10 +29,9 @@ export function troubledPods(pods: readonly Pod[]): Pod[] {
 }
 
 function findingsOf(pod: Pod, related: Related): Finding[] {
-  const named: KubeObject = { ...pod, kind: 'Pod' }
   return pod.metadata.deletionTimestamp === undefined
     ? podFindings(pod, related)
-    : terminatingFindings(named, related)
+    : terminatingFindings(pod, related)
 }
 
 /** Leads on to one of the pods, unless a step does so already. */
@@ -56,40 +55,30 @@ export function podsFindings(pods: readonly Pod[], related: Related): Finding[] 
     const [first] = group.findings as [Finding]
     const [pod] = group.pods as [Pod]
     const names = group.pods.map(({ metadata }) => metadata.name ?? '')
-    const who = `${countText(pods.length, 'pod')}`
+    const all = countText(pods.length, 'pod')
     return {
       cause: first.cause,
-      message: `${group.pods.length} of ${who} (${listText(names)}): ${first.message}`,
+      message: `${group.pods.length} of ${all} (${listText(names)}): ${first.message}`,
       evidence: group.findings.slice(0, mostPods).flatMap(({ evidence }) => evidence),
-      next: withMore(first.next, `skiff why ${objectText({ ...pod, kind: 'Pod' })}`),
+      next: withMore(first.next, `skiff why ${objectText(pod)}`),
     }
   })
 }
 
-/** Quotas of the namespace that have nothing left of something. */
-export function fullQuotas({ resourceQuotas }: Related): Evidence[] {
-  return resourceQuotas.flatMap((quota) => {
-    const { hard = {}, used = {} } = quota.status ?? {}
-    const full = Object.keys(hard).filter(
-      (name) => compareQuantities(used[name] ?? '0', hard[name] ?? '0') >= 0,
-    )
-    if (full.length === 0) return []
-    const texts = full.map((name) => `${name}: ${used[name]} of ${hard[name]} used`)
-    return [seen({ ...quota, kind: 'ResourceQuota' }, texts.join(', '))]
-  })
-}
-
-/** The owner could not create pods; undefined without an event that says so. */
-export function creationFinding(owner: AnyObject, related: Related): Finding | undefined {
-  const reasons = ['FailedCreate', 'FailedDaemonPod']
-  const events = eventsSeen(related, owner, reasons)
+/** The owner could not create pods; undefined without an event that says so. `related` holds the quotas of its namespace alone. */
+export function creationFinding(owner: KubeObject, related: Related): Finding | undefined {
+  const reasons = ['FailedCreate']
   const [newest] = eventsAbout(related, owner, reasons)
+  const [success] = eventsAbout(related, owner, ['SuccessfulCreate'])
   if (newest === undefined) return undefined
-  const quotas = fullQuotas(related)
+  // What failed before works again.
+  if (success !== undefined && Date.parse(timeOf(success)) > Date.parse(timeOf(newest)))
+    return undefined
+  const quotas = quotasWithoutRoom(owner['spec']?.template, related)
   return {
     cause: quotas.length > 0 ? 'QuotaFull' : 'PodsNotCreated',
     message: `${owner.kind} ${owner.metadata.name} could not create a pod: ${newest.message}`,
-    evidence: [...events, ...quotas],
+    evidence: [...eventsSeen(related, owner, reasons), ...quotas],
     next:
       quotas.length > 0
         ? quotas.map(
@@ -107,19 +96,24 @@ export function budgetsSeen(pods: readonly Pod[], related: Related): Evidence[] 
     const selects = pods.some(({ metadata }) => matchesLabels(selector, metadata.labels))
     if (!selects || (budget.status?.disruptionsAllowed ?? 0) > 0) return []
     const text = 'allows no disruption now: evicting these pods, as a drain does, is denied'
-    return [seen({ ...budget, kind: 'PodDisruptionBudget' }, text)]
+    return [seen(budget, text)]
   })
 }
 
-/** The controller has not seen the newest specification. */
-export function unseenFinding(object: KubeObject, controller: string): Finding | undefined {
+/** The controller has not seen the newest specification. Without a name it is one that the cluster does not know. */
+export function unseenFinding(object: KubeObject, controller?: string): Finding | undefined {
   const { generation = 0 } = object.metadata
   const observed = Number(object['status']?.observedGeneration ?? 0)
   if (observed >= generation) return undefined
+  const who = controller === undefined ? 'controller of the kind' : `${controller} controller`
   return {
     cause: 'NotObserved',
-    message: `The ${controller} controller has not yet acted on generation ${generation} of the object.`,
+    message: `The ${who} has not yet acted on generation ${generation} of the object.`,
     evidence: [seen(object, `status.observedGeneration is ${observed}`)],
-    next: ['check that the controller manager runs: skiff status'],
+    next: [
+      controller === undefined
+        ? `check that what acts on ${object.kind} objects runs, and what it logs`
+        : 'check that the controller manager runs: skiff status',
+    ],
   }
 }

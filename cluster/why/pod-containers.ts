@@ -6,9 +6,9 @@ import type {
   Pod,
   Probe,
 } from '../../components/api/generated/types.ts'
-import { conditionsSeen, eventsSeen, seen } from './evidence.ts'
+import { conditionsSeen, eventsAbout, eventsSeen, seen } from './evidence.ts'
 import type { Evidence, Finding } from './finding.ts'
-import { countText, objectText } from './names.ts'
+import { countText, objectText, sentence } from './names.ts'
 import type { Related } from './related.ts'
 
 interface Seen {
@@ -19,15 +19,12 @@ interface Seen {
   readonly related: Related
 }
 
-const asPod = (pod: Pod): Pod => ({ ...pod, kind: 'Pod' })
-
 /** `exit code 1 (Error)`, with the container's own message. */
 export function exitText({ exitCode, signal, reason, message }: ContainerStateTerminated): string {
   const by = signal ? `signal ${signal}` : `exit code ${exitCode}`
   return `${by}${reason ? ` (${reason})` : ''}${message ? `: ${message.trim()}` : ''}`
 }
 
-/** `a` of the pod's several containers is named in commands. */
 function logsCommand({ pod, status }: Seen, flags = ''): string {
   const { name, namespace } = pod.metadata
   const where = namespace ? ` -n ${namespace}` : ''
@@ -35,11 +32,11 @@ function logsCommand({ pod, status }: Seen, flags = ''): string {
 }
 
 function describeCommand(pod: Pod): string {
-  return `kubectl describe ${objectText(asPod(pod))}`
+  return `kubectl describe ${objectText(pod)}`
 }
 
 function lastExit({ pod, status }: Seen): Evidence[] {
-  const last = status.lastState?.terminated ?? status.state?.terminated
+  const last = status.state?.terminated ?? status.lastState?.terminated
   if (last === undefined) return []
   const restarts = `${countText(status.restartCount, 'restart')} so far`
   return [
@@ -113,9 +110,40 @@ const imageReasons = new Set([
 const waitingAdvice: Readonly<Record<string, string>> = {
   CreateContainerConfigError:
     'create the Secret, ConfigMap or key that it names, or make it optional',
-  CreateContainerError: 'see the events of the pod',
-  FailedMount: 'create what the volume names, or correct the volume',
   RunContainerError: 'check command, args and mounts of the container',
+}
+
+/** Events that tell why a node cannot create the containers of a pod. */
+export const mountReasons = ['FailedMount', 'FailedAttachVolume', 'FailedCreatePodSandBox']
+
+export function mountAdvice(pod: Pod, reason: string | undefined): string {
+  if (reason === 'FailedMount') return 'create what the volume names, or correct the volume'
+  return `correct what the event names; see all events: ${describeCommand(pod)}`
+}
+
+/** The node creates the container, or fails to. */
+function creatingFinding({ pod, status, related }: Seen): Finding {
+  const { nodeName } = pod.spec ?? {}
+  const [newest] = eventsAbout(related, pod, mountReasons)
+  const waits = seen(
+    pod,
+    `container ${status.name} waits: ContainerCreating`,
+    pod.status?.startTime,
+  )
+  if (newest === undefined) {
+    return {
+      cause: 'ContainerCreating',
+      message: `Node ${nodeName} is creating container ${status.name}.`,
+      evidence: [waits],
+      next: [`wait, or read the log of its node: skiff logs ${nodeName}`],
+    }
+  }
+  return {
+    cause: newest.reason ?? 'FailedMount',
+    message: sentence(`Container ${status.name} cannot be created: ${newest.message}`),
+    evidence: [waits, ...eventsSeen(related, pod, mountReasons)],
+    next: [mountAdvice(pod, newest.reason)],
+  }
 }
 
 function waitingFinding(about: Seen): Finding | undefined {
@@ -124,29 +152,15 @@ function waitingFinding(about: Seen): Finding | undefined {
   if (reason === 'CrashLoopBackOff') return crashFinding(about, message)
   if (imageReasons.has(reason)) return imageFinding(about, reason, message)
   if (reason === '' || reason === 'PodInitializing') return undefined
-  const mounts = eventsSeen(related, pod, [
-    'FailedMount',
-    'FailedAttachVolume',
-    'FailedCreatePodSandBox',
-    'Failed',
-  ])
-  if (reason === 'ContainerCreating' && mounts.length === 0) {
-    return {
-      cause: reason,
-      message: `Node ${pod.spec?.nodeName} is creating container ${status.name}.`,
-      evidence: [seen(pod, `container ${status.name} waits: ${reason}`, pod.status?.startTime)],
-      next: [`wait, or read the log of its node: skiff logs ${pod.spec?.nodeName}`],
-    }
-  }
-  const cause = reason === 'ContainerCreating' ? 'FailedMount' : reason
+  if (reason === 'ContainerCreating') return creatingFinding(about)
   return {
-    cause,
-    message:
-      reason === 'ContainerCreating'
-        ? `Container ${status.name} cannot be created: ${mounts[0]?.text}`
-        : `Container ${status.name} cannot start: ${message || reason}`,
-    evidence: [seen(pod, `container ${status.name} waits: ${reason}`), ...mounts],
-    next: [waitingAdvice[cause] ?? `see the events of the pod: ${describeCommand(pod)}`],
+    cause: reason,
+    message: sentence(`Container ${status.name} cannot start: ${message || reason}`),
+    evidence: [
+      seen(pod, `container ${status.name} waits: ${reason}`),
+      ...eventsSeen(related, pod, ['Failed', ...mountReasons]),
+    ],
+    next: [waitingAdvice[reason] ?? `see the events of the pod: ${describeCommand(pod)}`],
   }
 }
 
@@ -169,7 +183,7 @@ function unreadyFinding(about: Seen): Finding {
   const evidence = [
     seen(pod, `container ${status.name} runs and is not ready`, since),
     ...eventsSeen(related, pod, ['Unhealthy', 'ProbeWarning']),
-    ...conditionsSeen(asPod(pod), 'ContainersReady'),
+    ...conditionsSeen(pod, 'ContainersReady'),
   ]
   if (probe === undefined) {
     const message = `Container ${status.name} runs and is not ready, without a readiness probe.`
@@ -196,6 +210,18 @@ function terminatedFinding(about: Seen, end: ContainerStateTerminated): Finding 
   }
 }
 
+/** The containers wait for an init container, as they should; it may take longer than people expect. */
+function initializingFinding(about: Seen): Finding {
+  const { pod, status } = about
+  const since = status.state?.running?.startedAt
+  return {
+    cause: 'Initializing',
+    message: `Init container ${status.name} runs; the containers after it start once it has ended.`,
+    evidence: [seen(pod, `init container ${status.name} runs`, since)],
+    next: [`wait, or see what it does: ${logsCommand(about)}`],
+  }
+}
+
 function containerFinding(about: Seen, isInit: boolean): Finding | undefined {
   const { state = {}, ready } = about.status
   const { terminated } = state
@@ -204,8 +230,8 @@ function containerFinding(about: Seen, isInit: boolean): Finding | undefined {
     return isDone ? undefined : terminatedFinding(about, terminated)
   }
   if (state.running === undefined) return waitingFinding(about)
-  // An init container that runs keeps the others waiting, as it should; a sidecar has to be started.
-  if (isInit && about.spec?.restartPolicy !== 'Always') return undefined
+  // A sidecar is an init container that goes on running.
+  if (isInit && about.spec?.restartPolicy !== 'Always') return initializingFinding(about)
   return ready ? undefined : unreadyFinding(about)
 }
 
@@ -213,7 +239,6 @@ function containerFinding(about: Seen, isInit: boolean): Finding | undefined {
 export function containerFindings(pod: Pod, related: Related): Finding[] {
   const { initContainers = [], containers = [] } = pod.spec ?? {}
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {}
-  const named = asPod(pod)
   const find = (
     statuses: readonly ContainerStatus[],
     specs: readonly Container[],
@@ -221,7 +246,7 @@ export function containerFindings(pod: Pod, related: Related): Finding[] {
   ) =>
     statuses.flatMap((status) => {
       const spec = specs.find(({ name }) => name === status.name)
-      return containerFinding({ pod: named, status, spec, related }, isInit) ?? []
+      return containerFinding({ pod, status, spec, related }, isInit) ?? []
     })
   return [
     ...find(initContainerStatuses, initContainers, true),

@@ -1,21 +1,16 @@
 /** Reads what findings rest on: bounded lists, side by side. What cannot be read is said, and never fails the answer. */
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
-import { createDiscovery } from '../../components/client/server-resources.ts'
 import { messageOf } from '../../components/component-base/log.ts'
 import { keyOf, type KubeObject } from '../../components/machinery/objects/object.ts'
-import { qualifiedName, type Resource } from '../../components/machinery/objects/resource.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import type { AskScheduler } from './ask-scheduler.ts'
 import type { ListNeed, Need } from './explainer.ts'
+import { readContents, readDependents, whatText, type Found } from './read-contents.ts'
 import { relatedOf, type Related, type RelatedKey, type SchedulerAnswer } from './related.ts'
 
 /** Objects of one list. */
 const mostListed = 500
-/** Objects of one kind when the contents of a namespace are listed. */
-const mostContents = 100
-/** Kinds of which contents are listed at the same time. */
-const sideBySide = 10
 
 export interface Source {
   readonly client: Client
@@ -27,16 +22,6 @@ export interface Reading {
   readonly related: Related
   /** One line for each thing that could not be read. */
   readonly notRead: readonly string[]
-}
-
-interface Found {
-  readonly objects: readonly KubeObject[]
-  readonly notRead: readonly string[]
-}
-
-function whatText(resource: Resource, { namespace, name }: Pick<ListNeed, 'namespace' | 'name'>) {
-  const one = name === undefined ? qualifiedName(resource) : `${qualifiedName(resource)} ${name}`
-  return namespace ? `${one} in namespace ${namespace}` : one
 }
 
 /** The objects of a need; an absent single object is no failure. */
@@ -64,40 +49,8 @@ async function readNeed(client: Client, need: ListNeed): Promise<Found> {
   }
 }
 
-async function readContent(client: Client, resource: Resource, namespace: string): Promise<Found> {
-  try {
-    const { items } = await client
-      .resource(resource)
-      .list({ limit: mostContents, metadataOnly: true, ...(namespace ? { namespace } : {}) })
-    return { objects: items, notRead: [] }
-  } catch (error) {
-    // The kind went away, or cannot be listed after all.
-    if (isStatusError(error, 'NotFound', 'MethodNotAllowed')) return { objects: [], notRead: [] }
-    return { objects: [], notRead: [`${whatText(resource, { namespace })}: ${messageOf(error)}`] }
-  }
-}
-
-/** The metadata of everything in the namespace, or of everything that is in none. Events are left out: they hold nothing up. */
-async function readContents(client: Client, namespace: string): Promise<Found> {
-  const { preferred, failed } = await createDiscovery(client)()
-  const kinds = preferred.filter(
-    ({ namespaced, verbs, virtual, kind }) =>
-      namespaced === (namespace !== '') && verbs.includes('list') && !virtual && kind !== 'Event',
-  )
-  const objects: KubeObject[] = []
-  const notRead = failed.map((groupVersion) => `${groupVersion}: its kinds cannot be discovered`)
-  for (let at = 0; at < kinds.length; at += sideBySide) {
-    const found = await Promise.all(
-      kinds.slice(at, at + sideBySide).map((kind) => readContent(client, kind, namespace)),
-    )
-    objects.push(...found.flatMap((one) => one.objects))
-    notRead.push(...found.flatMap((one) => one.notRead))
-  }
-  return { objects, notRead }
-}
-
 const isListNeed = (need: Need): need is ListNeed =>
-  need.of !== 'contents' && need.of !== 'scheduler'
+  need.of !== 'contents' && need.of !== 'dependents' && need.of !== 'scheduler'
 
 /** Reads everything that the needs of an object name; `about` is the object. */
 export async function readRelated(
@@ -106,11 +59,13 @@ export async function readRelated(
 ): Promise<Reading> {
   const { object, needs } = about
   const lists = needs.filter(isListNeed)
-  const namespaces = needs.flatMap((need) => (need.of === 'contents' ? [need.namespace] : []))
+  const contentsNeeds = needs.filter((need) => need.of === 'contents')
+  const dependentsNeeds = needs.filter((need) => need.of === 'dependents')
   const asksScheduler = needs.some(({ of }) => of === 'scheduler')
-  const [found, contents, scheduler] = await Promise.all([
+  const [found, contents, dependents, scheduler] = await Promise.all([
     Promise.all(lists.map((need) => readNeed(client, need))),
-    Promise.all(namespaces.map((one) => readContents(client, one))),
+    Promise.all(contentsNeeds.map(({ namespace }) => readContents(client, namespace))),
+    Promise.all(dependentsNeeds.map((need) => readDependents(client, need))),
     asksScheduler ? askScheduler(keyOf(object)) : undefined,
   ])
   const byKey = new Map<RelatedKey, KubeObject[]>()
@@ -129,12 +84,15 @@ export async function readRelated(
       nowMs,
       dialect: client.dialect,
       contents: contents.flatMap(({ objects }) => objects),
+      dependents: dependents.flatMap(({ objects }) => objects),
       incomplete,
       ...(scheduler === undefined ? {} : { scheduler }),
     }),
-    notRead: [...found, ...contents]
-      .flatMap(({ notRead }) => notRead)
-      .concat(schedulerText(scheduler)),
+    // Two needs may fail alike.
+    notRead: [
+      ...new Set([...found, ...contents, ...dependents].flatMap(({ notRead }) => notRead)),
+      ...schedulerText(scheduler),
+    ],
   }
 }
 

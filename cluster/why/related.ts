@@ -3,14 +3,16 @@ import type { Dialect } from '../../components/api/dialect.ts'
 import type {
   EndpointSlice,
   Event,
-  HorizontalPodAutoscaler,
+  FlowSchema,
   IngressClass,
   Job,
+  LimitRange,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
+  PriorityLevelConfiguration,
   ReplicaSet,
   ResourceQuota,
   Service,
@@ -23,14 +25,16 @@ import type { KubeObject } from '../../components/machinery/objects/object.ts'
 export interface RelatedKinds {
   readonly endpointSlices: EndpointSlice
   readonly events: Event
-  readonly horizontalPodAutoscalers: HorizontalPodAutoscaler
+  readonly flowSchemas: FlowSchema
   readonly ingressClasses: IngressClass
   readonly jobs: Job
+  readonly limitRanges: LimitRange
   readonly nodes: Node
   readonly persistentVolumeClaims: PersistentVolumeClaim
   readonly persistentVolumes: PersistentVolume
   readonly podDisruptionBudgets: PodDisruptionBudget
   readonly pods: Pod
+  readonly priorityLevelConfigurations: PriorityLevelConfiguration
   readonly replicaSets: ReplicaSet
   readonly resourceQuotas: ResourceQuota
   readonly services: Service
@@ -42,14 +46,16 @@ export type RelatedKey = keyof RelatedKinds
 export const relatedKeys = [
   'endpointSlices',
   'events',
-  'horizontalPodAutoscalers',
+  'flowSchemas',
   'ingressClasses',
   'jobs',
+  'limitRanges',
   'nodes',
   'persistentVolumeClaims',
   'persistentVolumes',
   'podDisruptionBudgets',
   'pods',
+  'priorityLevelConfigurations',
   'replicaSets',
   'resourceQuotas',
   'services',
@@ -68,10 +74,17 @@ export type Related = { readonly [K in RelatedKey]: readonly RelatedKinds[K][] }
   readonly dialect: Dialect
   /** Absent when the scheduler was not asked. */
   readonly scheduler?: SchedulerAnswer
-  /** Metadata of what is in a namespace that ends, or of what may depend on an object that ends. */
+  /** Metadata of what is in a namespace that is being deleted. */
   readonly contents: readonly KubeObject[]
+  /** Metadata of what names an object that is being deleted as its owner. */
+  readonly dependents: readonly KubeObject[]
   /** Kinds of which something was not read: their absence shows nothing. */
   readonly incomplete: ReadonlySet<RelatedKey>
+}
+
+/** The node that the pod is bound to, if it was read. */
+export function nodeOf(pod: Pod, { nodes }: Pick<Related, 'nodes'>): Node | undefined {
+  return nodes.find(({ metadata }) => metadata.name === pod.spec?.nodeName)
 }
 
 /** Nothing is related; what is given takes the place of the empty lists. */
@@ -79,5 +92,5 @@ export function relatedOf(some: Pick<Related, 'nowMs' | 'dialect'> & Partial<Rel
   const lists = Object.fromEntries(relatedKeys.map((key) => [key, []])) as unknown as {
     [K in RelatedKey]: RelatedKinds[K][]
   }
-  return { ...lists, contents: [], incomplete: new Set(), ...some }
+  return { ...lists, contents: [], dependents: [], incomplete: new Set(), ...some }
 }

@@ -2,10 +2,13 @@
  * Scheduling advice: what change would let a pod run, worked out from what the scheduler said about each node. The nodes that the fewest
  * plugins refuse come first. Pure.
  */
-import type { Node, Pod } from '../../components/api/generated/types.ts'
+import type { Node, Pod, Taint } from '../../components/api/generated/types.ts'
 import type { PodExplanation, RefusedNode } from '../../components/api/pod-explanation.ts'
+import { labelKey } from '../../components/api/dialect.ts'
+import { podClaims } from '../../components/api/pod-references.ts'
 import { compareQuantities } from '../../components/machinery/values/quantity.ts'
 import { listText } from './names.ts'
+import type { Related } from './related.ts'
 
 /** As many different changes as are offered. */
 const mostChanges = 3
@@ -40,8 +43,8 @@ function refusalGroups({ nodes }: PodExplanation): Refusals[] {
 interface Asked {
   readonly pod: Pod
   readonly nodes: readonly RefusedNode[]
-  /** Node objects that were read; they may be missing. */
-  readonly known: readonly Node[]
+  /** Its nodes are those that were read; some may be missing. */
+  readonly related: Pick<Related, 'nodes' | 'dialect'>
 }
 
 /** The node with the most of a resource that is short on all of them, for each such resource. */
@@ -87,24 +90,38 @@ function missingLabels(pod: Pod, node: Node | undefined): string[] {
     .map(([key, value]) => `${key}=${value}`)
 }
 
-function affinityAdvice({ pod, nodes, known }: Asked): string {
+function affinityAdvice({ pod, nodes, related }: Asked): string {
   const [first] = nodes
-  const node = known.find(({ metadata }) => metadata.name === first?.node)
+  const node = related.nodes.find(({ metadata }) => metadata.name === first?.node)
   const missing = node === undefined ? [] : missingLabels(pod, node)
   return missing.length === 0 || first === undefined
     ? "change the pod's nodeSelector or node affinity, or label a node so that it matches"
     : `give a node the labels: kubectl label node ${first.node} ${missing.join(' ')}`
 }
 
-function taintAdvice({ nodes, known }: Asked): string {
+/** Taints of these nodes that keep pods away, each once. */
+function taintsOf({ nodes, related }: Asked): Taint[] {
   const names = new Set(nodes.map(({ node }) => node))
-  const taints = known
+  return related.nodes
     .filter(({ metadata }) => names.has(metadata.name ?? ''))
     .flatMap(({ spec }) => spec?.taints ?? [])
     .filter(({ effect }) => effect !== 'PreferNoSchedule')
-    .map(({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`)
-  const named = taints.length === 0 ? '' : ` (${listText([...new Set(taints)])})`
-  return `let the pod tolerate the taint${named}, or remove it: kubectl taint node ${nodes[0]?.node} KEY-`
+}
+
+/** A taint that a controller sets of a node's conditions goes when they do: `node.kubernetes.io/not-ready`. */
+function taintAdvice(asked: Asked): string {
+  const node = asked.nodes[0]?.node
+  const taints = taintsOf(asked)
+  const texts = taints.map(
+    ({ key, value, effect }) => `${key}${value ? `=${value}` : ''}:${effect}`,
+  )
+  const named = texts.length === 0 ? '' : ` (${listText([...new Set(texts)])})`
+  const prefix = labelKey(asked.related.dialect, 'node', '')
+  const own = taints.find(({ key }) => !key.startsWith(prefix))
+  if (taints.length > 0 && own === undefined) {
+    return `see why the node has the taint${named}: skiff why node ${node}`
+  }
+  return `let the pod tolerate the taint${named}, or remove it: kubectl taint node ${node} ${own?.key ?? 'KEY'}-`
 }
 
 type Advice = (asked: Asked) => string
@@ -118,7 +135,10 @@ const advices: Readonly<Record<string, Advice>> = {
   PodTopologySpread: () =>
     'relax topologySpreadConstraints (maxSkew, or whenUnsatisfiable: ScheduleAnyway), or add a node in the emptiest domain',
   InterPodAffinity: () => 'relax the pod (anti-)affinity, or add a node in another topology domain',
-  VolumeBinding: () => 'see why the claim has no volume that a node reaches: skiff why pvc NAME',
+  VolumeBinding: ({ pod }) => {
+    const [claim = 'NAME'] = podClaims(pod)
+    return `see why the claim has no volume that a node reaches: skiff why pvc ${claim} -n ${pod.metadata.namespace}`
+  },
   VolumeZone: () => 'the volume is in another zone: add a node there, or use another claim',
   VolumeRestrictions: () => 'another pod has the volume: delete that pod, or use another claim',
   DynamicResources: () =>
@@ -132,14 +152,14 @@ const otherAdvice = (plugin: string): string => `change what ${plugin} checks`
 export function schedulingAdvice(
   pod: Pod,
   explanation: PodExplanation,
-  known: readonly Node[],
+  related: Pick<Related, 'nodes' | 'dialect'>,
 ): string[] {
   const { preemption, nodes } = explanation
   if (nodes.length === 0) return ['add a node: skiff node add NAME']
   const changes = refusalGroups(explanation)
     .slice(0, mostChanges)
     .map(({ plugins, nodes: refused }) => {
-      const asked = { pod, nodes: refused, known }
+      const asked = { pod, nodes: refused, related }
       const texts = plugins.map((plugin) => advices[plugin]?.(asked) ?? otherAdvice(plugin))
       return texts.join('; and ')
     })

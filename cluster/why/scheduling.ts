@@ -8,7 +8,7 @@ import type {
 } from '../../components/api/pod-explanation.ts'
 import { conditionOf, conditionsSeen, eventsSeen, nameOf, seen } from './evidence.ts'
 import type { Evidence, Finding } from './finding.ts'
-import { countText, listText, objectText } from './names.ts'
+import { countText, listText, objectText, sentence } from './names.ts'
 import type { Related } from './related.ts'
 import { refusedNodes, schedulingAdvice } from './scheduling-advice.ts'
 
@@ -64,21 +64,45 @@ function scoresSeen(pod: Pod, nodes: readonly FittingNode[]): Evidence[] {
   }))
 }
 
+function gatedFinding(gates: readonly string[], evidence: readonly Evidence[]): Finding {
+  return {
+    cause: 'SchedulingGated',
+    message: `The pod waits for scheduling gates: ${gates.join(', ')}.`,
+    evidence,
+    next: [
+      'let the owner of each gate remove it from spec.schedulingGates; the scheduler looks at the pod then',
+    ],
+  }
+}
+
+const gatesOf = ({ spec }: Pod): string[] => (spec?.schedulingGates ?? []).map(({ name }) => name)
+
+/** A plugin keeps the pod out of the queue: its gates, or what it asks for and is not there yet. */
+function notQueued(
+  pod: Pod,
+  { plugin, reasons }: NonNullable<PodExplanation['gatedBy']>,
+  history: readonly Evidence[],
+): Finding {
+  const gates = gatesOf(pod)
+  if (gates.length > 0) return gatedFinding(gates, history)
+  const text = `${plugin}: ${reasons.join(', ')}`
+  return {
+    cause: 'NotQueued',
+    message: sentence(`The scheduler does not try the pod yet: ${text}`),
+    evidence: [{ source: 'scheduler', object: nameOf(pod), text }, ...history],
+    next: [
+      plugin === 'DynamicResources'
+        ? `see the claims of the pod, and what makes them: kubectl get resourceclaims -n ${pod.metadata.namespace}`
+        : `change what ${plugin} checks`,
+    ],
+  }
+}
+
 function answeredFinding(pod: Pod, explanation: PodExplanation, related: Related): Finding {
   const { schedulerName, profiles, gatedBy, nodes, chosen, preemption } = explanation
   const history = historyOf(pod, related)
   if (profiles !== undefined) return unknownScheduler(pod, schedulerName, profiles)
-  if (gatedBy !== undefined) {
-    const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
-    return {
-      cause: 'SchedulingGated',
-      message: `The pod waits for scheduling gates: ${gates.join(', ') || gatedBy.reasons.join(', ')}.`,
-      evidence: history,
-      next: [
-        'let the owner of each gate remove it from spec.schedulingGates; the scheduler looks at the pod then',
-      ],
-    }
-  }
+  if (gatedBy !== undefined) return notQueued(pod, gatedBy, history)
   const fitting = nodes.filter((one) => one.fits)
   const refused = refusedNodes(nodes)
   const evidence = [...scoresSeen(pod, fitting), ...refusalsSeen(pod, refused), ...history]
@@ -92,7 +116,7 @@ function answeredFinding(pod: Pod, explanation: PodExplanation, related: Related
       ],
     }
   }
-  const next = schedulingAdvice(pod, explanation, related.nodes)
+  const next = schedulingAdvice(pod, explanation, related)
   const none =
     nodes.length === 0
       ? 'There are no nodes.'
@@ -139,18 +163,16 @@ function unknownScheduler(pod: Pod, schedulerName: string, profiles: readonly st
 function reportedFinding(pod: Pod, related: Related): Finding {
   const condition = conditionOf(pod, 'PodScheduled')
   const evidence = historyOf(pod, related)
-  const gates = (pod.spec?.schedulingGates ?? []).map(({ name }) => name)
-  if (gates.length > 0) {
-    const message = `The pod waits for scheduling gates: ${gates.join(', ')}.`
-    const next = ['let the owner of each gate remove it from spec.schedulingGates']
-    return { cause: 'SchedulingGated', message, evidence, next }
-  }
+  const gates = gatesOf(pod)
+  if (gates.length > 0) return gatedFinding(gates, evidence)
   if (condition?.status === 'False') {
     return {
       cause: condition.reason || 'Unschedulable',
-      message: `No node can take the pod: ${condition.message ?? ''}`,
+      message: sentence(
+        `No node can take the pod${condition.message ? `: ${condition.message}` : ''}`,
+      ),
       evidence,
-      next: [`ask the scheduler about it: skiff why ${objectText({ ...pod, kind: 'Pod' })}`],
+      next: [`ask the scheduler about it: skiff why ${objectText(pod)}`],
     }
   }
   const schedulerName = pod.spec?.schedulerName || 'default-scheduler'

@@ -1,17 +1,26 @@
 /** Terminating: why an object that was deleted is still there: its finalizers, whose they are, and what remains. Pure. */
-import { podClaims } from '../../components/api/pod-references.ts'
+import { usesClaim } from '../../components/api/claim-use.ts'
 import { volumeKeys } from '../../components/api/volume-binding.ts'
 import type { Pod } from '../../components/api/generated/types.ts'
+import { timestamp } from '../../components/component-base/clock.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { conditionOf, conditionSeen, seen, type AnyCondition } from './evidence.ts'
 import type { Need } from './explainer.ts'
 import { knownFinalizers, setterOf } from './finalizers.ts'
 import type { Evidence, Finding } from './finding.ts'
 import { objectText, listText } from './names.ts'
-import type { Related } from './related.ts'
+import { isOver } from './pod-phase.ts'
+import { nodeOf, type Related } from './related.ts'
 
 /** As many remaining objects as a finding names. */
 const mostShown = 10
+
+/** When the object was deleted. Its deletionTimestamp is the end of its grace. */
+export function deletedAt({ metadata }: KubeObject): string {
+  const { deletionTimestamp = '', deletionGracePeriodSeconds = 0 } = metadata
+  const ms = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000
+  return Number.isNaN(ms) ? deletionTimestamp : timestamp(ms)
+}
 
 /** All finalizers; a namespace has some in its spec, too. */
 function finalizersOf(object: KubeObject): string[] {
@@ -22,95 +31,111 @@ function finalizersOf(object: KubeObject): string[] {
 /** What has to be read to say what remains. */
 export function terminatingNeeds(object: KubeObject): Need[] {
   const { kind, metadata } = object
-  const { namespace = '', name = '' } = metadata
-  if (kind === 'Namespace') return [{ of: 'contents', namespace: name }]
+  const { namespace = '', name = '', uid = '' } = metadata
   const needs: Need[] = []
-  if (metadata.finalizers?.includes('foregroundDeletion')) needs.push({ of: 'contents', namespace })
+  if (kind === 'Namespace') needs.push({ of: 'contents', namespace: name })
+  if (metadata.finalizers?.includes('foregroundDeletion')) {
+    needs.push({ of: 'dependents', uid, namespace })
+  }
   if (kind === 'PersistentVolumeClaim') needs.push({ of: 'pods', namespace })
   const nodeName: unknown = kind === 'Pod' ? object['spec']?.nodeName : undefined
   if (typeof nodeName === 'string' && nodeName !== '') needs.push({ of: 'nodes', name: nodeName })
   return needs
 }
 
-function dependsOn({ metadata }: KubeObject, uid: string | undefined): boolean {
-  return metadata.ownerReferences?.some((one) => one.uid === uid && one.blockOwnerDeletion) === true
+function blocksDeletionOf({ metadata: owner }: KubeObject, { metadata }: KubeObject): boolean {
+  const { ownerReferences = [] } = metadata
+  return ownerReferences.some(
+    ({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion,
+  )
 }
 
 /** The objects that keep a finalizer of a known kind in place. */
 function remainingFor(finalizer: string, object: KubeObject, related: Related): KubeObject[] {
-  const { contents, pods, dialect } = related
-  const { uid, name = '' } = object.metadata
-  if (finalizer === 'foregroundDeletion') return contents.filter((one) => dependsOn(one, uid))
-  if (object.kind === 'Namespace') return [...contents]
+  const { contents, dependents, pods, dialect } = related
+  if (finalizer === 'foregroundDeletion') {
+    return dependents.filter((one) => blocksDeletionOf(object, one))
+  }
+  if (finalizer === dialect.namespaceFinalizer) return [...contents]
   if (finalizer !== volumeKeys(dialect).claimProtection) return []
-  const users = pods.filter((pod) => podClaims(pod).includes(name)) as readonly KubeObject[]
-  return users.filter(({ status }) => !['Succeeded', 'Failed'].includes(String(status?.phase)))
+  return pods.filter((pod) => usesClaim(pod, object))
 }
 
-function remainingSeen(remaining: readonly KubeObject[]): Evidence[] {
-  const shown = remaining.slice(0, mostShown).map((one) => {
-    const { deletionTimestamp: ends, finalizers = [] } = one.metadata
-    const held = finalizers.length === 0 ? '' : `, with the finalizers ${finalizers.join(', ')}`
-    return seen(one, `${ends === undefined ? 'remains' : 'is being deleted'}${held}`, ends)
-  })
+function remainderSeen(one: KubeObject): Evidence {
+  const { deletionTimestamp, finalizers = [] } = one.metadata
+  const held = finalizers.length === 0 ? '' : `, with the finalizers ${finalizers.join(', ')}`
+  if (deletionTimestamp !== undefined) return seen(one, `is being deleted${held}`, deletedAt(one))
+  const phase = isOver(one) ? `, and is ${one['status'].phase}` : ''
+  return seen(one, `remains${phase}${held}`)
+}
+
+function remainingSeen(object: KubeObject, remaining: readonly KubeObject[]): Evidence[] {
+  const shown = remaining.slice(0, mostShown).map(remainderSeen)
   const more = remaining.length - shown.length
-  const last = remaining.at(-1)
-  if (more <= 0 || last === undefined) return shown
-  return [...shown, seen(last, `and ${more} more objects remain`)]
+  return more <= 0 ? shown : [...shown, seen(object, `${more} more objects remain`)]
 }
 
-/** Removing a finalizer by hand is the last resort: whatever it protects is left behind. */
-function removalHint(object: KubeObject): string {
-  const { kind = '', metadata } = object
-  const { namespace, name = '' } = metadata
+/** Removing a finalizer by hand is the last resort: whatever it protects is left behind. The others stay. */
+function removalHint(finalizer: string, { kind = '', metadata }: KubeObject): string {
+  const { namespace, name = '', finalizers = [] } = metadata
+  const only = 'only if what sets it is gone for good, remove it'
+  if (!finalizers.includes(finalizer)) {
+    return `${only} from spec.finalizers: kubectl replace --raw /api/v1/namespaces/${name}/finalize -f FILE`
+  }
+  const others = finalizers.filter((one) => one !== finalizer)
+  const left = others.length === 0 ? 'null' : JSON.stringify(others)
   const where = namespace ? ` -n ${namespace}` : ''
-  return `only if what sets it is gone for good, remove it: kubectl patch ${kind.toLowerCase()} ${name}${where} --type=merge -p '{"metadata":{"finalizers":null}}'`
+  return `${only}: kubectl patch ${kind.toLowerCase()} ${name}${where} --type=merge -p '{"metadata":{"finalizers":${left}}}'`
+}
+
+/** A finalizer that no part of the cluster sets. */
+function foreignFinding(finalizer: string, object: KubeObject, evidence: Evidence[]): Finding {
+  const setter = setterOf(object, finalizer)
+  const [owner = finalizer] = finalizer.split('/')
+  const by = setter === undefined ? '' : ` (the field manager ${setter} set it)`
+  return {
+    cause: 'Finalizer',
+    message: `The finalizer ${finalizer} holds the object${by}. No part of the cluster removes it: the controller behind ${owner} has to.`,
+    evidence,
+    next: [
+      `check that the controller behind ${owner} runs, and what it logs`,
+      removalHint(finalizer, object),
+    ],
+  }
+}
+
+/** Leads on to the first object that is itself held; else to all of them. */
+function remainingStep(remaining: readonly KubeObject[]): string | undefined {
+  const held = remaining.find(({ metadata }) => (metadata.finalizers ?? []).length > 0)
+  if (held !== undefined) return `see what holds the first of them: skiff why ${objectText(held)}`
+  if (remaining.length === 0) return undefined
+  // A pod that has ended stays until it is deleted.
+  const wait = remaining.every(isOver) ? '' : ', or wait for its end'
+  return `delete what remains${wait}: ${listText(remaining.map(objectText))}`
 }
 
 function finalizerFinding(finalizer: string, object: KubeObject, related: Related): Finding {
   const known = knownFinalizers(related.dialect).get(finalizer)
   const remaining = remainingFor(finalizer, object, related)
-  const { deletionTimestamp } = object.metadata
   const evidence = [
-    seen(object, `deleted, with the finalizer ${finalizer}`, deletionTimestamp),
-    ...remainingSeen(remaining),
+    seen(object, `deleted, with the finalizer ${finalizer}`, deletedAt(object)),
+    ...remainingSeen(object, remaining),
   ]
-  if (known === undefined) {
-    const setter = setterOf(object, finalizer)
-    const [owner = finalizer] = finalizer.split('/')
-    const by = setter === undefined ? '' : ` (the field manager ${setter} set it)`
-    return {
-      cause: 'Finalizer',
-      message: `The finalizer ${finalizer} holds the object${by}. No part of the cluster removes it: the controller behind ${owner} has to.`,
-      evidence,
-      next: [
-        `check that the controller behind ${owner} runs, and what it logs`,
-        removalHint(object),
-      ],
-    }
-  }
-  const held = remaining.some(({ metadata }) => (metadata.finalizers ?? []).length > 0)
-  const first = remaining[0]
+  if (known === undefined) return foreignFinding(finalizer, object, evidence)
+  const step = remainingStep(remaining) ?? known.lead?.(object)
   return {
     cause: 'Finalizer',
     message: `The finalizer ${finalizer} waits for ${known.waitsFor}; ${known.by} removes it then.`,
     evidence,
-    next:
-      first === undefined
-        ? ['check that it runs: skiff status']
-        : [
-            held
-              ? `see what holds the first of them: skiff why ${objectText(first)}`
-              : `delete what remains, or wait for its end: ${listText(remaining.slice(0, 3).map(objectText))}`,
-          ],
+    next: [step ?? 'check that it runs: skiff status'],
   }
 }
 
-/** A pod without finalizers waits for its node alone. */
-function podFinding(pod: KubeObject, related: Related): Finding {
+/** What a pod waits for on its node, whatever finalizers it has. */
+function podFinding(pod: Pod, related: Related): Finding {
   const { deletionTimestamp = '', deletionGracePeriodSeconds: grace = 0, name } = pod.metadata
-  const nodeName: string = (pod as Pod).spec?.nodeName ?? ''
-  const node = related.nodes.find(({ metadata }) => metadata.name === nodeName)
+  const nodeName = pod.spec?.nodeName ?? ''
+  const node = nodeOf(pod, related)
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')
   const isOver = Date.parse(deletionTimestamp) < related.nowMs
   const evidence = [
@@ -155,8 +180,12 @@ function namespaceConditions(object: KubeObject): Evidence[] {
 /** The findings about an object that was deleted and is still there. */
 export function terminatingFindings(object: KubeObject, related: Related): Finding[] {
   const finalizers = finalizersOf(object)
-  if (finalizers.length === 0 && object.kind === 'Pod') return [podFinding(object, related)]
   const findings = finalizers.map((finalizer) => finalizerFinding(finalizer, object, related))
+  if (object.kind === 'Pod') {
+    const pod = object as Pod
+    const isOnNode = Boolean(pod.spec?.nodeName) && !isOver(pod)
+    return isOnNode || findings.length === 0 ? [podFinding(pod, related), ...findings] : findings
+  }
   if (object.kind !== 'Namespace') return findings
   const more = namespaceConditions(object)
   return findings.map((one) => ({ ...one, evidence: [...one.evidence, ...more] }))

@@ -6,8 +6,12 @@ import { apiVersionOf } from '../../../components/machinery/objects/resource.ts'
 import { conditionSeen, conditionText, seen, warningsSeen, type AnyCondition } from '../evidence.ts'
 import { defineExplainer, eventsNeed } from '../explainer.ts'
 import type { Finding } from '../finding.ts'
+import { sentence } from '../names.ts'
 import { unseenFinding } from '../owned-pods.ts'
 import type { Related } from '../related.ts'
+
+/** Types that say that work goes on: neither value is trouble. */
+const neutral = new Set(['Reconciling', 'Running'])
 
 /** Types that are bad news when True; every other type is good news then (upstream: API conventions, typical status properties). */
 const badWhenTrue =
@@ -23,6 +27,7 @@ function conditionsOf(object: KubeObject): AnyCondition[] {
 
 function isTrouble({ type, status }: AnyCondition): boolean {
   if (status === 'Unknown') return true
+  if (neutral.has(type)) return false
   return badWhenTrue.test(type) ? status === 'True' : status === 'False'
 }
 
@@ -30,7 +35,7 @@ function conditionFinding(object: KubeObject, condition: AnyCondition, related: 
   const { type, status, reason, message } = condition
   return {
     cause: reason || `${type}${status}`,
-    message: `${conditionText({ type, status, ...(message ? { message } : {}) })}${message?.endsWith('.') ? '' : '.'}`,
+    message: sentence(conditionText({ type, status, ...(message ? { message } : {}) })),
     evidence: [conditionSeen(object, condition), ...warningsSeen(related, object)],
     next: ['correct what the condition names, or read the log of the controller that sets it'],
   }
@@ -45,7 +50,7 @@ function inertFinding(object: KubeObject, { dialect }: Related): Finding | undef
   if (why === undefined) return undefined
   return {
     cause: 'NothingActs',
-    message: `No part of the cluster acts on this kind: ${why}.`.replace(/\.\.$/, '.'),
+    message: sentence(`No part of the cluster acts on this kind: ${why}`),
     evidence: [seen(object, 'is stored only')],
     next: ['run a controller for it'],
   }
@@ -56,7 +61,7 @@ function hasObservedGeneration(object: KubeObject): boolean {
 }
 
 function explainAny(object: KubeObject, related: Related): Finding[] {
-  const unseen = hasObservedGeneration(object) ? unseenFinding(object, 'responsible') : undefined
+  const unseen = hasObservedGeneration(object) ? unseenFinding(object) : undefined
   const bad = conditionsOf(object).filter(isTrouble)
   const inert = inertFinding(object, related)
   return [

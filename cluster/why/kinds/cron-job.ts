@@ -1,47 +1,44 @@
 /** CronJobs that never run, are suspended, missed a run, or whose last Job failed. */
-import { parseCron } from '../../../components/api/cron/cron-schedule.ts'
-import { nextCronTime } from '../../../components/api/cron/next-time.ts'
-import { isTimeZone, localZoneName, timeZoneNamed } from '../../../components/api/cron/time-zone.ts'
+import { runsOf, type NextRun } from '../../../components/api/cron/cron-job-runs.ts'
+import { isTimeZone, localZoneName } from '../../../components/api/cron/time-zone.ts'
 import type { CronJob, Job } from '../../../components/api/generated/types.ts'
 import { timestamp } from '../../../components/component-base/clock.ts'
 import { messageOf } from '../../../components/component-base/log.ts'
 import { controllerOf } from '../../../components/machinery/objects/object.ts'
-import { conditionOf, conditionsSeen, eventsSeen, seen } from '../evidence.ts'
+import { conditionOf, conditionsSeen, eventsAbout, eventsSeen, seen, timeOf } from '../evidence.ts'
 import { defineExplainer, eventsNeed } from '../explainer.ts'
-import type { Finding } from '../finding.ts'
+import type { Evidence, Finding } from '../finding.ts'
+import { sentence } from '../names.ts'
 import type { Related } from '../related.ts'
 
 /** The controller starts a run within this time of its moment, unless something keeps it from it. */
 const usualDelayMs = 30_000
 
-type Runs =
-  | { readonly ok: true; readonly next: (afterMs: number) => number | undefined }
-  | { readonly ok: false; readonly why: string }
+type Schedule =
+  { readonly ok: true; readonly next: NextRun } | { readonly ok: false; readonly why: string }
 
-function runsOf({ spec }: CronJob): Runs {
+/** The controller runs on this machine, so the local zone is its own. */
+function scheduleOf(cronJob: CronJob): Schedule {
+  const { timeZone } = cronJob.spec ?? {}
+  if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    return { ok: false, why: `unknown time zone ${timeZone}` }
+  }
   try {
-    const schedule = parseCron(spec?.schedule ?? '')
-    const own = schedule.kind === 'fields' ? schedule.zone : undefined
-    const zoneName = own ?? spec?.timeZone ?? localZoneName()
-    if (zoneName !== '' && !isTimeZone(zoneName)) {
-      return { ok: false, why: `unknown time zone ${zoneName}` }
-    }
-    const zone = timeZoneNamed(zoneName)
-    return { ok: true, next: (afterMs) => nextCronTime(schedule, zone, afterMs) }
+    return { ok: true, next: runsOf(cronJob, localZoneName()) }
   } catch (error) {
     return { ok: false, why: messageOf(error) }
   }
 }
 
-function jobsOf({ metadata }: CronJob, { jobs }: Related): Job[] {
+/** The Job that was created last. */
+function lastJobOf({ metadata }: CronJob, { jobs }: Related): Job | undefined {
+  const startedMs = (job: Job): number => Date.parse(job.metadata.creationTimestamp ?? '')
   const own = jobs.filter((job) => controllerOf(job)?.uid === metadata.uid)
-  const started = ({ metadata: { creationTimestamp } }: Job): number =>
-    Date.parse(creationTimestamp ?? '')
-  return own.map((job) => ({ ...job, kind: 'Job' })).toSorted((a, b) => started(b) - started(a))
+  return own.toSorted((a, b) => startedMs(b) - startedMs(a))[0]
 }
 
 function scheduleFinding(cronJob: CronJob, related: Related): Finding | undefined {
-  const runs = runsOf(cronJob)
+  const runs = scheduleOf(cronJob)
   const schedule = cronJob.spec?.schedule
   if (!runs.ok) {
     return {
@@ -49,7 +46,12 @@ function scheduleFinding(cronJob: CronJob, related: Related): Finding | undefine
       message: `The schedule "${schedule}" cannot be read: ${runs.why}.`,
       evidence: [
         seen(cronJob, `spec.schedule is "${schedule}"`),
-        ...eventsSeen(related, cronJob, ['UnParseableCronJobSchedule', 'UnknownTimeZone']),
+        ...eventsSeen(related, cronJob, [
+          'UnParseableCronJobSchedule',
+          'UnparseableSchedule',
+          'InvalidSchedule',
+          'UnknownTimeZone',
+        ]),
       ],
       next: ['correct spec.schedule and spec.timeZone'],
     }
@@ -76,43 +78,70 @@ function suspendedFinding(cronJob: CronJob): Finding | undefined {
   }
 }
 
-/** A run whose moment has passed and that did not begin. */
+/** A run whose time has come: Jobs cannot be created, the one before still runs, or nothing starts it. */
 function missedFinding(cronJob: CronJob, related: Related): Finding | undefined {
-  const runs = runsOf(cronJob)
-  const { lastScheduleTime } = cronJob.status ?? {}
+  const runs = scheduleOf(cronJob)
+  const { lastScheduleTime, active = [] } = cronJob.status ?? {}
   const sinceText = lastScheduleTime ?? cronJob.metadata.creationTimestamp ?? ''
   const dueMs = runs.ok ? runs.next(Date.parse(sinceText)) : undefined
-  if (dueMs === undefined || dueMs + usualDelayMs > related.nowMs) return undefined
-  const active = cronJob.status?.active ?? []
-  const isBlocked = cronJob.spec?.concurrencyPolicy === 'Forbid' && active.length > 0
-  const { startingDeadlineSeconds: deadline } = cronJob.spec ?? {}
+  if (dueMs === undefined) return undefined
+  const due = { cronJob, related, dueMs }
+  const [failure] = eventsAbout(related, cronJob, ['FailedCreate'])
+  if (failure !== undefined && Date.parse(timeOf(failure)) >= dueMs) {
+    return {
+      cause: 'JobsNotCreated',
+      message: sentence(`A Job could not be created: ${failure.message}`),
+      evidence: eventsSeen(related, cronJob, ['FailedCreate']),
+      next: ['correct what the event names; the controller tries again'],
+    }
+  }
+  if (dueMs + usualDelayMs > related.nowMs) return undefined
+  const [running] = active
+  const isBlocked = cronJob.spec?.concurrencyPolicy === 'Forbid' && running !== undefined
+  return isBlocked ? blockedFinding(due, running.name ?? '') : lateFinding(due)
+}
+
+interface Due {
+  readonly cronJob: CronJob
+  readonly related: Related
+  readonly dueMs: number
+}
+
+function runsSeen({ cronJob, related }: Due): Evidence[] {
+  const { lastScheduleTime } = cronJob.status ?? {}
+  const reasons = ['MissSchedule', 'TooManyMissedTimes', 'JobAlreadyActive']
+  return [
+    seen(cronJob, `the last run was ${lastScheduleTime ?? 'never'}`, lastScheduleTime),
+    ...eventsSeen(related, cronJob, reasons),
+  ]
+}
+
+function blockedFinding(due: Due, running: string): Finding {
   return {
-    cause: isBlocked ? 'StillRunning' : 'MissedRun',
-    message: isBlocked
-      ? `The run of ${timestamp(dueMs)} waits: concurrencyPolicy is Forbid, and ${active[0]?.name} still runs.`
-      : `The run of ${timestamp(dueMs)} has not begun.`,
-    evidence: [
-      seen(cronJob, `the last run was ${lastScheduleTime ?? 'never'}`, lastScheduleTime),
-      ...eventsSeen(related, cronJob, [
-        'MissSchedule',
-        'TooManyMissedTimes',
-        'FailedNeedsStart',
-        'FailedCreate',
-        'JobAlreadyActive',
-      ]),
-    ],
+    cause: 'StillRunning',
+    message: `The run of ${timestamp(due.dueMs)} waits: concurrencyPolicy is Forbid, and ${running} still runs.`,
+    evidence: runsSeen(due),
+    next: [`see why it still runs: skiff why job ${running} -n ${due.cronJob.metadata.namespace}`],
+  }
+}
+
+function lateFinding(due: Due): Finding {
+  const { startingDeadlineSeconds: deadline } = due.cronJob.spec ?? {}
+  const check = 'check that the controller manager runs: skiff status'
+  return {
+    cause: 'MissedRun',
+    message: `The run of ${timestamp(due.dueMs)} has not begun.`,
+    evidence: runsSeen(due),
     next: [
-      isBlocked
-        ? `see why it still runs: skiff why job ${active[0]?.name} -n ${cronJob.metadata.namespace}`
-        : deadline === undefined
-          ? 'check that the controller manager runs: skiff status'
-          : `raise spec.startingDeadlineSeconds (${deadline}), and check that the controller manager runs: skiff status`,
+      deadline === undefined
+        ? check
+        : `raise spec.startingDeadlineSeconds (${deadline}), and ${check}`,
     ],
   }
 }
 
 function lastJobFinding(cronJob: CronJob, related: Related): Finding | undefined {
-  const [last] = jobsOf(cronJob, related)
+  const last = lastJobOf(cronJob, related)
   if (last === undefined || conditionOf(last, 'Failed')?.status !== 'True') return undefined
   return {
     cause: 'LastJobFailed',
@@ -122,24 +151,11 @@ function lastJobFinding(cronJob: CronJob, related: Related): Finding | undefined
   }
 }
 
-function explainCronJob(given: CronJob, related: Related): Finding[] {
-  const cronJob: CronJob = { ...given, kind: 'CronJob' }
-  const schedule = scheduleFinding(cronJob, related)
-  if (schedule !== undefined) return [schedule]
-  const suspended = suspendedFinding(cronJob)
-  if (suspended !== undefined) return [suspended]
-  const failed = eventsSeen(related, cronJob, ['FailedCreate'])
-  const missed = missedFinding(cronJob, related)
-  const creation: Finding | undefined =
-    failed.length === 0 || missed !== undefined
-      ? undefined
-      : {
-          cause: 'JobsNotCreated',
-          message: `A Job could not be created: ${failed[0]?.text}`,
-          evidence: failed,
-          next: ['correct what the event names'],
-        }
-  return [missed, creation, lastJobFinding(cronJob, related)].filter((one) => one !== undefined)
+function explainCronJob(cronJob: CronJob, related: Related): Finding[] {
+  const idle = scheduleFinding(cronJob, related) ?? suspendedFinding(cronJob)
+  if (idle !== undefined) return [idle]
+  const found = [missedFinding(cronJob, related), lastJobFinding(cronJob, related)]
+  return found.filter((one) => one !== undefined)
 }
 
 export const cronJob = defineExplainer<CronJob>({
@@ -150,7 +166,7 @@ export const cronJob = defineExplainer<CronJob>({
   explain: explainCronJob,
   state: (object, { nowMs }) => {
     if (object.spec?.suspend === true) return 'Suspended'
-    const runs = runsOf(object)
+    const runs = scheduleOf(object)
     const nextMs = runs.ok ? runs.next(nowMs) : undefined
     const last = object.status?.lastScheduleTime ?? 'never'
     return nextMs === undefined

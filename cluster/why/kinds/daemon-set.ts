@@ -1,6 +1,6 @@
 /** DaemonSets that lack pods on nodes, whose pods are not ready, or that no node is eligible for. */
 import type { DaemonSet } from '../../../components/api/generated/types.ts'
-import { seen } from '../evidence.ts'
+import { eventsSeen, seen } from '../evidence.ts'
 import { defineExplainer } from '../explainer.ts'
 import type { Finding } from '../finding.ts'
 import { countText, labelsText } from '../names.ts'
@@ -8,12 +8,12 @@ import { budgetsSeen, creationFinding, podsFindings, podsOf, unseenFinding } fro
 import type { Related } from '../related.ts'
 import { workloadNeeds } from '../workload.ts'
 
-function noNodeFinding(set: DaemonSet, { nodes }: Related): Finding {
-  const selector = set.spec?.template.spec?.nodeSelector
+function noNodeFinding(set: DaemonSet, { nodes, incomplete }: Related): Finding {
+  const selector = set.spec?.template?.spec?.nodeSelector
   const wants = selector === undefined ? '' : `; its pods want nodes with ${labelsText(selector)}`
   return {
     cause: 'NoEligibleNode',
-    message: `None of ${countText(nodes.length, 'node')} is eligible for the pods${wants}.`,
+    message: `${incomplete.has('nodes') ? 'No node' : `None of ${countText(nodes.length, 'node')}`} is eligible for the pods${wants}.`,
     evidence: [seen(set, 'status.desiredNumberScheduled is 0')],
     next: ["change the template's nodeSelector, affinity or tolerations, or label a node"],
   }
@@ -34,6 +34,7 @@ function shortFinding(set: DaemonSet, related: Related): Finding {
         set,
         `${wanted} nodes are eligible, ${status?.currentNumberScheduled ?? 0} have a pod, ${status?.numberReady ?? 0} a ready one`,
       ),
+      ...eventsSeen(related, set, ['FailedDaemonPod']),
       ...budgetsSeen(podsOf(set, related), related),
     ],
     next: [

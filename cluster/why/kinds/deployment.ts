@@ -1,4 +1,4 @@
-/** Deployments whose rollout does not get on: followed down to the newest ReplicaSet and its pods. */
+/** Deployments whose rollout does not progress: followed down to the newest ReplicaSet and its pods. */
 import { labelKey } from '../../../components/api/dialect.ts'
 import type { Deployment, ReplicaSet } from '../../../components/api/generated/types.ts'
 import { controllerOf } from '../../../components/machinery/objects/object.ts'
@@ -6,9 +6,10 @@ import {
   formatLabelSelector,
   labelSelectorFrom,
 } from '../../../components/machinery/selectors/label-selector.ts'
-import { conditionsSeen, seen } from '../evidence.ts'
+import { conditionOf, conditionsSeen, eventsSeen, seen, type AnyCondition } from '../evidence.ts'
 import { defineExplainer } from '../explainer.ts'
 import type { Evidence, Finding } from '../finding.ts'
+import { sentence } from '../names.ts'
 import { budgetsSeen, creationFinding, podsFindings, podsOf, unseenFinding } from '../owned-pods.ts'
 import type { Related } from '../related.ts'
 import { workloadNeeds } from '../workload.ts'
@@ -20,7 +21,6 @@ function setsOf(deployment: Deployment, { replicaSets, dialect }: Related): Repl
     Number(metadata.annotations?.[annotation] ?? 0)
   return replicaSets
     .filter((set) => controllerOf(set)?.uid === deployment.metadata.uid)
-    .map((set) => ({ ...set, kind: 'ReplicaSet' }))
     .toSorted((a, b) => revision(b) - revision(a))
 }
 
@@ -49,35 +49,66 @@ function setsSeen(sets: readonly ReplicaSet[]): Evidence[] {
   })
 }
 
-function rolloutFinding(deployment: Deployment, related: Related): Finding {
-  const sets = setsOf(deployment, related)
-  const { wanted, updated, available } = counts(deployment)
-  const pods = sets.flatMap((set) => podsOf(set, related))
-  const progressing = deployment.status?.conditions?.find(({ type }) => type === 'Progressing')
-  const isLate = progressing?.reason === 'ProgressDeadlineExceeded'
-  const isPaused = deployment.spec?.paused === true
-  const { name, namespace } = deployment.metadata
-  const numbers = `${updated} of ${wanted} pods are of the newest revision, ${available} available`
+/** How the rollout stands, in the order in which one thing hides the next. */
+function rolloutCause(
+  { spec, metadata }: Deployment,
+  progressing: AnyCondition | undefined,
+): Pick<Finding, 'cause' | 'message' | 'next'> {
+  const target = `deployment/${metadata.name} -n ${metadata.namespace}`
+  if (spec?.paused === true) {
+    return {
+      cause: 'Paused',
+      message: 'The rollout is paused',
+      next: [`resume it: kubectl rollout resume ${target}`],
+    }
+  }
+  if (progressing?.reason === 'ProgressDeadlineExceeded') {
+    return {
+      cause: 'ProgressDeadlineExceeded',
+      message: 'The rollout does not progress',
+      next: [
+        `correct the template, or go back to the revision before: kubectl rollout undo ${target}`,
+      ],
+    }
+  }
+  if (progressing?.status === 'False') {
+    const { reason, message } = progressing
+    return {
+      cause: reason || 'NotProgressing',
+      message: message || 'The rollout does not progress',
+      next: ['correct what the condition names; the controller tries again'],
+    }
+  }
   return {
-    cause: isPaused ? 'Paused' : isLate ? 'ProgressDeadlineExceeded' : 'RolloutIncomplete',
-    message: `${isPaused ? 'The rollout is paused' : isLate ? 'The rollout does not get on' : 'The rollout is not complete'}: ${numbers}.`,
-    evidence: [
-      ...conditionsSeen(deployment, 'Progressing', 'Available', 'ReplicaFailure'),
-      ...setsSeen(sets),
-      ...budgetsSeen(pods, related),
-    ],
-    next: [
-      isPaused
-        ? `resume it: kubectl rollout resume deployment/${name} -n ${namespace}`
-        : isLate
-          ? `correct the template, or go back to the revision before: kubectl rollout undo deployment/${name} -n ${namespace}`
-          : `wait, and watch it: kubectl rollout status deployment/${name} -n ${namespace}`,
-    ],
+    cause: 'RolloutIncomplete',
+    message: 'The rollout is not complete',
+    next: [`wait, and watch it: kubectl rollout status ${target}`],
   }
 }
 
-function explainDeployment(given: Deployment, related: Related): Finding[] {
-  const deployment: Deployment = { ...given, kind: 'Deployment' }
+function rolloutFinding(deployment: Deployment, related: Related): Finding {
+  const sets = setsOf(deployment, related)
+  const { wanted, updated, available } = counts(deployment)
+  const { cause, message, next } = rolloutCause(deployment, conditionOf(deployment, 'Progressing'))
+  return {
+    cause,
+    message: sentence(
+      `${message}: ${updated} of ${wanted} pods are of the newest revision, ${available} available`,
+    ),
+    evidence: [
+      ...conditionsSeen(deployment, 'Progressing', 'Available', 'ReplicaFailure'),
+      ...eventsSeen(related, deployment, ['ReplicaSetCreateError']),
+      ...setsSeen(sets),
+      ...budgetsSeen(
+        sets.flatMap((set) => podsOf(set, related)),
+        related,
+      ),
+    ],
+    next,
+  }
+}
+
+function explainDeployment(deployment: Deployment, related: Related): Finding[] {
   const unseen = unseenFinding(deployment, 'deployment')
   if (unseen !== undefined) return [unseen]
   if (isRolledOut(deployment)) return []

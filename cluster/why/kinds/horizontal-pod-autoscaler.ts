@@ -3,6 +3,7 @@ import type { HorizontalPodAutoscaler } from '../../../components/api/generated/
 import { conditionSeen, eventsSeen, seen, warningsSeen, type AnyCondition } from '../evidence.ts'
 import { defineExplainer, eventsNeed } from '../explainer.ts'
 import type { Finding } from '../finding.ts'
+import { sentence } from '../names.ts'
 import type { Related } from '../related.ts'
 
 /** What to do, by the condition's reason (upstream: pkg/controller/podautoscaler/horizontal.go). */
@@ -41,7 +42,7 @@ function conditionFinding(
   const { type, status, reason = '', message = '' } = condition
   return {
     cause: reason || `${type}${status}`,
-    message: message ? `${message}.`.replace(/\.\.$/, '.') : `${type} is ${status}.`,
+    message: sentence(message || `${type} is ${status}`),
     evidence: [
       conditionSeen(scaler, condition),
       ...eventsSeen(related, scaler, [reason, 'FailedComputeMetricsReplicas', 'FailedRescale']),
@@ -57,8 +58,7 @@ function isTrouble({ type, status, reason }: AnyCondition): boolean {
     : status !== 'True'
 }
 
-function explainScaler(given: HorizontalPodAutoscaler, related: Related): Finding[] {
-  const scaler: HorizontalPodAutoscaler = { ...given, kind: 'HorizontalPodAutoscaler' }
+function explainScaler(scaler: HorizontalPodAutoscaler, related: Related): Finding[] {
   const conditions: readonly AnyCondition[] = scaler.status?.conditions ?? []
   if (conditions.length === 0) {
     return [

@@ -9,8 +9,10 @@ import { listText } from '../names.ts'
 import type { Related } from '../related.ts'
 
 function classFinding(ingress: Ingress, related: Related): Finding | undefined {
-  const { ingressClasses, dialect } = related
-  const className = ingress.spec?.ingressClassName
+  const { ingressClasses, incomplete, dialect } = related
+  // Old clients name the class by an annotation, which may name a controller without an IngressClass.
+  const older = ingress.metadata.annotations?.[labelKey(dialect, '', 'ingress.class')]
+  const className = ingress.spec?.ingressClassName ?? older
   const marked = newestMarked(ingressClasses, [
     labelKey(dialect, 'ingressclass', 'is-default-class'),
   ])
@@ -19,7 +21,7 @@ function classFinding(ingress: Ingress, related: Related): Finding | undefined {
       ? marked
       : ingressClasses.find(({ metadata }) => metadata.name === className)
   const hasAddress = (ingress.status?.loadBalancer?.ingress ?? []).length > 0
-  if (hasAddress) return undefined
+  if (hasAddress || (found === undefined && incomplete.has('ingressClasses'))) return undefined
   const names = ingressClasses.map(({ metadata }) => metadata.name ?? '')
   if (found === undefined) {
     return {
@@ -31,7 +33,7 @@ function classFinding(ingress: Ingress, related: Related): Finding | undefined {
       evidence: [
         seen(
           ingress,
-          `spec.ingressClassName is ${className ?? 'empty'}; there are: ${listText(names, 10) || 'none'}`,
+          `its class is ${className ?? 'empty'}; there are: ${listText(names, 10) || 'none'}`,
         ),
         ...warningsSeen(related, ingress),
       ],
@@ -44,7 +46,7 @@ function classFinding(ingress: Ingress, related: Related): Finding | undefined {
     message: `The controller ${controller} of the class ${found.metadata.name} has given the Ingress no address; no part of this cluster is an ingress controller.`,
     evidence: [
       seen(ingress, 'status.loadBalancer is empty'),
-      seen({ ...found, kind: 'IngressClass' }, `names the controller ${controller}`),
+      seen(found, `names the controller ${controller}`),
       ...eventsSeen(related, ingress),
     ],
     next: [`check that the controller ${controller} runs`],
@@ -72,8 +74,7 @@ function serviceFindings(ingress: Ingress, related: Related): Finding[] {
     }))
 }
 
-function explainIngress(given: Ingress, related: Related): Finding[] {
-  const ingress: Ingress = { ...given, kind: 'Ingress' }
+function explainIngress(ingress: Ingress, related: Related): Finding[] {
   const byClass = classFinding(ingress, related)
   return [...(byClass === undefined ? [] : [byClass]), ...serviceFindings(ingress, related)]
 }

@@ -1,9 +1,10 @@
 /** Jobs that failed, retry, wait, or are suspended. */
-import type { Job, Pod } from '../../../components/api/generated/types.ts'
+import { labelKey } from '../../../components/api/dialect.ts'
+import type { Job, JobCondition, Pod } from '../../../components/api/generated/types.ts'
 import { conditionOf, conditionsSeen, eventsSeen, seen } from '../evidence.ts'
 import { defineExplainer } from '../explainer.ts'
 import type { Evidence, Finding } from '../finding.ts'
-import { countText } from '../names.ts'
+import { countText, sentence } from '../names.ts'
 import { creationFinding, podsFindings, podsOf } from '../owned-pods.ts'
 import { containerFindings } from '../pod-containers.ts'
 import type { Related } from '../related.ts'
@@ -21,7 +22,7 @@ function failuresSeen(pods: readonly Pod[], related: Related): Evidence[] {
   )
   return newest.slice(0, mostFailed).flatMap((pod) => {
     const [found] = containerFindings(pod, related)
-    return found?.evidence.slice(0, 1) ?? [seen({ ...pod, kind: 'Pod' }, 'failed')]
+    return found?.evidence.slice(0, 1) ?? [seen(pod, 'failed')]
   })
 }
 
@@ -37,13 +38,28 @@ const failureAdvice: Readonly<Record<string, string>> = {
   MaxFailedIndexesExceeded: 'more indexes failed than spec.maxFailedIndexes allows',
 }
 
-function failedFinding(job: Job, pods: readonly Pod[], related: Related): Finding {
-  const { reason = 'Failed', message = '' } = conditionOf(job, 'Failed') ?? {}
+/** The Job has failed, or is about to: FailureTarget comes before its pods have ended. */
+function failureOf(job: Job): JobCondition | undefined {
+  return job.status?.conditions?.find(
+    ({ type, status }) => ['Failed', 'FailureTarget'].includes(type) && status === 'True',
+  )
+}
+
+interface View {
+  readonly job: Job
+  readonly pods: readonly Pod[]
+  readonly related: Related
+}
+
+function failedFinding({ job, pods, related }: View, condition: JobCondition): Finding {
+  const { reason = 'Failed', message = '' } = condition
   const failed = job.status?.failed ?? 0
   const indexes = job.status?.failedIndexes
   return {
     cause: reason,
-    message: `The Job failed after ${countText(failed, 'failed pod')}: ${message}`,
+    message: sentence(
+      `The Job failed after ${countText(failed, 'failed pod')}${message ? `: ${message}` : ''}`,
+    ),
     evidence: [
       ...conditionsSeen(job, 'Failed', 'FailureTarget'),
       ...(indexes ? [seen(job, `failed indexes: ${indexes}`)] : []),
@@ -56,17 +72,21 @@ function failedFinding(job: Job, pods: readonly Pod[], related: Related): Findin
   }
 }
 
-function retryFinding(job: Job, pods: readonly Pod[], related: Related): Finding | undefined {
+function retryFinding({ job, pods, related }: View): Finding | undefined {
   const { failed = 0 } = job.status ?? {}
   if (failed === 0) return undefined
-  const limit = job.spec?.backoffLimit ?? 6
+  const { backoffLimit = 6, backoffLimitPerIndex: perIndex } = job.spec ?? {}
+  // With a limit for each index, the one for the whole Job is the largest number there is.
+  const [field, limit, each] =
+    perIndex === undefined
+      ? ['backoffLimit', backoffLimit, '']
+      : ['backoffLimitPerIndex', perIndex, ' of an index']
   return {
     cause: 'Retrying',
-    message: `${countText(failed, 'pod')} of the Job failed; it gives up after ${limit} retries. It waits longer before each retry.`,
+    message: `${countText(failed, 'pod')} of the Job failed; it gives up after ${limit} retries${each}. It waits longer before each retry.`,
     evidence: [
-      seen(job, `status.failed is ${failed}, spec.backoffLimit ${limit}`),
+      seen(job, `status.failed is ${failed}, spec.${field} ${limit}`),
       ...failuresSeen(pods, related),
-      ...eventsSeen(related, job, ['BackoffLimitExceeded', 'FailedIndexes']),
     ],
     next: [
       `read the logs of its pods: kubectl logs -n ${job.metadata.namespace} job/${job.metadata.name}`,
@@ -87,9 +107,9 @@ function waitingFinding(job: Job, related: Related): Finding | undefined {
       ],
     }
   }
-  const manager = spec?.managedBy
-  const isForeign = manager !== undefined && !manager.endsWith('/job-controller')
-  if (isForeign && job.status?.startTime === undefined) {
+  if (job.status?.startTime !== undefined) return undefined
+  const manager = spec?.managedBy ?? labelKey(related.dialect, '', 'job-controller')
+  if (manager !== labelKey(related.dialect, '', 'job-controller')) {
     return {
       cause: 'ManagedBy',
       message: `The Job is managed by ${manager}, which has not started it; the job controller leaves it alone.`,
@@ -97,23 +117,37 @@ function waitingFinding(job: Job, related: Related): Finding | undefined {
       next: [`check that ${manager} runs`],
     }
   }
-  return undefined
+  return {
+    cause: 'NotObserved',
+    message: 'The job controller has not started the Job yet.',
+    evidence: [seen(job, 'status.startTime is empty')],
+    next: ['check that the controller manager runs: skiff status'],
+  }
 }
 
-function explainJob(given: Job, related: Related): Finding[] {
-  const job: Job = { ...given, kind: 'Job' }
-  if (conditionOf(job, 'Complete')?.status === 'True') return []
-  const pods = podsOf(job, related)
-  const hasFailed = ['Failed', 'FailureTarget'].some(
-    (type) => conditionOf(job, type)?.status === 'True',
-  )
-  if (hasFailed) return [failedFinding(job, pods, related)]
+/** Whether pods are missing that the Job should run at the moment. */
+export function lacksPods({ spec, status }: Pick<Job, 'spec' | 'status'>): boolean {
+  const { parallelism = 1, completions = Infinity } = spec ?? {}
+  const { active = 0, succeeded = 0 } = status ?? {}
+  return active < Math.min(parallelism, completions - succeeded)
+}
+
+export function isFinished(job: Pick<Job, 'status'>): boolean {
+  const ends = ['Complete', 'SuccessCriteriaMet', 'Failed', 'FailureTarget']
+  return ends.some((type) => conditionOf(job, type)?.status === 'True')
+}
+
+function explainJob(job: Job, related: Related): Finding[] {
+  const view = { job, pods: podsOf(job, related), related }
+  const failed = failureOf(job)
+  if (failed !== undefined) return [failedFinding(view, failed)]
+  if (isFinished(job)) return []
   const waiting = waitingFinding(job, related)
   if (waiting !== undefined) return [waiting]
-  const live = pods.filter(({ status }) => status?.phase !== 'Failed')
-  const failure = live.length === 0 ? creationFinding(job, related) : undefined
-  const retry = retryFinding(job, pods, related)
-  return [failure, retry, ...podsFindings(live, related)].filter((one) => one !== undefined)
+  const live = view.pods.filter(({ status }) => status?.phase !== 'Failed')
+  const failure = lacksPods(job) ? creationFinding(job, related) : undefined
+  const found = [failure, retryFinding(view), ...podsFindings(live, related)]
+  return found.filter((one) => one !== undefined)
 }
 
 export const job = defineExplainer<Job>({
@@ -123,7 +157,8 @@ export const job = defineExplainer<Job>({
     const complete = conditionOf(object, 'Complete')
     const { succeeded = 0, active = 0, failed = 0 } = object.status ?? {}
     if (complete?.status === 'True') return `Complete since ${complete.lastTransitionTime}`
-    if (conditionOf(object, 'Failed')?.status === 'True') return 'Failed'
+    if (failureOf(object) !== undefined) return 'Failed'
+    if (isFinished(object)) return 'its success criteria are met'
     if (object.spec?.suspend === true) return 'Suspended'
     const wanted = object.spec?.completions ?? 1
     return `${active} active, ${succeeded} of ${wanted} succeeded, ${failed} failed`

@@ -3,6 +3,7 @@ import type { Node } from '../../../components/api/generated/types.ts'
 import { conditionOf, conditionSeen, eventsSeen, seen } from '../evidence.ts'
 import { defineExplainer, eventsNeed } from '../explainer.ts'
 import type { Finding } from '../finding.ts'
+import { sentence } from '../names.ts'
 import type { Related } from '../related.ts'
 
 function readyFinding(node: Node, related: Related): Finding | undefined {
@@ -12,9 +13,11 @@ function readyFinding(node: Node, related: Related): Finding | undefined {
   const isSilent = ready === undefined || ready.status === 'Unknown'
   return {
     cause: isSilent ? 'NodeStatusUnknown' : 'NodeNotReady',
-    message: isSilent
-      ? `The agent of the node has not reported for a while: ${ready?.message ?? 'it never did'}`
-      : `The agent reports that the node is not ready: ${ready.message ?? ''}`,
+    message: sentence(
+      isSilent
+        ? `The agent of the node has not reported for a while: ${ready?.message || 'it never did'}`
+        : `The agent reports that the node is not ready: ${ready.message || ready.reason || 'it does not say why'}`,
+    ),
     evidence: [
       ...(ready === undefined ? [] : [conditionSeen(node, ready)]),
       ...eventsSeen(related, node, ['NodeNotReady', 'NodeNotSchedulable', 'Starting', 'Rebooted']),
@@ -28,17 +31,24 @@ function readyFinding(node: Node, related: Related): Finding | undefined {
   }
 }
 
-function pressureFindings(node: Node, related: Related): Finding[] {
+/** What to do about conditions that are bad when True; others are of agents that the cluster does not know. */
+const pressureAdvice: Readonly<Record<string, string>> = {
+  MemoryPressure: 'let its pods use less, or move some to other nodes',
+  DiskPressure: 'let its pods use less, or move some to other nodes',
+  PIDPressure: 'let its pods use less, or move some to other nodes',
+  NetworkUnavailable: 'check that the network plugin of the node runs',
+}
+
+function pressureFindings(node: Node): Finding[] {
   const conditions = node.status?.conditions ?? []
   const bad = conditions.filter(({ type, status }) => type !== 'Ready' && status === 'True')
   return bad.map((condition) => ({
     cause: condition.type,
-    message: `The node reports ${condition.type}: ${condition.message ?? ''}`,
-    evidence: [
-      conditionSeen(node, condition),
-      ...eventsSeen(related, node, [`NodeHas${condition.type}`]),
-    ],
-    next: ['let its pods use less, or move some to other nodes'],
+    message: sentence(
+      `The node reports ${condition.type}${condition.message ? `: ${condition.message}` : ''}`,
+    ),
+    evidence: [conditionSeen(node, condition)],
+    next: [pressureAdvice[condition.type] ?? 'correct what the condition names'],
   }))
 }
 
@@ -52,13 +62,8 @@ function cordonFinding(node: Node): Finding | undefined {
   }
 }
 
-function explainNode(given: Node, related: Related): Finding[] {
-  const node: Node = { ...given, kind: 'Node' }
-  const found = [
-    readyFinding(node, related),
-    ...pressureFindings(node, related),
-    cordonFinding(node),
-  ]
+function explainNode(node: Node, related: Related): Finding[] {
+  const found = [readyFinding(node, related), ...pressureFindings(node), cordonFinding(node)]
   return found.filter((one) => one !== undefined)
 }
 

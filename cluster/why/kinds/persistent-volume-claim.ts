@@ -1,75 +1,35 @@
 /** PersistentVolumeClaims that are not bound, that lost their volume, or that do not grow. */
 import { claimClassName, namesClass } from '../../../components/api/default-classes.ts'
+import { labelKey } from '../../../components/api/dialect.ts'
 import { podClaims } from '../../../components/api/pod-references.ts'
-import {
-  isLargeEnough,
-  offersAccessModes,
-  volumeClassName,
-  volumeKeys,
-} from '../../../components/api/volume-binding.ts'
+import { volumeKeys } from '../../../components/api/volume-binding.ts'
 import type {
-  PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
 } from '../../../components/api/generated/types.ts'
-import {
-  labelSelectorFrom,
-  matchesLabels,
-} from '../../../components/machinery/selectors/label-selector.ts'
 import { compareQuantities } from '../../../components/machinery/values/quantity.ts'
+import { mismatch, volumesSeen } from '../claim-volumes.ts'
 import { conditionSeen, eventsSeen, seen, warningsSeen } from '../evidence.ts'
 import { defineExplainer, eventsNeed } from '../explainer.ts'
-import type { Evidence, Finding } from '../finding.ts'
-import { listText } from '../names.ts'
+import type { Finding } from '../finding.ts'
+import { listText, sentence } from '../names.ts'
+import { isOver } from '../pod-phase.ts'
 import type { Related } from '../related.ts'
-
-/** As many volumes as are shown with what does not fit. */
-const mostVolumes = 5
-
-/** Why an unbound volume does not satisfy the claim; undefined when it does. */
-function mismatch(
-  volume: PersistentVolume,
-  claim: PersistentVolumeClaim,
-  { dialect }: Related,
-): string | undefined {
-  const className = volumeClassName(volume, dialect)
-  if (className !== claimClassName(claim, dialect)) return `has the class "${className}"`
-  if (!isLargeEnough(volume, claim)) return `has only ${volume.spec?.capacity?.['storage']}`
-  if (!offersAccessModes(volume, claim)) {
-    return `has the access modes ${(volume.spec?.accessModes ?? []).join(', ')}`
-  }
-  const { selector } = claim.spec ?? {}
-  if (selector !== undefined && !matchesLabels(labelSelectorFrom(selector), volume.metadata.labels))
-    return 'does not match the selector'
-  return undefined
-}
-
-/** Unbound volumes, each with what keeps it from the claim. */
-function volumesSeen(claim: PersistentVolumeClaim, related: Related): Evidence[] {
-  const free = related.persistentVolumes.filter(({ status }) => status?.phase === 'Available')
-  return free.slice(0, mostVolumes).map((volume) => {
-    const why = mismatch(volume, claim, related)
-    return seen(
-      { ...volume, kind: 'PersistentVolume' },
-      `is free, and ${why ?? 'satisfies the claim'}`,
-    )
-  })
-}
 
 function waitsForPod(claim: PersistentVolumeClaim, related: Related, found: StorageClass): Finding {
   const { name = '', namespace } = claim.metadata
   const users = related.pods.filter(
-    (pod) => pod.metadata.namespace === namespace && podClaims(pod).includes(name),
+    (pod) => pod.metadata.namespace === namespace && podClaims(pod).includes(name) && !isOver(pod),
   )
   const evidence = [
-    seen({ ...found, kind: 'StorageClass' }, 'has volumeBindingMode WaitForFirstConsumer'),
+    seen(found, 'has volumeBindingMode WaitForFirstConsumer'),
     ...eventsSeen(related, claim),
   ]
   const [first] = users
   if (first === undefined) {
     return {
       cause: 'WaitForFirstConsumer',
-      message: `The claim gets a volume once a pod that uses it is scheduled, and no pod uses it.`,
+      message: 'The claim gets a volume once a pod that uses it is scheduled, and no pod uses it.',
       evidence,
       next: [`create a pod that uses the claim ${name}`],
     }
@@ -77,10 +37,7 @@ function waitsForPod(claim: PersistentVolumeClaim, related: Related, found: Stor
   return {
     cause: 'WaitForFirstConsumer',
     message: `The claim gets a volume once the pod ${first.metadata.name} is scheduled.`,
-    evidence: [
-      ...evidence,
-      seen({ ...first, kind: 'Pod' }, `uses the claim, and is ${first.status?.phase}`),
-    ],
+    evidence: [...evidence, seen(first, `uses the claim, and is ${first.status?.phase}`)],
     next: [`see why the pod has no node: skiff why pod ${first.metadata.name} -n ${namespace}`],
   }
 }
@@ -120,51 +77,108 @@ function missingClass(claim: PersistentVolumeClaim, className: string, related: 
   }
 }
 
-function unboundFinding(claim: PersistentVolumeClaim, related: Related): Finding {
-  const { volumeName } = claim.spec ?? {}
-  if (volumeName) {
-    const exists = related.persistentVolumes.some(({ metadata }) => metadata.name === volumeName)
+/** The claim names its volume. */
+function namedVolume(claim: PersistentVolumeClaim, volumeName: string, related: Related): Finding {
+  const { persistentVolumes, incomplete } = related
+  const volume = persistentVolumes.find(({ metadata }) => metadata.name === volumeName)
+  const why = volume === undefined ? undefined : mismatch(volume, claim, related)
+  const isMissing = volume === undefined && !incomplete.has('persistentVolumes')
+  return {
+    cause: 'NamedVolume',
+    message: isMissing
+      ? `The claim names the volume ${volumeName}, which does not exist.`
+      : `The claim names the volume ${volumeName}, which does not take it.`,
+    evidence: [
+      seen(claim, `spec.volumeName is ${volumeName}`),
+      ...(volume === undefined || why === undefined ? [] : [seen(volume, why)]),
+      ...eventsSeen(related, claim),
+    ],
+    next: [
+      isMissing
+        ? `create the PersistentVolume ${volumeName}, or create the claim anew without spec.volumeName`
+        : `see the volume: skiff why pv ${volumeName}`,
+    ],
+  }
+}
+
+/** The domain's own names are of in-tree plugins, of which this cluster has none: kubernetes.io/no-provisioner says so itself. */
+function withoutProvisioner(
+  claim: PersistentVolumeClaim,
+  provisioner: string,
+  related: Related,
+): Finding {
+  return {
+    cause: 'NoProvisioner',
+    message: `The class has the provisioner ${provisioner}, which makes no volumes, and no existing volume satisfies the claim.`,
+    evidence: [
+      seen(claim, `is of a class with the provisioner ${provisioner}`),
+      ...volumesSeen(claim, related),
+      ...eventsSeen(related, claim, ['ProvisioningFailed']),
+    ],
+    next: ['create a PersistentVolume that satisfies the claim, or a claim of another class'],
+  }
+}
+
+/** The claim waits for the provisioner of its class. */
+function provisioningFinding(
+  claim: PersistentVolumeClaim,
+  { provisioner }: StorageClass,
+  related: Related,
+): Finding {
+  if (provisioner.startsWith(labelKey(related.dialect, '', ''))) {
+    return withoutProvisioner(claim, provisioner, related)
+  }
+  const failures = eventsSeen(related, claim, ['ProvisioningFailed'])
+  if (failures.length > 0) {
     return {
-      cause: 'NamedVolume',
-      message: exists
-        ? `The claim names the volume ${volumeName}, which does not take it.`
-        : `The claim names the volume ${volumeName}, which does not exist.`,
-      evidence: [
-        seen(claim, `spec.volumeName is ${volumeName}`),
-        ...volumesSeen(claim, related),
-        ...eventsSeen(related, claim),
-      ],
-      next: [`see the volume: skiff why pv ${volumeName}`],
+      cause: 'ProvisioningFailed',
+      message: sentence(
+        `The provisioner ${provisioner} cannot make a volume: ${failures[0]?.text}`,
+      ),
+      evidence: failures,
+      next: ['correct what the event names; the provisioner tries again'],
     }
   }
-  const className = claimClassName(claim, related.dialect)
+  return {
+    cause: 'WaitsForProvisioner',
+    message: `The claim waits for the provisioner ${provisioner} to make a volume.`,
+    evidence: [
+      seen(claim, `is of a class with the provisioner ${provisioner}`),
+      ...eventsSeen(related, claim),
+      ...volumesSeen(claim, related),
+    ],
+    next: [`check that the provisioner ${provisioner} runs`],
+  }
+}
+
+/** The class could not be read, so what it says is not known. */
+function unknownClass(claim: PersistentVolumeClaim, className: string, related: Related): Finding {
+  return {
+    cause: 'Pending',
+    message: `The claim of the class ${className} is not bound.`,
+    evidence: [seen(claim, `names the class ${className}`), ...eventsSeen(related, claim)],
+    next: [`see the class: kubectl get storageclass ${className}`],
+  }
+}
+
+function unboundFinding(claim: PersistentVolumeClaim, related: Related): Finding {
+  const { volumeName } = claim.spec ?? {}
+  if (volumeName) return namedVolume(claim, volumeName, related)
+  const { storageClasses, incomplete, dialect } = related
+  const className = claimClassName(claim, dialect)
   if (className === '') return withoutClass(claim, related)
-  const found = related.storageClasses.find(({ metadata }) => metadata.name === className)
-  if (found === undefined) return missingClass(claim, className, related)
-  const { selectedNode } = volumeKeys(related.dialect)
+  const found = storageClasses.find(({ metadata }) => metadata.name === className)
+  if (found === undefined) {
+    return incomplete.has('storageClasses')
+      ? unknownClass(claim, className, related)
+      : missingClass(claim, className, related)
+  }
+  const { selectedNode } = volumeKeys(dialect)
   const isDelayed = found.volumeBindingMode === 'WaitForFirstConsumer'
   if (isDelayed && claim.metadata.annotations?.[selectedNode] === undefined) {
     return waitsForPod(claim, related, found)
   }
-  const failures = eventsSeen(related, claim, ['ProvisioningFailed'])
-  const { provisioner } = found
-  return failures.length > 0
-    ? {
-        cause: 'ProvisioningFailed',
-        message: `The provisioner ${provisioner} cannot make a volume: ${failures[0]?.text}`,
-        evidence: failures,
-        next: ['correct what the event names; the provisioner tries again'],
-      }
-    : {
-        cause: 'WaitsForProvisioner',
-        message: `The claim waits for the provisioner ${provisioner} to make a volume.`,
-        evidence: [
-          seen(claim, `is of the class ${className}, of the provisioner ${provisioner}`),
-          ...eventsSeen(related, claim),
-          ...volumesSeen(claim, related),
-        ],
-        next: [`check that the provisioner ${provisioner} runs`],
-      }
+  return provisioningFinding(claim, found, related)
 }
 
 function growthFindings(claim: PersistentVolumeClaim, related: Related): Finding[] {
@@ -194,13 +208,12 @@ function growthFindings(claim: PersistentVolumeClaim, related: Related): Finding
 }
 
 /** Everything that is wrong with a claim that is not being deleted. */
-export function claimFindings(given: PersistentVolumeClaim, related: Related): Finding[] {
-  const claim: PersistentVolumeClaim = { ...given, kind: 'PersistentVolumeClaim' }
+export function claimFindings(claim: PersistentVolumeClaim, related: Related): Finding[] {
   const { phase } = claim.status ?? {}
   if (phase === 'Bound') return growthFindings(claim, related)
   if (phase === 'Lost') {
-    const message = `The volume ${claim.spec?.volumeName} of the claim does not exist any more.`
-    const next = ['its data is gone with it: create the claim anew, or restore the volume']
+    const message = `The claim was bound to the volume ${claim.spec?.volumeName}, and has lost it.`
+    const next = ['create the claim anew, or restore the volume']
     const evidence = [seen(claim, 'status.phase is Lost'), ...warningsSeen(related, claim)]
     return [{ cause: 'Lost', message, evidence, next }]
   }

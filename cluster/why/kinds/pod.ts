@@ -1,16 +1,23 @@
 /** Pods: pending, not ready, failing, evicted. What keeps a deleted pod is in terminating.ts. */
 import { podClaims } from '../../../components/api/pod-references.ts'
-import type { Node, PersistentVolumeClaim, Pod } from '../../../components/api/generated/types.ts'
-import { conditionOf, conditionSeen, conditionsSeen, eventsSeen, seen } from '../evidence.ts'
+import type { PersistentVolumeClaim, Pod } from '../../../components/api/generated/types.ts'
+import {
+  conditionOf,
+  conditionSeen,
+  conditionsSeen,
+  eventsAbout,
+  eventsSeen,
+  seen,
+} from '../evidence.ts'
 import { defineExplainer, eventsNeed, type Need } from '../explainer.ts'
+import { failedFindings } from '../failed-pod.ts'
 import type { Finding } from '../finding.ts'
-import { containerFindings, exitText } from '../pod-containers.ts'
-import type { Related } from '../related.ts'
+import { countText, listText, sentence } from '../names.ts'
+import { containerFindings, exitText, mountAdvice, mountReasons } from '../pod-containers.ts'
+import { isOver } from '../pod-phase.ts'
+import { nodeOf, type Related } from '../related.ts'
 import { schedulingFinding } from '../scheduling.ts'
 import { claimFindings } from './persistent-volume-claim.ts'
-
-const isOver = ({ status }: Pod): boolean =>
-  status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 /** Whether the pod still waits for a node. */
 export function waitsForNode(pod: Pod): boolean {
@@ -19,7 +26,7 @@ export function waitsForNode(pod: Pod): boolean {
 
 function podNeeds(pod: Pod): Need[] {
   const { namespace = '' } = pod.metadata
-  const needs: Need[] = [eventsNeed({ ...pod, kind: 'Pod' })]
+  const needs: Need[] = [eventsNeed(pod)]
   if (podClaims(pod).length > 0) {
     needs.push({ of: 'persistentVolumeClaims', namespace })
     needs.push({ of: 'persistentVolumes' }, { of: 'storageClasses' })
@@ -39,6 +46,8 @@ function claimTrouble(pod: Pod, related: Related): Finding[] {
   }
   return podClaims(pod).flatMap((name): Finding[] => {
     const claim = claims.get(name)
+    // What is wrong with a bound claim, such as its size, does not keep the pod from a node.
+    if (claim?.status?.phase === 'Bound') return []
     if (claim !== undefined) {
       // A claim that waits for the pod is no reason for the pod to wait.
       const findings = claimFindings(claim, { ...related, pods: [pod] })
@@ -46,22 +55,39 @@ function claimTrouble(pod: Pod, related: Related): Finding[] {
         .filter(({ cause }) => cause !== 'WaitForFirstConsumer')
         .map((one) => ({ ...one, cause: 'UnboundClaim' }))
     }
-    if (related.incomplete.has('persistentVolumeClaims')) return []
-    const { namespace } = pod.metadata
-    return [
-      {
-        cause: 'MissingClaim',
-        message: `The pod uses the PersistentVolumeClaim ${name}, which does not exist.`,
-        evidence: [
-          seen(pod, `a volume names the claim ${name}`),
-          ...conditionsSeen(pod, 'PodScheduled'),
-        ],
-        next: [
-          `create the claim ${name} in namespace ${namespace}, or correct the volume of the pod`,
-        ],
-      },
-    ]
+    return related.incomplete.has('persistentVolumeClaims')
+      ? []
+      : [missingClaim(pod, name, related)]
   })
+}
+
+/** The claim of an ephemeral volume is made by its controller, any other one by a user. */
+function missingClaim(pod: Pod, name: string, related: Related): Finding {
+  const { volumes = [] } = pod.spec ?? {}
+  const isEphemeral = volumes.some(
+    (volume) => volume.ephemeral !== undefined && `${pod.metadata.name}-${volume.name}` === name,
+  )
+  const failures = eventsSeen(related, pod, ['FailedBinding'])
+  const step =
+    failures.length > 0
+      ? 'correct what the event names; the controller tries again'
+      : 'check that the controller manager runs: skiff status'
+  return {
+    cause: 'MissingClaim',
+    message: isEphemeral
+      ? `The PersistentVolumeClaim ${name} for an ephemeral volume of the pod was not created yet.`
+      : `The pod uses the PersistentVolumeClaim ${name}, which does not exist.`,
+    evidence: [
+      seen(pod, `a volume names the claim ${name}`),
+      ...conditionsSeen(pod, 'PodScheduled'),
+      ...failures,
+    ],
+    next: [
+      isEphemeral
+        ? step
+        : `create the claim ${name} in namespace ${pod.metadata.namespace}, or correct the volume of the pod`,
+    ],
+  }
 }
 
 const volumePlugins = new Set([
@@ -90,60 +116,16 @@ function pendingFindings(pod: Pod, related: Related): Finding[] {
   return [{ ...first, evidence: [...first.evidence, ...scheduling.evidence] }, ...more]
 }
 
-function evictionFinding(pod: Pod, related: Related): Finding | undefined {
-  const { reason, message = '' } = pod.status ?? {}
-  const target = conditionOf(pod, 'DisruptionTarget')
-  if (reason !== 'Evicted' && target?.status !== 'True') return undefined
-  const why = message || target?.message || target?.reason || ''
-  return {
-    cause: reason === 'Evicted' ? 'Evicted' : (target?.reason ?? 'Disrupted'),
-    message: `The pod was taken off node ${pod.spec?.nodeName ?? '(none)'}: ${why}`,
-    evidence: [
-      seen(
-        pod,
-        `status.phase is ${pod.status?.phase}${reason ? `, for the reason ${reason}` : ''}`,
-      ),
-      ...conditionsSeen(pod, 'DisruptionTarget'),
-      ...eventsSeen(related, pod, ['Evicted', 'Preempted', 'TaintManagerEviction']),
-      ...related.nodes.flatMap((node) => badNodeConditions({ ...node, kind: 'Node' })),
-    ],
-    next: ['its controller replaces it; a pod without a controller has to be created again'],
-  }
-}
-
-function badNodeConditions(node: Node) {
-  const conditions = node.status?.conditions ?? []
-  return conditions
-    .filter(({ type, status }) => (type === 'Ready' ? status !== 'True' : status === 'True'))
-    .map((condition) => conditionSeen(node, condition))
-}
-
-function failedFindings(pod: Pod, related: Related): Finding[] {
-  const evicted = evictionFinding(pod, related)
-  if (evicted !== undefined) return [evicted]
-  const containers = containerFindings(pod, related)
-  if (containers.length > 0) return containers
-  const { reason = 'Failed', message = '' } = pod.status ?? {}
-  return [
-    {
-      cause: reason,
-      message: `The pod failed${message ? `: ${message}` : ''}.`,
-      evidence: [seen(pod, 'status.phase is Failed'), ...eventsSeen(related, pod)],
-      next: ['correct what its message names, and create the pod again'],
-    },
-  ]
-}
-
 /** The node is not Ready: then its pods are not, whatever their containers do. */
 function nodeFinding(pod: Pod, related: Related): Finding | undefined {
-  const node = related.nodes.find(({ metadata }) => metadata.name === pod.spec?.nodeName)
+  const node = nodeOf(pod, related)
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')
   if (node === undefined || ready === undefined || ready.status === 'True') return undefined
   const { name } = node.metadata
   return {
     cause: 'NodeNotReady',
     message: `The pod's node ${name} is not Ready, so nothing is known of the pod.`,
-    evidence: [conditionSeen({ ...node, kind: 'Node' }, ready), ...conditionsSeen(pod, 'Ready')],
+    evidence: [conditionSeen(node, ready), ...conditionsSeen(pod, 'Ready')],
     next: [`see why the node is not Ready: skiff why node ${name}`],
   }
 }
@@ -164,40 +146,56 @@ function gatesFinding(pod: Pod): Finding | undefined {
   }
 }
 
+/** Some containers of the pod have done their work, and others run: no container is at fault. */
+function completedFinding(pod: Pod): Finding | undefined {
+  const done = (pod.status?.containerStatuses ?? []).filter(
+    ({ state }) => state?.terminated?.exitCode === 0,
+  )
+  if (done.length === 0 || (pod.spec?.restartPolicy ?? 'Always') === 'Always') return undefined
+  const names = listText(done.map(({ name }) => name))
+  return {
+    cause: 'ContainerCompleted',
+    message: `${countText(done.length, 'container')} (${names}) ended with success; a pod is Ready only while all its containers run.`,
+    evidence: [seen(pod, `ended with exit code 0: ${names}`), ...conditionsSeen(pod, 'Ready')],
+    next: ['wait until the other containers have ended, too'],
+  }
+}
+
+/** The node has the pod, and no container says anything yet. */
+function startingFinding(pod: Pod, related: Related): Finding {
+  const { nodeName } = pod.spec ?? {}
+  const warnings = eventsSeen(related, pod, mountReasons)
+  const [newest] = eventsAbout(related, pod, mountReasons)
+  return {
+    cause: newest?.reason ?? 'Starting',
+    message:
+      newest === undefined
+        ? `Node ${nodeName} is starting the pod.`
+        : sentence(`Node ${nodeName} cannot start the pod: ${newest.message}`),
+    evidence: [
+      seen(pod, `bound to node ${nodeName}`, pod.status?.startTime),
+      ...conditionsSeen(pod, 'Ready', 'Initialized'),
+      ...warnings,
+    ],
+    next: [
+      newest === undefined
+        ? `wait, or read the log of its node: skiff logs ${nodeName}`
+        : mountAdvice(pod, newest.reason),
+    ],
+  }
+}
+
 /** Findings about a pod on a node. */
 function runningFindings(pod: Pod, related: Related): Finding[] {
   if (conditionOf(pod, 'Ready')?.status === 'True') return []
   const found = [nodeFinding(pod, related), ...containerFindings(pod, related), gatesFinding(pod)]
   const findings = found.filter((one) => one !== undefined)
   if (findings.length > 0) return findings
-  const { nodeName } = pod.spec ?? {}
-  const warnings = eventsSeen(related, pod, [
-    'FailedMount',
-    'FailedAttachVolume',
-    'FailedCreatePodSandBox',
-  ])
-  const isMount = warnings.length > 0
-  return [
-    {
-      cause: isMount ? 'FailedMount' : 'Starting',
-      message: isMount
-        ? `The volumes of the pod cannot be mounted: ${warnings[0]?.text}`
-        : `Node ${nodeName} is starting the pod.`,
-      evidence: [
-        seen(pod, `bound to node ${nodeName}`, pod.status?.startTime),
-        ...conditionsSeen(pod, 'Ready', 'Initialized'),
-        ...warnings,
-      ],
-      next: isMount
-        ? ['create what the volume names, or correct the volume']
-        : [`wait, or read the log of its node: skiff logs ${nodeName}`],
-    },
-  ]
+  return [completedFinding(pod) ?? startingFinding(pod, related)]
 }
 
 /** Everything that is wrong with a pod that is not being deleted. */
-export function podFindings(given: Pod, related: Related): Finding[] {
-  const pod: Pod = { ...given, kind: 'Pod' }
+export function podFindings(pod: Pod, related: Related): Finding[] {
   if (pod.status?.phase === 'Succeeded') return []
   if (pod.status?.phase === 'Failed') return failedFindings(pod, related)
   return waitsForNode(pod) ? pendingFindings(pod, related) : runningFindings(pod, related)

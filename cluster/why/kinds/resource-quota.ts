@@ -1,9 +1,9 @@
 /** ResourceQuotas that are full: what is used up, and whom they refused. */
 import type { Event, ResourceQuota } from '../../../components/api/generated/types.ts'
-import { compareQuantities } from '../../../components/machinery/values/quantity.ts'
 import { eventsSeen, seen } from '../evidence.ts'
 import { defineExplainer } from '../explainer.ts'
 import type { Finding } from '../finding.ts'
+import { usedText, usedUp } from '../quota-room.ts'
 import type { Related } from '../related.ts'
 
 /** As many objects as are shown that could not create something. */
@@ -20,8 +20,7 @@ function refusals({ events }: Related): Event[] {
 }
 
 function explainQuota(quota: ResourceQuota, related: Related): Finding[] {
-  const { hard, used = {} } = quota.status ?? {}
-  if (hard === undefined) {
+  if (quota.status?.hard === undefined) {
     return [
       {
         cause: 'NotObserved',
@@ -32,25 +31,21 @@ function explainQuota(quota: ResourceQuota, related: Related): Finding[] {
       },
     ]
   }
-  const full = Object.keys(hard).filter(
-    (name) => compareQuantities(used[name] ?? '0', hard[name] ?? '0') >= 0,
-  )
+  const { hard, used = {} } = quota.status
+  const full = usedUp(quota)
   if (full.length === 0) return []
+  const texts = full.map((name) => `${name} (${used[name] ?? '0'} of ${hard[name]})`)
   const refused = refusals(related).flatMap(
     ({ involvedObject: { kind = '', name = '', namespace } }) =>
       eventsSeen(related, { kind, metadata: { name, ...(namespace ? { namespace } : {}) } }, [
         'FailedCreate',
       ]).slice(0, 1),
   )
-  const texts = full.map((name) => `${name} (${used[name]} of ${hard[name]})`)
   return [
     {
       cause: 'QuotaFull',
       message: `Nothing is left of ${texts.join(', ')}; what needs more of it cannot be created.`,
-      evidence: [
-        ...full.map((name) => seen(quota, `${name}: ${used[name]} used, ${hard[name]} allowed`)),
-        ...refused,
-      ],
+      evidence: [...full.map((name) => seen(quota, usedText(quota, name))), ...refused],
       next: [
         `raise spec.hard of the quota, or delete what uses it: kubectl describe quota ${quota.metadata.name} -n ${quota.metadata.namespace}`,
       ],

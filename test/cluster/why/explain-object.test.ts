@@ -66,6 +66,20 @@ describeDialects('objects', (server) => {
   const create = async (namespace: string, plural: string, body: object) =>
     await server().ok('POST', `/api/v1/namespaces/${namespace}/${plural}`, { body })
 
+  /** Gives a user a Role in the namespace. */
+  async function allow(namespace: string, user: string, rules: readonly object[]): Promise<void> {
+    const group = server().group('rbac.authorization')
+    const path = `/apis/${group}/v1/namespaces/${namespace}`
+    await server().ok('POST', `${path}/roles`, { body: { metadata: { name: user }, rules } })
+    await server().ok('POST', `${path}/rolebindings`, {
+      body: {
+        metadata: { name: user },
+        roleRef: { apiGroup: group, kind: 'Role', name: user },
+        subjects: [{ apiGroup: group, kind: 'User', name: user }],
+      },
+    })
+  }
+
   it.each(['po', 'pod', 'pods', 'Pod', 'pods.', 'PODS'])(
     '%s is a kind, as kubectl takes it',
     async (kind) => {
@@ -123,20 +137,9 @@ describeDialects('objects', (server) => {
       metadata: { name: 'web' },
       spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
     })
-    const rbac = `/apis/${server().group('rbac.authorization')}/v1/namespaces/${namespace}`
-    await server().ok('POST', `${rbac}/roles`, {
-      body: {
-        metadata: { name: 'r' },
-        rules: [{ apiGroups: [''], resources: ['services', 'pods'], verbs: ['get', 'list'] }],
-      },
-    })
-    await server().ok('POST', `${rbac}/rolebindings`, {
-      body: {
-        metadata: { name: 'r' },
-        roleRef: { apiGroup: server().group('rbac.authorization'), kind: 'Role', name: 'r' },
-        subjects: [{ apiGroup: server().group('rbac.authorization'), kind: 'User', name: 'ann' }],
-      },
-    })
+    await allow(namespace, 'ann', [
+      { apiGroups: [''], resources: ['services', 'pods'], verbs: ['get', 'list'] },
+    ])
     const answer = await explained(namespace, 'svc', 'web', { as: { user: 'ann' } })
     expect(answer.findings.map(({ cause }) => cause)).toEqual(['SelectorMatchesNothing'])
     expect(answer.notRead).toEqual([
@@ -167,9 +170,25 @@ describeDialects('objects', (server) => {
       'Secret gone',
     ])
     expect(answer.notRead).toEqual(['the owner Secret gone: it does not exist'])
+    const stale = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'top', uid: 'u-before' }]
+    await create(namespace, 'configmaps', { metadata: { name: 'left', ownerReferences: stale } })
+    const { notRead } = await explained(namespace, 'cm', 'left')
+    expect(notRead).toEqual(['the owner ConfigMap top: another object has that name now'])
   })
 
   it('an object that two lists hold counts once', async () => {
+    const namespace = await server().namespace()
+    const labels = { app: 'web' }
+    await create(namespace, 'pods', { metadata: { name: 'a', labels }, spec: { containers } })
+    await create(namespace, 'services', {
+      metadata: { name: 'web' },
+      spec: { selector: labels, ports: [{ port: 80 }] },
+    })
+    const { findings } = await explained(namespace, 'svc', 'web')
+    expect(findings[0]?.message).toContain('None of 1 pod that the Service selects is ready.')
+  })
+
+  it('a claim that is being deleted names the pods that use it', async () => {
     const namespace = await server().namespace()
     const finalizers = ['example.com/x']
     await create(namespace, 'persistentvolumeclaims', {
@@ -181,7 +200,11 @@ describeDialects('objects', (server) => {
     })
     await create(namespace, 'pods', {
       metadata: { name: 'user' },
-      spec: { containers, volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }] },
+      spec: {
+        containers,
+        nodeName: 'node-1',
+        volumes: [{ name: 'd', persistentVolumeClaim: { claimName: 'data' } }],
+      },
     })
     const path = `/api/v1/namespaces/${namespace}/persistentvolumeclaims/data`
     await server().ok('DELETE', path)
@@ -204,6 +227,47 @@ describeDialects('objects', (server) => {
       'ConfigMap held',
     )
     expect(notRead).toEqual([])
+  })
+
+  it('a deletion in the foreground lists the dependents, also those in namespaces', async () => {
+    const namespace = await server().namespace()
+    const rbac = server().group('rbac.authorization')
+    const path = `/apis/${rbac}/v1/clusterroles`
+    const owner = (await server().ok('POST', path, {
+      body: { metadata: { name: namespace }, rules: [] },
+    })) as { metadata: { uid: string } }
+    const reference = {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRole',
+      name: namespace,
+      uid: owner.metadata.uid,
+      blockOwnerDeletion: true,
+    }
+    await create(namespace, 'configmaps', {
+      metadata: { name: 'child', ownerReferences: [reference], finalizers: ['example.com/x'] },
+    })
+    await create(namespace, 'configmaps', { metadata: { name: 'other' } })
+    await server().ok('DELETE', `${path}/${namespace}`, {
+      body: { propagationPolicy: 'Foreground' },
+    })
+    const { findings, notRead, state } = await explained('', 'clusterrole', namespace)
+    expect(state).toMatch(/^Terminating since /)
+    expect(findings.map(({ cause }) => cause)).toEqual(['Finalizer'])
+    const objects = findings[0]?.evidence.map(({ object: { kind, name } }) => `${kind} ${name}`)
+    expect(objects).toEqual([`ClusterRole ${namespace}`, 'ConfigMap child'])
+    expect(findings[0]?.next).toEqual([
+      `see what holds the first of them: skiff why configmap/child -n ${namespace}`,
+    ])
+    expect(notRead).toEqual([])
+  })
+
+  it('a namespace with more of a kind than is shown says so', async () => {
+    const namespace = await server().namespace()
+    const names = Array.from({ length: 101 }, (_, index) => `c${index}`)
+    await Promise.all(names.map((name) => create(namespace, 'configmaps', { metadata: { name } })))
+    await server().ok('DELETE', `/api/v1/namespaces/${namespace}`)
+    const { notRead } = await explained('', 'ns', namespace)
+    expect(notRead).toEqual([`configmaps in namespace ${namespace}: only the first 100 were read`])
   })
 
   it('lists are bounded, and a list that was cut is named', async () => {
@@ -266,6 +330,25 @@ describeDialects('objects', (server) => {
       reason: 'FailedCreate',
       message: 'denied by a webhook',
     })
+    // An owner of Jobs, not of pods.
+    await server().ok('POST', `/apis/batch/v1/namespaces/${namespace}/cronjobs`, {
+      body: {
+        metadata: { name: 'sync' },
+        spec: {
+          schedule: '* * * * *',
+          jobTemplate: {
+            spec: { template: { spec: { restartPolicy: 'Never', containers } } },
+          },
+        },
+      },
+    })
+    await create(namespace, 'events', {
+      metadata: { name: 'f' },
+      involvedObject: { apiVersion: 'batch/v1', kind: 'CronJob', namespace, name: 'sync' },
+      type: 'Warning',
+      reason: 'FailedCreate',
+      message: 'Error creating job',
+    })
     const scheduler = fakeScheduler({
       kind: 'answered',
       explanation: { schedulerName: 'default-scheduler', nodes: [], message: 'no nodes' },
@@ -286,6 +369,82 @@ describeDialects('objects', (server) => {
     const none = await withClient(server(), operator, (client) =>
       explainPending(source(client), empty),
     )
-    expect(none).toEqual({ groups: [], notRead: [] })
+    expect(none).toEqual({ isFine: true, groups: [], notRead: [] })
+  })
+
+  const pendingFor = (namespace: string, user: string) =>
+    withClient(server(), { user }, (client) => explainPending(source(client), namespace))
+
+  it('one owner that may not be read does not hide the others', async () => {
+    const namespace = await server().namespace()
+    const body = {
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app: 'web' } },
+        template: { metadata: { labels: { app: 'web' } }, spec: { containers } },
+      },
+    }
+    for (const [kind, plural] of [
+      ['ReplicaSet', 'replicasets'],
+      ['StatefulSet', 'statefulsets'],
+    ] as const) {
+      const made = (await server().ok('POST', `/apis/apps/v1/namespaces/${namespace}/${plural}`, {
+        body: { metadata: { name: plural }, ...body },
+      })) as { metadata: { uid: string } }
+      const { uid } = made.metadata
+      await create(namespace, 'events', {
+        metadata: { name: plural },
+        involvedObject: { apiVersion: 'apps/v1', kind, namespace, name: plural, uid },
+        type: 'Warning',
+        reason: 'FailedCreate',
+        message: 'denied by a webhook',
+      })
+    }
+    await allow(namespace, 'bea', [
+      { apiGroups: [''], resources: ['pods', 'events'], verbs: ['list'] },
+      { apiGroups: ['apps'], resources: ['statefulsets'], verbs: ['get'] },
+    ])
+    const { groups, notRead } = await pendingFor(namespace, 'bea')
+    expect(groups.flatMap(({ objects }) => objects.map(({ kind }) => kind))).toEqual([
+      'StatefulSet',
+    ])
+    expect(notRead).toContainEqual(
+      expect.stringMatching(/^the owner ReplicaSet replicasets: .*forbidden/),
+    )
+  })
+
+  it('without a right to the pods, nothing is said to be fine', async () => {
+    const namespace = await server().namespace()
+    const answer = await pendingFor(namespace, 'carl')
+    expect(answer).toMatchObject({ isFine: false, groups: [] })
+    expect(answer.notRead).toContainEqual(expect.stringMatching(/^pods in namespace .*forbidden/))
+    await create(namespace, 'services', {
+      metadata: { name: 'web' },
+      spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+    })
+    await allow(namespace, 'carl', [{ apiGroups: [''], resources: ['services'], verbs: ['get'] }])
+    const { findings, notRead } = await explained(namespace, 'svc', 'web', { as: { user: 'carl' } })
+    expect(findings).toEqual([])
+    expect(notRead.filter((line) => line.startsWith('pods in'))).toHaveLength(1)
+  })
+
+  it('a group whose pods wait for different things names the one that it shows', async () => {
+    const namespace = await server().namespace()
+    for (const name of ['a', 'b']) {
+      const volumes = [{ name: 'd', persistentVolumeClaim: { claimName: `data-${name}` } }]
+      await create(namespace, 'pods', { metadata: { name }, spec: { containers, volumes } })
+    }
+    const scheduler = fakeScheduler()
+    const { groups } = await withClient(server(), operator, (client) =>
+      explainPending(source(client, scheduler), namespace),
+    )
+    expect(groups.map(({ cause, objects }) => [cause, objects.length])).toEqual([
+      ['MissingClaim', 2],
+    ])
+    expect(groups[0]?.message).toMatch(
+      new RegExp(`^Pod ${namespace}/[ab]: The pod uses the PersistentVolumeClaim data-[ab], `),
+    )
+    // What keeps the pods from a node is known, so the scheduler is not asked.
+    expect(scheduler.asked).toEqual([])
   })
 })

@@ -55,13 +55,17 @@ it('an object has its state, each cause with evidence and times, the next step, 
 it('an object that is fine is one line', () => {
   const fine = { ...answer, isFine: true, state: 'Ready', findings: [], owners: [], notRead: [] }
   expect(objectText(fine, shown)).toBe('Pod shop/a is fine: Ready\n')
+  const unread = { ...fine, notRead: ['nodes: forbidden'] }
+  expect(objectText(unread, shown)).toContain('Pod shop/a is fine as far as could be read: Ready\n')
 })
 
 it('what waits is grouped, the first names are shown, and nothing is said so', () => {
   const objects = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => ({ ...pod, name }))
-  const text = pendingText({ groups: [{ ...finding, objects }], notRead: [] }, shown)
+  const text = pendingText({ isFine: false, groups: [{ ...finding, objects }], notRead: [] }, shown)
   expect(text).toMatch(/^6 objects: Pod shop\/a, .*Pod shop\/e and 1 more\nCrashLoopBackOff: /)
-  expect(pendingText({ groups: [], notRead: [] }, shown)).toBe('Nothing is pending\n')
+  expect(pendingText({ isFine: true, groups: [], notRead: [] }, shown)).toBe('Nothing is pending\n')
+  const unread = { isFine: false, groups: [], notRead: ['pods: forbidden'] }
+  expect(pendingText(unread, shown)).toBe('The pods could not be read\nnot read: pods: forbidden\n')
 })
 
 it('no text from the cluster reaches the terminal as a command', () => {

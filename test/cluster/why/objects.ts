@@ -70,8 +70,14 @@ export const crashing = (name: string, more: { metadata?: object } = {}): Pod =>
 
 let serial = 0
 
-/** A warning about an object, a minute ago. */
-export function event(kind: string, name: string, reason: string, message = reason): Event {
+/** A warning about an object, a minute ago unless `more` says otherwise. */
+export function event(
+  kind: string,
+  name: string,
+  reason: string,
+  message = reason,
+  more: Partial<Event> = {},
+): Event {
   serial += 1
   return {
     metadata: { name: `e${serial}`, namespace: 'shop' },
@@ -81,6 +87,7 @@ export function event(kind: string, name: string, reason: string, message = reas
     message,
     count: 2,
     lastTimestamp: '2026-11-22T11:59:00Z',
+    ...more,
   }
 }
 

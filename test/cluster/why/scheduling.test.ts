@@ -5,7 +5,7 @@ import type { Related, SchedulerAnswer } from '../../../cluster/why/related.ts'
 import { schedulingAdvice } from '../../../cluster/why/scheduling-advice.ts'
 import type { Node, Pod } from '../../../components/api/generated/types.ts'
 import type { PodExplanation, RefusedNode } from '../../../components/api/pod-explanation.ts'
-import { causesOf, condition, event, object, related, textOf } from './objects.ts'
+import { causesOf, condition, dialect, event, object, related, textOf } from './objects.ts'
 
 const refused = (node: string, plugin: string, more: Partial<RefusedNode> = {}): RefusedNode => ({
   node,
@@ -117,6 +117,17 @@ describe('a pod without a node', () => {
       ['example.com/wait'],
     ],
     [
+      'is not said to have gates when it waits for its resource claims',
+      waiting(),
+      {
+        scheduler: answered({
+          gatedBy: { plugin: 'DynamicResources', reasons: ['resourceclaim "gpu" not found'] },
+        }),
+      },
+      ['NotQueued'],
+      ['DynamicResources: resourceclaim "gpu" not found', 'kubectl get resourceclaims -n shop'],
+    ],
+    [
       'is for a scheduler that does not exist',
       waiting({ schedulerName: 'mine' }),
       { scheduler: answered({ schedulerName: 'mine', profiles: ['default-scheduler'] }) },
@@ -138,6 +149,16 @@ describe('a pod without a node', () => {
       ['PersistentVolumeClaim data, which does not exist'],
     ],
     [
+      'waits for the claim of its ephemeral volume, which its user does not create',
+      waiting({ volumes: [{ name: 'd', ephemeral: {} }] }),
+      {
+        scheduler: answered({ nodes: [refused('a', 'VolumeBinding')] }),
+        events: [event('Pod', 'a', 'FailedBinding', 'exceeded quota: few')],
+      },
+      ['MissingClaim'],
+      ['The PersistentVolumeClaim a-d for an ephemeral volume', 'correct what the event names'],
+    ],
+    [
       'with an unbound claim and a node that is too small has both causes',
       waiting(claimed),
       { scheduler: answered({ nodes: [short('a', '1')] }), persistentVolumeClaims: [claim] },
@@ -154,6 +175,21 @@ describe('a pod without a node', () => {
           object('StorageClass', 'gold', {
             provisioner: 'x',
             volumeBindingMode: 'WaitForFirstConsumer',
+          }),
+        ],
+      },
+      ['Unschedulable'],
+      [],
+    ],
+    [
+      'has no unbound claim because a bound one does not grow',
+      waiting(claimed),
+      {
+        scheduler: answered({ nodes: [short('a', '1')] }),
+        persistentVolumeClaims: [
+          object('PersistentVolumeClaim', 'data', {
+            spec: { resources: { requests: { storage: '4Gi' } } },
+            status: { phase: 'Bound', capacity: { storage: '2Gi' } },
           }),
         ],
       },
@@ -194,9 +230,12 @@ describe('the change that would let a pod run', () => {
       metadata: { labels: { zone: 'x' } },
       spec: { taints: [{ key: 'dedicated', value: 'db', effect: 'NoSchedule' }] },
     }),
+    object('Node', 'lost', {
+      spec: { taints: [{ key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }] },
+    }),
   ] as readonly Node[]
   const advice = (refusals: readonly RefusedNode[], spec: object = {}) =>
-    schedulingAdvice(waiting(spec), { schedulerName: 's', nodes: refusals }, nodes)
+    schedulingAdvice(waiting(spec), { schedulerName: 's', nodes: refusals }, { nodes, dialect })
 
   it('is sought where the fewest plugins refuse, and names the largest room there', () => {
     const both = { others: [{ plugin: 'TaintToleration', reasons: [] }] }
@@ -217,13 +256,23 @@ describe('the change that would let a pod run', () => {
     expect(
       advice([refused('a', 'NodeAffinity')], { nodeSelector: { zone: 'x', disk: 'ssd' } }),
     ).toEqual(['give a node the labels: kubectl label node a disk=ssd'])
-    expect(advice([refused('a', 'TaintToleration')])[0]).toContain('(dedicated=db:NoSchedule)')
+    expect(advice([refused('a', 'TaintToleration')])).toEqual([
+      'let the pod tolerate the taint (dedicated=db:NoSchedule), or remove it: kubectl taint node a dedicated-',
+    ])
     expect(advice([refused('a', 'NodeUnschedulable')])).toEqual([
       'uncordon the node: kubectl uncordon a',
     ])
     expect(advice([refused('a', 'DynamicResources')])).toEqual([
       'free devices, or publish more of them: kubectl get resourceclaims,resourceslices -A',
     ])
+  })
+
+  it('leads to the node whose own condition is the taint, and to the claim of the pod', () => {
+    expect(advice([refused('lost', 'TaintToleration')])).toEqual([
+      'see why the node has the taint (node.kubernetes.io/not-ready:NoSchedule): skiff why node lost',
+    ])
+    const [text = ''] = advice([refused('a', 'VolumeBinding')], claimed)
+    expect(text).toContain('skiff why pvc data -n shop')
   })
 
   it('is a node when there is none, and names a plugin that nothing is known of', () => {
