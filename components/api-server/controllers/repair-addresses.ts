@@ -31,7 +31,7 @@ export interface RepairAddressesOptions extends OwnRecorderOptions {
   readonly dialect: Dialect
 }
 
-/** An address is recorded before its Service is written: for so long a request may take. */
+/** An address is recorded before its Service is written, be it new or changed: for so long a request may take. */
 const graceMs = 60_000
 const ofServices = 'services/'
 const ofAddresses = 'ipaddresses/'
@@ -155,17 +155,14 @@ async function repairRecord(repair: Repair, name: string): Promise<Result | void
     await remove(repair, name)
     return
   }
-  const of = `IPAddress: ${name} for Service ${namespace}/${parentName}`
   const service = reader.get(resources.services, namespace, parentName)
-  if (service === undefined) {
-    const ageMs = clock.now() - Date.parse(record.metadata.creationTimestamp ?? '')
-    if (ageMs <= graceMs) return { requeueAfterMs: graceMs - ageMs + 1000 }
-    warn(repair, record, 'IPAddressNotAllocated', `${of} appears to have leaked: cleaning up`)
-    await remove(repair, name)
-    return
-  }
   if (clusterIps(service).some((text) => sameAddress(text, name))) return
-  warn(repair, record, 'IPAddressWrongReference', `${of} has a wrong reference; cleaning up`)
+  const ageMs = clock.now() - Date.parse(record.metadata.creationTimestamp ?? '')
+  if (ageMs <= graceMs) return { requeueAfterMs: graceMs - ageMs + 1000 }
+  const of = `IPAddress: ${name} for Service ${namespace}/${parentName}`
+  if (service === undefined) {
+    warn(repair, record, 'IPAddressNotAllocated', `${of} appears to have leaked: cleaning up`)
+  } else warn(repair, record, 'IPAddressWrongReference', `${of} has a wrong reference; cleaning up`)
   await remove(repair, name)
 }
 
