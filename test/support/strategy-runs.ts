@@ -113,7 +113,11 @@ export function strategyRuns(
   function created(object: unknown): KubeObject {
     const stored = draft(object)
     if (strategy.hasGeneration) stored.metadata.generation = 1
-    strategy.prepareForCreate?.(stored, context)
+    try {
+      strategy.prepareForCreate?.(stored, context)
+    } finally {
+      strategy.release?.(stored, context)
+    }
     return stored
   }
 
@@ -126,7 +130,11 @@ export function strategyRuns(
     const hasStatus = resource.subresources.some((part) => part.name === 'status')
     if (subresource === '' && hasStatus) stored['status'] = old['status']
     const hooks = subresource === '' ? strategy : strategy.subresources?.[subresource]
-    hooks?.prepareForUpdate?.(stored, old, context)
+    try {
+      hooks?.prepareForUpdate?.(stored, old, context)
+    } finally {
+      strategy.release?.(stored, context)
+    }
     return stored
   }
 

@@ -38,7 +38,7 @@ export interface DeletePlan {
 export type FinishWrite = (isWritten: boolean) => Promise<void>
 
 /**
- * All hooks are optional. Apart from `begin` and `afterDelete`, they are pure except that they change the draft they are given.
+ * All hooks are optional. Apart from `release`, `begin` and `afterDelete`, they are pure except that they change the draft they are given.
  */
 export interface Strategy {
   /** Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else. */
@@ -79,6 +79,8 @@ export interface Strategy {
   holdsDeletion?(object: KubeObject): boolean
   /** Dependents are orphaned when a delete names no policy (batch/v1 Job, ReplicationController); default: deleted. */
   readonly orphansByDefault?: boolean
+  /** Called at the end of every create and update, whatever became of it: gives back what the preparation of the draft reserved. */
+  release?(draft: KubeObject, context: StrategyContext): void
   /**
    * Takes what the object needs outside of itself, once it is valid and before it is written; not for a dry run. The write
    * waits for the result and calls it afterwards (upstream: BeginCreate, BeginUpdate). A rejection fails the write.

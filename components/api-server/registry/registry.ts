@@ -169,8 +169,8 @@ export class Registry {
     }
     await admission.mutate(admitted)
     withoutRepeatedOwners(object, { warnings, isAdmitted: true })
-    await this.#checkNew(request, { strategy, context, isLarge })
     try {
+      await this.#checkNew(request, { strategy, context, isLarge })
       await admission.validate(admitted)
       if (isLarge) await nextTurn()
       // Readers see defaults of what the hooks set, too: upstream fills them in whenever it decodes.
@@ -190,6 +190,7 @@ export class Registry {
       return { entry: written, outcome: 'created' }
     } finally {
       admitted.release?.()
+      strategy.release?.(object, context)
     }
   }
 
@@ -253,13 +254,15 @@ export class Registry {
     key: string,
   ): Promise<Written | undefined> {
     const update = await this.#draftUpdate(request, current)
-    const admitted = await this.#prepareAdmitted(request, update)
+    let admitted: AdmissionRequest | undefined
     try {
+      admitted = await this.#prepareAdmitted(request, update)
       if (request.isAdmitted !== true) await this.#options.admission.validate(admitted)
       if (update.isLarge) await nextTurn()
       return await this.#commitUpdate(request, update, { current, key })
     } finally {
-      admitted.release?.()
+      admitted?.release?.()
+      update.strategy.release?.(update.object, update.context)
     }
   }
 
@@ -412,12 +415,8 @@ export class Registry {
     last?: KubeObject,
   ): Promise<Entry | undefined> {
     const { store, cache, onStored } = this.#options
-    const bytes =
-      value === null
-        ? encodeForStore(last ?? { metadata: {} })
-        : Buffer.isBuffer(value)
-          ? value
-          : encodeForStore(value)
+    const written = value ?? last ?? { metadata: {} }
+    const bytes = Buffer.isBuffer(written) ? written : encodeForStore(written)
     if (value !== null) refuseTooLarge(bytes)
     if (target.dryRun) {
       const there = cache.collection(target.resource).get(key)

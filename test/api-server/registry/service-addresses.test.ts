@@ -1,5 +1,5 @@
 /** Addresses of Services from ServiceCIDRs, with their IPAddress objects (the gate MultiCIDRServiceAllocator). */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startApiServer, type Reply, type TestApiServer } from '../../support/api-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -135,14 +135,14 @@ describe('a Service', () => {
     ['of no range', '10.97.0.1', 'the provided network does not match the current range'],
     ['of the network itself', '10.96.0.0', 'the provided network does not match the current range'],
     ['for all', '10.96.0.15', 'the provided network does not match the current range'],
-  ])('asks in vain for an address %s', async (_, clusterIP, why) => {
+  ])('is refused an address %s', async (_, clusterIP, why) => {
     const { status, body } = await create('web', { clusterIP })
     expect(status).toBe(422)
     expect(body['message']).toContain(`failed to allocate IP ${clusterIP}: ${why}`)
     expect(await addresses()).toEqual(['10.96.0.1'])
   })
 
-  it('asks in vain for an address that an IPAddress of another owner has', async () => {
+  it('is refused an address that an IPAddress of another owner has', async () => {
     const parentRef = { group: 'gateway.example.com', resource: 'gateways', name: 'edge' }
     const body = {
       apiVersion: 'networking.k8s.io/v1beta1',
@@ -169,6 +169,14 @@ describe('ranges', () => {
     expect(refused.body['message']).toContain('failed to allocate a serviceIP: range is full')
     await addRange('more', '10.200.0.0/16')
     expect(await addressOf('late')).toMatch(/^10\.200\./)
+  })
+
+  it('lose no address to Services that are refused', async () => {
+    for (let i = 0; i < 14; i += 1) {
+      const { status } = await create(`bad-${i}`, { sessionAffinity: 'Sometimes' })
+      expect(status).toBe(422)
+    }
+    await fill()
   })
 
   it('that are not ready or being deleted give no addresses', async () => {
@@ -211,24 +219,18 @@ describe('the repair loop', () => {
       )
     })
   })
-
-  it('removes the IPAddress that names a Service with another address', async () => {
-    const address = await addressOf('web', { clusterIP: '10.96.0.5' })
-    const body = await server.ok('GET', `${networking}/ipaddresses/${address}`)
-    body.metadata = { name: '10.96.0.6', labels: body.metadata.labels ?? {} }
-    await server.ok('POST', `${networking}/ipaddresses`, { body })
-    await eventually(async () => expect(await addresses()).toEqual(['10.96.0.1', '10.96.0.5']))
-    await eventually(async () => {
-      expect(await events()).toContain(
-        'IPAddressWrongReference: IPAddress: 10.96.0.6 for Service shop/web has a wrong reference; cleaning up',
-      )
-    })
-  })
 })
 
-it('an IPAddress without its Service goes after a minute', async () => {
+it.each([
+  ['does not exist', 'lost', 'IPAddressNotAllocated', 'appears to have leaked: cleaning up'],
+  ['has another', 'web', 'IPAddressWrongReference', 'has a wrong reference; cleaning up'],
+])('an IPAddress goes a minute later when its Service %s', async (_, name, reason, what) => {
   const clock = new FakeClock(new Date().toISOString())
-  await server.restart({ clock, flags })
+  const own = await startApiServer({ clock, flags })
+  onTestFinished(() => own[Symbol.asyncDispose]())
+  await own.namespace('shop')
+  const { path, body: web } = service('web', { clusterIP: '10.96.0.5' })
+  await own.ok('POST', path, { body: web })
   const body = {
     apiVersion: 'networking.k8s.io/v1beta1',
     kind: 'IPAddress',
@@ -239,15 +241,37 @@ it('an IPAddress without its Service goes after a minute', async () => {
         'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
       },
     },
-    spec: { parentRef: { resource: 'services', namespace: 'shop', name: 'lost' } },
+    spec: { parentRef: { resource: 'services', namespace: 'shop', name } },
   }
-  await server.ok('POST', `${networking}/ipaddresses`, { body })
+  await own.ok('POST', `${networking}/ipaddresses`, { body })
+  const isThere = async (): Promise<boolean> =>
+    (await own.request('GET', `${networking}/ipaddresses/10.96.0.9`)).status === 200
   await clock.step(59_000)
-  expect(await addresses()).toContain('10.96.0.9')
+  expect(await isThere()).toBe(true)
   await eventually(async () => {
     await clock.step(1000)
-    expect(await addresses()).not.toContain('10.96.0.9')
+    expect(await isThere()).toBe(false)
+    const { items } = await own.ok('GET', '/api/v1/events')
+    expect(items).toContainEqual(
+      expect.objectContaining({
+        reason,
+        message: `IPAddress: 10.96.0.9 for Service shop/${name} ${what}`,
+      }),
+    )
   })
+  expect((await own.request('GET', `${networking}/ipaddresses/10.96.0.5`)).status).toBe(200)
+})
+
+it('a range of IPv6 gives every address to those who name it', async () => {
+  const range = '--service-cluster-ip-range=fd00::/64'
+  const six = await startApiServer({ flags: [...flags.slice(0, 2), range] })
+  onTestFinished(() => six[Symbol.asyncDispose]())
+  await six.namespace('shop')
+  const clusterIP = 'fd00::ffff:ffff:ffff:fffe'
+  const { path, body } = service('last', { clusterIP })
+  expect((await six.ok('POST', path, { body }))['spec'].clusterIPs).toEqual([clusterIP])
+  const own = await six.ok('GET', '/api/v1/namespaces/default/services/kubernetes')
+  expect(own['spec'].clusterIP).toBe('fd00::1')
 })
 
 it('Services from before the gate get their IPAddresses at the start', async () => {

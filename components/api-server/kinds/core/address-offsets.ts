@@ -53,8 +53,9 @@ export function staticPart(
 }
 
 /** Where addresses are looked for, in this order. */
-export function addressBands({ end }: AddressOffsets): readonly Band[] {
-  const split = 1 + staticPart(end - 1, { min: 16, max: 256, share: 16 })
+export function addressBands({ family, end }: AddressOffsets): readonly Band[] {
+  const size = family === 'IPv4' ? end + 1 : end
+  const split = 1 + staticPart(size, { min: 16, max: 256, share: 16 })
   return [
     { start: split, end },
     { start: 1, end: split },

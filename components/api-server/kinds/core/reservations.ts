@@ -1,52 +1,40 @@
-/** Reservations: values that were given to drafts whose commit has not been seen yet. */
+/** Reservations: values that are given to drafts while their requests run (upstream: alloc.go, transactions). */
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 
-/** Who asks: the draft itself, and when. Nothing stays reserved for a dry run. */
+/** Who asks. A dry run takes nothing from others. */
 export interface AllocationRequest {
   readonly draft: KubeObject
-  readonly nowMs: number
   readonly dryRun: boolean
   random(): number
 }
 
-/** How long a value stays reserved for a draft whose commit is not seen. */
-const reservationMs = 30_000
-
-interface Reservation {
-  readonly draft: KubeObject
-  readonly untilMs: number
-}
-
-function keyOf({ metadata }: KubeObject): string {
-  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`
-}
-
+/** Each request releases its draft at its end: a value that was written has another record by then. */
 export class Reservations<K> {
-  readonly #reserved = new Map<K, Reservation>()
+  readonly #holders = new Map<K, KubeObject>()
+  /** The values of each draft, those of dry runs, too. */
+  readonly #values = new Map<KubeObject, Set<K>>()
 
-  has(value: K, nowMs: number): boolean {
-    return this.#at(value, nowMs) !== undefined
+  /** Whether any draft holds the value; of dry runs, only the request's own counts. */
+  has(value: K, { draft }: AllocationRequest): boolean {
+    return this.#holders.has(value) || this.#values.get(draft)?.has(value) === true
   }
 
-  /** Whether another Service has it. The same draft, and an earlier attempt at the same Service, are no others. */
-  hasOther(value: K, { draft, nowMs }: AllocationRequest): boolean {
-    const reservation = this.#at(value, nowMs)
-    if (reservation === undefined || reservation.draft === draft) return false
-    return keyOf(reservation.draft) !== keyOf(draft)
+  /** Whether another draft holds the value. */
+  hasOther(value: K, { draft }: AllocationRequest): boolean {
+    const holder = this.#holders.get(value)
+    return holder !== undefined && holder !== draft
   }
 
-  reserve(value: K, { draft, nowMs, dryRun }: AllocationRequest): void {
-    if (!dryRun) this.#reserved.set(value, { draft, untilMs: nowMs + reservationMs })
+  reserve(value: K, { draft, dryRun }: AllocationRequest): void {
+    if (!dryRun) this.#holders.set(value, draft)
+    const values = this.#values.get(draft) ?? new Set()
+    this.#values.set(draft, values.add(value))
   }
 
-  release(value: K): void {
-    this.#reserved.delete(value)
-  }
-
-  #at(value: K, nowMs: number): Reservation | undefined {
-    const reservation = this.#reserved.get(value)
-    if (reservation === undefined || reservation.untilMs > nowMs) return reservation
-    this.#reserved.delete(value)
-    return undefined
+  release(draft: KubeObject): void {
+    for (const value of this.#values.get(draft) ?? []) {
+      if (this.#holders.get(value) === draft) this.#holders.delete(value)
+    }
+    this.#values.delete(draft)
   }
 }

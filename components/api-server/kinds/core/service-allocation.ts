@@ -3,18 +3,17 @@ import type { Service, ServiceSpec } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
 import { formatIpAddress, parseIpAddress } from '../../../machinery/validation/ip-address.ts'
-import type { KubeObject } from '../../../machinery/objects/object.ts'
-import { internalError, invalid } from '../../../machinery/objects/status-error.ts'
+import { internalError } from '../../../machinery/objects/status-error.ts'
 import type { AllocationRequest } from './reservations.ts'
 import { inUse, type ServiceAllocator } from './service-allocator.ts'
+import { refuse, settleFamilies } from './service-families.ts'
 import {
   isHeadless,
+  mayHaveNodePort,
   needsClusterIp,
   needsHealthCheckPort,
   needsNodePort,
-  noClusterIp,
 } from './service-fields.ts'
-import { validateClusterIps } from './service-validation.ts'
 
 /** Ends what began with a write: `isWritten` says whether it took place. */
 type Finish = (isWritten: boolean) => Promise<void>
@@ -44,7 +43,7 @@ export async function recordAddresses(
   const taken = await records.add(object, added)
   if (taken !== undefined) {
     const root = FieldPath.root()
-    const at = root.child('spec').child('clusterIPs').index(now.indexOf(taken))
+    const at = root.child('spec').child('clusterIPs')
     at.invalid(goList(object.spec?.clusterIPs), `failed to allocate IP ${taken}: ${inUse}`)
     refuse(object, root)
   }
@@ -64,18 +63,13 @@ export interface Allocation {
   readonly request: AllocationRequest
 }
 
-function refuse(object: KubeObject, root: FieldPath): void {
-  if (root.errors.length === 0) return
-  throw invalid({ group: '', kind: 'Service' }, object.metadata.name ?? '', root.errors)
-}
-
 /** Throws Invalid for what the cluster cannot give, InternalError when a pool is exhausted. */
 export function allocateForCreate(service: Service, allocation: Allocation): void {
   const { spec } = service
   if (!spec) return
-  chooseFamilies(service, spec, allocation)
+  settleFamilies(service, undefined, allocation.allocator.family)
   if (needsClusterIp(spec)) allocateAddresses(service, spec, allocation)
-  if (needsNodePort(spec)) allocateNodePorts(service, spec, allocation)
+  if (mayHaveNodePort(spec)) allocateNodePorts(service, spec, allocation)
   if (needsHealthCheckPort(spec)) allocateHealthCheckPort(spec, allocation)
 }
 
@@ -84,63 +78,14 @@ export function allocateForUpdate(service: Service, old: Service, allocation: Al
   const { spec } = service
   const before = old.spec ?? {}
   if (!spec) return
-  chooseFamilies(service, spec, allocation)
+  settleFamilies(service, old, allocation.allocator.family)
   if (needsClusterIp(spec) && !needsClusterIp(before)) {
     allocateAddresses(service, spec, allocation)
   }
-  if (needsNodePort(spec)) updateNodePorts(service, { spec, before }, allocation)
+  if (mayHaveNodePort(spec)) updateNodePorts(service, { spec, before }, allocation)
   if (needsHealthCheckPort(spec) && !needsHealthCheckPort(before)) {
     allocateHealthCheckPort(spec, allocation)
   }
-}
-
-/** Settles `ipFamilies` and `ipFamilyPolicy` of a cluster with one family. */
-function chooseFamilies(service: Service, spec: ServiceSpec, { allocator }: Allocation): void {
-  if (spec.type === 'ExternalName') return
-  const root = FieldPath.root()
-  const at = root.child('spec')
-  validateClusterIps(spec, at)
-  refuse(service, root)
-  const { clusterIPs = [] } = spec
-  if (spec.ipFamilyPolicy === 'SingleStack') {
-    const needed = (what: string) =>
-      `must be RequireDualStack or PreferDualStack when multiple ${what} are specified`
-    const policyAt = at.child('ipFamilyPolicy')
-    if (spec.ipFamilies?.length === 2) policyAt.invalid('SingleStack', needed('IP families'))
-    if (clusterIPs.length === 2) policyAt.invalid('SingleStack', needed('cluster IPs'))
-  }
-  for (const [i, ip] of clusterIPs.entries()) {
-    if (ip === noClusterIp) break
-    const family = parseIpAddress(ip)?.family ?? allocator.family
-    if (i < (spec.ipFamilies ?? []).length) continue
-    if (family === allocator.family) (spec.ipFamilies ??= []).push(family)
-    else {
-      const shown = goList(clusterIPs)
-      at.child('clusterIPs').index(i).invalid(shown, `${family} is not configured on this cluster`)
-    }
-  }
-  refuse(service, root)
-  if (isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0) {
-    spec.ipFamilyPolicy ??= 'RequireDualStack'
-    if (spec.ipFamilies?.length) return
-    spec.ipFamilies = [allocator.family]
-    if (spec.ipFamilyPolicy === 'SingleStack') return
-    spec.ipFamilies.push(allocator.family === 'IPv4' ? 'IPv6' : 'IPv4')
-    return
-  }
-  if (spec.ipFamilyPolicy === 'RequireDualStack') {
-    at.child('ipFamilyPolicy').invalid(
-      spec.ipFamilyPolicy,
-      'this cluster is not configured for dual-stack services',
-    )
-  }
-  for (const [i, family] of (spec.ipFamilies ?? []).entries()) {
-    if (family === allocator.family) continue
-    at.child('ipFamilies').index(i).invalid(family, 'not configured on this cluster')
-  }
-  refuse(service, root)
-  spec.ipFamilyPolicy ??= 'SingleStack'
-  if (!spec.ipFamilies?.length) spec.ipFamilies = [allocator.family]
 }
 
 function allocateAddresses(
@@ -158,10 +103,10 @@ function allocateAddresses(
   }
   const root = FieldPath.root()
   const at = root.child('spec').child('clusterIPs')
-  for (const [i, ip] of spec.clusterIPs.entries()) {
+  for (const ip of spec.clusterIPs) {
     const why = allocator.addresses.take(ip, request)
     if (why === undefined) continue
-    at.index(i).invalid(goList(spec.clusterIPs), `failed to allocate IP ${ip}: ${why}`)
+    at.invalid(goList(spec.clusterIPs), `failed to allocate IP ${ip}: ${why}`)
   }
   refuse(service, root)
 }
@@ -185,11 +130,12 @@ function takePort(
   refuse(service, root)
 }
 
-/** One port number offered over two protocols gets one node port. */
+/** One port number offered over two protocols gets one node port. Without allocation, only ports that are asked for are taken. */
 function allocateNodePorts(service: Service, spec: ServiceSpec, allocation: Allocation): void {
   const ports = spec.ports ?? []
   const given = new Map<number, number>()
   for (const [index, entry] of ports.entries()) {
+    if (!entry.nodePort && !needsNodePort(spec)) continue
     const known = given.get(entry.port)
     if (known === undefined) {
       const asked = ports.find((other) => other.port === entry.port && other.nodePort)?.nodePort
@@ -211,6 +157,7 @@ function updateNodePorts(
 ): void {
   const held = new Set((before.ports ?? []).map(({ nodePort = 0 }) => nodePort))
   for (const [index, entry] of (spec.ports ?? []).entries()) {
+    if (!entry.nodePort && !needsNodePort(spec)) continue
     if (!entry.nodePort) entry.nodePort = nextPort(allocation)
     else if (!held.has(entry.nodePort)) {
       takePort(service, { port: entry.nodePort, index }, allocation)

@@ -1,6 +1,6 @@
 /**
- * ServiceAllocator: which addresses and node ports Services use. It reads the stored Services and remembers for a while
- * what it gave out, until the commit shows up (upstream keeps bitmaps in its store; here the Services are the record).
+ * ServiceAllocator: which addresses and node ports Services use. The stored Services are the record (upstream keeps bitmaps in
+ * its store); what a request was given is reserved until it ends.
  */
 import { parseIpRange, type IpFamily } from '../../../machinery/validation/ip-address.ts'
 import { keyOf, type KubeObject } from '../../../machinery/objects/object.ts'
@@ -23,6 +23,8 @@ export interface ServicePool<T> {
   take(value: T, request: AllocationRequest): string | undefined
   /** A free value, or undefined without one. */
   next(request: AllocationRequest): T | undefined
+  /** The request of the draft ended, whether it was written or not. */
+  release(draft: KubeObject): void
 }
 
 export interface ServiceAllocator {
@@ -59,11 +61,11 @@ class Usage {
   readonly #users = new Map<number, string>()
   readonly #reserved = new Reservations<number>()
 
-  isFree(offset: number, nowMs: number): boolean {
-    return !this.#users.has(offset) && !this.#reserved.has(offset, nowMs)
+  isFree(offset: number, request: AllocationRequest): boolean {
+    return !this.#users.has(offset) && !this.#reserved.has(offset, request)
   }
 
-  /** Also true for what the same draft, or an earlier attempt at the same Service, has reserved. */
+  /** Also true for what the same draft has reserved. */
   isFreeFor(offset: number, request: AllocationRequest): boolean {
     return !this.#users.has(offset) && !this.#reserved.hasOther(offset, request)
   }
@@ -72,15 +74,16 @@ class Usage {
     this.#reserved.reserve(offset, request)
   }
 
+  release(draft: KubeObject): void {
+    this.#reserved.release(draft)
+  }
+
   /** Replaces what the Service of that key used before. */
   commit(key: string, { before, now }: { before: readonly number[]; now: readonly number[] }) {
     for (const offset of before) {
       if (this.#users.get(offset) === key) this.#users.delete(offset)
     }
-    for (const offset of now) {
-      this.#users.set(offset, key)
-      this.#reserved.release(offset)
-    }
+    for (const offset of now) this.#users.set(offset, key)
   }
 }
 
@@ -149,20 +152,19 @@ class ServiceIndex {
   }
 }
 
-/** The first address a Service can have: the API server's own. */
-export function firstAddress(range: string): string {
-  const [network = ''] = range.split('/')
-  return network.replace(/\d+$/, (last) => String(Number(last) + 1))
-}
-
-/** As many addresses of a range as the allocator of one range keeps track of. */
-const mostAddresses = 65_536
+/** Addresses of an IPv6 range that Services can have (upstream: ipallocator, as many as its bitmap holds). */
+const mostIpv6Addresses = 65_536
 
 /** Throws TypeError for an invalid range. */
 function offsetsOf(text: string): AddressOffsets {
   const range = parseIpRange(text)
   if (range === undefined) throw new TypeError(`not a range of addresses: ${text}`)
-  return addressOffsets(range, mostAddresses)
+  return addressOffsets(range, range.family === 'IPv4' ? 2 ** 32 : mostIpv6Addresses)
+}
+
+/** The first address a Service can have: the API server's own. Throws TypeError for an invalid range. */
+export function firstAddress(rangeText: string): string {
+  return offsetsOf(rangeText).textOf(1)
 }
 
 /** Reserves a free offset of the first band that has one. */
@@ -172,7 +174,7 @@ function takeNext(
   request: AllocationRequest,
 ): number | undefined {
   for (const band of bands) {
-    const isFree = (at: number): boolean => usage.isFree(at, request.nowMs)
+    const isFree = (at: number): boolean => usage.isFree(at, request)
     const offset = freeOffset(band, isFree, () => request.random())
     if (offset === undefined) continue
     usage.reserve(offset, request)
@@ -202,6 +204,7 @@ function addressPool(
       const offset = takeNext(index.follow().addresses, bands, request)
       return offset === undefined ? undefined : offsets.textOf(offset)
     },
+    release: (draft) => index.addresses.release(draft),
   }
 }
 
@@ -227,6 +230,7 @@ function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
       return undefined
     },
     next: (request) => takeNext(index.follow().ports, bands, request),
+    release: (draft) => index.ports.release(draft),
   }
 }
 

@@ -2,7 +2,12 @@
  * The addresses of all ServiceCIDRs that are ready, of one family; IPAddress objects say which are in use (upstream:
  * ipallocator/cidrallocator.go MetaAllocator; KEP-1880).
  */
-import { isOffered, rangesOf, type ServiceCidr } from '../../../api/service-ranges.ts'
+import {
+  isOffered,
+  offersAddress,
+  rangesOf,
+  type ServiceCidr,
+} from '../../../api/service-ranges.ts'
 import {
   formatIpAddress,
   parseIpAddress,
@@ -22,7 +27,7 @@ export interface ServiceCidrPoolOptions {
   readonly family: IpFamily
 }
 
-/** Offsets are numbers: of the largest ranges, more addresses than can ever be in use. */
+/** Offsets are numbers. Larger ranges have more addresses than can ever be in use: the others are given only to those who name them. */
 const mostOffsets = 2 ** 48
 
 const noRange = 'the provided network does not match the current range'
@@ -30,13 +35,6 @@ const noRange = 'the provided network does not match the current range'
 export function createServiceCidrPool(options: ServiceCidrPoolOptions): ServicePool<string> {
   const { reader, serviceCidrs, ipAddresses, family } = options
   const reserved = new Reservations<string>()
-  let isFollowing = false
-  /** From its first use on, an address that changes hands is no longer reserved. */
-  const follow = (): void => {
-    if (isFollowing) return
-    isFollowing = true
-    reader.onChange(ipAddresses, ({ key }) => reserved.release(key))
-  }
   const isUsed = (name: string): boolean => reader.get(ipAddresses, '', name) !== undefined
   const ranges = (): IpRange[] =>
     (reader.list(serviceCidrs) as readonly ServiceCidr[])
@@ -47,7 +45,7 @@ export function createServiceCidrPool(options: ServiceCidrPoolOptions): ServiceP
     const offsets = addressOffsets(range, mostOffsets)
     const isFree = (offset: number): boolean => {
       const name = offsets.textOf(offset)
-      return !isUsed(name) && !reserved.has(name, request.nowMs)
+      return !isUsed(name) && !reserved.has(name, request)
     }
     for (const band of addressBands(offsets)) {
       const offset = freeOffset(band, isFree, () => request.random())
@@ -57,19 +55,16 @@ export function createServiceCidrPool(options: ServiceCidrPoolOptions): ServiceP
   }
   return {
     take(text, request) {
-      follow()
-      const isOfferedHere = ranges().some(
-        (range) => addressOffsets(range, mostOffsets).offsetOf(text) !== undefined,
-      )
       const address = parseIpAddress(text)
-      if (address === undefined || !isOfferedHere) return noRange
+      if (address === undefined || !ranges().some((range) => offersAddress(range, address))) {
+        return noRange
+      }
       const name = formatIpAddress(address)
       if (isUsed(name) || reserved.hasOther(name, request)) return inUse
       reserved.reserve(name, request)
       return undefined
     },
     next(request) {
-      follow()
       for (const range of ranges()) {
         const name = nextOf(range, request)
         if (name === undefined) continue
@@ -78,5 +73,6 @@ export function createServiceCidrPool(options: ServiceCidrPoolOptions): ServiceP
       }
       return undefined
     },
+    release: (draft) => reserved.release(draft),
   }
 }

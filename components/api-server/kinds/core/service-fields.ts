@@ -14,6 +14,11 @@ export function isHeadless(spec: ServiceSpec): boolean {
   return spec.clusterIPs?.length === 1 && spec.clusterIPs[0] === noClusterIp
 }
 
+/** Has node ports of its own: allocated ones, or with allocation off those that the client names. */
+export function mayHaveNodePort({ type }: ServiceSpec): boolean {
+  return type === 'NodePort' || type === 'LoadBalancer'
+}
+
 export function needsNodePort(spec: ServiceSpec): boolean {
   if (spec.type === 'NodePort') return true
   return spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false

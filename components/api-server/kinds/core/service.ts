@@ -19,6 +19,7 @@ import {
   sameTexts,
 } from './service-fields.ts'
 import { validateService, validateServiceChange } from './service-validation.ts'
+import { serviceWarnings } from './service-warnings.ts'
 import { restoreAllButStatus } from '../rules/status-update.ts'
 import { updateValidation, validation } from '../rules/strategy-checks.ts'
 
@@ -66,9 +67,7 @@ function syncClusterIps(spec: ServiceSpec, before?: ServiceSpec): void {
 function keepAllocated(spec: ServiceSpec, before: ServiceSpec): void {
   if (needsClusterIp(spec) && needsClusterIp(before)) {
     if (!spec.clusterIP && before.clusterIP) spec.clusterIP = before.clusterIP
-    if (!spec.clusterIPs?.length && spec.clusterIP === before.clusterIP && before.clusterIPs) {
-      spec.clusterIPs = [...before.clusterIPs]
-    }
+    if (!spec.clusterIPs?.length && before.clusterIPs) spec.clusterIPs = [...before.clusterIPs]
   }
   if (needsNodePort(spec) && needsNodePort(before)) {
     const now = new Set((spec.ports ?? []).map(({ nodePort = 0 }) => nodePort))
@@ -126,36 +125,9 @@ function dropUnusedFields(service: Service, spec: ServiceSpec, before: ServiceSp
 }
 
 function allocationOf(draft: KubeObject, context: StrategyContext) {
-  const { serviceAllocator: allocator, nowMs, dryRun } = context
+  const { serviceAllocator: allocator, dryRun } = context
   if (allocator === undefined) return undefined
-  return { allocator, request: { draft, nowMs, dryRun, random: () => context.random() } }
-}
-
-function warnings(object: KubeObject, old: KubeObject | undefined): string[] {
-  const { spec = {} } = object as Service
-  const found: string[] = []
-  if (spec.type === 'ExternalName' && spec.externalIPs?.length) {
-    found.push('spec.externalIPs is ignored when spec.type is "ExternalName"')
-  }
-  if (spec.sessionAffinity === 'ClientIP' && spec.clusterIP === 'None') {
-    found.push('spec.SessionAffinity is ignored for headless services')
-  }
-  const isNew = (old as Service | undefined)?.spec === undefined
-  if (spec.loadBalancerIP && (isNew || spec.loadBalancerIP.includes('0'))) {
-    const odd = oddAddress('spec.loadBalancerIP', spec.loadBalancerIP)
-    if (odd !== undefined) found.push(odd)
-  }
-  for (const [i, ip] of (spec.externalIPs ?? []).entries()) {
-    const odd = oddAddress(`spec.externalIPs[${i}]`, ip)
-    if (odd !== undefined) found.push(odd)
-  }
-  return found
-}
-
-/** IPv4 addresses with leading zeros mean different things to different readers. */
-function oddAddress(field: string, text: string): string | undefined {
-  if (parseIpAddress(text)?.family !== 'IPv4' || !/(^|\.)0[0-9]/.test(text)) return undefined
-  return `${field}: IP address was accepted, but will be invalid in a future Kubernetes release: IPv4 field has octet with leading zero`
+  return { allocator, request: { draft, dryRun, random: () => context.random() } }
 }
 
 export const serviceStrategy: Strategy = {
@@ -182,6 +154,10 @@ export const serviceStrategy: Strategy = {
     dropUnusedFields(service, spec, before)
   },
   ...validation<Service>(validateService, validateServiceChange),
+  release(draft, { serviceAllocator }) {
+    serviceAllocator?.addresses.release(draft)
+    serviceAllocator?.nodePorts.release(draft)
+  },
   begin(object, old, { serviceAllocator }) {
     if (serviceAllocator?.records === undefined) return undefined
     const change = { object: object as Service, old: old as Service | undefined }
@@ -190,7 +166,7 @@ export const serviceStrategy: Strategy = {
   async afterDelete(object, { serviceAllocator }) {
     if (serviceAllocator !== undefined) await forgetAddresses(object as Service, serviceAllocator)
   },
-  warnings,
+  warnings: (object, _, { dialect }) => [...serviceWarnings(object as Service, dialect)],
   subresources: {
     status: {
       prepareForUpdate: restoreAllButStatus,

@@ -206,18 +206,18 @@ describe('addresses', () => {
     const spec = { ports, clusterIP: '10.96.0.50' }
     expect(create('x', spec).spec?.clusterIPs).toEqual(['10.96.0.50'])
     expect(refusal(() => runs.created({ metadata: { name: 'y' }, spec }))).toEqual([
-      'spec.clusterIPs[0]: Invalid value: []string{"10.96.0.50"}: failed to allocate IP 10.96.0.50: provided IP is already allocated',
+      'spec.clusterIPs: Invalid value: []string{"10.96.0.50"}: failed to allocate IP 10.96.0.50: provided IP is already allocated',
     ])
   })
 
   test('must be in the range', () => {
     const spec = { ports, clusterIP: '10.97.0.1' }
     expect(refusal(() => cluster().runs.created({ spec }))).toEqual([
-      'spec.clusterIPs[0]: Invalid value: []string{"10.97.0.1"}: failed to allocate IP 10.97.0.1: the provided IP (10.97.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16',
+      'spec.clusterIPs: Invalid value: []string{"10.97.0.1"}: failed to allocate IP 10.97.0.1: the provided IP (10.97.0.1) is not in the valid range. The range of valid IPs is 10.96.0.0/16',
     ])
   })
 
-  test('of another family are not to be had', () => {
+  test('of another family are refused', () => {
     const spec = { ports, ipFamilies: ['IPv6'] }
     expect(refusal(() => cluster().runs.created({ spec }))).toEqual([
       'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster',
@@ -240,21 +240,45 @@ describe('addresses', () => {
     expect(given).toContain(create('late', { ports }).spec?.clusterIP)
   })
 
-  test('given out but not yet stored are taken, for a while', () => {
+  test('of a request that runs are taken until it ends; those of a dry run are not', () => {
     const reader = new FakeReader()
     const { addresses } = createServiceAllocator({ reader, services })
-    const request = (name: string, nowMs: number, dryRun = false): AllocationRequest => ({
+    const request = (name: string, dryRun = false): AllocationRequest => ({
       draft: { metadata: { namespace: 'ns', name } },
-      nowMs,
       dryRun,
       random: () => 0,
     })
-    expect(addresses.take('10.96.0.9', request('a', 0))).toBeUndefined()
-    expect(addresses.take('10.96.0.9', request('b', 0))).toBe('provided IP is already allocated')
-    expect(addresses.take('10.96.0.9', request('a', 0))).toBeUndefined()
-    expect(addresses.take('10.96.0.9', request('b', 60_000))).toBeUndefined()
-    expect(addresses.take('10.96.0.8', request('a', 0, true))).toBeUndefined()
-    expect(addresses.take('10.96.0.8', request('b', 0))).toBeUndefined()
+    const [a, b, dry] = [request('a'), request('b'), request('c', true)]
+    expect(addresses.take('10.96.0.9', a)).toBeUndefined()
+    expect(addresses.take('10.96.0.9', a)).toBeUndefined()
+    expect(addresses.take('10.96.0.9', b)).toBe('provided IP is already allocated')
+    addresses.release(a.draft)
+    expect(addresses.take('10.96.0.9', b)).toBeUndefined()
+    addresses.release(a.draft)
+    expect(addresses.take('10.96.0.9', a)).toBe('provided IP is already allocated')
+    expect(addresses.take('10.96.0.8', dry)).toBeUndefined()
+    expect(addresses.take('10.96.0.8', b)).toBeUndefined()
+  })
+
+  test('of a large range can all be asked for', () => {
+    const { create } = cluster({ clusterIpRange: '10.96.0.0/12' })
+    const spec = { ports, clusterIP: '10.111.255.9' }
+    expect(create('x', spec).spec?.clusterIPs).toEqual(['10.111.255.9'])
+  })
+
+  // The examples of the documentation of Kubernetes: the first addresses are left to those who name theirs.
+  test.each([
+    ['10.96.0.0/20', '10.96.1.1'],
+    ['10.96.0.0/24', '10.96.0.17'],
+    ['10.96.0.0/28', '10.96.0.1'],
+  ])('of %s are given from %s on', (clusterIpRange, first) => {
+    const { addresses } = createServiceAllocator({
+      reader: new FakeReader(),
+      services,
+      clusterIpRange,
+    })
+    const draft = { metadata: { name: 'x' } }
+    expect(addresses.next({ draft, dryRun: false, random: () => 0 })).toBe(first)
   })
 
   test('never change, and come back when left out', () => {
@@ -267,10 +291,88 @@ describe('addresses', () => {
     expect(faults(old, { ...old.spec, clusterIP: '10.96.0.77' })).toEqual([
       'spec.clusterIPs[0]: Invalid value: []string{"10.96.0.77"}: may not change once set',
     ])
+    expect(faults(old, { ports, selector, clusterIP: '10.96.0.77' })).toEqual([
+      'spec.clusterIPs[0]: Invalid value: []string{"10.96.0.77"}: may not change once set',
+    ])
+  })
+})
+
+describe('families', () => {
+  test('of one Service are not two without a policy for two', () => {
+    const spec = { ports, ipFamilies: ['IPv4', 'IPv6'] }
+    expect(refusal(() => cluster().runs.created({ spec }))).toEqual([
+      "spec.ipFamilyPolicy: Invalid value: \"SingleStack\": must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified",
+    ])
+  })
+
+  test('keep the policy that an update leaves out', () => {
+    const { create, update } = cluster()
+    const old = create('x', { ports, selector, ipFamilyPolicy: 'PreferDualStack' })
+    expect(update(old, { ports, selector }).spec?.ipFamilyPolicy).toBe('PreferDualStack')
+  })
+
+  test('of a Service that becomes single-stack lose the second', () => {
+    const { create, update, runs } = cluster()
+    const old = create('x', { clusterIP: 'None' })
+    expect(old.spec?.ipFamilies).toEqual(['IPv4', 'IPv6'])
+    const single = update(old, { ...old.spec, ipFamilyPolicy: 'SingleStack' })
+    expect(single.spec?.ipFamilies).toEqual(['IPv4'])
+    const spec = { ...old.spec, ipFamilies: ['IPv4'] }
+    expect(refusal(() => runs.updated(old as KubeObject, { spec }))).toEqual([
+      'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": must be \'SingleStack\' to release the secondary IP family',
+    ])
+  })
+
+  test('of a Service that prefers two stay when the cluster has another one', () => {
+    const { update, faults } = cluster()
+    const old: Service = {
+      metadata: { name: 'x', namespace: 'ns' },
+      spec: {
+        type: 'ClusterIP',
+        selector,
+        ports: [{ port: 80, protocol: 'TCP' }],
+        clusterIP: '10.96.0.5',
+        clusterIPs: ['10.96.0.5', 'fd00::5'],
+        ipFamilies: ['IPv4', 'IPv6'],
+        ipFamilyPolicy: 'PreferDualStack',
+      },
+    }
+    const spec = { ...old.spec, sessionAffinity: 'ClientIP' }
+    expect(faults(old, spec)).toEqual([])
+    expect(update(old, spec).spec?.clusterIPs).toEqual(['10.96.0.5', 'fd00::5'])
   })
 })
 
 describe('node ports', () => {
+  test('that a load balancer without allocation names are its own', () => {
+    const { create, update, runs } = cluster()
+    const asked = (nodePort?: number) => ({
+      type: 'LoadBalancer',
+      allocateLoadBalancerNodePorts: false,
+      ports: [{ port: 80, ...(nodePort && { nodePort }) }],
+    })
+    const taken = [
+      'spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated',
+    ]
+    expect(create('x', asked(30_080)).spec?.ports?.[0]?.nodePort).toBe(30_080)
+    expect(refusal(() => runs.created({ metadata: { name: 'y' }, spec: asked(30_080) }))).toEqual(
+      taken,
+    )
+    const other = create('y', asked())
+    expect(other.spec?.ports?.[0]?.nodePort).toBeUndefined()
+    expect(refusal(() => update(other, asked(30_080)))).toEqual(taken)
+  })
+
+  test('of a dry run are all different, and stay free', () => {
+    const reader = new FakeReader()
+    const allocator = createServiceAllocator({ reader, services })
+    const { nodePorts } = allocator
+    const dry = { draft: { metadata: { name: 'x' } }, dryRun: true, random: () => 0 }
+    const [one, other] = [nodePorts.next(dry), nodePorts.next(dry)]
+    expect(one).not.toBe(other)
+    expect(nodePorts.next({ draft: { metadata: {} }, dryRun: false, random: () => 0 })).toBe(one)
+  })
+
   test('asked for are given once and in range', () => {
     const { create, runs } = cluster()
     const asked = (nodePort: number) => ({ type: 'NodePort', ports: [{ port: 80, nodePort }] })
@@ -323,4 +425,63 @@ test('a Service that becomes a name loses its addresses', () => {
   expect(now.spec?.clusterIP).toBeUndefined()
   expect(now.spec?.clusterIPs).toBeUndefined()
   expect(now.spec?.ipFamilies).toBeUndefined()
+})
+
+describe('warnings', () => {
+  const { runs } = cluster({ clusterIpRange: 'fd00::/112' })
+  const headless = { clusterIP: 'None', selector }
+  const balanced = { type: 'LoadBalancer', ports }
+  const zero = 'was accepted, but will be invalid in a future Kubernetes release'
+  test.each<[object, string[]]>([
+    [{ ports }, []],
+    [
+      { ports, clusterIP: 'fd00:0::5' },
+      [
+        'spec.clusterIPs[0]: IPv6 address "fd00:0::5" is not in RFC 5952 canonical format ("fd00::5"), which may cause controller apply-loops',
+      ],
+    ],
+    [
+      { ports, externalIPs: ['192.0.2.1', '192.000.2.1'] },
+      [
+        `spec.externalIPs[1]: IP address ${zero}: ParseAddr("192.000.2.1"): IPv4 field has octet with leading zero`,
+      ],
+    ],
+    [
+      { ...balanced, loadBalancerIP: '010.0.0.1' },
+      [
+        `spec.loadBalancerIP: IP address ${zero}: ParseAddr("010.0.0.1"): IPv4 field has octet with leading zero`,
+      ],
+    ],
+    [
+      { ...balanced, loadBalancerSourceRanges: ['010.0.0.0/8', 'FD00::/8'] },
+      [
+        `spec.loadBalancerSourceRanges[0]: IP prefix ${zero}: netip.ParsePrefix("010.0.0.0/8"): ParseAddr("010.0.0.0"): IPv4 field has octet with leading zero`,
+        'spec.loadBalancerSourceRanges[1]: IPv6 prefix "FD00::/8" is not in RFC 5952 canonical format ("fd00::/8"), which may cause controller apply-loops',
+      ],
+    ],
+    [
+      { ...headless, sessionAffinity: 'ClientIP', externalIPs: ['192.0.2.1'] },
+      [
+        'spec.externalIPs is ignored for headless services',
+        'spec.SessionAffinity is ignored for headless services',
+      ],
+    ],
+    [
+      { type: 'ExternalName', externalName: 'example.com', externalIPs: ['192.0.2.1'] },
+      ['spec.externalIPs is ignored when spec.type is "ExternalName"'],
+    ],
+    [
+      { ports, externalName: 'example.com' },
+      ['spec.externalName is ignored when spec.type is not "ExternalName"'],
+    ],
+  ])('about %j', (spec, expected) => {
+    expect(runs.warnings({ spec })).toEqual(expected)
+  })
+
+  test('about the older annotation of topology hints', () => {
+    const annotations = { 'service.kubernetes.io/topology-aware-hints': 'auto' }
+    expect(runs.warnings({ metadata: { annotations }, spec: { ports } })).toEqual([
+      'annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead',
+    ])
+  })
 })
