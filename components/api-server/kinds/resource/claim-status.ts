@@ -6,11 +6,19 @@ import type {
   AllocationResult,
   DeviceAllocationConfiguration,
   DeviceRequestAllocationResult,
+  NetworkDeviceData,
   ResourceClaim,
   ResourceClaimConsumerReference,
   ResourceClaimStatus,
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
+import {
+  formatIpAddress,
+  parseIpAddress,
+  parseIpRange,
+  validateIpRange,
+} from '../../../machinery/validation/ip-address.ts'
+import { validateConditions } from '../../../machinery/validation/label-validation.ts'
 import { validateNodeSelector } from '../core/pod/affinity-validation.ts'
 import { goJson, validateImmutable } from '../rules/field-rules.ts'
 import { validateDriverName } from '../storage/csi-node.ts'
@@ -23,13 +31,16 @@ import {
   validateEntries,
   validateLabelName,
   validatePoolName,
+  validateRawObject,
   validateUnique,
 } from './device-fields.ts'
 import { requestNamesOf, validateRequestName, validateRequestNames } from './request-names.ts'
 
 const sources = ['FromClaim', 'FromClass']
 const mostConditions = 8
-const longestData = 10 * 1024
+const longestInterfaceName = 256
+const longestHardwareAddress = 128
+const mostIps = 16
 
 type DeviceName = Pick<DeviceRequestAllocationResult, 'driver' | 'pool' | 'device'>
 
@@ -161,13 +172,36 @@ function validateDeviceStatus(
   if (!allocated.has(idOf(one))) {
     at.invalid(idOf(one), 'must be an allocated device in the claim')
   }
-  const { data } = one
   // Clients get null for a list without entries, and send it back.
   const conditions = one.conditions ?? []
-  if (conditions.length > mostConditions) {
-    at.child('conditions').tooMany(conditions.length, mostConditions)
+  const conditionsAt = at.child('conditions')
+  if (conditions.length > mostConditions) conditionsAt.tooMany(conditions.length, mostConditions)
+  validateConditions(conditions, conditionsAt)
+  if (one.data !== undefined && one.data !== null) validateRawObject(one.data, at.child('data'))
+  if (one.networkData) validateNetworkData(one.networkData, at.child('networkData'))
+}
+
+function validateNetworkData(
+  { interfaceName = '', hardwareAddress = '', ips }: NetworkDeviceData,
+  at: FieldPath,
+): void {
+  if (Buffer.byteLength(interfaceName) > longestInterfaceName) {
+    at.child('interfaceName').tooLong(longestInterfaceName)
   }
-  if (data !== undefined && JSON.stringify(data).length > longestData) {
-    at.child('data').tooLong(longestData)
+  if (Buffer.byteLength(hardwareAddress) > longestHardwareAddress) {
+    at.child('hardwareAddress').tooLong(longestHardwareAddress)
   }
+  const ipsAt = at.child('ips')
+  validateEntries(ips ?? [], { at: ipsAt, most: mostIps }, validateInterfaceAddress)
+  validateUnique(ips ?? [], ipsAt)
+}
+
+/** An address with the length of its network's prefix. */
+function validateInterfaceAddress(text: string, at: FieldPath): void {
+  validateIpRange(text, at)
+  const [address = '', length = ''] = text.split('/')
+  const parsed = parseIpAddress(address)
+  if (parsed === undefined || parseIpRange(text) === undefined) return
+  const canonical = `${formatIpAddress(parsed)}/${Number(length)}`
+  if (text !== canonical) at.invalid(text, `must be in canonical form (${canonical})`)
 }

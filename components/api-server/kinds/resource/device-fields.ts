@@ -15,7 +15,8 @@ export const mostEntries = 32
 const longestPool = 253
 const longestId = 32
 const longestExpression = 10 * 1024
-const longestParameters = 10 * 1024
+/** Bytes of what only drivers read. */
+const longestRaw = 10 * 1024
 const mostCost = 1_000_000
 
 /** Compiles an expression; undefined where expressions are not looked at: they were when they were stored. */
@@ -33,10 +34,11 @@ export function validateEntries<T>(
 
 /** Reports the keys that stand there before; `field` is where the key stands in an entry. */
 export function validateUnique(keys: readonly string[], at: FieldPath, field?: string): void {
+  const seen = new Set<string>()
   for (const [i, key] of keys.entries()) {
-    if (keys.indexOf(key) === i) continue
     const entryAt = at.index(i)
-    ;(field === undefined ? entryAt : entryAt.child(field)).duplicate(key)
+    if (seen.has(key)) (field === undefined ? entryAt : entryAt.child(field)).duplicate(key)
+    seen.add(key)
   }
 }
 
@@ -90,7 +92,7 @@ export function validateSelectors(
 }
 
 function validateExpression(expression: string, at: FieldPath, compile: CompileSelector): void {
-  if (expression.length > longestExpression) {
+  if (Buffer.byteLength(expression) > longestExpression) {
     at.tooLong(longestExpression)
     return
   }
@@ -110,11 +112,15 @@ export function validateConfiguration({ opaque }: DeviceConfiguration, at: Field
   }
   validateDriverName(opaque.driver, opaqueAt.child('driver'))
   const parametersAt = opaqueAt.child('parameters')
-  const { parameters } = opaque
-  if (parameters === undefined || parameters === null) parametersAt.required()
-  else if (JSON.stringify(parameters).length > longestParameters) {
-    parametersAt.tooLong(longestParameters)
-  } else if (typeof parameters !== 'object' || Array.isArray(parameters)) {
-    parametersAt.invalid('<value omitted>', 'parameters must be a valid JSON object')
+  if (opaque.parameters === undefined) parametersAt.required()
+  else validateRawObject(opaque.parameters, parametersAt)
+}
+
+/** JSON that only drivers read. */
+export function validateRawObject(raw: unknown, at: FieldPath): void {
+  if (raw === null) at.required()
+  else if (Buffer.byteLength(JSON.stringify(raw)) > longestRaw) at.tooLong(longestRaw)
+  else if (typeof raw !== 'object' || Array.isArray(raw)) {
+    at.invalid('<value omitted>', 'parameters must be a valid JSON object')
   }
 }

@@ -12,6 +12,7 @@ import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goJson, validateImmutable, validateSubdomain } from '../rules/field-rules.ts'
 import { createValidation, updateValidation, type Change } from '../rules/strategy-checks.ts'
+import { validateTemplateObjectMeta } from '../rules/template-object-meta.ts'
 import type { Strategy } from '../strategy.ts'
 import { claimStatusStrategy } from './claim-status.ts'
 import {
@@ -119,16 +120,20 @@ const gateOff = 'the feature gate DynamicResourceAllocation is off: no devices a
 interface ClaimPlace {
   readonly specOf: (object: KubeObject) => ResourceClaimSpec | undefined
   readonly at: (root: FieldPath) => FieldPath
+  /** What surrounds the claim's spec. */
+  readonly validateRest?: (object: KubeObject, root: FieldPath) => void
 }
 
-function claimRules({ specOf, at }: ClaimPlace): Strategy {
+function claimRules({ specOf, at, validateRest }: ClaimPlace): Strategy {
   const rulesWith = (compile: CompileSelector): Strategy => ({
     validate: createValidation((object: KubeObject, root) => {
+      validateRest?.(object, root)
       validateClaim(specOf(object), at(root), compile)
     }),
     // Expressions of a spec that cannot change were compiled when it was stored.
     validateUpdate: updateValidation((change: Change<KubeObject>, root) => {
       validateSameSpec(change, root)
+      validateRest?.(change.object, root)
       validateClaim(specOf(change.object), at(root), undefined)
     }),
   })
@@ -171,4 +176,8 @@ export const resourceClaimStrategy: Strategy = {
 export const resourceClaimTemplateStrategy: Strategy = claimRules({
   specOf: (object) => (object as unknown as ResourceClaimTemplate).spec?.spec,
   at: (root) => root.child('spec').child('spec'),
+  validateRest: (object, root) => {
+    const { metadata } = (object as unknown as ResourceClaimTemplate).spec ?? {}
+    validateTemplateObjectMeta(metadata, root.child('spec').child('metadata'))
+  },
 })

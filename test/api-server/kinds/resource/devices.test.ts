@@ -87,6 +87,15 @@ describe('a claim', () => {
     expect(claims.createFaults(claimWith(devices))).toEqual([fault])
   })
 
+  it('of any size is refused in no time', () => {
+    const requests = Array.from({ length: 60_000 }, (_, i) => ({ ...request, name: `r${i}` }))
+    const before = process.cpuUsage()
+    expect(claims.createFaults(claimWith({ requests }))).toEqual([
+      'spec.devices.requests: Too many: 60000: must have at most 32 items',
+    ])
+    expect(process.cpuUsage(before).user).toBeLessThan(2_500_000)
+  })
+
   it('comes with a warning while the gate is off', () => {
     const object = claimWith({ requests: [request] })
     expect(claims.warnings(object)).toEqual([contains('DynamicResourceAllocation is off')])
@@ -162,6 +171,44 @@ describe('the status of a claim', () => {
     ])
   })
 
+  it.each([
+    [
+      { conditions: [{ type: 'Ready', status: 'Maybe' }] },
+      'conditions[0].status: Unsupported value',
+    ],
+    [{ data: ['a'] }, 'data: Invalid value: "<value omitted>": parameters must be a valid JSON'],
+    [{ networkData: { interfaceName: 'e'.repeat(257) } }, 'networkData.interfaceName: Too long'],
+    [
+      { networkData: { hardwareAddress: 'e'.repeat(129) } },
+      'networkData.hardwareAddress: Too long',
+    ],
+    [
+      { networkData: { ips: ['300.9.8.0/24'] } },
+      'networkData.ips[0]: Invalid value: "300.9.8.0/24": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)',
+    ],
+    [
+      { networkData: { ips: ['2001:0db8::1/64'] } },
+      'networkData.ips[0]: Invalid value: "2001:0db8::1/64": must be in canonical form (2001:db8::1/64)',
+    ],
+    [
+      { networkData: { ips: ['10.9.8.7/24', '10.9.8.7/24'] } },
+      'networkData.ips[1]: Duplicate value: "10.9.8.7/24"',
+    ],
+    [
+      { networkData: { ips: Array.from({ length: 17 }, (_, i) => `10.9.8.${i}/24`) } },
+      'networkData.ips: Too many: 17',
+    ],
+  ])('has statuses of devices that are checked: %j', (wrong, fault) => {
+    const gates = { ...defaultFeatureGates, DRAResourceClaimDeviceStatus: true }
+    const runs = strategyRuns('resourceClaims', { gates })
+    const old = { ...claims.created({ spec }), status: { allocation } }
+    const good = { driver, pool: 'p', device: 'd1', networkData: { ips: ['10.9.8.7/24'] } }
+    const faultsOf = (device: object) =>
+      runs.updateFaults(old, { spec, status: { allocation, devices: [device] } }, 'status')
+    expect(faultsOf(good)).toEqual([])
+    expect(faultsOf({ ...good, ...wrong })).toContainEqual(contains(`status.devices[0].${fault}`))
+  })
+
   it('changes no metadata, and keeps statuses of devices only with the gate', () => {
     const device = { driver, pool: 'p', device: 'd1' }
     const status = { allocation, devices: [device] }
@@ -181,6 +228,19 @@ describe('the status of a claim', () => {
     const held = { ...old, status }
     const freed = runs.updated(held, { spec, status: { devices: [device] } }, 'status')
     expect(freed['status'].devices).toBeUndefined()
+  })
+})
+
+describe('a template of claims', () => {
+  it('sets labels and annotations of its claims, and nothing else of their metadata', () => {
+    const templates = strategyRuns('resourceClaimTemplates')
+    const faults = (metadata: object) =>
+      templates.createFaults({ spec: { metadata, ...claimWith({ requests: [request] }) } })
+    expect(faults({ labels: { a: 'b' }, annotations: { 'example.com/a': 'b' } })).toEqual([])
+    expect(faults({ labels: { a: 'not valid' } })).toEqual([
+      contains('spec.metadata.labels: Invalid value: "not valid"'),
+    ])
+    expect(faults({ name: 'x' })).toEqual(['spec.metadata.name: Forbidden: cannot be set'])
   })
 })
 
@@ -282,6 +342,23 @@ describe('claims in Pods', () => {
     ],
   ])('are checked: %j', (object, expected) => {
     expect(pods.createFaults(object)).toEqual(expected)
+  })
+
+  it('of any number are checked in no time, and in few words', () => {
+    const names = (prefix: string) => Array.from({ length: 20_000 }, (_, i) => `${prefix}${i}`)
+    const own = names('own').map((name) => ({ name, resourceClaimName: 'x' }))
+    const others = names('other').map((name) => ({ name }))
+    const before = process.cpuUsage()
+    const faults = pods.createFaults(podWith(own, others))
+    expect(faults).toHaveLength(20_000)
+    expect(faults[0]).toContain('must be one of the names in pod.spec.resourceClaims: own0, own1,')
+    expect(faults[0]?.length).toBeLessThan(2000)
+    const statuses = { resourceClaimStatuses: own.map(({ name }) => ({ name })) }
+    const object = podWith(own)
+    expect(
+      pods.updateFaults(pods.created(object), { ...object, status: statuses }, 'status'),
+    ).toEqual([])
+    expect(process.cpuUsage(before).user).toBeLessThan(4_000_000)
   })
 
   it('are dropped without the gate, from containers and the status, too', () => {

@@ -64,6 +64,8 @@ export function validateContainerClaims(
   podClaims: ReadonlySet<string>,
 ): void {
   const seen = new Set<string>()
+  /** Claims of which a request was named. */
+  const inParts = new Set<string>()
   for (const [i, { name, request }] of claims.entries()) {
     const claimAt = at.index(i)
     if (!name) {
@@ -72,14 +74,28 @@ export function validateContainerClaims(
     }
     if (request) claimAt.child('request').invalidEach(request, label1123(request))
     const key = request ? `${name}/${request}` : name
-    const overlaps = !request && [...seen].some((other) => other.startsWith(`${name}/`))
-    if (seen.has(name) || overlaps) claimAt.duplicate(name)
+    if (seen.has(name) || (!request && inParts.has(name))) claimAt.duplicate(name)
     else if (seen.has(key)) claimAt.duplicate(key)
     seen.add(key)
-    if (podClaims.has(name)) continue
-    const known = podClaims.size === 0 ? ' which is empty' : `: ${[...podClaims].sort().join(', ')}`
-    claimAt.notFound(name, `must be one of the names in pod.spec.resourceClaims${known}`)
+    if (request) inParts.add(name)
+    if (!podClaims.has(name)) claimAt.notFound(name, wantedNames(podClaims))
   }
+}
+
+/** Characters of names in one message: a Pod can have thousands of claims, and as many references to others. */
+const longestNames = 1000
+
+function wantedNames(names: ReadonlySet<string>): string {
+  const wanted = 'must be one of the names in pod.spec.resourceClaims'
+  if (names.size === 0) return `${wanted} which is empty`
+  const shown: string[] = []
+  let length = 0
+  for (const name of names) {
+    length += name.length
+    if (length > longestNames) return `${wanted}: ${shown.sort().join(', ')}, ...`
+    shown.push(name)
+  }
+  return `${wanted}: ${shown.sort().join(', ')}`
 }
 
 /** Checks `status.resourceClaimStatuses`. */
@@ -89,9 +105,10 @@ export function validateClaimStatuses(
   podClaims: readonly PodResourceClaim[],
 ): void {
   const names = new Set<string>()
+  const known = new Set(podClaims.map((claim) => claim.name))
   for (const [i, { name, resourceClaimName }] of statuses.entries()) {
     const nameAt = at.index(i).child('name')
-    if (!podClaims.some((claim) => claim.name === name)) {
+    if (!known.has(name)) {
       nameAt.invalid(name, 'must match the name of an entry in `spec.resourceClaims`')
     }
     if (names.has(name)) nameAt.duplicate(name)

@@ -4,17 +4,12 @@ import type {
   DownwardAPIVolumeFile,
   EphemeralVolumeSource,
   KeyToPath,
-  ObjectMeta,
   ProjectedVolumeSource,
   Volume,
   VolumeProjection,
 } from '../../../../api/generated/types.ts'
 import type { FieldPath } from '../../../../machinery/validation/field-path.ts'
 import { goQuote } from '../../../../machinery/values/go-syntax.ts'
-import {
-  validateAnnotations,
-  validateLabels,
-} from '../../../../machinery/validation/label-validation.ts'
 import { label1123, subdomain } from '../../../../machinery/validation/names.ts'
 import { validateClaimSpec } from '../claim-spec-validation.ts'
 import {
@@ -23,6 +18,7 @@ import {
   validateLocalNonReservedPath,
 } from '../../rules/field-rules.ts'
 import { isNegativeQuantity } from '../../rules/quantities.ts'
+import { validateTemplateObjectMeta } from '../../rules/template-object-meta.ts'
 import { validateFieldReference, validateResourceReference } from './environment-validation.ts'
 import type { PodRules } from './pod-rules.ts'
 import { sharedSources, validateCsiDriverName } from './volume-source-validation.ts'
@@ -279,17 +275,6 @@ function validateEphemeral(
     templateAt.required()
     return
   }
-  validateTemplateMeta(template.metadata, templateAt.child('metadata'))
+  validateTemplateObjectMeta(template.metadata, templateAt.child('metadata'))
   validateClaimSpec(template.spec, templateAt.child('spec'), { dialect })
-}
-
-/** Metadata of a template that makes other objects: only labels and annotations are copied. */
-function validateTemplateMeta(metadata: ObjectMeta | undefined, at: FieldPath): void {
-  if (metadata === undefined) return
-  validateAnnotations(metadata.annotations, at.child('annotations'))
-  validateLabels(metadata.labels, at.child('labels'))
-  for (const [field, value] of Object.entries(metadata)) {
-    if (field === 'annotations' || field === 'labels' || value === null || value === '') continue
-    at.child(field).forbidden('cannot be set')
-  }
 }
