@@ -8,6 +8,7 @@ import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import { fieldIsImmutable } from '../../../machinery/validation/object-meta-validation.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
+import { validateAttributesClassChange } from './attributes-class-change.ts'
 import { validateClaimSpec } from './claim-spec-validation.ts'
 import { semanticEqual, validateImmutable } from '../rules/field-rules.ts'
 import { defaultClaimSpec } from './pod/volume-defaults.ts'
@@ -81,7 +82,12 @@ function validateChange(
   }
   // Upstream names the field without the spec.
   validateImmutable({ now: now.volumeMode, before: before.volumeMode }, root.child('volumeMode'))
-  validateAttributesClassChange({ now, before }, at.child('volumeAttributesClassName'), context)
+  const classAt = at.child('volumeAttributesClassName')
+  validateAttributesClassChange({ now, before }, classAt, context)
+  const isEmptied = now.volumeAttributesClassName === '' && before.volumeAttributesClassName
+  if (isEmptied && context.gates.VolumeAttributesClass) {
+    classAt.forbidden('update from non-nil value to an empty string is forbidden')
+  }
 }
 
 /** Sources of data in the older and the newer field go together. */
@@ -124,23 +130,6 @@ function dropAttributesClass(
   }
   for (const field of ['currentVolumeAttributesClassName', 'modifyVolumeStatus'] as const) {
     if (before?.status?.[field] === undefined) delete claim.status?.[field]
-  }
-}
-
-/** Another class may be asked for, but a claim with one cannot ask for none. */
-function validateAttributesClassChange(
-  { now, before }: { now: PersistentVolumeClaimSpec; before: PersistentVolumeClaimSpec },
-  at: FieldPath,
-  { gates }: StrategyContext,
-): void {
-  const [name, old] = [now.volumeAttributesClassName, before.volumeAttributesClassName]
-  if (name === old) return
-  if (!gates.VolumeAttributesClass) {
-    at.forbidden('update is forbidden when the VolumeAttributesClass feature gate is disabled')
-  } else if (old !== undefined && name === undefined) {
-    at.forbidden('update from non-nil value to nil is forbidden')
-  } else if (old !== undefined && name === '') {
-    at.forbidden('update from non-nil value to an empty string is forbidden')
   }
 }
 

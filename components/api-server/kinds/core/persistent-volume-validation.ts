@@ -6,6 +6,7 @@ import type {
 } from '../../../api/generated/types.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import type { StrategyContext } from '../strategy.ts'
+import { validateAttributesClassChange } from './attributes-class-change.ts'
 import { validateAccessModes, volumeModes } from './claim-spec-validation.ts'
 import {
   goJson,
@@ -82,20 +83,6 @@ function validateAttributesClass(
   else validateSubdomain(name, nameAt)
   if (csi === undefined) {
     at.child('csi').required('has to be specified when using volumeAttributesClassName')
-  }
-}
-
-function validateAttributesClassChange(
-  { now, before }: { now: PersistentVolumeSpec; before: PersistentVolumeSpec },
-  at: FieldPath,
-  { gates }: StrategyContext,
-): void {
-  const [name, old] = [now.volumeAttributesClassName, before.volumeAttributesClassName]
-  if (name === old) return
-  if (!gates.VolumeAttributesClass) {
-    at.forbidden('update is forbidden when the VolumeAttributesClass feature gate is disabled')
-  } else if (old !== undefined && name === undefined) {
-    at.forbidden('update from non-nil value to nil is forbidden')
   }
 }
 
