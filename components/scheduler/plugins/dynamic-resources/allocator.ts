@@ -25,7 +25,7 @@ export interface AllocatorOptions extends PlanningOptions {
   readonly most?: { readonly perNode: number; readonly inAll: number }
 }
 
-/** One result for each claim, in their order; or why there is none. */
+/** One result for each claim, in their order, or the reason why the claims get no devices. */
 export type Allocation =
   { readonly results: readonly AllocationResult[] } | { readonly reason: string }
 
@@ -134,6 +134,8 @@ class Search {
   readonly #invalid: DevicePool | undefined
   readonly #choices: Choice[] = []
   readonly #inUse = new Set<string>()
+  /** By request and first candidate to look at. */
+  readonly #next = new Map<RequestPlan, Map<number, number>>()
 
   constructor(
     slots: readonly Slot[],
@@ -168,12 +170,28 @@ class Search {
     if (slot === undefined) return true
     const { plan, device } = slot
     if (device !== undefined) return this.#take(plan, device, true) && this.#goOn(at, 0)
-    for (let i = from; i < this.#candidates.length; i++) {
-      const candidate = this.#candidates[i] as PooledDevice
-      if (!plan.selects(candidate) || !this.#take(plan, candidate, false)) continue
+    for (
+      let i = this.#nextFor(plan, from);
+      i < this.#candidates.length;
+      i = this.#nextFor(plan, i + 1)
+    ) {
+      if (!this.#take(plan, this.#candidates[i] as PooledDevice, false)) continue
       if (this.#goOn(at, i + 1)) return true
     }
     return false
+  }
+
+  /** The first candidate from there on that the request selects. Devices between two such are passed over once, not at each step. */
+  #nextFor(plan: RequestPlan, from: number): number {
+    const known = this.#next.get(plan) ?? new Map<number, number>()
+    this.#next.set(plan, known)
+    let next = known.get(from)
+    if (next !== undefined) return next
+    next = from
+    while (next < this.#candidates.length && !plan.selects(this.#candidates[next] as PooledDevice))
+      next++
+    known.set(from, next)
+    return next
   }
 
   /** Goes on behind the choice that was just made, and takes it back when that leads nowhere. */

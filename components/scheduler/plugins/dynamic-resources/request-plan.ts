@@ -1,5 +1,6 @@
 /** RequestPlan: what one request of a claim asks of a device; checked once, then asked for every device of every node. */
 import type {
+  Device,
   DeviceClass,
   DeviceRequest,
   DeviceSelector,
@@ -53,7 +54,8 @@ export function planRequest(
   }
   const ofClass = selectorOf(deviceClass.spec.selectors, `class ${deviceClassName}`, compile)
   const ofRequest = selectorOf(request.selectors, `claim ${keyOf(claim)}`, compile)
-  const known = new Map<string, boolean>()
+  // By device, not by id: drivers may list one name on several nodes.
+  const known = new Map<Device, boolean>()
   return {
     claim,
     request,
@@ -61,11 +63,11 @@ export function planRequest(
     count: allocationMode === 'All' ? undefined : count,
     isAdmin: adminAccess === true,
     selects: (device) => {
-      const before = known.get(device.id)
+      const before = known.get(device.device)
       if (before !== undefined) return before
       const selectable = selectableOf(device)
       const isSelected = selectable !== undefined && ofClass(selectable) && ofRequest(selectable)
-      known.set(device.id, isSelected)
+      known.set(device.device, isSelected)
       return isSelected
     },
   }

@@ -215,7 +215,7 @@ const cases: [title: string, world: World, expected: string[][] | string][] = [
     none,
   ],
   [
-    'nothing when all are none',
+    'nothing when a request for all devices matches no device',
     {
       claims: [deviceClaim('a', [{ name: 'req', deviceClassName: 'gpu', allocationMode: 'All' }])],
       slices: [],
@@ -388,6 +388,44 @@ describe('the allocator of devices', () => {
     expect(given({ ...world, most: { perNode: 5000, inAll: 5000 } })).toBe(
       'gave up after trying 5000 devices',
     )
+  })
+
+  it('looks at each node’s devices, though pools of two nodes have one name', () => {
+    const allocator = createAllocator({
+      claims: [deviceClaim('a', [asks(isModel('h100'))])],
+      slices: [
+        slice('local', [model('d', 'a100')], { nodeName: 'n1' }),
+        {
+          ...slice('local', [model('d', 'h100')], { nodeName: 'n2' }),
+          metadata: { name: 'local-2' },
+        },
+      ],
+      allocated: new Set<string>(),
+      compile: compileDeviceSelector,
+      allowsAdminAccess: false,
+      classOf: () => deviceClass(),
+    })
+    expect(allocator({ name: 'n1', labels: {} })).toEqual({ reason: none })
+    expect(allocator({ name: 'n2', labels: {} })).toHaveProperty('results')
+  })
+
+  it('passes over the devices that a request does not select once', () => {
+    const others = Array.from({ length: 10_000 }, (_, i) => model(`a${i}`, 'a100'))
+    const many = Array.from({ length: 24 }, (_, i) => model(`h${i}`, 'h100'))
+    const before = process.cpuUsage()
+    const result = given({
+      claims: [
+        deviceClaim('a', [asks({ count: 5, ...isModel('h100') })]),
+        deviceClaim('b', [asks(isModel('only'))]),
+      ],
+      slices: [slice('p', [...others, ...many, model('x', 'only')])],
+      allocated: new Set([deviceId(driver, 'p', 'x')]),
+      compile: (expression) => ({
+        matches: ({ attributes }) => expression.includes(attributes['model']?.string ?? ''),
+      }),
+    })
+    expect(result).toBe(none)
+    expect(process.cpuUsage(before).user).toBeLessThan(1_500_000)
   })
 
   it('bounds the search on all nodes together', () => {
