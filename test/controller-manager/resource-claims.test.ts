@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { FeatureGates } from '../../components/api/feature-gates.ts'
 import type { Pod, ResourceClaim } from '../../components/api/generated/types.ts'
+import { ConnectionError } from '../../components/client/connection-error.ts'
 import { resourceClaimController } from '../../components/controller-manager/resource-claims/resource-claims.ts'
 import { StatusError } from '../../components/machinery/objects/status-error.ts'
 import { asks, deviceClaim, deviceTemplate, podWithDevices } from '../support/devices.ts'
@@ -112,6 +113,29 @@ describe('resourceclaim-controller: claims from templates', () => {
     expect(statusesOf()).toHaveLength(1)
   })
 
+  it('makes no second claim when the answer to the first is lost with the watches', async () => {
+    await started({})
+    const { cluster, resources } = harness
+    const lost = new ConnectionError('lost', 'the connection was lost')
+    const answered = cluster.loseAnswers(({ verb, resource }) => {
+      if (verb !== 'create' || resource !== 'resourceclaims') return false
+      answered()
+      return true
+    })
+    const stops = ['list', 'watch'].map((verb) =>
+      cluster.react(verb, 'resourceclaims', () => {
+        throw lost
+      }),
+    )
+    cluster.endWatches(lost)
+    cluster.seed(resources.pods, templated())
+    await harness.step(2000)
+    for (const stop of stops) stop()
+    await harness.step(60_000)
+    expect(claimsNow()).toHaveLength(1)
+    expect(statusesOf()).toHaveLength(1)
+  })
+
   it('makes a claim again that was deleted while its pod lives', async () => {
     await started({ pods: [templated()] })
     const { name = '' } = claimsNow()[0]?.metadata ?? {}
@@ -180,6 +204,24 @@ describe('resourceclaim-controller: claims from templates', () => {
   })
 })
 
+describe('the metrics of resourceclaim-controller', () => {
+  it('count claims, those with devices, and how often one was made', async () => {
+    await started({ claims: [inUse(deviceClaim('c'))] })
+    let failures = 0
+    harness.cluster.react('create', 'resourceclaims', () => {
+      failures += 1
+      if (failures === 1) throw new StatusError('InternalError', 'no')
+    })
+    harness.cluster.seed(harness.resources.pods, templated())
+    await harness.step(60_000)
+    const shown = (name: string) => harness.shown(`resourceclaim_controller_${name}`)
+    expect(shown('create_attempts_total')).toEqual(['2'])
+    expect(shown('create_failures_total')).toEqual(['1'])
+    expect(shown('resource_claims')).toEqual(['2'])
+    expect(shown('allocated_resource_claims')).toEqual(['1'])
+  })
+})
+
 describe('resourceclaim-controller: users of claims', () => {
   it.each([
     ['has finished', [podWithDevices('p', 'c'), finished(podWithDevices('p', 'c'))]],
@@ -208,6 +250,30 @@ describe('resourceclaim-controller: users of claims', () => {
     expect(claimNow('c')?.metadata.finalizers).toEqual([finalizer])
   })
 
+  it('keeps the devices of a pod whose name the cache shows with another pod', async () => {
+    const p = podWithDevices('p', 'c')
+    const before = { ...p, metadata: { ...p.metadata, uid: 'before' } }
+    await started({ pods: [before], claims: [inUse(deviceClaim('c'), before)] })
+    const { cluster, resources } = harness
+    cluster.react('get', 'pods', () => p)
+    cluster.change(resources.resourceClaims, 'default/c', (claim) => {
+      Object.assign(claim, { status: inUse(deviceClaim('c'), p).status })
+    })
+    await harness.step()
+    expect(claimNow('c')?.status?.reservedFor).toEqual([
+      { resource: 'pods', name: 'p', uid: 'uid-p' },
+    ])
+  })
+
+  it('frees the devices of a pod that the server shows as finished before the cache does', async () => {
+    const p = podWithDevices('p', 'c')
+    await started({})
+    harness.cluster.react('get', 'pods', () => ({ ...p, ...finished(p) }))
+    harness.cluster.seed(harness.resources.resourceClaims, inUse(deviceClaim('c'), p))
+    await harness.step()
+    expect(claimNow('c')?.status).toEqual({ reservedFor: [] })
+  })
+
   it('keeps what a driver allocated without the scheduler', async () => {
     const claim = inUse(deviceClaim('c'), podWithDevices('p', 'c'))
     const { finalizers: _, ...metadata } = claim.metadata
@@ -223,7 +289,7 @@ describe('resourceclaim-controller: users of claims', () => {
     expect(claimsNow()).toEqual([])
   })
 
-  it('lets a deleted claim go once nobody uses it', async () => {
+  it('removes a deleted claim without users', async () => {
     const claim = inUse(deviceClaim('c'))
     const metadata = { ...claim.metadata, deletionTimestamp: '2025-01-01T00:00:00Z' }
     await started({ claims: [{ ...claim, metadata }] })

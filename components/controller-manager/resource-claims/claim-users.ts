@@ -34,12 +34,12 @@ export async function syncClaimUsers(options: ClaimUsersOptions, key: string): P
   else if (isHeld && claim.metadata.deletionTimestamp !== undefined && valid.length === 0) {
     const isAllocated = claim.status?.allocation !== undefined
     const freed = isAllocated ? await free(options, claim, []) : claim
-    await letGo(options, freed)
+    await removeFinalizer(options, freed)
   }
   if (valid.length === 0) await deleteUnneeded(options, claim)
 }
 
-/** Whether the pod may still run. A pod that is not in the cache is asked for: it may be new. */
+/** Whether the pod may still run. The cache may not show it yet, or show one that had its name: then the server is asked. */
 async function isUser(
   { pods, podClient }: ClaimUsersOptions,
   { metadata: { namespace = '' } }: ResourceClaim,
@@ -48,10 +48,11 @@ async function isUser(
   if (apiGroup !== '' || resource !== 'pods') {
     throw new TerminalError(`unsupported ReservedFor entry: ${apiGroup}/${resource} ${name}`)
   }
-  const pod = pods.get(`${namespace}/${name}`)
-  if (pod !== undefined) return pod.metadata.uid === uid && !isDone(pod)
+  const known = pods.get(`${namespace}/${name}`)
+  if (known?.metadata.uid === uid) return !isDone(known)
   try {
-    return (await podClient.get({ namespace, name })).metadata.uid === uid
+    const pod = await podClient.get({ namespace, name })
+    return pod.metadata.uid === uid && !isDone(pod)
   } catch (error) {
     if (isStatusError(error, 'NotFound')) return false
     throw error
@@ -74,7 +75,7 @@ async function removeUsers(
     await options.claimClient.updateStatus({ ...claim, status })
     return
   }
-  await letGo(options, await free(options, claim, valid))
+  await removeFinalizer(options, await free(options, claim, valid))
 }
 
 /** An update, not a patch: it fails when anything has changed in the meantime. */
@@ -87,7 +88,7 @@ function free(
   return claimClient.updateStatus({ ...claim, status: { ...status, reservedFor } })
 }
 
-async function letGo(
+async function removeFinalizer(
   { claimClient, dialect }: ClaimUsersOptions,
   claim: ResourceClaim,
 ): Promise<void> {

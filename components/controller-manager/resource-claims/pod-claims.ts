@@ -104,7 +104,7 @@ async function createClaim(
   pod: Pod,
   entry: PodResourceClaim,
 ): Promise<ResourceClaim> {
-  const { templates, dialect, podResource, allowsAdminAccess } = options
+  const { templates, dialect, podResource } = options
   const { namespace = '' } = pod.metadata
   const { resourceClaimTemplateName: templateName = '' } = entry
   const template = templates.get(`${namespace}/${templateName}`)
@@ -113,7 +113,7 @@ async function createClaim(
     const missing = `${plural.replace(/s$/, '')}.${group} "${templateName}" not found`
     throw new Error(`resource claim template "${templateName}": ${missing}`)
   }
-  if (!allowsAdminAccess && asksForAdminAccess(template)) {
+  if (!options.allowsAdminAccess && asksForAdminAccess(template)) {
     throw new Error('admin access is requested, but the feature is disabled')
   }
   return await sendClaim(options, pod, claimFrom(template, { pod, entry, dialect, podResource }))
@@ -126,9 +126,7 @@ async function sendClaim(
 ): Promise<ResourceClaim> {
   metrics.attempts.inc()
   try {
-    const created = await claimClient.create(claim)
-    writes.wrote(keyOf(pod), created)
-    return created
+    return await writes.send(keyOf(pod), () => claimClient.create(claim))
   } catch (error) {
     metrics.failures.inc()
     const what = `create ResourceClaim ${claim.metadata.generateName ?? ''}`

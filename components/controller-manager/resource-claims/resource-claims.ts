@@ -22,9 +22,8 @@ function claimKeysOf(pod: Pod): string[] {
 }
 
 function keysOfPod(pod: Pod): string[] {
-  return (pod.spec?.resourceClaims ?? []).length === 0
-    ? []
-    : [`pod:${keyOf(pod)}`, ...claimKeysOf(pod).map((key) => `claim:${key}`)]
+  if ((pod.spec?.resourceClaims ?? []).length === 0) return []
+  return [`pod:${keyOf(pod)}`, ...claimKeysOf(pod).map((key) => `claim:${key}`)]
 }
 
 /** Runs until `signal` aborts. Keys are `pod:namespace/name` and `claim:namespace/name`. */
