@@ -34,6 +34,8 @@ interface ServiceLoadBalancers {
   readonly ownWrites: OwnWrites
   /** Keys of Services that changed since their load balancer was last ensured. */
   readonly changed: Set<string>
+  /** Keys of Services whose addresses are being written: what the cache shows of them is older. */
+  readonly writing: Set<string>
   readonly finalizer: string
 }
 
@@ -68,6 +70,7 @@ async function runServiceLoadBalancers(
     addresses: createAddresses(ranges),
     ownWrites: createOwnWrites(services, clock),
     changed: new Set(),
+    writing: new Set(),
     finalizer: labelKey(dialect, 'service', 'load-balancer-cleanup'),
   }
   // Before the first worker starts, all Services of the first list have been seen: no address is given twice.
@@ -86,7 +89,7 @@ async function runServiceLoadBalancers(
 
 /** Keeps the addresses of Services as the cache shows them, and notes what changed. */
 function follow(balancers: ServiceLoadBalancers, event: InformerEvent<Service>): void {
-  const { addresses, changed, context, finalizer } = balancers
+  const { addresses, changed, context, finalizer, ownWrites, writing } = balancers
   const { object } = event
   const key = keyOf(object)
   if (event.type === 'delete') {
@@ -95,7 +98,8 @@ function follow(balancers: ServiceLoadBalancers, event: InformerEvent<Service>):
     return
   }
   const held = (object.status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ip ?? [])
-  if (held.length > 0 && object.metadata.finalizers?.includes(finalizer))
+  const isOlder = writing.has(key) || ownWrites.pendingMs(key) !== undefined
+  if (!isOlder && held.length > 0 && object.metadata.finalizers?.includes(finalizer))
     addresses.occupy(key, held)
   const changes = event.type === 'update' ? changesOf(event.old, object) : undefined
   if (changes === undefined) return
@@ -104,7 +108,7 @@ function follow(balancers: ServiceLoadBalancers, event: InformerEvent<Service>):
 }
 
 async function syncService(balancers: ServiceLoadBalancers, key: string): Promise<Result | void> {
-  const { services, ownWrites, finalizer } = balancers
+  const { services, ownWrites, finalizer, addresses, changed, writing } = balancers
   const service = services.get(key)
   if (service === undefined) return
   const isHeld = service.metadata.finalizers?.includes(finalizer) === true
@@ -113,12 +117,20 @@ async function syncService(balancers: ServiceLoadBalancers, key: string): Promis
   if (!isWanted && !isHeld) return
   const pendingMs = ownWrites.pendingMs(key)
   if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
+  const hasChanged = changed.delete(key)
+  writing.add(key)
   try {
-    if (isWanted) await ensure(balancers, service)
+    if (isWanted) await ensure(balancers, service, hasChanged)
     else await cleanUp(balancers, service)
   } catch (error) {
-    // The Service went meanwhile.
-    if (!isStatusError(error, 'NotFound')) throw error
+    if (!isStatusError(error, 'NotFound')) {
+      if (hasChanged) changed.add(key)
+      throw error
+    }
+    // The Service went meanwhile, perhaps before it got its addresses.
+    if (services.get(key) === undefined) addresses.release(key)
+  } finally {
+    writing.delete(key)
   }
 }
 
@@ -144,13 +156,17 @@ async function step<T>(
   }
 }
 
-async function ensure(balancers: ServiceLoadBalancers, service: Service): Promise<void> {
-  const { addresses, changed, context, finalizer } = balancers
+async function ensure(
+  balancers: ServiceLoadBalancers,
+  service: Service,
+  hasChanged: boolean,
+): Promise<void> {
+  const { addresses, context, finalizer } = balancers
   const key = keyOf(service)
   const { finalizers = [] } = service.metadata
   const had = service.status?.loadBalancer?.ingress ?? []
   const isHeld = finalizers.includes(finalizer)
-  if (isHeld && had.length > 0 && !changed.has(key)) return
+  if (isHeld && had.length > 0 && !hasChanged) return
   record(balancers, service, 'EnsuringLoadBalancer')
   if (!isHeld) {
     const added = { metadata: { finalizers: [...finalizers, finalizer] } }
@@ -182,14 +198,11 @@ async function ensure(balancers: ServiceLoadBalancers, service: Service): Promis
       act: () => patch(balancers, service, { status: { loadBalancer: { ingress } } }),
     })
   }
-  changed.delete(key)
 }
 
 async function cleanUp(balancers: ServiceLoadBalancers, service: Service): Promise<void> {
-  const { addresses, changed, finalizer } = balancers
-  const key = keyOf(service)
+  const { addresses, finalizer } = balancers
   record(balancers, service, 'DeletingLoadBalancer')
-  addresses.release(key)
   const hasStatus = (service.status?.loadBalancer?.ingress ?? []).length > 0
   const finalizers = (service.metadata.finalizers ?? []).filter((one) => one !== finalizer)
   const status = hasStatus ? { status: { loadBalancer: { ingress: null } } } : {}
@@ -197,8 +210,8 @@ async function cleanUp(balancers: ServiceLoadBalancers, service: Service): Promi
     what: 'remove load balancer cleanup finalizer',
     act: () => patch(balancers, service, { metadata: { finalizers }, ...status }),
   })
+  addresses.release(keyOf(service))
   record(balancers, service, 'DeletedLoadBalancer')
-  changed.delete(key)
 }
 
 /** Finalizers go through the status, too: the controller's role may not update Services. */
@@ -211,7 +224,11 @@ async function patch(
   const body = { ...change, metadata: { ...change.metadata, uid } }
   const ref = splitKey(keyOf(service))
   const options = { type: 'merge', subresource: 'status' } as const
-  ownWrites.wrote(keyOf(service), await serviceClient.patch(ref, body, options))
+  const written = await serviceClient.patch(ref, body, options)
+  const { deletionTimestamp, finalizers = [] } = written.metadata
+  const isGone = deletionTimestamp !== undefined && finalizers.length === 0
+  if (isGone) ownWrites.deleted(keyOf(service), written)
+  else ownWrites.wrote(keyOf(service), written)
 }
 
 /** Whether a load balancer may send traffic to the node (upstream: getNodeConditionPredicate). Pure. */

@@ -218,6 +218,91 @@ describe('service-lb-controller', () => {
     expect(addressesOf('b')).toEqual(['198.18.0.2'])
   })
 
+  it('a wish that comes while an address is written is granted', async () => {
+    await start(both)
+    const { cluster, resources } = harness
+    const stop = cluster.react('patch', 'services/status', () => {
+      stop()
+      cluster.change(resources.services, 'default/a', (one) => {
+        one['spec'].loadBalancerIP = '198.18.0.5'
+      })
+    })
+    cluster.seed(resources.services, service('a'))
+    await harness.step()
+    expect(addressesOf('a')).toEqual(['198.18.0.5'])
+  })
+
+  it('an address is taken while the cache still shows the one before', async () => {
+    await start(both, balanced('a', '198.18.0.1'))
+    const { cluster, resources } = harness
+    const answered = cluster.react('patch', 'services/status', ({ object }) => {
+      answered()
+      const now = structuredClone(read('a') as Service)
+      Object.assign(now.metadata, { resourceVersion: '9999' })
+      return { ...now, status: (object as Service).status }
+    })
+    cluster.change(resources.services, 'default/a', (one) => {
+      one['spec'].loadBalancerIP = '198.18.0.5'
+    })
+    await harness.step()
+    cluster.change(resources.services, 'default/a', ({ metadata }) => {
+      metadata.labels = { a: 'b' }
+    })
+    cluster.seed(resources.services, service('b', { loadBalancerIP: '198.18.0.5' }))
+    await harness.step()
+    expect(addressesOf('b')).toEqual([])
+    expect(harness.events.at(-1)).toContain('requested address 198.18.0.5 is already in use')
+  })
+
+  it('an address stays taken until the status no longer shows it', async () => {
+    await start(both, balanced('a', '198.18.0.1'))
+    const { cluster, resources } = harness
+    const stop = cluster.react('patch', 'services/status', ({ key }) => {
+      if (key === 'default/a') throw internalError('broken')
+    })
+    cluster.change(resources.services, 'default/a', (one) => {
+      one['spec'].type = 'ClusterIP'
+    })
+    await harness.step()
+    cluster.seed(resources.services, service('b', { loadBalancerIP: '198.18.0.1' }))
+    await harness.step()
+    expect(addressesOf('b')).toEqual([])
+    stop()
+    await harness.step(1_000_000)
+    expect(addressesOf('b')).toEqual(['198.18.0.1'])
+  })
+
+  it('addresses of Services that go before they get them are free again', async () => {
+    await start(both)
+    const { cluster, resources } = harness
+    const stop = cluster.react('patch', 'services/status', ({ key }) => {
+      const gone = read(key.slice('default/'.length)) as Service
+      cluster.remove(resources.services, key)
+      return gone
+    })
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) {
+      cluster.seed(resources.services, service(name))
+      await harness.step()
+    }
+    stop()
+    for (const name of ['h', 'i', 'j', 'k', 'l', 'm', 'n']) {
+      cluster.seed(resources.services, service(name))
+    }
+    await harness.step()
+    expect(['h', 'i', 'j', 'k', 'l', 'm', 'n'].flatMap(addressesOf)).toHaveLength(7)
+  })
+
+  it('a Service that is made anew need not wait', async () => {
+    await start(both, service('a'))
+    const { cluster, resources } = harness
+    cluster.remove(resources.services, 'default/a')
+    await harness.step()
+    expect(read('a')).toBeUndefined()
+    cluster.seed(resources.services, service('a'))
+    await harness.step()
+    expect(addressesOf('a')).toHaveLength(1)
+  })
+
   it('a manager that ends between finalizer and address goes on where it was', async () => {
     await start(both, balanced('b', '198.18.0.2'))
     const stop = harness.cluster.react('patch', 'services/status', ({ object }) => {
