@@ -9,7 +9,7 @@ import type {
   Pod,
   SELinuxOptions,
 } from '../../api/generated/types.ts'
-import { podVolumeClaim } from './pod-volume-claim.ts'
+import { podVolumeClaims } from './pod-volume-claims.ts'
 
 /** What the decision reads. */
 export interface VolumeCaches {
@@ -65,11 +65,10 @@ interface VolumeSource {
 
 /** Undefined for volumes of other kinds, and while there is no volume. */
 function sourceOf(
-  pod: Pod,
-  name: string,
+  claimKey: string | undefined,
   { claim, volume, driver }: VolumeCaches,
 ): VolumeSource | undefined {
-  const claimed = claim(podVolumeClaim(pod, name) ?? '')
+  const claimed = claim(claimKey ?? '')
   const spec = volume(claimed?.spec?.volumeName ?? '')?.spec
   if (spec?.csi) {
     const { driver: driverName, volumeHandle } = spec.csi
@@ -92,8 +91,9 @@ export function labelledVolumes(pod: Pod, caches: VolumeCaches): PodLabels {
   const asked = pod.spec?.securityContext?.seLinuxChangePolicy ?? 'MountOption'
   const volumes: LabelledVolume[] = []
   const ambiguous: string[] = []
+  const claims = podVolumeClaims(pod)
   for (const [name, labels] of mountLabels(pod)) {
-    const source = sourceOf(pod, name, caches)
+    const source = sourceOf(claims.get(name), caches)
     if (source === undefined) continue
     if (labels.size > 1) {
       ambiguous.push(name)

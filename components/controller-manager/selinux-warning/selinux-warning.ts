@@ -1,5 +1,5 @@
 /**
- * Tells pods that share a volume with different SELinux labels that only one of them can run on a node (upstream:
+ * Warns about pods that share a volume with different SELinux labels: only one of them can run on a node (upstream:
  * pkg/controller/volume/selinuxwarning; KEP-1710). It writes Events and nothing else.
  */
 import type {
@@ -18,18 +18,18 @@ import { createVolumeConflicts } from './volume-conflicts.ts'
 
 const name = 'selinux-warning-controller'
 
-/** Tells a pod once that it mounts a volume with several labels. */
+/** Warns once about a pod that mounts a volume with several labels. */
 function createAmbiguityWarning({ informers, resources, recorder }: ControllerContext) {
   const pods = informers.informer<Pod>(resources.pods)
-  /** Pods that were told, by uid. */
-  const told = new Set<string>()
+  /** Uids of pods that have their event. */
+  const warned = new Set<string>()
   pods.onEvent((event) => {
-    if (event.type === 'delete') told.delete(event.object.metadata.uid ?? '')
+    if (event.type === 'delete') warned.delete(event.object.metadata.uid ?? '')
   })
   return (pod: Pod, names: readonly string[]): void => {
     const { uid = '' } = pod.metadata
-    if (names.length === 0 || told.has(uid)) return
-    told.add(uid)
+    if (names.length === 0 || warned.has(uid)) return
+    warned.add(uid)
     for (const volumeName of names) {
       const message = `Volume "${volumeName}" is mounted twice with different SELinux labels inside this pod`
       recorder.record(pod, { type: 'Warning', reason: 'MultipleSELinuxLabels', message })

@@ -2,7 +2,7 @@
 import { splitKey } from '../../machinery/objects/object.ts'
 import type { LabelledVolume } from './labelled-volumes.ts'
 
-/** Told to one pod about another. */
+/** An event about one pod that names another. */
 export interface Conflict {
   readonly podKey: string
   readonly reason: string
@@ -38,7 +38,7 @@ interface Use {
   readonly volume: LabelledVolume
 }
 
-/** What one pod is told. The other's name stays in its namespace. */
+/** The event about one pod. It names the other only in the same namespace. */
 function conflictOf({ name, reason, of }: Property, own: Use, other: Use): Conflict {
   const [mine, theirs] = [splitKey(own.podKey), splitKey(other.podKey)]
   const end = 'If both pods land on the same node, only one of them may access the volume.'
@@ -54,12 +54,17 @@ function conflictOf({ name, reason, of }: Property, own: Use, other: Use): Confl
 export function createVolumeConflicts(): VolumeConflicts {
   /** By volume, then by pod. */
   const uses = new Map<string, Map<string, LabelledVolume>>()
-  const remove = (podKey: string, kept: ReadonlySet<string>): void => {
-    for (const [id, pods] of uses) {
-      if (kept.has(id)) continue
-      pods.delete(podKey)
-      if (pods.size === 0) uses.delete(id)
+  /** The volumes of each pod. */
+  const volumesOf = new Map<string, ReadonlySet<string>>()
+  const setVolumes = (podKey: string, ids: ReadonlySet<string>): void => {
+    for (const id of volumesOf.get(podKey) ?? []) {
+      if (ids.has(id)) continue
+      const pods = uses.get(id)
+      pods?.delete(podKey)
+      if (pods?.size === 0) uses.delete(id)
     }
+    if (ids.size === 0) volumesOf.delete(podKey)
+    else volumesOf.set(podKey, ids)
   }
   const add = (podKey: string, volume: LabelledVolume): Conflict[] => {
     const pods = uses.get(volume.id) ?? new Map<string, LabelledVolume>()
@@ -77,10 +82,10 @@ export function createVolumeConflicts(): VolumeConflicts {
   }
   return {
     set: (podKey, volumes) => {
-      remove(podKey, new Set(volumes.map(({ id }) => id)))
+      setVolumes(podKey, new Set(volumes.map(({ id }) => id)))
       return volumes.flatMap((volume) => add(podKey, volume))
     },
-    delete: (podKey) => remove(podKey, new Set()),
+    delete: (podKey) => setVolumes(podKey, new Set()),
     podsOf: (driver) => {
       const pods = [...uses.values()].flatMap((users) =>
         [...users].filter(([, volume]) => volume.driver === driver).map(([podKey]) => podKey),

@@ -43,7 +43,7 @@ async function startWith(pods: readonly Pod[], seLinuxMount = true): Promise<voi
 const end = 'If both pods land on the same node, only one of them may access the volume.'
 
 describe('pods that share a volume', () => {
-  it('with different labels are both told, once', async () => {
+  it('with different labels get one event each', async () => {
     await startWith([pod('a', 's0:c1'), pod('b', 's0:c2')])
     const told = [
       `Normal SELinuxLabelConflict Pod default/a: SELinux label "s0:c1" conflicts with pod b that uses the same volume as this pod with SELinux label "s0:c2". ${end}`,
@@ -112,7 +112,7 @@ describe('pods that share a volume', () => {
   })
 })
 
-it('a pod whose containers mount one volume with different labels is told once', async () => {
+it('a pod whose containers mount one volume with different labels gets one event', async () => {
   const base = pod('a', 's0:c1')
   const [main] = base.spec?.containers ?? []
   const other = { ...main, name: 'side', securityContext: { seLinuxOptions: { level: 's0:c2' } } }
