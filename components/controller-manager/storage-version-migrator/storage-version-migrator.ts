@@ -10,10 +10,11 @@ import { createDiscovery, type Discover } from '../../client/server-resources.ts
 import { ConnectionError } from '../../client/connection-error.ts'
 import { runController, source } from '../../client/controller.ts'
 import { messageOf } from '../../component-base/log.ts'
-import type { KubeObject } from '../../machinery/objects/object.ts'
+import { keyOf } from '../../machinery/objects/object.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
+import { createOwnWrites, type OwnWrites } from '../own-writes.ts'
 import { isEnded, withCondition, type StorageVersionMigration } from './migration-status.ts'
 
 const name = 'storage-version-migrator-controller'
@@ -21,18 +22,21 @@ const pageSize = 500
 
 interface Tools extends ControllerContext {
   readonly discover: Discover
+  readonly ownWrites: OwnWrites
 }
 
 /** Writes the status, unless it is the same object, and resolves with what is stored then. */
 async function write(
-  { client, resources }: Tools,
+  { client, resources, ownWrites }: Tools,
   before: StorageVersionMigration,
   next: StorageVersionMigration,
 ): Promise<StorageVersionMigration> {
   if (next === before) return before
-  return await client
+  const written = await client
     .resource<StorageVersionMigration>(resources.storageVersionMigrations)
     .updateStatus(next)
+  ownWrites.wrote(keyOf(next), written)
+  return written
 }
 
 async function fail(
@@ -62,14 +66,21 @@ async function resourceOf(
   )
 }
 
+/** Which version of which object, without the rest of the metadata: of many objects, that is much. */
+interface Version {
+  readonly namespace: string | undefined
+  readonly name: string
+  readonly uid: string | undefined
+  readonly resourceVersion: string | undefined
+}
+
 /** An object that changed, or is gone, needs no rewrite: whoever changed it has rewritten it. */
 async function rewrite(
   { client }: Tools,
   resource: Resource,
-  { metadata }: KubeObject,
+  { uid, resourceVersion, namespace, name: objectName }: Version,
   signal: AbortSignal,
 ): Promise<void> {
-  const { uid, resourceVersion, namespace, name: objectName = '' } = metadata
   const patch = {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
@@ -84,15 +95,30 @@ async function rewrite(
   }
 }
 
-async function rewriteAll(tools: Tools, resource: Resource, signal: AbortSignal): Promise<void> {
+/** What a rewrite needs of all objects. They are listed before the first is rewritten: a list is there for some minutes only. */
+async function objectsOf(
+  { client }: Tools,
+  resource: Resource,
+  signal: AbortSignal,
+): Promise<Version[]> {
+  const found: Version[] = []
   let next = ''
   do {
-    const page = await tools.client
+    const page = await client
       .resource(resource)
       .list({ limit: pageSize, continue: next, metadataOnly: true }, signal)
-    for (const object of page.items) await rewrite(tools, resource, object, signal)
+    for (const { metadata } of page.items) {
+      const { namespace, name: objectName = '', uid, resourceVersion } = metadata
+      found.push({ namespace, name: objectName, uid, resourceVersion })
+    }
     next = page.metadata.continue ?? ''
   } while (next !== '')
+  return found
+}
+
+async function rewriteAll(tools: Tools, resource: Resource, signal: AbortSignal): Promise<void> {
+  const objects = await objectsOf(tools, resource, signal)
+  for (const metadata of objects) await rewrite(tools, resource, metadata, signal)
 }
 
 /** Errors that end by themselves: the migration starts anew after a while. */
@@ -146,14 +172,18 @@ export async function runStorageVersionMigrator(
 ): Promise<void> {
   const { informers, resources, clock, log, queues } = context
   const migrations = informers.informer<StorageVersionMigration>(resources.storageVersionMigrations)
-  const tools = { ...context, discover }
+  const ownWrites = createOwnWrites(migrations, clock)
+  const tools = { ...context, discover, ownWrites }
   await runController(
     {
       name,
       informers: [source(migrations)],
       reconcile: async (key) => {
+        const pendingMs = ownWrites.pendingMs(key)
+        if (pendingMs !== undefined) return { requeueAfterMs: pendingMs }
         const migration = migrations.get(key)
         if (migration !== undefined) await migrate(tools, migration, signal)
+        return undefined
       },
       workers: 5,
       clock,

@@ -126,6 +126,38 @@ describe('a migration', () => {
     expect(conditions()).toContain('Succeeded=True StorageVersionMigrationSucceeded')
   })
 
+  it('ends although a list is gone before the last object is rewritten', async () => {
+    prepare('configmaps', { resourceVersion: '1' })
+    const { cluster, resources } = harness
+    let pages = 0
+    cluster.react('list', 'configmaps', () => {
+      if (patches().length > 0)
+        throw new StatusError('Expired', 'the continue parameter is too old')
+      const [first, ...others] = cluster.all(resources.configMaps)
+      pages += 1
+      return pages === 1
+        ? { metadata: { continue: 'others' }, items: [first] }
+        : { metadata: {}, items: others }
+    })
+    await start()
+    await harness.step(60_000)
+    expect(patches()).toHaveLength(3)
+    expect(conditions()).toContain('Succeeded=True StorageVersionMigrationSucceeded')
+  })
+
+  it('that has succeeded is not made again before the cache shows that', async () => {
+    prepare()
+    const { cluster } = harness
+    cluster.react('update', 'storageversionmigrations/status', ({ object }) => {
+      const next = object as StorageVersionMigration
+      if (!next.status?.conditions?.some(({ type }) => type === 'Succeeded')) return undefined
+      return { ...next, metadata: { ...next.metadata, resourceVersion: '9999' } }
+    })
+    await start()
+    await harness.step(30_000)
+    expect(patches()).toHaveLength(3)
+  })
+
   it('goes on after a restart of the controller manager', async () => {
     const running = [{ type: 'Running', status: 'True', reason: 'r', message: '' }] as const
     prepare('configmaps', { conditions: running, resourceVersion: '1' })
