@@ -325,9 +325,11 @@ export class FakeCluster {
         ? jsonPatch(old, patch as { op: string; path: string }[])
         : mergePatch(old, patch)
     ) as KubeObject
-    const hasVersion = (patch as { metadata?: { resourceVersion?: string } }).metadata
-      ?.resourceVersion
-    if (hasVersion === undefined) delete next.metadata.resourceVersion
+    const { resourceVersion, uid = old.metadata.uid } =
+      (patch as { metadata?: KubeObject['metadata'] }).metadata ?? {}
+    if (uid !== old.metadata.uid)
+      throw conflict(resource, ref.name, `Precondition failed: UID in precondition: ${uid}`)
+    if (resourceVersion === undefined) delete next.metadata.resourceVersion
     return this.#update(resource, next, options)
   }
 

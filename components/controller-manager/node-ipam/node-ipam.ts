@@ -110,7 +110,11 @@ async function assign(
   podCIDRs: readonly string[],
 ): Promise<void> {
   const key = node.metadata.name ?? ''
-  const patch = { spec: { podCIDR: podCIDRs[0], podCIDRs } }
+  // Another node of that name may have come meanwhile: its own sync gives it ranges.
+  const patch = {
+    metadata: { uid: node.metadata.uid },
+    spec: { podCIDR: podCIDRs[0], podCIDRs },
+  }
   for (let tries = 1; ; tries += 1) {
     try {
       ownWrites.wrote(key, await nodeClient.patch({ name: key }, patch, { type: 'strategic' }))

@@ -4,16 +4,22 @@ import type { CidrSet } from '../cidr-set.ts'
 export class NodeRanges {
   readonly #sets: readonly CidrSet[]
   readonly #byNode = new Map<string, readonly string[]>()
+  /** What each node was last seen to carry. */
+  readonly #carried = new Map<string, string>()
 
   /** `sets` are the cluster's ranges in the order of the nodes' ranges; they belong to this object from now on. */
   constructor(sets: readonly CidrSet[]) {
     this.#sets = sets
   }
 
-  /** The node's ranges are these, whatever it had. Throws for a range that the cluster's do not hold. */
+  /** The node's ranges are these, whatever it had. Throws, the first time, for a range that the cluster's do not hold. */
   occupy(node: string, ranges: readonly string[]): void {
-    if (this.#byNode.get(node)?.join() === ranges.join()) return
-    this.release(node)
+    const carried = ranges.join()
+    if (this.#carried.get(node) === carried) return
+    const isKnown = this.#byNode.get(node)?.join() === carried
+    if (!isKnown) this.release(node)
+    this.#carried.set(node, carried)
+    if (isKnown) return
     const occupied: string[] = []
     try {
       for (const [index, range] of ranges.entries()) {
@@ -55,5 +61,6 @@ export class NodeRanges {
     for (const [index, range] of (this.#byNode.get(node) ?? []).entries())
       this.#sets[index]?.release(range)
     this.#byNode.delete(node)
+    this.#carried.delete(node)
   }
 }

@@ -205,6 +205,24 @@ describe('node-ipam-controller', () => {
     expect(harness.complaints).toEqual([
       expect.stringContaining('cidr 192.168.0.0/24 is out the range of cluster cidr 10.244.0.0/16'),
     ])
+    harness.cluster.change(harness.resources.nodes, 'a', (one) => {
+      one['status'] = { nodeInfo: {} }
+    })
+    await harness.step()
+    expect(harness.complaints).toHaveLength(1)
+  })
+
+  it('a node that took the name of another gets a range of its own', async () => {
+    await start(withRange('10.244.0.0/16'))
+    const { cluster, resources } = harness
+    const stop = cluster.react('patch', 'nodes', () => {
+      stop()
+      cluster.remove(resources.nodes, 'a')
+      cluster.seed(resources.nodes, node('a', '10.244.9.0/24'))
+    })
+    cluster.seed(resources.nodes, node('a'))
+    await harness.step(60_000)
+    expect(ranges()).toEqual({ a: ['10.244.9.0/24'] })
   })
 
   it('a server that answers 429 and 500 for minutes gets one range in the end', async () => {
