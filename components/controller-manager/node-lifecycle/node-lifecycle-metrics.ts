@@ -41,11 +41,21 @@ export function declareNodeLifecycleMetrics(metrics: Metrics) {
   }
 }
 
-/** Shows the zones' nodes: `ready` has, by zone, whether each of its nodes is ready. */
+/**
+ * Shows the zones' nodes: `ready` has, by zone, whether each of its nodes is ready. Zones that were shown before and have no
+ * node any more are empty and healthy.
+ */
 export function showZones(
   { zoneSize, zoneHealth, unhealthyNodes, evictions }: NodeLifecycleMetrics,
   ready: ReadonlyMap<string, readonly boolean[]>,
+  before: Iterable<string>,
 ): void {
+  for (const zone of before) {
+    if (ready.has(zone)) continue
+    zoneSize.with(zone).set(0)
+    zoneHealth.with(zone).set(100)
+    unhealthyNodes.with(zone).set(0)
+  }
   for (const [zone, all] of ready) {
     const up = all.filter(Boolean).length
     zoneSize.with(zone).set(all.length)

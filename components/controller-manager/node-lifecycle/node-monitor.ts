@@ -89,10 +89,10 @@ async function monitorNodeHealth(monitor: NodeMonitor): Promise<void> {
     nodeSeconds.observe(since(nodeStartedMs))
     if (status === undefined || node.metadata.labels?.[exclusion] !== undefined) return
     const zone = zoneOf(node, dialect)
-    ready.set(zone, [...(ready.get(zone) ?? []), status === 'True'])
+    if (ready.get(zone)?.push(status === 'True') === undefined) ready.set(zone, [status === 'True'])
   })
   for (const error of failures) log.warn('a node was not looked after', { why: messageOf(error) })
-  showZones(context.metrics.nodeLifecycle, ready)
+  showZones(context.metrics.nodeLifecycle, ready, monitor.zones.keys())
   await handleDisruption(monitor, ready)
   allNodesSeconds.observe(since(startedMs))
 }
