@@ -69,7 +69,7 @@ async function runJobs(
     const key = keyOf(event.object)
     const { managedBy = '' } = event.object.spec ?? {}
     if (event.type === 'add' && isManagedElsewhere(event.object, rules))
-      metrics.managedElsewhere.with(managedBy).inc()
+      metrics.countManagedElsewhere(managedBy)
     // The next Job of this name begins without the failures of this one.
     if (event.type === 'delete') backoffs.delete(key)
     queue.addAfter(key, isNews(event) ? 0 : batchMs)

@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { dialects } from '../../../components/api/dialect.ts'
 import type { JobSpec, Pod } from '../../../components/api/generated/types.ts'
+import { servedRelease } from '../../../components/api/lifecycle.ts'
+import { createMetrics } from '../../../components/component-base/metrics.ts'
+import { declareJobMetrics } from '../../../components/controller-manager/job/job-metrics.ts'
 import { StatusError } from '../../../components/machinery/objects/status-error.ts'
 import { job, startJobs } from '../../support/job-story.ts'
 import type { JobStory } from '../../support/job-story.ts'
@@ -96,5 +100,20 @@ describe('the metrics of Jobs', () => {
       '{controller_name="example.com/other"} 1',
     ])
     expect(shown('job_syncs_total')).toEqual([])
+  })
+
+  it('name so many other controllers, and count the rest as one', () => {
+    const metrics = createMetrics({ release: servedRelease })
+    const { countManagedElsewhere } = declareJobMetrics(metrics, dialects.kubernetes)
+    for (let i = 0; i < 150; i += 1) countManagedElsewhere(`example.com/c${i}`)
+    countManagedElsewhere('example.com/c7')
+    const lines = metrics.text().match(/^job_controller_jobs_by_external.*$/gm)
+    expect(lines).toHaveLength(101)
+    expect(lines).toContain(
+      'job_controller_jobs_by_external_controller_total{controller_name="example.com/c7"} 2',
+    )
+    expect(lines).toContain(
+      'job_controller_jobs_by_external_controller_total{controller_name="other"} 50',
+    )
   })
 })
