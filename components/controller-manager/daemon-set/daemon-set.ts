@@ -13,16 +13,16 @@ import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
 import { eachAtOnce, slowStartEach } from '../batches.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
-import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
-import { ownerKeys, selectorOrNothing } from '../owner-keys.ts'
+import { selectorOrNothing } from '../owner-keys.ts'
 import { controlledBy, indexByController } from '../pod-indexes.ts'
 import { nextAvailableInMs } from '../pod-state.ts'
 import { createPodControl, isNamespaceTerminating } from '../replica-set/pod-control.ts'
 import type { PodControl } from '../replica-set/pod-control.ts'
 import { createRevisionControl } from '../revisions/revision-control.ts'
 import type { RevisionControl } from '../revisions/revision-control.ts'
+import { watchSets } from '../revisions/revisioned-sets.ts'
 import { daemonTemplate } from './daemon-pods.ts'
 import { daemonRevisions, outdatedRevisions } from './daemon-revisions.ts'
 import { daemonStatus } from './daemon-status.ts'
@@ -98,27 +98,21 @@ export async function runDaemonSetController(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { informers, resources, clock, log, queues, options } = context
+  const { clock, log, queues, options } = context
   const sync = createSync(context)
-  const revisions = informers.informer<ControllerRevision>(resources.controllerRevisions)
-  const keysOf = ownerKeys(sync.sets, selectorOf)
   const queue = queues('daemonset')
   sync.nodes.onEvent((event) => {
     for (const key of setsOfNode(sync, event)) queue.add(key)
   })
+  const { informers, reconcile } = watchSets(context, sync, {
+    selectorOf,
+    syncSet: (key) => syncSet(sync, key),
+  })
   await runController(
     {
       name: 'daemonset-controller',
-      informers: [
-        source(sync.sets),
-        source(sync.pods, keysOf),
-        source(revisions, keysOf),
-        source(sync.nodes, () => []),
-      ],
-      reconcile: unlessGone(
-        { owners: sync.sets, client: sync.setClient, ownWrites: sync.ownWrites },
-        (key) => syncSet(sync, key),
-      ),
+      informers: [...informers, source(sync.nodes, () => [])],
+      reconcile,
       workers: options['concurrent-daemonset-syncs'],
       clock,
       log,

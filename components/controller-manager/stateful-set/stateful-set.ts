@@ -17,15 +17,15 @@ import type { LabelSelector } from '../../machinery/selectors/label-selector.ts'
 import { slowStartEach } from '../batches.ts'
 import { claimOwned } from '../claim.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
-import { unlessGone } from '../gone-owners.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
-import { ownerKeys, selectorOrNothing } from '../owner-keys.ts'
+import { selectorOrNothing } from '../owner-keys.ts'
 import { controlledBy, inNamespace, indexByController, indexByNamespace } from '../pod-indexes.ts'
 import { nextAvailableInMs } from '../pod-state.ts'
 import { isNamespaceTerminating } from '../replica-set/pod-control.ts'
 import { createRevisionControl } from '../revisions/revision-control.ts'
 import type { RevisionControl } from '../revisions/revision-control.ts'
+import { watchSets } from '../revisions/revisioned-sets.ts'
 import type { IdentityKeys } from './identity.ts'
 import { identityKeys, newPod, ordinalOf, podRevision, startOrdinal } from './identity.ts'
 import type { Plan, Step } from './plan.ts'
@@ -105,23 +105,17 @@ export async function runStatefulSetController(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { informers, resources, clock, log, queues, options } = context
+  const { clock, log, queues, options } = context
   const sync = createSync(context)
-  const revisions = informers.informer<ControllerRevision>(resources.controllerRevisions)
-  const keysOf = ownerKeys(sync.sets, selectorOf)
+  const { informers, reconcile } = watchSets(context, sync, {
+    selectorOf,
+    syncSet: (key) => syncSet(sync, key),
+  })
   await runController(
     {
       name: 'statefulset-controller',
-      informers: [
-        source(sync.sets),
-        source(sync.pods, keysOf),
-        source(revisions, keysOf),
-        source(sync.claims, (claim) => setsOfClaim(sync, claim)),
-      ],
-      reconcile: unlessGone(
-        { owners: sync.sets, client: sync.setClient, ownWrites: sync.ownWrites },
-        (key) => syncSet(sync, key),
-      ),
+      informers: [...informers, source(sync.claims, (claim) => setsOfClaim(sync, claim))],
+      reconcile,
       workers: options['concurrent-statefulset-syncs'],
       clock,
       log,
