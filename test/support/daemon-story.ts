@@ -1,37 +1,17 @@
 /** A DaemonSet with its controller on a fake cluster, driven step by step. */
-import type {
-  ControllerRevision,
-  DaemonSet,
-  Node,
-  Pod,
-  Taint,
-} from '../../components/api/generated/types.ts'
+import type { DaemonSet, Node, Pod, Taint } from '../../components/api/generated/types.ts'
 import { daemonSetController } from '../../components/controller-manager/daemon-set/daemon-set.ts'
 import { targetNode } from '../../components/controller-manager/daemon-set/daemon-pods.ts'
-import { isReady } from '../../components/controller-manager/pod-state.ts'
 import type { FakeCluster } from './fake-client.ts'
 import { createReconcilerHarness } from './reconciler-harness.ts'
 import type { ReconcilerHarness } from './reconciler-harness.ts'
-import { runPods, template } from './workloads.ts'
+import { tellSetStory } from './set-story.ts'
+import type { SetStory } from './set-story.ts'
 
-export interface DaemonStory {
-  readonly harness: ReconcilerHarness
-  readonly cluster: FakeCluster
-  set(): DaemonSet
-  pods(): Pod[]
-  revisions(): ControllerRevision[]
-  /** `n1 log:1 ready`, by node. */
-  shown(): string[]
+/** A pod's place is its node. */
+export interface DaemonStory extends SetStory<DaemonSet> {
   addNode(name: string, labels?: Record<string, string>): Promise<void>
   taint(name: string, ...taints: Taint[]): Promise<void>
-  /** Changes the set as a user would, and lets the controller act. */
-  user(edit: (set: DaemonSet) => void): Promise<void>
-  /** The user gives the pods another image. */
-  image(version: number): Promise<void>
-  /** Pods become ready; then the controller acts. Gives how many became ready. */
-  ready(options?: { broken?: readonly string[]; limit?: number }): Promise<number>
-  /** Repeats `ready` until no pod is left to become ready. */
-  stabilize(options?: { broken?: readonly string[] }): Promise<void>
 }
 
 export function nodeNamed(name: string, labels: Record<string, string> = {}): Node {
@@ -50,19 +30,14 @@ export async function startDaemon(
   const harness = createReconcilerHarness(more)
   const { cluster, resources } = harness
   const nodeOf = (pod: Pod): string => targetNode(pod) ?? ''
+  const told = tellSetStory<DaemonSet>(harness, {
+    resource: resources.daemonSets,
+    name: 'log',
+    placeOf: nodeOf,
+    inOrder: (a, b) => (nodeOf(a) < nodeOf(b) ? -1 : 1),
+  })
   const story: DaemonStory = {
-    harness,
-    cluster,
-    set: () => cluster.all<DaemonSet>(resources.daemonSets)[0] as DaemonSet,
-    pods: () =>
-      cluster.all<Pod>(resources.pods).toSorted((a, b) => (nodeOf(a) < nodeOf(b) ? -1 : 1)),
-    revisions: () => cluster.all<ControllerRevision>(resources.controllerRevisions),
-    shown: () =>
-      story.pods().map((pod) => {
-        const { metadata, spec } = pod
-        const state = metadata.deletionTimestamp ? 'terminating' : isReady(pod) ? 'ready' : 'waits'
-        return `${nodeOf(pod)} ${spec?.containers[0]?.image} ${state}`
-      }),
+    ...told,
     addNode: async (name, labels) => {
       cluster.seed(resources.nodes, nodeNamed(name, labels))
       await harness.step(1000)
@@ -72,24 +47,6 @@ export async function startDaemon(
         node['spec'] = { taints }
       })
       await harness.step(1000)
-    },
-    user: async (edit) => {
-      cluster.change(resources.daemonSets, 'default/log', edit as never)
-      await harness.step(1000)
-    },
-    image: (version) =>
-      story.user(({ spec }) => {
-        if (spec) spec.template = template('log', `log:${version}`)
-      }),
-    ready: async (which) => {
-      const count = runPods(cluster, which)
-      if (count > 0) await harness.step(1000)
-      return count
-    },
-    stabilize: async (which) => {
-      for (let round = 0; (await story.ready(which)) > 0; round += 1) {
-        if (round === 100) throw new Error('pods are replaced again and again')
-      }
     },
   }
   for (let index = 1; index <= nodes; index += 1)
