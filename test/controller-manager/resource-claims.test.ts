@@ -204,24 +204,6 @@ describe('resourceclaim-controller: claims from templates', () => {
   })
 })
 
-describe('the metrics of resourceclaim-controller', () => {
-  it('count claims, those with devices, and how often one was made', async () => {
-    await started({ claims: [inUse(deviceClaim('c'))] })
-    let failures = 0
-    harness.cluster.react('create', 'resourceclaims', () => {
-      failures += 1
-      if (failures === 1) throw new StatusError('InternalError', 'no')
-    })
-    harness.cluster.seed(harness.resources.pods, templated())
-    await harness.step(60_000)
-    const shown = (name: string) => harness.shown(`resourceclaim_controller_${name}`)
-    expect(shown('create_attempts_total')).toEqual(['2'])
-    expect(shown('create_failures_total')).toEqual(['1'])
-    expect(shown('resource_claims')).toEqual(['2'])
-    expect(shown('allocated_resource_claims')).toEqual(['1'])
-  })
-})
-
 describe('resourceclaim-controller: users of claims', () => {
   it.each([
     ['has finished', [podWithDevices('p', 'c'), finished(podWithDevices('p', 'c'))]],
