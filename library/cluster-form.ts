@@ -1,0 +1,45 @@
+/** ClusterForm: what differs between a cluster of processes and an embedded one; `cluster.ts` adds what they share. */
+import type { Dialect } from '../components/api/dialect.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import type { Component, NodeOptions, StartClusterOptions } from './types.ts'
+
+/** A certificate and its key, PEM. */
+export interface CredentialPem {
+  readonly certificatePem: string
+  readonly privateKeyPem: string
+}
+
+export interface ClusterForm {
+  readonly form: NonNullable<StartClusterOptions['form']>
+  /** `https://127.0.0.1:PORT`. */
+  readonly server: string
+  /** Signs the client certificates of users. */
+  readonly authority: CredentialPem
+  readonly dialect: Dialect
+  /** The cluster's time, for what this process does for it: deadlines, certificates. */
+  readonly clock: Clock
+  nodeNames(): readonly string[]
+  /** Resolves when the node is Ready, as `startNode` does. */
+  addNode(node: NodeOptions): Promise<void>
+  stopNode(name: string): Promise<void>
+  startNode(name: string): Promise<void>
+  /** The agent ends; its Node is deleted. */
+  removeNode(name: string): Promise<void>
+  logs(component: Component): Promise<readonly string[]>
+  advance(ms: number): Promise<void>
+  /** The handle of a snapshot that this form keeps. */
+  snapshot(): Promise<FormSnapshot>
+  restore(id: string): Promise<void>
+  reset(): Promise<void>
+  /** A form of its own, which its caller closes. */
+  fork(): Promise<ClusterForm>
+  save(file: string): Promise<void>
+  close(): Promise<void>
+}
+
+export interface FormSnapshot {
+  readonly id: string
+  readonly resourceVersion: string
+  readonly takenAtMs: number
+  drop(): void
+}

@@ -1,0 +1,293 @@
+/** The shapes of the library's API. A user imports them from `kube-skiff`; this file imports nothing of ours. */
+
+/** Milliseconds, or a number with a unit: `250ms`, `10s`, `6m`, `1h`, `7d`. */
+export type Duration = number | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`
+
+/** Any API object. Give a type of your own, or one of `@kubernetes/client-node`, where the fields matter. */
+export interface KubernetesObject {
+  apiVersion?: string
+  kind?: string
+  metadata?: {
+    name?: string
+    namespace?: string
+    labels?: Record<string, string>
+    annotations?: Record<string, string>
+    uid?: string
+    resourceVersion?: string
+    // oxlint-disable-next-line typescript/no-explicit-any -- as upstream's ObjectMeta, in whoever's types
+    [field: string]: any
+  }
+  // oxlint-disable-next-line typescript/no-explicit-any -- an object of an unknown kind has any fields
+  [field: string]: any
+}
+
+/** Which kind: its name, plural or short name. `apiVersion` is needed only where several groups have the kind. */
+export interface KindReference {
+  readonly kind: string
+  readonly apiVersion?: string | undefined
+}
+
+/** One object. `namespace`: default that of the client; ignored for cluster-scoped kinds. */
+export interface ObjectReference extends KindReference {
+  readonly name: string
+  readonly namespace?: string | undefined
+}
+
+/** Some objects of a kind. `namespace`: `*` is all of them. */
+export interface Selection extends KindReference {
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+}
+
+/** A user needs nothing in the cluster but what RBAC says about it. */
+export type Identity =
+  | 'admin'
+  | 'anonymous'
+  | { readonly user: string; readonly groups?: readonly string[] | undefined }
+  | { readonly token: string }
+
+export interface WatchEvent<T extends KubernetesObject = KubernetesObject> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  readonly object: T
+}
+
+export interface WriteOptions {
+  readonly subresource?: string | undefined
+  readonly dryRun?: boolean | undefined
+  readonly fieldManager?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number | undefined
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground' | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
+
+/**
+ * Requests of one user, over HTTPS. Failures are StatusErrors, which carry upstream's `reason`, `code` and `details`; a
+ * server that cannot be reached is a ConnectionError.
+ */
+export interface ObjectClient extends Disposable {
+  /** The namespace of objects that name none; `default` unless it was asked for. */
+  readonly namespace: string
+  get<T extends KubernetesObject = KubernetesObject>(
+    of: ObjectReference,
+    options?: Pick<WriteOptions, 'subresource' | 'signal'>,
+  ): Promise<T>
+  list<T extends KubernetesObject = KubernetesObject>(
+    of: Selection,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<T[]>
+  create<T extends KubernetesObject>(object: T, options?: WriteOptions): Promise<T>
+  /** Replaces the object. With a resourceVersion, a lost race is a Conflict. */
+  replace<T extends KubernetesObject>(object: T, options?: WriteOptions): Promise<T>
+  /** Server-side apply; `fieldManager` is `kube-skiff` unless it is given. */
+  apply<T extends KubernetesObject>(
+    object: T,
+    options?: WriteOptions & { readonly force?: boolean | undefined },
+  ): Promise<T>
+  patch<T extends KubernetesObject = KubernetesObject>(
+    of: ObjectReference,
+    patch: unknown,
+    options: WriteOptions & { readonly type: PatchType; readonly force?: boolean | undefined },
+  ): Promise<T>
+  /** Resolves when the server has accepted the deletion, which finalizers and grace periods may hold up. */
+  delete(of: ObjectReference, options?: DeleteOptions): Promise<void>
+  /**
+   * The objects that there are, as ADDED, and then every change, until the loop is left or `signal` aborts. Lists again
+   * when the server has forgotten where it was, and gives what changed meanwhile.
+   */
+  watch<T extends KubernetesObject = KubernetesObject>(
+    of: Selection,
+    options?: { readonly signal?: AbortSignal | undefined },
+  ): AsyncIterable<WatchEvent<T>>
+  /** Any other request; the parsed JSON answer. */
+  request(request: {
+    readonly method: string
+    /** With its query. */
+    readonly path: string
+    readonly body?: unknown
+    readonly contentType?: string | undefined
+    readonly headers?: Readonly<Record<string, string>> | undefined
+    readonly signal?: AbortSignal | undefined
+  }): Promise<unknown>
+  /** A kubeconfig of this user, for any client library: YAML with everything embedded. */
+  kubeconfig(): string
+  /** Closes its connection; what is under way fails. The cluster does so with all of its clients when it ends. */
+  close(): void
+}
+
+/** What must become true. Conditions as in scenario files: `PATH OPERATOR VALUE`. */
+export interface Expectation extends Selection {
+  readonly name?: string | undefined
+  readonly where?: string | readonly string[] | undefined
+  /** Content that each object must have; lists item by item, `null` means absent. */
+  readonly match?: unknown
+  /** How many objects must match. Default: every selected object, and at least one. */
+  readonly count?: number | { readonly atLeast?: number; readonly atMost?: number } | undefined
+  /** True: no object may match. */
+  readonly absent?: boolean | undefined
+  /** Default 10 s, of the cluster's clock. */
+  readonly within?: Duration | undefined
+  /** How long it must hold from then on. */
+  readonly stays?: Duration | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface NodeOptions {
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** `key=value:Effect`. */
+  readonly taints?: readonly string[] | undefined
+  /** Such as `{ cpu: '4', memory: '8Gi' }`; default that of this machine. */
+  readonly capacity?: Readonly<Record<string, string>> | undefined
+}
+
+/** One node of the cluster. */
+export interface ClusterNode {
+  readonly name: string
+  /** Ends its agent as a power cut does: pods stay as they are, the lease is not renewed. */
+  stop(): Promise<void>
+  /** Starts it again, with the same identity. Resolves when it is Ready. */
+  start(): Promise<void>
+  /** Ends its agent and deletes its Node. */
+  remove(): Promise<void>
+}
+
+export interface ClusterClock {
+  /** What time it is in the cluster. */
+  now(): Date
+  /** Everything that is due on the way happens in its order; resolves when it has begun. Embedded clusters only. */
+  advance(by: Duration): Promise<void>
+}
+
+/** All of a cluster at one moment: objects, revisions, clock, nodes and their pods. Memory of this process; `dispose` frees it. */
+export interface Snapshot extends Disposable {
+  /** The resourceVersion at which it was taken. */
+  readonly resourceVersion: string
+  readonly takenAt: Date
+}
+
+/** A request of an API server to a webhook, and the answer of its handler. */
+export interface WebhookOptions {
+  readonly name: string
+  readonly kind: 'validating' | 'mutating'
+  readonly rules: readonly {
+    readonly apiGroups: readonly string[]
+    readonly apiVersions: readonly string[]
+    readonly resources: readonly string[]
+    readonly operations: readonly ('CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT' | '*')[]
+  }[]
+  readonly failurePolicy?: 'Fail' | 'Ignore' | undefined
+  readonly timeoutSeconds?: number | undefined
+  readonly namespaceSelector?: unknown
+  readonly objectSelector?: unknown
+}
+
+/** As AdmissionReview's request (admission.k8s.io/v1). */
+export interface AdmissionRequest {
+  readonly uid: string
+  readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+  readonly name?: string
+  readonly namespace?: string
+  readonly object: KubernetesObject | null
+  readonly oldObject: KubernetesObject | null
+  readonly userInfo: { readonly username?: string; readonly groups?: readonly string[] }
+  readonly dryRun?: boolean
+  // oxlint-disable-next-line typescript/no-explicit-any -- the rest of what upstream sends
+  readonly [field: string]: any
+}
+
+/** Undefined allows the request. `patch` is a JSON patch (RFC 6902), or the whole changed object. */
+export type AdmissionAnswer =
+  | undefined
+  | {
+      readonly allowed?: boolean
+      readonly message?: string
+      readonly code?: number
+      readonly warnings?: readonly string[]
+      readonly object?: KubernetesObject
+      readonly patch?: readonly unknown[]
+    }
+
+export type AdmissionHandler = (
+  request: AdmissionRequest,
+) => AdmissionAnswer | Promise<AdmissionAnswer>
+
+/** Something that lasts until it is disposed or its cluster ends. */
+export interface Registration extends AsyncDisposable {
+  dispose(): Promise<void>
+}
+
+export type Component = 'api-server' | 'controller-manager' | 'scheduler' | 'node-agent'
+
+export interface StartClusterOptions {
+  /** `embedded` (the default): all components in one thread of this process. `processes`: as `skiff up` makes it. */
+  readonly form?: 'embedded' | 'processes' | undefined
+  /** How many, named node-1, node-2 and so on, or which; default 1. */
+  readonly nodes?: number | readonly NodeOptions[] | undefined
+  /** Files and folders of YAML or JSON, applied in the order that their kinds need. */
+  readonly manifests?: readonly string[] | undefined
+  /** Objects that are applied after the manifests. */
+  readonly objects?: readonly KubernetesObject[] | undefined
+  /** Which components run beside the API server; default all. Without the controller manager there are no nodes. */
+  readonly components?: readonly ('controller-manager' | 'scheduler')[] | undefined
+  /** Flags by component, without dashes; they win over the cluster's own. */
+  readonly flags?:
+    Readonly<Partial<Record<Component, Readonly<Record<string, string>>>>> | undefined
+  /** Port of the API server; default a free one. */
+  readonly port?: number | undefined
+  /** Names and random choices come from it, the same for the same seed. Embedded clusters only; default 1. */
+  readonly seed?: number | undefined
+  /** When its clock starts; default now. Embedded clusters only. */
+  readonly startAt?: Date | undefined
+  /** A saved cluster to start from (`skiff save`, `Cluster.save`). */
+  readonly from?: string | undefined
+  /** How long the nodes may take to become Ready; default 60 s. */
+  readonly within?: Duration | undefined
+  /** Aborting undoes the start. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A running cluster. `stop`, or the end of the process, ends it, and leaves nothing behind. */
+export interface Cluster extends AsyncDisposable {
+  /** `https://127.0.0.1:PORT`. */
+  readonly server: string
+  readonly form: 'embedded' | 'processes'
+  /** The administrator's client. */
+  readonly admin: ObjectClient
+  /** A client of its own connection. `namespace`: of objects that name none. */
+  client(identity?: Identity, options?: { readonly namespace?: string | undefined }): ObjectClient
+  /** That of the administrator, unless said otherwise. */
+  kubeconfig(identity?: Identity): string
+  /** Applies manifests (files, folders) and objects as the administrator; gives what the server stored. */
+  apply(...what: readonly (string | KubernetesObject)[]): Promise<KubernetesObject[]>
+  /** Resolves with the objects when it holds; rejects with an ExpectationError that shows what is there instead, and what happened. */
+  expect<T extends KubernetesObject = KubernetesObject>(expectation: Expectation): Promise<T[]>
+  readonly nodes: readonly ClusterNode[]
+  /** Throws for a name that no node has. */
+  node(name: string): ClusterNode
+  addNode(node: NodeOptions): Promise<ClusterNode>
+  readonly clock: ClusterClock
+  /** The newest lines of a component's log, oldest first. */
+  logs(component: Component): Promise<readonly string[]>
+  /** Everything as it is now. Embedded clusters only, as the next three. */
+  snapshot(): Promise<Snapshot>
+  /** Goes back; connections end, and clients list again. */
+  restore(to: Snapshot): Promise<void>
+  /** As it was when it had started: the same resourceVersions, and the same names for what comes next. */
+  reset(): Promise<void>
+  /** A second cluster that starts from this moment, on a port of its own. Clients of this one notice nothing. */
+  fork(): Promise<Cluster>
+  /** Writes the whole cluster to a file: for `from`, `skiff up --from`, a bug report. */
+  save(file: string): Promise<void>
+  /** Serves a webhook from this process: its certificate, its configuration, and the handler's answers. */
+  webhook(options: WebhookOptions, handler: AdmissionHandler): Promise<Registration>
+  /** What happened in a namespace, in order: changes of objects and who made them, events, denied requests. */
+  story(of?: { readonly namespace?: string | undefined }): Promise<string>
+  stop(): Promise<void>
+}
