@@ -1,6 +1,7 @@
 /** The listener of a component that is not the API server: health and metrics, behind a certificate and authorities whose files are followed. */
 import type { Clock } from '../component-base/clock.ts'
 import { openCertificatePair } from '../component-base/certificate-pair.ts'
+import type { Files } from '../component-base/files.ts'
 import { openFollowedValue } from '../component-base/followed-value.ts'
 import { createHttpsServer } from '../component-base/https-server.ts'
 import type { HttpsServer } from '../component-base/https-server.ts'
@@ -41,19 +42,26 @@ export async function openComponentListener(options: {
   readonly notReady: () => string | undefined
   readonly metrics: () => string
   readonly more?: MoreEndpoints
+  readonly files?: Files | undefined
   readonly clock: Clock
   readonly log: Log
 }): Promise<Pick<HttpsServer, 'ready' | 'run'> | undefined> {
-  const { flags, client, notReady, metrics, more, clock, log } = options
+  const { flags, client, notReady, metrics, more, files, clock, log } = options
   if (flags['secure-port'] < 0) return undefined
-  const pair = await openCertificatePair(flags, 'tls-cert-file', 'tls-private-key-file')
+  const pair = await openCertificatePair(
+    flags,
+    { cert: 'tls-cert-file', key: 'tls-private-key-file' },
+    files,
+  )
   if (pair === undefined) return undefined
   const caFile = flags['client-ca-file']
   const authorities =
     caFile === undefined
       ? undefined
-      : await openFollowedValue([['client-ca-file', caFile]], ([pem = '']) =>
-          soundClientCa(pem, caFile),
+      : await openFollowedValue(
+          [['client-ca-file', caFile]],
+          ([pem = '']) => soundClientCa(pem, caFile),
+          files,
         )
   const tls = () => ({
     ...pair.current,

@@ -1,8 +1,8 @@
 /** Kubeconfig: the client configuration file all clients share: read, written, and turned into a connection. */
-import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { systemClock } from '../component-base/clock.ts'
+import { diskFiles } from '../component-base/files.ts'
+import type { Files } from '../component-base/files.ts'
 import { parseFailure } from '../component-base/parse-failure.ts'
 import type { Credentials, CredentialSource, RestClientOptions } from './rest-client.ts'
 
@@ -87,10 +87,10 @@ function locatedPlugin(exec: KubeconfigExec, folder: string): KubeconfigExec {
 }
 
 /** Reads a file; paths in it are made absolute, relative to the file's folder. */
-export async function readKubeconfig(path: string): Promise<Kubeconfig> {
+export async function readKubeconfig(path: string, files: Files = diskFiles): Promise<Kubeconfig> {
   let text: string
   try {
-    text = await readFile(path, 'utf8')
+    text = await files.read(path)
   } catch (error) {
     throw new KubeconfigError(`cannot read kubeconfig ${path}: ${(error as Error).message}`, error)
   }
@@ -132,12 +132,10 @@ export async function formatKubeconfig(
 export async function writeKubeconfig(
   path: string,
   config: Kubeconfig,
-  style: 'yaml' | 'json' = 'yaml',
+  { style = 'yaml', files = diskFiles }: { style?: 'yaml' | 'json'; files?: Files } = {},
 ): Promise<void> {
-  await mkdir(dirname(path), { recursive: true })
-  const draft = `${path}.${randomUUID()}`
-  await writeFile(draft, await formatKubeconfig(config, style), { mode: 0o600 })
-  await rename(draft, path)
+  await files.makeFolder(dirname(path))
+  await files.write(path, await formatKubeconfig(config, style))
 }
 
 export interface NewKubeconfig {
@@ -203,18 +201,19 @@ export type KubeconfigConnection = Pick<
 
 /** PEM from embedded data or else from the file; data wins, as upstream. */
 async function pem(
+  files: Files,
   data: string | undefined,
   file: string | undefined,
 ): Promise<Buffer | undefined> {
   if (data !== undefined && data !== '') return Buffer.from(data, 'base64')
-  return file === undefined || file === '' ? undefined : readFile(file)
+  return file === undefined || file === '' ? undefined : Buffer.from(await files.read(file))
 }
 
 /** How long the token of a file is used before the file is read again. */
 const tokenFileAgeMs = 60_000
 
 /** A token that is read again from its file each minute, since such tokens are renewed in place; while it cannot be, the last one is used. */
-function tokenFrom(file: string): () => Promise<string> {
+function tokenFrom(files: Files, file: string): () => Promise<string> {
   let token: string | undefined
   let readAtMs = 0
   return async () => {
@@ -222,7 +221,7 @@ function tokenFrom(file: string): () => Promise<string> {
     // A clock that was set back says nothing of the token's age.
     if (token !== undefined && ageMs >= 0 && ageMs <= tokenFileAgeMs) return token
     try {
-      token = (await readFile(file, 'utf8')).trim()
+      token = (await files.read(file)).trim()
       readAtMs = systemClock.now()
     } catch (error) {
       if (token === undefined) throw error
@@ -231,10 +230,10 @@ function tokenFrom(file: string): () => Promise<string> {
   }
 }
 
-async function credentialsOf(user: KubeconfigUser): Promise<Credentials> {
-  const cert = await pem(user['client-certificate-data'], user['client-certificate'])
-  const key = await pem(user['client-key-data'], user['client-key'])
-  const token = user.token || (user.tokenFile ? tokenFrom(user.tokenFile) : undefined)
+async function credentialsOf(user: KubeconfigUser, files: Files): Promise<Credentials> {
+  const cert = await pem(files, user['client-certificate-data'], user['client-certificate'])
+  const key = await pem(files, user['client-key-data'], user['client-key'])
+  const token = user.token || (user.tokenFile ? tokenFrom(files, user.tokenFile) : undefined)
   return {
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
@@ -245,7 +244,11 @@ async function credentialsOf(user: KubeconfigUser): Promise<Credentials> {
 /** The options of createClient for a context (default: the current one). Reads the files it names. */
 export async function connectionFrom(
   config: Kubeconfig,
-  options: { readonly context?: string; readonly plugin?: PluginStarter } = {},
+  options: {
+    readonly context?: string
+    readonly plugin?: PluginStarter
+    readonly files?: Files | undefined
+  } = {},
 ): Promise<KubeconfigConnection> {
   const name = options.context ?? config['current-context']
   const find = <T extends { readonly name: string }>(
@@ -260,9 +263,14 @@ export async function connectionFrom(
   const { context } = find(config.contexts, 'context', name)
   const { cluster } = find(config.clusters, 'cluster', context.cluster)
   const user = context.user === '' ? {} : find(config.users, 'user', context.user).user
-  const ca = await pem(cluster['certificate-authority-data'], cluster['certificate-authority'])
+  const { files = diskFiles } = options
+  const ca = await pem(
+    files,
+    cluster['certificate-authority-data'],
+    cluster['certificate-authority'],
+  )
   const serverName = cluster['tls-server-name']
-  const credentials = await credentialsOf(user)
+  const credentials = await credentialsOf(user, files)
   const isStatic = credentials.cert !== undefined || credentials.token !== undefined
   if (user.exec !== undefined && !isStatic && options.plugin === undefined)
     throw new KubeconfigError('the user needs a credential plugin, which is not run here')

@@ -8,7 +8,9 @@ import type { Clock } from '../component-base/clock.ts'
 import type { Status } from '../machinery/objects/status-error.ts'
 import { StatusError } from '../machinery/objects/status-error.ts'
 import { ConnectionError } from './connection-error.ts'
-import { bodyOf, chunksOf, exchange } from './rest-exchange.ts'
+import type { LocalNetwork } from '../component-base/local-network.ts'
+import { localExchange } from './local-exchange.ts'
+import { exchange } from './rest-exchange.ts'
 import type { Head } from './rest-exchange.ts'
 import { unobserved } from './rest-observer.ts'
 import type { RequestObserver, RestObserver } from './rest-observer.ts'
@@ -47,6 +49,8 @@ export interface RestClientOptions {
   readonly pingMs?: number
   /** How often a request is retried after an answer of 429 or 5xx with Retry-After; default 10, as client-go. */
   readonly retries?: number
+  /** Servers of this process that are called directly; by default none. */
+  readonly network?: LocalNetwork | undefined
   /** For the timers of the network, which follow real time whatever the cluster's clock does; tests may replace it. */
   readonly networkClock?: Clock
   readonly observer?: RestObserver
@@ -105,7 +109,7 @@ function failureOf(status: number, headers: IncomingHttpHeaders, body: Buffer): 
 }
 
 /** How long the server asks its client to wait before a retry; undefined without a valid Retry-After. */
-function retryAfterMs({ status, headers }: Pick<Head, 'status' | 'headers'>): number | undefined {
+function retryAfterMs({ status, headers }: Head): number | undefined {
   const seconds = headers['retry-after']
   if ((status !== 429 && status < 500) || seconds === undefined) return undefined
   return /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
@@ -127,7 +131,7 @@ export function createRestClient(options: RestClientOptions): RestClient {
       const head = await send.request(request, closing.signal, observer)
       if (head.status < 400) return head
       if (head.status === 401) credentialSource?.refused()
-      const body = await bodyOf(head.stream, server, request.signal)
+      const body = await head.body()
       const failure = failureOf(head.status, head.headers, body)
       const waitMs = retryAfterMs(head)
       if (waitMs === undefined || left === 0) {
@@ -142,10 +146,10 @@ export function createRestClient(options: RestClientOptions): RestClient {
   const bytes: RestClient['bytes'] = async (request) => {
     const observer = observe(request, false)
     try {
-      const { status, headers, stream } = await sendChecked(request, observer)
-      const body = await bodyOf(stream, server, request.signal)
+      const head = await sendChecked(request, observer)
+      const body = await head.body()
       observer.received(body.length)
-      return { status, headers, body }
+      return { status: head.status, headers: head.headers, body }
     } finally {
       observer.ended()
     }
@@ -154,8 +158,8 @@ export function createRestClient(options: RestClientOptions): RestClient {
     server,
     bytes,
     stream: async (request) => {
-      const { status, headers, stream } = await sendChecked(request, observe(request, true))
-      return { status, headers, chunks: chunksOf(stream, server, request.signal) }
+      const { status, headers, chunks } = await sendChecked(request, observe(request, true))
+      return { status, headers, chunks: chunks() }
     },
     json: async (request) => {
       const { body } = await bytes(request)
@@ -179,8 +183,8 @@ function createSender(
   options: RestClientOptions,
   { session, clock }: { readonly session: RestSession; readonly clock: Clock },
 ) {
-  const { server, timeoutMs = 60_000, userAgent = 'skiff', credentialSource } = options
-  const { pathname } = new URL(server)
+  const { server, timeoutMs = 60_000, userAgent = 'skiff', credentialSource, network } = options
+  const { pathname, origin } = new URL(server)
   const prefix = pathname === '/' ? '' : pathname.replace(/\/$/, '')
   let credentials = options.credentials ?? {}
 
@@ -221,8 +225,12 @@ function createSender(
     const limit = request.timeoutMs ?? timeoutMs
     const sent = { server, headers, payload, timeoutMs: limit, signal, clock }
     observer.sent(payload?.length ?? 0)
+    const local = network?.find(origin)
     try {
-      const head = await exchange(session.open(credentials), sent)
+      const head =
+        local === undefined
+          ? await exchange(session.open(credentials), sent)
+          : await localExchange(local, { ...sent, closing, credentials })
       observer.answered(head.status)
       return head
     } catch (error) {

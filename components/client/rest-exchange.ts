@@ -5,11 +5,14 @@ import type { Clock } from '../component-base/clock.ts'
 import { ConnectionError } from './connection-error.ts'
 import type { ConnectionErrorCode } from './connection-error.ts'
 
-/** An answer whose head has come. */
+/** An answer whose head has come. The rest is read once, in one of two ways. */
 export interface Head {
-  readonly stream: ClientHttp2Stream
   readonly headers: IncomingHttpHeaders
   readonly status: number
+  /** The whole body. */
+  body(): Promise<Buffer>
+  /** Ends only when the server ended the answer. Leaving the loop cancels the request. */
+  chunks(): AsyncIterable<Buffer>
 }
 
 const codes: Readonly<Record<string, ConnectionErrorCode>> = {
@@ -79,18 +82,23 @@ export function exchange(session: ClientHttp2Session, options: Exchange): Promis
     stream.on('response', (received) => {
       cancelTimeout()
       hasAnswer = true
-      resolve({ stream, headers: received, status: Number(received[':status']) })
+      resolve({
+        headers: received,
+        status: Number(received[':status']),
+        body: () => bodyOf(stream, server, signal),
+        chunks: () => chunksOf(stream, server, signal),
+      })
     })
     if (payload !== undefined) stream.end(payload)
   })
 }
 
-function cutShort(server: string): ConnectionError {
+export function cutShort(server: string): ConnectionError {
   return new ConnectionError('lost', `${server}: the answer was cut short`)
 }
 
-/** The answer's chunks. Ends only when the server ended the answer; a reset looks like an end to the stream itself. */
-export async function* chunksOf(
+/** A reset looks like an end to the stream itself. */
+async function* chunksOf(
   stream: ClientHttp2Stream,
   server: string,
   signal: AbortSignal | undefined,
@@ -107,8 +115,7 @@ export async function* chunksOf(
   }
 }
 
-/** The whole body of the answer. */
-export function bodyOf(
+function bodyOf(
   stream: ClientHttp2Stream,
   server: string,
   signal: AbortSignal | undefined,

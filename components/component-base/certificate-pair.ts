@@ -1,6 +1,7 @@
 /** Certificate pair: a certificate and its key, from the files of two flags that are followed. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { StartError } from './component.ts'
+import type { Files } from './files.ts'
 import { openFollowedValue } from './followed-value.ts'
 import type { FollowedValue } from './followed-value.ts'
 
@@ -22,8 +23,8 @@ function parsed<T>(parse: () => T, otherwise: string): T {
 /** Undefined when neither flag names a file. A key that is not the certificate's is never taken. Rejects with StartError. */
 export async function openCertificatePair<C extends string, K extends string>(
   options: Readonly<Record<C | K, string | undefined>>,
-  certFlag: C,
-  keyFlag: K,
+  { cert: certFlag, key: keyFlag }: { readonly cert: C; readonly key: K },
+  files?: Files,
 ): Promise<FollowedValue<CertificatePair> | undefined> {
   const certFile = options[certFlag]
   const keyFile = options[keyFlag]
@@ -42,5 +43,6 @@ export async function openCertificatePair<C extends string, K extends string>(
       if (!leaf.checkPrivateKey(secret)) throw new Error(`${keyFile} is not the key of ${certFile}`)
       return { cert, key }
     },
+    files,
   )
 }

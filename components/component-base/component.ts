@@ -4,6 +4,8 @@ import type { Clock } from './clock.ts'
 import { defineFlags, describeFlags, flag, FlagError, parseFlags } from './flags.ts'
 import type { FlagDeclarations, FlagValues } from './flags.ts'
 import { createLog, messageOf } from './log.ts'
+import type { Files } from './files.ts'
+import type { LocalNetwork } from './local-network.ts'
 import type { Log, LogLevel } from './log.ts'
 import { createLogWriter } from './log-writer.ts'
 import { writeStatusLine } from './status-line.ts'
@@ -30,6 +32,10 @@ export interface ComponentContext<D extends FlagDeclarations> {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly log: Log
+  /** Default: the disk's. */
+  readonly files?: Files
+  /** Servers of this process; by default none. */
+  readonly network?: LocalNetwork
   /** Why the newest lines of the log are not written; undefined when they are. */
   readonly logFault?: () => string | undefined
   /** Reports once that the process serves; `info` (ports and the like, never a secret) goes to the starting process. */

@@ -1,11 +1,12 @@
 /** flag-file: a file that a flag names. */
-import { readFileSync } from 'node:fs'
 import { StartError } from './component.ts'
+import { diskFiles } from './files.ts'
+import type { Files } from './files.ts'
 
 /** Reads a file that a flag names; throws a StartError that says which flag. */
-export function readFlagFile(name: string, path: string): string {
+export function readFlagFile(name: string, path: string, files: Files = diskFiles): string {
   try {
-    return readFileSync(path, 'utf8')
+    return files.readNow(path)
   } catch (error) {
     throw new StartError(`--${name}: cannot read ${path}: ${(error as Error).message}`, error)
   }

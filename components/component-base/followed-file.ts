@@ -1,8 +1,8 @@
 /** FollowedFiles: files whose content is in use, and is taken again when it changes and is sound; else the last stays. */
-import { watch } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { Clock } from './clock.ts'
+import { diskFiles } from './files.ts'
+import type { Files } from './files.ts'
 import type { Log } from './log.ts'
 
 /** The files are read this often even without an event: a change is in use within this time (AUTHZ-036). */
@@ -38,36 +38,35 @@ export interface FollowedFile extends Followed<string> {
   readonly initialText: string
 }
 
-const read = (paths: readonly string[]): Promise<string[]> =>
-  Promise.all(paths.map((path) => readFile(path, 'utf8')))
-
 /** Calls `wake` when one of the files changes, as far as the system reports it. */
-function watchFiles(paths: readonly string[], wake: () => void): () => void {
+function watchFiles(files: Files, paths: readonly string[], wake: () => void): () => void {
   const folders = new Set(paths.map((path) => dirname(path)))
   const names = new Set(paths.map((path) => basename(path)))
-  const watchers = [...folders].flatMap((folder) => {
+  const unwatch = [...folders].flatMap((folder) => {
     try {
       // The folder, not the file: a new file is often moved over the old one.
-      const watcher = watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || names.has(name) || name === '..data') wake()
-      })
-      watcher.on('error', () => {
-        // Then the regular look is all there is.
-      })
-      return [watcher]
+      return [
+        files.watch(folder, (name) => {
+          if (name === null || names.has(name) || name === '..data') wake()
+        }),
+      ]
     } catch {
       // The system has no more watches to give, or the folder is away: the regular look is all there is, too.
       return []
     }
   })
   return () => {
-    for (const watcher of watchers) watcher.close()
+    for (const end of unwatch) end()
   }
 }
 
 /** Reads the files; rejects when one cannot be read. */
-export async function openFollowedFiles(paths: readonly string[]): Promise<FollowedFiles> {
-  const initialTexts = await read(paths)
+export async function openFollowedFiles(
+  paths: readonly string[],
+  files: Files = diskFiles,
+): Promise<FollowedFiles> {
+  const read = (): Promise<string[]> => Promise.all(paths.map((path) => files.read(path)))
+  const initialTexts = await read()
   let fault: string | undefined
   return {
     initialTexts,
@@ -82,7 +81,7 @@ export async function openFollowedFiles(paths: readonly string[]): Promise<Follo
         one.every((text, at) => text === other[at])
       const look = async (): Promise<void> => {
         try {
-          const texts = await read(paths)
+          const texts = await read()
           // What is in use again, or can be read again, has nothing wrong with it.
           if (areSame(texts, used)) fault = undefined
           if (areSame(texts, used) || areSame(texts, seen)) {
@@ -107,7 +106,7 @@ export async function openFollowedFiles(paths: readonly string[]): Promise<Follo
         }
       }
       let changed = Promise.withResolvers<void>()
-      const unwatch = watchFiles(paths, () => changed.resolve())
+      const unwatch = watchFiles(files, paths, () => changed.resolve())
       try {
         while (!signal.aborted) {
           const waiting = new AbortController()

@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import { StartError } from './component.ts'
 import { readFlagFile } from './flag-file.ts'
 import { openFollowedFiles } from './followed-file.ts'
+import type { Files } from './files.ts'
 import type { Log } from './log.ts'
 
 export interface FollowedValue<T> {
@@ -23,10 +24,14 @@ export interface FollowedValue<T> {
 export async function openFollowedValue<T>(
   files: readonly (readonly [flag: string, path: string])[],
   parse: (texts: readonly string[]) => T,
+  from?: Files,
 ): Promise<FollowedValue<T>> {
-  for (const [flag, path] of files) readFlagFile(flag, path)
+  for (const [flag, path] of files) readFlagFile(flag, path, from)
   const flag = files[0]?.[0] ?? ''
-  const file = await openFollowedFiles(files.map(([, path]) => path))
+  const file = await openFollowedFiles(
+    files.map(([, path]) => path),
+    from,
+  )
   let current: T
   try {
     current = parse(file.initialTexts)

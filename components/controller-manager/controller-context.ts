@@ -7,6 +7,7 @@ import type { EventRecorder } from '../client/event-recorder.ts'
 import type { InformerFactory } from '../client/informer.ts'
 import type { WorkQueues } from '../client/work-queue.ts'
 import type { Clock } from '../component-base/clock.ts'
+import type { Files } from '../component-base/files.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ControllerMetrics } from './controller-metrics.ts'
 import type { ControllerManagerOptions } from './options.ts'
@@ -20,6 +21,7 @@ export interface ControllerContext {
   /** `resourcesOf(dialect)`. */
   readonly resources: Resources
   readonly clock: Clock
+  readonly files: Files
   /** Bound to the controller's name. */
   readonly log: Log
   readonly recorder: EventRecorder

@@ -11,6 +11,7 @@ import {
 } from '../client/leader-elector.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { WorkQueues } from '../client/work-queue.ts'
+import type { Files } from '../component-base/files.ts'
 import type { Log } from '../component-base/log.ts'
 import type { ControllerContext, ControllerEntry } from './controller-context.ts'
 import type { ControllerMetrics } from './controller-metrics.ts'
@@ -25,6 +26,7 @@ export interface ControllerManagerDeps {
   readonly entries: readonly ControllerEntry[]
   readonly options: ControllerManagerOptions
   readonly gates: FeatureGates
+  readonly files: Files
   readonly clock: Clock
   readonly log: Log
   readonly queues: WorkQueues
@@ -41,7 +43,7 @@ export async function runControllers(
   deps: ControllerManagerDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, clientOf, entries, options, gates, clock, log } = deps
+  const { client, clientOf, entries, options, gates, files, clock, log } = deps
   const { dialect } = client
   const resources = resourcesOf(dialect)
   const informers = createInformerFactory(client, clock, log)
@@ -70,6 +72,7 @@ export async function runControllers(
       informers,
       dialect,
       resources,
+      files,
       clock,
       log: bound,
       recorder,

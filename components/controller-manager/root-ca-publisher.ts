@@ -1,5 +1,4 @@
 /** Root CA publisher: every active namespace has the cluster's authority in a ConfigMap (upstream: certificates/rootcacertpublisher). */
-import { readFile } from 'node:fs/promises'
 import type { Dialect } from '../api/dialect.ts'
 import { labelKey } from '../api/dialect.ts'
 import type { ConfigMap, Namespace } from '../api/generated/types.ts'
@@ -70,7 +69,7 @@ export const rootCaPublisher: ControllerEntry = {
       log.warn('no authority to publish: --root-ca-file is not set')
       return
     }
-    const ca = await readFile(file, 'utf8').catch((error: unknown) => {
+    const ca = await context.files.read(file).catch((error: unknown) => {
       throw new StartError(`cannot read --root-ca-file ${file}`, error)
     })
     const publish = async (name: string): Promise<void> => {

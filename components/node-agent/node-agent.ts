@@ -1,11 +1,11 @@
 /** NodeAgent: the process: one node, or many simulated ones, that share a runtime, a server and a bootstrap token. */
-import { mkdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { aborted } from '../component-base/aborted.ts'
 import type { ComponentContext } from '../component-base/component.ts'
+import { diskFiles } from '../component-base/files.ts'
 import { StartError } from '../component-base/component.ts'
 import { environment as processEnvironment } from '../component-base/environment.ts'
 import { writeStatusLine } from '../component-base/status-line.ts'
@@ -63,7 +63,7 @@ async function bootstrapperOf(
 }
 
 async function environmentOf(
-  { options, clock, log }: Context,
+  { options, files = diskFiles, network, clock, log }: Context,
   settings: Settings,
   more: {
     runtime: SimulatedRuntime
@@ -86,7 +86,7 @@ async function environmentOf(
     nodeIp: settings.nodeIp,
     podRange: options['pod-cidr'],
     serverPort: more.serverPort,
-    clientCa: caFile === undefined ? undefined : await readFile(caFile, 'utf8'),
+    clientCa: caFile === undefined ? undefined : await files.read(caFile),
     mayRecord: createEventLimit({
       perSecond: options['event-qps'],
       burst: options['event-burst'],
@@ -108,6 +108,8 @@ async function environmentOf(
       registerNode: options['register-node'],
       featureGates: settings.gates,
     },
+    files,
+    network,
     clock,
     log,
   }
@@ -155,8 +157,10 @@ export async function runNodeAgent(
   parts.start(joinNodes(agent, writeStatus))
   parts.start(watchdog(agent))
   parts.start(followRules(parts.signal))
-  // Simulated nodes have no devices of their own.
-  if (!settings.isCrowd) parts.start(devices.run(parts.signal))
+  // Simulated nodes have no devices of their own, and memory holds no socket.
+  const { files = diskFiles, options } = context
+  const hasFolder = files.diskOf(options['root-dir']) === options['root-dir']
+  if (!settings.isCrowd && hasFolder) parts.start(devices.run(parts.signal))
   await parts.ended()
 }
 
@@ -178,20 +182,20 @@ async function createRuntime({ options, clock, log }: Context) {
 }
 
 async function createAgent(context: Context): Promise<Agent> {
-  const { options, clock, log, signal } = context
+  const { options, files = diskFiles, clock, log, signal } = context
   const settings = settingsOf(options)
   for (const warning of settings.warnings) log.warn(warning)
   const { runtime, followRules } = await createRuntime(context)
   const rootDir = options['root-dir']
   try {
-    await mkdir(rootDir, { recursive: true, mode: 0o700 })
+    await files.makeFolder(rootDir)
   } catch (error) {
     throw new StartError(`--root-dir ${rootDir} cannot be made: ${(error as Error).message}`, error)
   }
   const bootstrapper = await bootstrapperOf(context, settings)
   const host = createHostWatch({
     thresholds: settings.resources.evictionHard,
-    folder: rootDir,
+    folder: files.diskOf(rootDir),
     freshMs: options['node-status-update-frequency'],
     clock,
     log,
@@ -217,7 +221,7 @@ async function createAgent(context: Context): Promise<Agent> {
 }
 
 function serverOf(
-  { options, clock, log }: Context,
+  { options, files = diskFiles, clock, log }: Context,
   settings: Settings,
   nodes: () => readonly RunningNode[],
 ): Promise<AgentServer> {
@@ -233,9 +237,10 @@ function serverOf(
       dnsNames: options['rotate-server-certificates'] ? [first.nodeName] : dnsNames,
       ipAddresses: isIP(settings.nodeIp) === 0 ? [] : [settings.nodeIp],
     },
-    files: cert === undefined || key === undefined ? undefined : { cert, key },
+    pair: cert === undefined || key === undefined ? undefined : { cert, key },
     isSigned: options['rotate-server-certificates'],
     certDir: first.certDir,
+    files,
     nodes,
     servesCheckpoints: settings.gates.ContainerCheckpoint,
     clock,
@@ -310,11 +315,11 @@ async function startNode(
   { index, writeStatus }: { index: number; writeStatus: (report: JoinReport) => void },
 ): Promise<void> {
   const { settings, bootstrapper, services, environment, running, parts } = agent
-  const { options, clock, log } = agent.context
+  const { options, files = diskFiles, clock, log } = agent.context
   const { nodeName, rootDir, certDir } = folders
   const report = createJoinReporter({ log, node: nodeName, write: writeStatus })
   const identity = await establishIdentity(
-    { ...folders, server: options.server, bootstrapper, clock, log, report },
+    { ...folders, server: options.server, bootstrapper, files, clock, log, report },
     parts.signal,
   )
   const registration = { nodeName, ...settings.registration }

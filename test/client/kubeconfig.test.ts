@@ -26,7 +26,7 @@ describe('kubeconfig', () => {
     'reads what it wrote, as %s, readable by its owner alone',
     async (style) => {
       const path = join(folder, style, 'config')
-      await writeKubeconfig(path, made, style)
+      await writeKubeconfig(path, made, { style })
       expect(statSync(path).mode & 0o777).toBe(0o600)
       expect(await readKubeconfig(path)).toEqual(made)
     },

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { diskFiles } from '../../components/component-base/files.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -225,6 +226,7 @@ describe('controller manager', () => {
             accounts.push(account)
             return cluster.client()
           },
+          files: diskFiles,
           entries,
           options: parseFlags(controllerManagerFlags, flags),
           gates: defaultFeatureGates,

@@ -1,5 +1,6 @@
 /** A controller manager that loses its lease in the middle of its work, beside the one that takes over. */
 import { describe, expect, it } from 'vitest'
+import { diskFiles } from '../../components/component-base/files.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -73,6 +74,7 @@ function startManager(cluster: FakeCluster, clock: FakeClock, name: string) {
     {
       client,
       clientOf: undefined,
+      files: diskFiles,
       entries,
       options: parseFlags(controllerManagerFlags, [`--leader-elect-identity=${name}`]),
       gates: defaultFeatureGates,

@@ -1,6 +1,7 @@
 /** Random stories of workloads against an API server and controllers that end and start again; `npm run soak` tells longer ones. */
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
+import { diskFiles } from '../../components/component-base/files.ts'
 import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createClient } from '../../components/client/client.ts'
@@ -44,6 +45,7 @@ function startControllers(client: Client) {
       {
         client,
         clientOf: undefined,
+        files: diskFiles,
         entries: controllers.filter(({ name }) => names.has(name)),
         options: parseFlags(controllerManagerFlags, []),
         gates: defaultFeatureGates,

@@ -1,4 +1,5 @@
 /** Runs one controller, with the rights of its default role, against the in-memory cluster, on a clock that the test steps. */
+import { diskFiles } from '../../components/component-base/files.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
@@ -79,6 +80,7 @@ export function createHarness(
         informers,
         dialect,
         resources,
+        files: diskFiles,
         clock,
         log,
         recorder,

@@ -1,4 +1,5 @@
 /** A controller in this process against a real API server, as its administrator. */
+import { diskFiles } from '../../components/component-base/files.ts'
 import { defaultFeatureGates } from '../../components/api/feature-gates.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { createClient } from '../../components/client/client.ts'
@@ -44,6 +45,7 @@ export async function startControllers(
     informers,
     dialect,
     resources: resourcesOf(dialect),
+    files: diskFiles,
     clock: systemClock,
     log: silentLog,
     recorder: { record: () => {}, run: async () => {} },

@@ -2,6 +2,7 @@
  * Runs several controllers together on one FakeCluster and FakeClock, with what they recorded and complained of. Each may do
  * what the default roles allow it.
  */
+import { diskFiles } from '../../components/component-base/files.ts'
 import type { Dialect } from '../../components/api/dialect.ts'
 import { parseFeatureGates } from '../../components/api/feature-gates.ts'
 import type { FeatureGates } from '../../components/api/feature-gates.ts'
@@ -117,6 +118,7 @@ export function createReconcilerHarness(
     informers,
     dialect,
     resources,
+    files: diskFiles,
     clock,
     log,
     recorder: { record, run: async () => {} },

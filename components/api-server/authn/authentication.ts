@@ -5,6 +5,7 @@ import type { FeatureGates } from '../../api/feature-gates.ts'
 import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
+import type { Files } from '../../component-base/files.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
 import type { AnonymousAccess } from './anonymous.ts'
@@ -67,6 +68,7 @@ export interface ClientAuthorities {
 interface AuthenticationParts {
   readonly reader: ObjectReader
   readonly clock: Clock
+  readonly files: Files
   readonly dialect: Dialect
   readonly gates: FeatureGates
   readonly log: Log
@@ -235,7 +237,7 @@ export async function createAuthentication(
   const configuration = await openConfiguration(options, parts)
   const issuerNames = issuersOf(options, dialect)
   const apiAudiences = options['api-audiences'].length > 0 ? options['api-audiences'] : issuerNames
-  const keys = serviceAccountKeys(options)
+  const keys = serviceAccountKeys(options, parts.files)
   const issuers = await openIssuers(options, {
     parts,
     configuration: configuration?.initial,

@@ -2,6 +2,7 @@
 import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
+import type { Files } from '../../component-base/files.ts'
 import { readFlagFile } from '../../component-base/flag-file.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
 import type { Dial } from '../egress/egress-selector.ts'
@@ -32,8 +33,9 @@ interface TokenParts {
 function parsed<T>(
   { name, path }: { readonly name: string; readonly path: string },
   parse: (text: string) => T,
+  files?: Files,
 ): T {
-  const text = readFlagFile(name, path)
+  const text = readFlagFile(name, path, files)
   try {
     return parse(text)
   } catch (error) {
@@ -48,16 +50,20 @@ export interface ServiceAccountKeys {
 }
 
 /** Keys of service account tokens; without --service-account-key-file the serving key verifies, as upstream. */
-export function serviceAccountKeys(options: ApiServerOptions): ServiceAccountKeys {
+export function serviceAccountKeys(options: ApiServerOptions, files?: Files): ServiceAccountKeys {
   const keyFiles = options['service-account-key-file']
   const verification = keyFiles.flatMap((path) =>
-    parsed({ name: 'service-account-key-file', path }, parseVerificationKeys),
+    parsed({ name: 'service-account-key-file', path }, parseVerificationKeys, files),
   )
   const signingFile = options['service-account-signing-key-file']
   const signing =
     signingFile === undefined
       ? undefined
-      : parsed({ name: 'service-account-signing-key-file', path: signingFile }, parseSigningKey)
+      : parsed(
+          { name: 'service-account-signing-key-file', path: signingFile },
+          parseSigningKey,
+          files,
+        )
   const servingKey = options['tls-private-key-file']
   if (verification.length === 0 && servingKey !== undefined) {
     const file = { name: 'tls-private-key-file', path: servingKey }

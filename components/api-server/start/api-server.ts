@@ -1,6 +1,7 @@
 /** api-server: builds the server from its flags in named steps, and runs it until its signal aborts. */
 import { aborted } from '../../component-base/aborted.ts'
 import type { ComponentContext } from '../../component-base/component.ts'
+import type { Store } from '../../store/store.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
 import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
@@ -51,16 +52,26 @@ async function writeOwnStorageVersions(
   await writeStorageVersions({ ...settings, ...storageVersions, client, identity })
 }
 
-/** Runs the server until `signal` aborts; rejects when it cannot start or its store fails. */
+/** The origin as this server's clients name it. */
+function originOf({ options }: ServingParts['settings'], port: number): string {
+  const host = options['advertise-address']
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/**
+ * Runs the server until `signal` aborts; rejects when it cannot start or its store fails. A store that is given takes the place
+ * of --store; it is closed at the end as any other.
+ */
 export async function runApiServer(
   context: ComponentContext<typeof apiServerFlags>,
+  store?: Store,
 ): Promise<void> {
   const { clock, log, logFault, options, signal } = context
   const settings = settingsOf(context)
   // Background work ends after the listener, so that requests in flight finish first.
   const inner = new AbortController()
   const stopping = new AbortController()
-  const state = await openState(settings, inner.signal)
+  const state = await openState(settings, inner.signal, store)
   const security = await openSecurity(settings, state)
   const writes = await createWrites(settings, state, security)
   const from: ServingParts = {
@@ -73,15 +84,17 @@ export async function runApiServer(
     stopping: stopping.signal,
   }
   const serving = await createServing(from)
-  const { listener, health, audit, parts } = serving
+  const { listener, handler, health, audit, parts } = serving
   const listenerStop = new AbortController()
   const listening = listener.run(listenerStop.signal)
   health.hooks.done('start-apiserver-admission-initializer', 'max-in-flight-filter')
   const background = startBackground(from, serving, inner.signal)
   let controllers: readonly Promise<void>[] = []
+  let unserve: (() => void) | undefined
   try {
     const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     serving.useAddress(port)
+    unserve = context.network?.serve(originOf(settings, port), handler)
     await ensureOwnObjects(from, serving, port)
     await writeOwnStorageVersions(from, serving)
     controllers = startControllers(from, serving, stopping.signal)
@@ -91,6 +104,7 @@ export async function runApiServer(
       await clock.sleep(options['shutdown-delay-duration'])
     }
   } finally {
+    unserve?.()
     stopping.abort()
     listenerStop.abort()
     await listening.catch((error: unknown) => log.error('listener failed', { error }))

@@ -5,6 +5,7 @@
 import { openCertificatePair, type CertificatePair } from '../../component-base/certificate-pair.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
+import type { Files } from '../../component-base/files.ts'
 import { openFollowedValue, type FollowedValue } from '../../component-base/followed-value.ts'
 import type { HttpsServerOptions } from '../../component-base/https-server.ts'
 import type { Log } from '../../component-base/log.ts'
@@ -47,32 +48,42 @@ export interface FollowedCertificates {
 async function openAuthorities(
   flag: string,
   path: string | undefined,
+  files: Files | undefined,
 ): Promise<FollowedValue<Authorities> | undefined> {
   if (path === undefined || path === '') return undefined
-  return await openFollowedValue([[flag, path]], ([pem = '']) => {
+  const parse = ([pem = '']: readonly string[]): Authorities => {
     try {
       return { pem, trusted: readBundle(pem) }
     } catch (error) {
       throw new Error(`${path}: ${(error as Error).message}`, { cause: error })
     }
-  })
+  }
+  return await openFollowedValue([[flag, path]], parse, files)
 }
 
 /** Rejects with a StartError for a missing flag or an invalid file. */
-export async function openCertificates(options: ApiServerOptions): Promise<FollowedCertificates> {
-  const serving = await openCertificatePair(options, 'tls-cert-file', 'tls-private-key-file')
+export async function openCertificates(
+  options: ApiServerOptions,
+  files?: Files,
+): Promise<FollowedCertificates> {
+  const serving = await openCertificatePair(
+    options,
+    { cert: 'tls-cert-file', key: 'tls-private-key-file' },
+    files,
+  )
   if (serving === undefined) {
     throw new StartError('--tls-cert-file and --tls-private-key-file are required')
   }
   const proxyClient = await openCertificatePair(
     options,
-    'proxy-client-cert-file',
-    'proxy-client-key-file',
+    { cert: 'proxy-client-cert-file', key: 'proxy-client-key-file' },
+    files,
   )
-  const clients = await openAuthorities('client-ca-file', options['client-ca-file'])
+  const clients = await openAuthorities('client-ca-file', options['client-ca-file'], files)
   const proxies = await openAuthorities(
     'requestheader-client-ca-file',
     options['requestheader-client-ca-file'],
+    files,
   )
   const authorities = [clients, proxies].filter((value) => value !== undefined)
   const tlsOf = (pair: CertificatePair): Tls => {

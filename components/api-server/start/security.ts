@@ -20,8 +20,8 @@ export interface Security {
 
 /** Reads certificates, keys and configuration files. Rejects with a StartError that names the flag and the file. */
 export async function openSecurity(settings: Settings, { cache }: State): Promise<Security> {
-  const { options, dialect, gates } = settings
-  const certificates = await openCertificates(options)
+  const { options, dialect, gates, files } = settings
+  const certificates = await openCertificates(options, files)
   const egress = await egressOf(options, dialect)
   const parts = { ...settings, reader: cache, dial: egress.controlplane, gates }
   const legacyTokenUses = createLegacyTokenUses()

@@ -47,6 +47,8 @@ export interface ServingParts {
   readonly logFault: (() => string | undefined) | undefined
 }
 
+type Send = (http: HttpRequest) => Promise<Answer>
+
 export interface Serving {
   readonly parts: Parts
   readonly health: ServerHealth
@@ -57,6 +59,8 @@ export interface Serving {
   /** Undefined: StorageVersions are not written. */
   readonly storageVersions: OwnStorageVersions | undefined
   readonly listener: HttpsServer
+  /** Answers a request as the listener does. */
+  readonly handler: Send
   /** Sets the port that discovery and other documents name. */
   useAddress(port: number): void
 }
@@ -77,12 +81,12 @@ async function partsOf({ settings, state, security, writes, stopping }: ServingP
   } satisfies Parts
 }
 
-function nodeAgentsOf({ options }: Settings, { egress }: Security): NodeAgentCredentials {
+function nodeAgentsOf({ options, files }: Settings, { egress }: Security): NodeAgentCredentials {
   const fileOf = (
     name: 'kubelet-client-certificate' | 'kubelet-client-key' | 'kubelet-certificate-authority',
   ) => {
     const path = options[name]
-    return path === undefined ? undefined : Buffer.from(readFlagFile(name, path))
+    return path === undefined ? undefined : Buffer.from(readFlagFile(name, path, files))
   }
   return {
     cert: fileOf('kubelet-client-certificate'),
@@ -111,8 +115,6 @@ interface ChainParts {
   readonly routes: Routes
   readonly storageVersions: OwnStorageVersions | undefined
 }
-
-type Send = (http: HttpRequest) => Promise<Answer>
 
 /** The chain for clients, and a client for the server's own requests. */
 function chainsOf(
@@ -227,5 +229,6 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   const useAddress = (port: number): void => {
     address = `${options['advertise-address']}:${port}`
   }
-  return { parts, health, aggregator, audit, ownClient, storageVersions, listener, useAddress }
+  const serving = { parts, health, aggregator, audit, ownClient, storageVersions }
+  return { ...serving, listener, handler, useAddress }
 }

@@ -6,6 +6,8 @@ import { resourcesOf, type Resources } from '../../api/resources.ts'
 import { servedResources } from '../../api/runtime-config.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError, type ComponentContext } from '../../component-base/component.ts'
+import { diskFiles } from '../../component-base/files.ts'
+import type { Files } from '../../component-base/files.ts'
 import { FlagError } from '../../component-base/flags.ts'
 import type { Log } from '../../component-base/log.ts'
 import { showHiddenFault, type Metrics } from '../../component-base/metrics.ts'
@@ -19,6 +21,7 @@ export interface Settings {
   readonly options: ApiServerOptions
   readonly clock: Clock
   readonly log: Log
+  readonly files: Files
   readonly dialect: Dialect
   readonly resources: Resources
   /** Built-in resources that `--runtime-config` leaves on. */
@@ -49,7 +52,7 @@ function runtimeConfigOf(options: ApiServerOptions, { podMetrics }: Resources): 
 
 /** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
-  const { options, clock, log } = context
+  const { options, clock, log, files = diskFiles } = context
   const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
   const resources = resourcesOf(dialect)
   const parsed = startValue(() => parseFeatureGates(options['feature-gates']))
@@ -69,6 +72,7 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
     options,
     clock,
     log,
+    files,
     dialect,
     resources,
     served,

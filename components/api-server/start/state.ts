@@ -22,10 +22,14 @@ export interface State {
 }
 
 /** Opens the store and fills the watch cache, which follows the store until `signal` aborts. */
-export async function openState(settings: Settings, signal: AbortSignal): Promise<State> {
+export async function openState(
+  settings: Settings,
+  signal: AbortSignal,
+  given?: Store,
+): Promise<State> {
   const { options, clock, log, dialect, resources, metrics } = settings
   const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
-  const store = measuredStore(await openStorage(options), metrics, clock)
+  const store = measuredStore(given ?? (await openStorage(options)), metrics, clock)
   const cache = new WatchCache({
     store,
     clock,

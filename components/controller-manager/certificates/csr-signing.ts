@@ -1,8 +1,9 @@
 /** CSR signing: certificates for approved requests of the built-in signers (upstream: certificates/signer). */
-import { readFile } from 'node:fs/promises'
 import type { CertificateSigningRequest } from '../../api/generated/types.ts'
 import { runController, source, TerminalError } from '../../client/controller.ts'
 import { timestamp } from '../../component-base/clock.ts'
+import { diskFiles } from '../../component-base/files.ts'
+import type { Files } from '../../component-base/files.ts'
 import { StartError } from '../../component-base/component.ts'
 import { loadAuthority, sign } from '../../../certs/authority.ts'
 import type { Authority } from '../../../certs/authority.ts'
@@ -44,6 +45,7 @@ function filesOf(signer: SignerName, options: ControllerManagerOptions) {
 /** The authorities of all signers that have one. Rejects with a StartError for files that do not fit. */
 export async function loadSigners(
   options: ControllerManagerOptions,
+  files: Files = diskFiles,
 ): Promise<ReadonlyMap<SignerName, Authority>> {
   const signers = new Map<SignerName, Authority>()
   const loaded = new Map<string, Authority>()
@@ -54,8 +56,8 @@ export async function loadSigners(
       const authority =
         loaded.get(`${cert}|${key}`) ??
         loadAuthority({
-          certificatePem: await readFile(cert, 'utf8'),
-          privateKeyPem: await readFile(key, 'utf8'),
+          certificatePem: await files.read(cert),
+          privateKeyPem: await files.read(key),
         })
       loaded.set(`${cert}|${key}`, authority)
       signers.set(signer, authority)
@@ -99,14 +101,15 @@ export const csrSigning: ControllerEntry = {
   name: 'certificatesigningrequest-signing-controller',
   aliases: ['csrsigning'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
+  start: async (context, signal) => {
+    const { client, informers, dialect, resources, clock, log, queues, options } = context
     const requests = client.resource<CertificateSigningRequest>(
       resources.certificateSigningRequests,
     )
     const informer = informers.informer<CertificateSigningRequest>(
       resources.certificateSigningRequests,
     )
-    const signers = await loadSigners(options)
+    const signers = await loadSigners(options, context.files)
     if (signers.size === 0) {
       log.warn('no authority to sign certificates with: --cluster-signing-cert-file is not set')
       return

@@ -3,7 +3,6 @@
  * (upstream: pkg/controller/certificates/clustertrustbundlepublisher; KEP-3257).
  */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { labelKey } from '../../api/dialect.ts'
 import { runController, source } from '../../client/controller.ts'
 import { StartError } from '../../component-base/component.ts'
@@ -80,7 +79,7 @@ async function start(context: ControllerContext, signal: AbortSignal): Promise<v
   }
   // Informers are asked for before the first await.
   informers.informer(resources.clusterTrustBundles)
-  const trustBundle = await readFile(file, 'utf8').catch((error: unknown) => {
+  const trustBundle = await context.files.read(file).catch((error: unknown) => {
     throw new StartError(`cannot read --root-ca-file ${file}`, error)
   })
   await publishTrustBundle(trustBundle, context, signal)

@@ -1,5 +1,4 @@
 /** Token Secrets: fills Secrets of the service account token type, and removes those whose account is gone (upstream: tokens_controller). */
-import { readFile } from 'node:fs/promises'
 import type { Dialect } from '../../api/dialect.ts'
 import { labelKey } from '../../api/dialect.ts'
 import type { Secret, ServiceAccount } from '../../api/generated/types.ts'
@@ -11,7 +10,6 @@ import type { Log } from '../../component-base/log.ts'
 import { deepEqual, splitKey } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
-import type { ControllerManagerOptions } from '../options.ts'
 import { createTokenSigner, legacyClaims } from './legacy-token.ts'
 import type { TokenSigner } from './legacy-token.ts'
 
@@ -60,9 +58,9 @@ export function filledSecret(
   }
 }
 
-async function load(options: ControllerManagerOptions) {
+async function load({ options, files }: Pick<ControllerContext, 'options' | 'files'>) {
   const read = (path: string): Promise<string> =>
-    readFile(path, 'utf8').catch((error: unknown) => {
+    files.read(path).catch((error: unknown) => {
       throw new StartError(`cannot read ${path}`, error)
     })
   const keyFile = options['service-account-private-key-file']
@@ -98,7 +96,8 @@ export const serviceAccountTokens: ControllerEntry = {
   name: 'serviceaccount-token-controller',
   aliases: ['serviceaccount-token'],
   defaultOn: true,
-  start: async ({ client, informers, dialect, resources, clock, log, queues, options }, signal) => {
+  start: async (context, signal) => {
+    const { client, informers, dialect, resources, clock, log, queues } = context
     const secrets = client.resource<Secret>(resources.secrets)
     const accounts = client.resource<ServiceAccount>(resources.serviceAccounts)
     const tokens = tokenSecretInformer({ informers, resources, dialect })
@@ -107,7 +106,7 @@ export const serviceAccountTokens: ControllerEntry = {
     owners.addIndex('secret', ({ metadata, secrets: references = [] }) =>
       references.map(({ name }) => `${metadata.namespace}/${name}`),
     )
-    const loaded = await load(options)
+    const loaded = await load(context)
     if (loaded === undefined) {
       log.warn('no key to sign tokens with: --service-account-private-key-file is not set')
       return
@@ -123,7 +122,7 @@ export const serviceAccountTokens: ControllerEntry = {
         name: 'serviceaccount-token-controller',
         informers: [source(tokens), source(owners, tokensOf)],
         reconcile: (key) => syncSecret(sync, key, { ...loaded, dialect }),
-        workers: options['concurrent-serviceaccount-token-syncs'],
+        workers: context.options['concurrent-serviceaccount-token-syncs'],
         clock,
         log,
       },

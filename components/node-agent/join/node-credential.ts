@@ -1,9 +1,9 @@
 /** NodeCredential: the node's key and certificate on disk, and when they are due to be renewed. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { diskFiles } from '../../component-base/files.ts'
+import type { Files } from '../../component-base/files.ts'
 import { decodePem } from '../../../certs/pem.ts'
-import { writeFileAtomically } from '../../../certs/pki-files.ts'
 import type { IssuedCertificate } from './certificate-request.ts'
 
 /** Certificate and key in one file, so that they are always replaced together; upstream's names. */
@@ -28,9 +28,10 @@ export function splitCredential(pem: string): IssuedCertificate | undefined {
 export async function readNodeCredential(
   folder: string,
   file: string,
+  files: Files = diskFiles,
 ): Promise<IssuedCertificate | undefined> {
   try {
-    return splitCredential(await readFile(join(folder, file), 'utf8'))
+    return splitCredential(await files.read(join(folder, file)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -42,10 +43,11 @@ export async function writeNodeCredential(
   folder: string,
   file: string,
   { cert, key }: IssuedCertificate,
+  files: Files = diskFiles,
 ): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await files.makeFolder(folder)
   const path = join(folder, file)
-  await writeFileAtomically(path, `${cert.trimEnd()}\n${key}`, 0o600)
+  await files.write(path, `${cert.trimEnd()}\n${key}`)
   return path
 }
 

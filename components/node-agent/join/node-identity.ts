@@ -1,7 +1,6 @@
 /** NodeIdentity: the client certificate and server address of a node: from its files, or by joining. */
 import { X509Certificate } from 'node:crypto'
-import { mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import {
   connectionFrom,
   createKubeconfig,
@@ -10,6 +9,7 @@ import {
 } from '../../client/kubeconfig.ts'
 import type { Credentials } from '../../client/rest-client.ts'
 import { StartError } from '../../component-base/component.ts'
+import type { Files } from '../../component-base/files.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import { nodeSubject } from '../../../certs/profiles.ts'
@@ -41,6 +41,7 @@ export interface IdentityOptions {
   readonly server: string | undefined
   /** Undefined when nothing was given to join with. */
   readonly bootstrapper: Bootstrapper | undefined
+  readonly files: Files
   readonly clock: Clock
   readonly log: Log
   readonly report: ReportJoin
@@ -53,17 +54,17 @@ function isMissing(error: unknown): boolean {
 
 /** The identity in the files; undefined for missing, damaged or expired files and for another node's. */
 async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | undefined> {
-  const { nodeName, kubeconfig, certDir, clock, log } = options
+  const { nodeName, kubeconfig, certDir, files, clock, log } = options
   let connection
   try {
-    connection = await connectionFrom(await readKubeconfig(kubeconfig))
+    connection = await connectionFrom(await readKubeconfig(kubeconfig, files), { files })
   } catch (error) {
     if (isMissing(error)) return undefined
     if (options.bootstrapper === undefined) throw error
     log.warn('the stored kubeconfig is not usable', { kubeconfig, error })
     return undefined
   }
-  const own = await readNodeCredential(certDir, clientCredentialFile)
+  const own = await readNodeCredential(certDir, clientCredentialFile, files)
   const { ca, credentials = {} } = connection
   const given = [credentials.cert, credentials.key].map((part) => part?.toString() ?? '')
   const certificate = own ?? splitCredential(given.join('\n'))
@@ -96,9 +97,8 @@ async function store(
   options: IdentityOptions,
   joined: IssuedCertificate & { cluster: { server: string; ca: string } },
 ): Promise<void> {
-  const { certDir, kubeconfig, nodeName } = options
-  const path = await writeNodeCredential(certDir, clientCredentialFile, joined)
-  await mkdir(dirname(kubeconfig), { recursive: true, mode: 0o700 })
+  const { certDir, kubeconfig, nodeName, files } = options
+  const path = await writeNodeCredential(certDir, clientCredentialFile, joined, files)
   const config = createKubeconfig({
     cluster: 'default-cluster',
     server: joined.cluster.server,
@@ -107,7 +107,7 @@ async function store(
     credentials: { certFile: path, keyFile: path },
   })
   // JSON is YAML too, and needs no package.
-  await writeKubeconfig(kubeconfig, config, 'json')
+  await writeKubeconfig(kubeconfig, config, { style: 'json', files })
 }
 
 /** The node's identity: the stored one if it is good, else a new one by joining. Rejects with a JoinError or StartError. */

@@ -19,6 +19,8 @@ import { createInformerFactory } from '../../client/informer.ts'
 import { createRestObserver } from '../../client/rest-metrics.ts'
 import type { RestObserver } from '../../client/rest-observer.ts'
 import type { Informer, InformerFactory } from '../../client/informer.ts'
+import type { Files } from '../../component-base/files.ts'
+import type { LocalNetwork } from '../../component-base/local-network.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import { messageOf } from '../../component-base/log.ts'
@@ -64,6 +66,8 @@ export interface NodeEnvironment {
   readonly host: () => HostInfo
   /** Pressure on the host, as last measured. */
   readonly hostPressure: () => Promise<Pressure>
+  readonly files: Files
+  readonly network: LocalNetwork | undefined
   readonly resources: NodeResourceOptions & { readonly evictionHard: readonly EvictionThreshold[] }
   /** Resources that device plugins brought. */
   readonly devices: DevicePlugins['resources']
@@ -225,6 +229,7 @@ function createState(
     server,
     ca,
     credentials,
+    network: environment.network,
     userAgent: 'kubelet',
     observer,
     dialect,
@@ -417,7 +422,7 @@ async function rotate(state: NodeState, signal: AbortSignal): Promise<void> {
       current: certificate,
       request: (until) => requestClientCertificate(client, nodeName, environment, until),
       onRotated: async (next) => {
-        await writeNodeCredential(settings.certDir, clientCredentialFile, next)
+        await writeNodeCredential(settings.certDir, clientCredentialFile, next, environment.files)
         client.rest.setCredentials(next)
       },
       clock: environment.clock,

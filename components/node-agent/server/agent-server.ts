@@ -1,9 +1,9 @@
 /** AgentServer: the listener of the process and its certificate. */
-import { readFile } from 'node:fs/promises'
 import type { CertificateSigningRequest } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import type { Client } from '../../client/client.ts'
 import type { Clock } from '../../component-base/clock.ts'
+import type { Files } from '../../component-base/files.ts'
 import type { HttpsServer } from '../../component-base/https-server.ts'
 import { createHttpsServer } from '../../component-base/https-server.ts'
 import type { Log } from '../../component-base/log.ts'
@@ -27,10 +27,11 @@ export interface AgentServerOptions {
   readonly port: number
   readonly names: ServingNames
   /** Paths of a pair that is given; it is never renewed here. */
-  readonly files: { readonly cert: string; readonly key: string } | undefined
+  readonly pair: { readonly cert: string; readonly key: string } | undefined
   /** Have the cluster sign the certificate. */
   readonly isSigned: boolean
   readonly certDir: string
+  readonly files: Files
   readonly nodes: () => readonly ServedNode[]
   readonly servesCheckpoints: boolean
   readonly clock: Clock
@@ -45,16 +46,16 @@ export interface AgentServer {
 
 /** The listener with the best certificate there is at the start. */
 export async function createAgentServer(options: AgentServerOptions): Promise<AgentServer> {
-  const { host, port, names, files, isSigned, certDir, clock, log } = options
+  const { host, port, names, pair, isSigned, certDir, files, clock, log } = options
   let signed: IssuedCertificate | undefined
-  if (isSigned && files === undefined) {
-    const stored = await readNodeCredential(certDir, serverCredentialFile)
+  if (isSigned && pair === undefined) {
+    const stored = await readNodeCredential(certDir, serverCredentialFile, options.files)
     if (stored !== undefined && isCurrent(stored, clock.now())) signed = stored
   }
   const initial =
-    files === undefined
+    pair === undefined
       ? (signed ?? selfSignedServing(names, clock.now()))
-      : { cert: await readFile(files.cert, 'utf8'), key: await readFile(files.key, 'utf8') }
+      : { cert: await files.read(pair.cert), key: await files.read(pair.key) }
   const server = createHttpsServer({
     host,
     port,
@@ -73,7 +74,7 @@ export async function createAgentServer(options: AgentServerOptions): Promise<Ag
   return {
     server,
     async rotate(client, signal) {
-      if (!isSigned || files !== undefined) return
+      if (!isSigned || pair !== undefined) return
       const csrs = client.resource<CertificateSigningRequest>(
         resourcesOf(client.dialect).certificateSigningRequests,
       )
@@ -86,7 +87,7 @@ export async function createAgentServer(options: AgentServerOptions): Promise<Ag
               until,
             ),
           onRotated: async (next) => {
-            await writeNodeCredential(certDir, serverCredentialFile, next)
+            await writeNodeCredential(certDir, serverCredentialFile, next, files)
             server.setCertificate(next)
           },
           clock,
