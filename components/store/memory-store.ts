@@ -1,4 +1,5 @@
 /** A store in memory, for tests and throw-away clusters: the revision index with every value kept in it. */
+import { loadable } from './loadable.ts'
 import { eventOf, existing, keyValueOf, RevisionIndex, type Version } from './revision-index.ts'
 import {
   StoreError,
@@ -24,6 +25,12 @@ class MemoryStore implements Store {
     eventsOf: async (versions) => versions.map(toEvent),
   })
   #isClosed = false
+
+  async load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void> {
+    this.#checkOpen()
+    const all = await loadable(kvs, revision)
+    this.#index.load(all, revision)
+  }
 
   async get(key: string): Promise<KeyValue | undefined> {
     this.#checkOpen()

@@ -153,6 +153,22 @@ export class RevisionIndex {
     this.#inOrder = SortedMap.ofSorted(compareTexts, keys, inOrder)
   }
 
+  /** Everything that another index held at a revision. Throws `not-empty`. */
+  load(kvs: readonly KeyValue[], revision: number): void {
+    this.checkEmpty()
+    this.#compacted = revision
+    this.#committed = revision
+    for (const { key, modRevision, createRevision, value } of kvs)
+      this.restore({ key, revision: modRevision, createRevision, value })
+    this.restored()
+  }
+
+  /** Throws `not-empty` when anything was ever written. */
+  checkEmpty(): void {
+    if (this.#committed === 0 && this.#pending === 0) return
+    throw new StoreError('not-empty', `the store is at revision ${this.#committed + this.#pending}`)
+  }
+
   /** Drops history before `revision` and returns the revisions whose bytes are no longer readable. */
   compact(revision: number): readonly number[] {
     if (revision > this.#committed) throw futureRevision(revision, this.#committed)

@@ -10,7 +10,9 @@ import { FileGuard } from './file-guard.ts'
 import { lockOwner } from './lock-owner.ts'
 import {
   packValues,
+  unpackValues,
   type CommitRequest,
+  type FillRequest,
   type PackedValues,
   type StoredVersions,
 } from './sqlite-messages.ts'
@@ -147,6 +149,17 @@ export class SqliteDatabase {
     }
   }
 
+  /** See Calls.fill. */
+  fill({ revision, keys, revisions, createRevisions, values }: FillRequest): void {
+    const write = (): void => {
+      this.#setCompacted(revision)
+      for (const [i, value] of unpackValues(values).entries())
+        this.#insert.run(revisions[i] ?? 0, createRevisions[i] ?? 0, keys[i] ?? '', value ?? null)
+    }
+    this.#transaction(write, { lastRevision: revisions.at(-1) ?? Infinity, freesRoom: false })
+    this.#lastRevision = revision
+  }
+
   /** See Calls.commit. */
   commit(request: CommitRequest): PackedValues {
     const { firstRevision, keys, createRevisions, values, replaced } = request
@@ -188,7 +201,7 @@ export class SqliteDatabase {
   /** See Calls.compact. */
   compact({ revision, dropped }: { revision: number; dropped: readonly number[] }): void {
     const write = (): void => {
-      this.#db.prepare("UPDATE meta SET value = ? WHERE name = 'compacted'").run(revision)
+      this.#setCompacted(revision)
       for (const gone of dropped) this.#delete.run(gone)
     }
     this.#transaction(write, { lastRevision: Infinity, freesRoom: true })
@@ -243,6 +256,10 @@ export class SqliteDatabase {
   close(): void {
     this.#db.close()
     this.#guard.close()
+  }
+
+  #setCompacted(revision: number): void {
+    this.#db.prepare("UPDATE meta SET value = ? WHERE name = 'compacted'").run(revision)
   }
 
   #limitPages(pages: number): void {

@@ -20,6 +20,15 @@ export interface CommitRequest {
   readonly replaced: readonly number[]
 }
 
+/** What another store held: the versions in revision order, none of them a deletion. */
+export interface FillRequest {
+  readonly revision: number
+  readonly keys: readonly string[]
+  readonly revisions: readonly number[]
+  readonly createRevisions: readonly number[]
+  readonly values: PackedValues
+}
+
 /** Stored versions in revision order. */
 export interface StoredVersions {
   readonly revisions: readonly number[]
@@ -40,6 +49,8 @@ export interface Calls {
   }
   /** The versions after a revision, as many as fit a message of bounded size. */
   load: { request: { afterRevision: number }; answer: StoredVersions }
+  /** Fills an empty file; all or nothing, durable when answered. */
+  fill: { request: FillRequest; answer: undefined }
   /** All or nothing, durable when answered. When there is no room, only deletions may use the reserve. */
   commit: { request: CommitRequest; answer: PackedValues }
   /** The values of at least the first of the revisions, and as many more as fit a message of bounded size. */

@@ -3,6 +3,7 @@
  * commits; the writer's thread makes whole batches of them durable while the next batch gathers (group commit).
  */
 import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { loadable } from './loadable.ts'
 import { isCommit, isReplacedUnknown, takeBatch, type QueuedTxn } from './queued-txn.ts'
 import { RecentValues } from './recent-values.ts'
 import {
@@ -94,8 +95,8 @@ class SqliteStore implements Store {
   readonly #index: RevisionIndex
   readonly #hub: WatchHub
   readonly #recent = new RecentValues(recentBytes)
-  /** Values up to here were in memory when the store was opened; who reads them takes them. */
-  readonly #restoredRevision: number
+  /** Values up to here were in memory when the store was opened or filled; who reads them takes them. */
+  #restoredRevision: number
   #queue: QueuedTxn[] = []
   /** Batches that the thread has, oldest first. */
   #inFlight: (readonly QueuedTxn[])[] = []
@@ -117,6 +118,24 @@ class SqliteStore implements Store {
     this.#hub = new WatchHub({ index, eventsOf: async (versions) => this.#eventsOf(versions) })
     // Nothing will be written any more: who follows the store has to know.
     void thread.died.then((error) => this.#hub.close(error))
+  }
+
+  async load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void> {
+    this.#checkOpen()
+    this.#index.checkEmpty()
+    const all = await loadable(kvs, revision)
+    const inOrder = all.toSorted((a, b) => a.modRevision - b.modRevision)
+    const values = packValues(inOrder.map(({ value }) => value))
+    const request: Calls['fill']['request'] = {
+      revision,
+      keys: inOrder.map(({ key }) => key),
+      revisions: inOrder.map(({ modRevision }) => modRevision),
+      createRevisions: inOrder.map(({ createRevision }) => createRevision),
+      values,
+    }
+    await this.#call('fill', request, [values.bytes])
+    this.#index.load(all, revision)
+    this.#restoredRevision = revision
   }
 
   async get(key: string): Promise<KeyValue | undefined> {
@@ -343,9 +362,10 @@ class SqliteStore implements Store {
   async #call<Name extends CallName>(
     name: Name,
     request: Calls[Name]['request'],
+    transfer: readonly ArrayBuffer[] = [],
   ): Promise<Calls[Name]['answer']> {
     try {
-      return await this.#thread.call(name, request)
+      return await this.#thread.call(name, request, transfer)
     } catch (error) {
       throw this.#noted(error)
     }

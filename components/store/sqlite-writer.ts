@@ -26,6 +26,9 @@ class Writer {
         return { compactedRevision: this.#database.compactedRevision() }
       case 'load':
         return this.#opened().load(request as Calls['load']['request'])
+      case 'fill':
+        this.#opened().fill(request as Calls['fill']['request'])
+        return undefined
       case 'commit':
         return this.#opened().commit(request as Calls['commit']['request'])
       case 'read':

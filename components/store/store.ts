@@ -59,6 +59,13 @@ export interface RangeResult {
 }
 
 export interface Store {
+  /**
+   * Fills a store that nothing was ever written to with what another held at `revision`: the keys, in any order, with their
+   * revisions. The next commit is `revision` + 1, and history before it is `compacted`. Durable when it resolves, and all or
+   * nothing; no other call may be made meanwhile. A store in memory shares the values' bytes. Rejects with `not-empty`, and
+   * with a TypeError when no store can hold such keys at that revision.
+   */
+  load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void>
   get(key: string): Promise<KeyValue | undefined>
   range(options: RangeOptions): Promise<RangeResult>
   /** Commits durably before it resolves. Concurrent commits share one flush and keep their call order. */
@@ -103,6 +110,8 @@ export type StoreErrorCode =
   | 'damaged'
   /** The store cannot be opened: another process holds it, it is corrupt, or its schema is newer. */
   | 'cannot-open'
+  /** Only an empty store is filled with what another held. */
+  | 'not-empty'
   | 'closed'
 
 /** The message may name files of the server, so it is for the log and the operator. Clients see `reason`. */
