@@ -59,6 +59,24 @@ export async function readCredential(folder: string, name: string): Promise<Cred
   return { certificatePem, privateKeyPem }
 }
 
+/** The files of a pki folder, by name; of a pair, the key first. */
+export function pkiTexts(pki: Pki): [name: string, text: string][] {
+  const pair = (name: string, { certificatePem, privateKeyPem: key }: Credential) =>
+    [
+      [`${name}.key`, key],
+      [`${name}.crt`, certificatePem],
+    ] satisfies [string, string][]
+  const authority = (name: string, { certificatePem, privateKey }: Pki['authority']) =>
+    pair(name, { certificatePem, privateKeyPem: privateKeyPem(privateKey) })
+  return [
+    ...authority('ca', pki.authority),
+    ...authority('front-proxy-ca', pki.frontProxyAuthority),
+    ['sa.key', pki.serviceAccountKey.privateKeyPem],
+    ['sa.pub', pki.serviceAccountKey.publicKeyPem],
+    ...credentialNames.flatMap((name) => pair(name, pki.credentials[name])),
+  ]
+}
+
 /** Writes the whole pki into `folder`, which is made if needed (mode 0700). */
 export async function writePki(folder: string, pki: Pki): Promise<void> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE })

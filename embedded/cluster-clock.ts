@@ -1,0 +1,182 @@
+/**
+ * ClusterClock: the clock of an embedded cluster. It follows real time from where it was set, can be advanced, and gives the
+ * same random choices for the same seed.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../components/component-base/clock.ts'
+import { nextTurn } from '../components/component-base/next-turn.ts'
+
+interface Timer {
+  readonly dueMs: number
+  readonly order: number
+  readonly fire: () => void
+}
+
+export interface ClockState {
+  readonly nowMs: number
+  /** Where the sequence of random choices is. */
+  readonly drawn: number
+  readonly seed: number
+}
+
+/** Turns of the loop in which the consequences of what was due happen, before what is due next. */
+const turnsBetween = 4
+
+export class ClusterClock implements Clock {
+  readonly #base: Clock
+  readonly #seed: number
+  #offsetMs: number
+  #drawn: number
+  #timers: Timer[] = []
+  #order = 0
+  /** While time is advanced, it stands still at what is due. */
+  #stoodMs: number | undefined
+  #armed: { readonly dueMs: number; readonly cancel: () => void } | undefined
+  #isEnded = false
+
+  constructor(base: Clock, state: Partial<ClockState> = {}) {
+    this.#base = base
+    this.#seed = state.seed ?? 1
+    this.#drawn = state.drawn ?? 0
+    this.#offsetMs = (state.nowMs ?? base.now()) - base.now()
+  }
+
+  now(): number {
+    return this.#stoodMs ?? this.#base.now() + this.#offsetMs
+  }
+
+  elapsed(): number {
+    return this.#base.elapsed() + this.#offsetMs
+  }
+
+  get state(): ClockState {
+    return { nowMs: this.now(), drawn: this.#drawn, seed: this.#seed }
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason as Error)
+        return
+      }
+      const onAbort = (): void => {
+        cancel()
+        reject(signal?.reason as Error)
+      }
+      const cancel = this.after(ms, () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      })
+      signal?.addEventListener('abort', onAbort, { once: true })
+    })
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    this.#order += 1
+    const timer = { dueMs: this.now() + Math.max(0, ms), order: this.#order, fire: callback }
+    this.#timers.splice(placeOf(this.#timers, timer), 0, timer)
+    this.#arm()
+    return () => {
+      const at = placeOf(this.#timers, timer)
+      if (this.#timers[at] === timer) this.#timers.splice(at, 1)
+    }
+  }
+
+  random(): number {
+    return this.#draw(6).readUIntBE(0, 6) / 2 ** 48
+  }
+
+  uuid(): string {
+    const bytes = this.#draw(16)
+    bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+    bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+    const hex = bytes.toString('hex')
+    return [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      hex.slice(12, 16),
+      hex.slice(16, 20),
+      hex.slice(20),
+    ].join('-')
+  }
+
+  randomBytes(length: number): Buffer {
+    return this.#draw(length)
+  }
+
+  /** Moves time on. What falls due on the way happens at its time and in its order; resolves when the last has begun. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.now() + ms
+    this.#stoodMs = this.now()
+    try {
+      await settle()
+      for (let next = this.#timers[0]; next !== undefined; next = this.#timers[0]) {
+        if (next.dueMs > endMs) break
+        this.#stoodMs = Math.max(this.#stoodMs, next.dueMs)
+        this.#fireDue(this.#stoodMs)
+        await settle()
+      }
+    } finally {
+      this.#stoodMs = undefined
+      this.#offsetMs = endMs - this.#base.now()
+      this.#arm()
+    }
+  }
+
+  /** No timer fires any more. */
+  end(): void {
+    this.#isEnded = true
+    this.#timers = []
+    this.#armed?.cancel()
+    this.#armed = undefined
+  }
+
+  /** The next bytes of the sequence. */
+  #draw(length: number): Buffer {
+    const parts: Buffer[] = []
+    for (let have = 0; have < length; have += 32) {
+      this.#drawn += 1
+      parts.push(createHash('sha256').update(`${this.#seed}/${this.#drawn}`).digest())
+    }
+    return Buffer.concat(parts).subarray(0, length)
+  }
+
+  #fireDue(nowMs: number): void {
+    const end = this.#timers.findIndex(({ dueMs }) => dueMs > nowMs)
+    const due = this.#timers.splice(0, end < 0 ? this.#timers.length : end)
+    for (const { fire } of due) fire()
+  }
+
+  /** One timer of the base clock waits for what is due first. */
+  #arm(): void {
+    if (this.#isEnded || this.#stoodMs !== undefined) return
+    const first = this.#timers[0]
+    if (first === undefined || this.#armed?.dueMs === first.dueMs) return
+    this.#armed?.cancel()
+    const cancel = this.#base.after(Math.max(0, first.dueMs - this.now()), () => {
+      this.#armed = undefined
+      if (this.#stoodMs !== undefined) return
+      // Timers of Node fire up to a millisecond early.
+      this.#fireDue(Math.max(this.now(), first.dueMs))
+      this.#arm()
+    })
+    this.#armed = { dueMs: first.dueMs, cancel }
+  }
+}
+
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < turnsBetween; turn += 1) await nextTurn()
+}
+
+/** Where the timer is, or belongs, in a list in the order of time, and of what was asked for first. */
+function placeOf(timers: readonly Timer[], { dueMs, order }: Timer): number {
+  let low = 0
+  let high = timers.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const one = timers[middle] as Timer
+    if (one.dueMs < dueMs || (one.dueMs === dueMs && one.order < order)) low = middle + 1
+    else high = middle
+  }
+  return low
+}

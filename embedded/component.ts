@@ -1,0 +1,101 @@
+/** One component in this process: its flags parsed as on the command line, its context made of the cluster's own parts. */
+import { apiServerFlags } from '../components/api-server/configuration/options.ts'
+import { runApiServer } from '../components/api-server/start/api-server.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import { commonFlags } from '../components/component-base/component.ts'
+import type { ComponentContext } from '../components/component-base/component.ts'
+import type { Files } from '../components/component-base/files.ts'
+import { parseFlags } from '../components/component-base/flags.ts'
+import type { FlagDeclarations } from '../components/component-base/flags.ts'
+import type { LocalNetwork } from '../components/component-base/local-network.ts'
+import { createLog } from '../components/component-base/log.ts'
+import { controllerManagerFlags } from '../components/controller-manager/options.ts'
+import { runManagerProcess } from '../components/controller-manager/run-manager.ts'
+import { runNodeAgent } from '../components/node-agent/node-agent.ts'
+import { nodeAgentFlags } from '../components/node-agent/options.ts'
+import { schedulerFlags } from '../components/scheduler/options.ts'
+import { runSchedulerProcess } from '../components/scheduler/run-scheduler.ts'
+import type { Store } from '../components/store/store.ts'
+import type { Program } from '../cluster/plan/cluster-config.ts'
+
+/** What the components of a cluster share instead of a machine. */
+export interface Surroundings {
+  readonly clock: Clock
+  readonly files: Files
+  readonly network: LocalNetwork
+  /** Lines of logs, as the programs write them. */
+  readonly write: (line: string) => void
+}
+
+export interface EmbeddedComponent {
+  /** What it reported when it was ready. Rejects when it ends before. */
+  readonly ready: Promise<Readonly<Record<string, unknown>>>
+  /** Resolves when it has ended; rejects when it failed. */
+  readonly ended: Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts a component with the arguments of its process. Throws a FlagError for them. */
+export function startComponent(
+  program: Program,
+  args: readonly string[],
+  around: Surroundings & { readonly store?: Store },
+): EmbeddedComponent {
+  switch (program) {
+    case 'api-server':
+      return start(apiServerFlags, (context) => runApiServer(context, around.store), {
+        program,
+        args,
+        around,
+      })
+    case 'controller-manager':
+      return start(controllerManagerFlags, runManagerProcess, { program, args, around })
+    case 'scheduler':
+      return start(schedulerFlags, runSchedulerProcess, { program, args, around })
+    case 'node-agent':
+      // The steps of its way into the cluster are in its log.
+      return start(nodeAgentFlags, (context) => runNodeAgent(context, () => {}), {
+        program,
+        args,
+        around,
+      })
+  }
+}
+
+function start<D extends FlagDeclarations>(
+  declared: D,
+  run: (context: ComponentContext<D>) => Promise<void>,
+  { program, args, around }: { program: Program; args: readonly string[]; around: Surroundings },
+): EmbeddedComponent {
+  const { clock, files, network, write } = around
+  const options = parseFlags({ ...declared, ...commonFlags, ...declared }, args)
+  const log = createLog({ clock, fields: { component: program }, write })
+  const stopping = new AbortController()
+  const ready = Promise.withResolvers<Readonly<Record<string, unknown>>>()
+  ready.promise.catch(() => {})
+  const { signal } = stopping
+  const context = { options, signal, clock, log, files, network, ready: readyWith(ready.resolve) }
+  const ended = run(context as ComponentContext<D>).catch((error: unknown) => {
+    if (signal.aborted && error === signal.reason) return
+    log.error('failed', { error })
+    throw error
+  })
+  ended.then(
+    () => ready.reject(new Error(`the ${program} ended before it was ready`)),
+    (error: unknown) => ready.reject(error),
+  )
+  return {
+    ready: ready.promise,
+    ended,
+    stop: async () => {
+      stopping.abort(new Error('stopped'))
+      await ended.catch(() => {
+        // It is in the log.
+      })
+    },
+  }
+}
+
+function readyWith(resolve: (info: Readonly<Record<string, unknown>>) => void) {
+  return (info: Readonly<Record<string, unknown>> = {}): void => resolve(info)
+}
