@@ -1,0 +1,72 @@
+/** HostThread: the other end of the thread that hosts embedded clusters. It keeps the process alive only while a call is under way. */
+import { Worker } from 'node:worker_threads'
+import { workerFile } from '../components/component-base/worker-file.ts'
+import type { HostAnswer, HostCall, HostCallName, HostCalls } from './host-protocol.ts'
+
+interface Caller {
+  readonly resolve: (answer: never) => void
+  readonly reject: (error: Error) => void
+}
+
+export class HostThread {
+  readonly #worker: Worker
+  readonly #callers = new Map<number, Caller>()
+  #called = 0
+  #end: Error | undefined
+
+  constructor() {
+    this.#worker = new Worker(workerFile(import.meta.url, 'embedded-host'), {
+      name: 'embedded-host',
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+    })
+    this.#worker.unref()
+    this.#worker.on('message', (answer: HostAnswer) => this.#receive(answer))
+    this.#worker.on('error', (error) => this.#fail(error))
+    this.#worker.on('exit', () => this.#fail(new Error('it has ended')))
+  }
+
+  /** Its clusters are gone, and it takes no more calls. */
+  get hasEnded(): boolean {
+    return this.#end !== undefined
+  }
+
+  async call<Name extends HostCallName>(
+    name: Name,
+    request: HostCalls[Name]['request'],
+  ): Promise<HostCalls[Name]['answer']> {
+    if (this.#end !== undefined) throw this.#end
+    this.#called += 1
+    const message: HostCall<Name> = { id: this.#called, name, request }
+    if (this.#callers.size === 0) this.#worker.ref()
+    return new Promise((resolve, reject) => {
+      this.#callers.set(message.id, { resolve, reject })
+      this.#worker.postMessage(message)
+    })
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate()
+  }
+
+  #receive(message: HostAnswer): void {
+    const caller = this.#callers.get(message.id)
+    this.#callers.delete(message.id)
+    if (this.#callers.size === 0) this.#worker.unref()
+    if (caller === undefined) return
+    if ('answer' in message) {
+      caller.resolve(message.answer as never)
+      return
+    }
+    const error = new Error(message.error.message)
+    error.name = message.error.name
+    caller.reject(error)
+  }
+
+  #fail(cause: Error): void {
+    this.#end ??= new Error(`the thread of the embedded clusters failed: ${cause.message}`, {
+      cause,
+    })
+    for (const { reject } of this.#callers.values()) reject(this.#end)
+    this.#callers.clear()
+  }
+}

@@ -1,0 +1,95 @@
+/** An embedded cluster: all of it in one thread of this process, which all embedded clusters of the process share. */
+import { dialects } from '../components/api/dialect.ts'
+import { systemClock } from '../components/component-base/clock.ts'
+import type { Clock } from '../components/component-base/clock.ts'
+import type { EmbeddedNode } from '../embedded/embedded-cluster.ts'
+import type { HostedCluster } from '../embedded/host-protocol.ts'
+import { HostThread } from '../embedded/host-thread.ts'
+import type { ClusterForm } from './cluster-form.ts'
+import type { NodeOptions, StartClusterOptions } from './types.ts'
+
+/** The thread of this process; another one when it has died. */
+let shared: HostThread | undefined
+
+function hostThread(): HostThread {
+  if (shared === undefined || shared.hasEnded) shared = new HostThread()
+  return shared
+}
+
+/** As flags of its agent. */
+function nodeOf({ name, labels = {}, taints = [], capacity = {} }: NodeOptions): EmbeddedNode {
+  const pairs = (of: Readonly<Record<string, string>>): string =>
+    Object.entries(of)
+      .map(([key, value]) => `${key}=${value}`)
+      .join()
+  const flags = {
+    'node-labels': pairs(labels),
+    'register-with-taints': taints.join(),
+    capacity: pairs(capacity),
+  }
+  const given = Object.entries(flags).filter(([, value]) => value !== '')
+  return { name, flags: Object.fromEntries(given) }
+}
+
+export async function startEmbedded(
+  options: StartClusterOptions & { readonly nodes: readonly NodeOptions[] },
+): Promise<ClusterForm> {
+  const { nodes, components = ['controller-manager', 'scheduler'], flags = {}, port = 0 } = options
+  const host = hostThread()
+  const hosted = await host.call('start', {
+    nodes: nodes.map(nodeOf),
+    components,
+    extraFlags: flags,
+    port,
+    seed: options.seed ?? 1,
+    startAtMs: options.startAt?.getTime(),
+  })
+  return formOf(host, hosted)
+}
+
+function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
+  const { cluster, server, authority } = hosted
+  let { aheadMs } = hosted
+  const names = new Set(hosted.nodes)
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const restore = async (image: number | undefined): Promise<void> => {
+    const restored = await host.call('restore', { cluster, image })
+    ;({ aheadMs } = restored)
+    names.clear()
+    for (const name of restored.nodes) names.add(name)
+  }
+  return {
+    form: 'embedded',
+    server,
+    authority,
+    dialect: dialects.kubernetes,
+    clock,
+    nodeNames: () => [...names],
+    addNode: async (node) => {
+      await host.call('addNode', { cluster, node: nodeOf(node) })
+      names.add(node.name)
+    },
+    startNode: (name) => host.call('startNode', { cluster, name }),
+    stopNode: (name) => host.call('stopNode', { cluster, name }),
+    removeNode: async (name) => {
+      await host.call('removeNode', { cluster, name })
+      names.delete(name)
+    },
+    logs: (program) => host.call('logs', { cluster, program }),
+    advance: async (ms) => {
+      aheadMs = await host.call('advance', { cluster, ms })
+    },
+    snapshot: async () => {
+      const { image, resourceVersion, takenAtMs } = await host.call('snapshot', { cluster })
+      const drop = (): void => void host.call('drop', { image }).catch(() => {})
+      return { id: String(image), resourceVersion, takenAtMs, drop }
+    },
+    restore: (id) => restore(Number(id)),
+    reset: () => restore(undefined),
+    fork: async () => formOf(host, await host.call('fork', { cluster })),
+    save: async () => {
+      throw new Error('an embedded cluster cannot be saved to a file yet')
+    },
+    close: () => host.call('close', { cluster }),
+  }
+}
