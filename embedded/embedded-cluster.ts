@@ -180,10 +180,10 @@ export class EmbeddedCluster {
   async startNode(name: string): Promise<void> {
     const node = this.#node(name)
     if (node.component !== undefined) return
-    const { args } = planNode({ name }, this.#config, this.#paths)
+    const { args } = planNode(node, this.#config, this.#paths)
+    // Its identity is there already.
     const kept = args.filter((arg) => !/^--(config|server|discovery-token-ca-cert-hash)=/.test(arg))
-    const own = Object.entries(node.flags).map(([flag, value]) => `--${flag}=${value}`)
-    const component = startComponent('node-agent', [...kept, ...own], this.#around)
+    const component = startComponent('node-agent', kept, this.#around)
     this.#nodes.set(name, { ...node, component })
     await component.ready
   }

@@ -6,6 +6,7 @@ import type { EmbeddedNode } from '../embedded/embedded-cluster.ts'
 import type { HostedCluster } from '../embedded/host-protocol.ts'
 import { HostThread } from '../embedded/host-thread.ts'
 import type { ClusterForm } from './cluster-form.ts'
+import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
 /** The thread of this process; another one when it has died. */
@@ -16,19 +17,8 @@ function hostThread(): HostThread {
   return shared
 }
 
-/** As flags of its agent. */
-function nodeOf({ name, labels = {}, taints = [], capacity = {} }: NodeOptions): EmbeddedNode {
-  const pairs = (of: Readonly<Record<string, string>>): string =>
-    Object.entries(of)
-      .map(([key, value]) => `${key}=${value}`)
-      .join()
-  const flags = {
-    'node-labels': pairs(labels),
-    'register-with-taints': taints.join(),
-    capacity: pairs(capacity),
-  }
-  const given = Object.entries(flags).filter(([, value]) => value !== '')
-  return { name, flags: Object.fromEntries(given) }
+function nodeOf(node: NodeOptions): EmbeddedNode {
+  return { name: node.name, flags: nodeFlags(node) }
 }
 
 export async function startEmbedded(

@@ -22,6 +22,8 @@ export interface NodeConfig {
   readonly name: string
   /** How many simulated nodes its one process carries, named `<name>-0` and so on; absent: the one node `name`. */
   readonly simulated?: number
+  /** Flags of its agent, in addition to the plan's own and those of all agents; they win over both. */
+  readonly flags?: Readonly<Record<string, string>>
 }
 
 export interface ClusterConfig {

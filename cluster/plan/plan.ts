@@ -56,8 +56,8 @@ const balancerRanges = '198.18.0.0/16,2001:db8::/112'
 
 type Flags = Readonly<Record<string, string>>
 
-function argsOf(program: Program, flags: Flags, config: ClusterConfig): string[] {
-  const extra = config.extraFlags[program] ?? {}
+function argsOf(program: Program, flags: Flags, config: ClusterConfig, own?: Flags): string[] {
+  const extra = { ...config.extraFlags[program], ...own }
   const all: Record<string, string> = { ...flags, ...extra }
   // The file takes the place of the mode; the server refuses both (AUTHZ-028).
   const namesFile = extra['authorization-config'] !== undefined
@@ -193,7 +193,7 @@ export function planNode(
     program: 'node-agent',
     // Young objects die young in an agent: a small nursery halves its memory and costs nothing at its load.
     nodeOptions: ['--max-semi-space-size=1'],
-    args: argsOf('node-agent', flags, config),
+    args: argsOf('node-agent', flags, config, node.flags),
     files: [{ kind: 'bootstrap-token', path: tokenFile }],
     folders: [rootDir, certDir],
     certificates: [],

@@ -1,0 +1,92 @@
+/** A cluster of processes, as `skiff up` makes it; it ends with this process, however that ends. */
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../components/component-base/clock.ts'
+import { dialectOf } from '../cluster/plan/cluster-config.ts'
+import type { NodeConfig } from '../cluster/plan/cluster-config.ts'
+import { startCluster } from '../cluster/cluster.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { lastLines } from '../cluster/log-tail.ts'
+import { readCheckedCredential } from '../cluster/state/check-pki.ts'
+import { logOf } from '../cluster/state/state-dir.ts'
+import type { ClusterForm } from './cluster-form.ts'
+import { nodeFlags } from './node-flags.ts'
+import type { NodeOptions, StartClusterOptions } from './types.ts'
+
+/** As many as an embedded cluster keeps of each component. */
+const mostLogLines = 2000
+
+function configOf(node: NodeOptions): NodeConfig {
+  return { name: node.name, flags: nodeFlags(node) }
+}
+
+export async function startProcesses(
+  options: StartClusterOptions & {
+    readonly nodes: readonly NodeOptions[]
+    readonly waitMs: number
+  },
+): Promise<ClusterForm> {
+  const { nodes, port, flags, waitMs, signal } = options
+  const cluster = await startCluster({
+    name: `test-${randomBytes(4).toString('hex')}`,
+    nodes: 0,
+    port: port ?? 0,
+    extraFlags: flags,
+    waitMs,
+    lifetime: 'owner',
+    ...(signal === undefined ? {} : { signal }),
+  })
+  try {
+    for (const name of ['controller-manager', 'scheduler'] as const)
+      if (options.components?.includes(name) === false)
+        await cluster.control.call('stop-component', { name })
+    await Promise.all(nodes.map((node) => cluster.addNode(configOf(node), { waitMs })))
+    return formOf(cluster, nodes)
+  } catch (error) {
+    await cluster[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
+  const { config, paths, control } = cluster
+  const names = new Set(nodes.map(({ name }) => name))
+  const embeddedOnly = async (): Promise<never> => {
+    throw new Error('only embedded clusters can do this: start the cluster without form: processes')
+  }
+  return {
+    form: 'processes',
+    server: cluster.server,
+    authority: readCheckedCredential(paths, 'ca'),
+    dialect: dialectOf(config),
+    clock: systemClock,
+    nodeNames: () => [...names],
+    addNode: async (node) => {
+      await cluster.addNode(configOf(node))
+      names.add(node.name)
+    },
+    startNode: async (name) => {
+      await control.call('start-component', { name })
+      await cluster.waitForNodes([{ name }])
+    },
+    stopNode: async (name) => {
+      await control.call('stop-component', { name })
+    },
+    removeNode: async (name) => {
+      await cluster.removeNode(name, { deleteObject: true })
+      names.delete(name)
+    },
+    logs: async (component) => {
+      const files = component === 'node-agent' ? [...names] : [component]
+      return files.flatMap((name) => lastLines(logOf(paths, name), mostLogLines))
+    },
+    advance: embeddedOnly,
+    snapshot: embeddedOnly,
+    restore: embeddedOnly,
+    reset: embeddedOnly,
+    fork: embeddedOnly,
+    save: async () => {
+      throw new Error('not built yet')
+    },
+    close: async () => cluster[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { ClusterClock } from '../../embedded/cluster-clock.ts'
+import { FakeClock } from '../support/fake-clock.ts'
+
+const start = Date.parse('2025-01-01T00:00:00Z')
+
+describe('the clock of an embedded cluster', () => {
+  it('follows its base from where it is set', async () => {
+    const base = new FakeClock(start)
+    const clock = new ClusterClock(base, { nowMs: start + 3_600_000 })
+    await base.step(1500)
+    expect(clock.now()).toBe(start + 3_600_000 + 1500)
+  })
+
+  it('fires what is due with its base, in order', async () => {
+    const base = new FakeClock(start)
+    const clock = new ClusterClock(base)
+    const fired: string[] = []
+    clock.after(200, () => fired.push('later'))
+    clock.after(100, () => fired.push('first'))
+    clock.after(100, () => fired.push('second'))
+    const cancel = clock.after(150, () => fired.push('cancelled'))
+    cancel()
+    await base.step(120)
+    expect(fired).toEqual(['first', 'second'])
+    await base.step(100)
+    expect(fired).toEqual(['first', 'second', 'later'])
+  })
+
+  it('advances at once, and what becomes due on the way is due at its own time', async () => {
+    const base = new FakeClock(start)
+    const clock = new ClusterClock(base)
+    const seen: number[] = []
+    const tick = (): void => {
+      seen.push(clock.now() - start)
+      clock.after(60_000, tick)
+    }
+    clock.after(60_000, tick)
+    await clock.advance(200_000)
+    expect(seen).toEqual([60_000, 120_000, 180_000])
+    expect(clock.now() - start).toBe(200_000)
+    // The rest of the minute passes with the base.
+    await base.step(40_000)
+    expect(seen).toEqual([60_000, 120_000, 180_000, 240_000])
+  })
+
+  it('wakes what sleeps, and rejects an aborted sleep with its reason', async () => {
+    const clock = new ClusterClock(new FakeClock(start))
+    const stop = new AbortController()
+    const aborted = clock.sleep(1000, stop.signal)
+    const slept = clock.sleep(1000)
+    stop.abort(new Error('no longer'))
+    await expect(aborted).rejects.toThrow('no longer')
+    await clock.advance(1000)
+    await slept
+  })
+
+  it('gives the same choices for the same seed, and goes on where its state was taken', () => {
+    const base = new FakeClock(start)
+    const one = new ClusterClock(base, { seed: 7 })
+    const other = new ClusterClock(base, { seed: 7 })
+    expect([one.uuid(), one.random(), one.uuid()]).toEqual([
+      other.uuid(),
+      other.random(),
+      other.uuid(),
+    ])
+    const later = new ClusterClock(base, one.state)
+    expect(later.uuid()).toBe(one.uuid())
+    expect(new ClusterClock(base, { seed: 8 }).uuid()).not.toBe(
+      new ClusterClock(base, { seed: 7 }).uuid(),
+    )
+  })
+
+  it('fires nothing after its end', async () => {
+    const base = new FakeClock(start)
+    const clock = new ClusterClock(base)
+    let fired = false
+    clock.after(10, () => (fired = true))
+    clock.end()
+    await base.step(100)
+    expect(fired).toBe(false)
+    expect(base.pending).toBe(0)
+  })
+})
