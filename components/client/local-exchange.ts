@@ -53,7 +53,7 @@ function requestOf(sent: LocalExchange, signal: AbortSignal): HttpRequest {
 /** What the server has written and the client has not read yet. */
 class Pipe implements ResponseSink {
   readonly signal: AbortSignal
-  readonly #chunks: Buffer[] = []
+  readonly #chunks: { readonly bytes: Buffer; readonly onSent: (() => void) | undefined }[] = []
   #bytes = 0
   #readable = Promise.withResolvers<void>()
   #drained = Promise.withResolvers<void>()
@@ -67,10 +67,10 @@ class Pipe implements ResponseSink {
     return this.#bytes
   }
 
-  write(chunk: Buffer): boolean {
+  write(bytes: Buffer, onSent?: () => void): boolean {
     if (this.signal.aborted) return false
-    this.#chunks.push(chunk)
-    this.#bytes += chunk.length
+    this.#chunks.push({ bytes, onSent })
+    this.#bytes += bytes.length
     this.#readable.resolve()
     return this.#bytes < highWaterBytes
   }
@@ -94,9 +94,13 @@ class Pipe implements ResponseSink {
     for (;;) {
       const chunk = this.#chunks.shift()
       if (chunk !== undefined) {
-        this.#bytes -= chunk.length
+        const { bytes, onSent } = chunk
+        this.#bytes -= bytes.length
         this.#drained.resolve()
-        yield chunk
+        // Once sent, its writer may write to it again.
+        const taken = onSent === undefined ? bytes : Buffer.from(bytes)
+        onSent?.()
+        yield taken
       } else if (ended() || this.signal.aborted) return
       else {
         this.#readable = Promise.withResolvers()

@@ -114,6 +114,22 @@ describe('a client of a server in the same process', () => {
     expect(bytes).toBe(20 * chunk.length)
   })
 
+  it('has taken a chunk before its writer may write to it again', async () => {
+    const { client } = clientOf(async () => ({
+      status: 200,
+      headers: {},
+      body: async (sink) => {
+        const chunk = Buffer.from('[1,')
+        const sent = Promise.withResolvers<void>()
+        sink.write(chunk, sent.resolve)
+        await sent.promise
+        chunk.write('2]')
+        sink.write(chunk.subarray(0, 2))
+      },
+    }))
+    expect(await client.json({ method: 'GET', path: '/' })).toEqual([1, 2])
+  })
+
   it('says that an answer was cut short when the server fails in the middle', async () => {
     const { client } = clientOf(async () => ({
       status: 200,
