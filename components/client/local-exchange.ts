@@ -34,7 +34,24 @@ function peerOf(credentials: ClientCertificate): PeerCertificate | undefined {
   return peer
 }
 
-function requestOf(sent: LocalExchange, signal: AbortSignal): HttpRequest {
+/** The client's end of an exchange: whether it has gone. Most requests never ask for its signal. */
+class ClientEnd {
+  #abort: AbortController | undefined
+  #gone = false
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController()
+    if (this.#gone) this.#abort.abort(new RequestAbortedError('the client went away'))
+    return this.#abort.signal
+  }
+
+  leave(): void {
+    this.#gone = true
+    this.#abort?.abort(new RequestAbortedError('the client went away'))
+  }
+}
+
+function requestOf(sent: LocalExchange, end: ClientEnd): HttpRequest {
   const { server, payload = Buffer.alloc(0), credentials } = sent
   const headers: Record<string, string> = { host: new URL(server).host }
   for (const [name, value] of Object.entries(sent.headers)) headers[name] = String(value)
@@ -46,7 +63,9 @@ function requestOf(sent: LocalExchange, signal: AbortSignal): HttpRequest {
     remoteAddress: '127.0.0.1',
     peer: peerOf(credentials),
     body: async () => payload,
-    signal,
+    get signal() {
+      return end.signal
+    },
   }
 }
 
@@ -110,7 +129,11 @@ class Pipe implements ResponseSink {
   }
 }
 
-function headOf(answer: Answer, sent: LocalExchange, end: AbortController): Head {
+function headOf(
+  answer: Answer,
+  sent: LocalExchange,
+  { end, release }: { readonly end: ClientEnd; readonly release: () => void },
+): Head {
   const { server, signal, closing } = sent
   const { status, headers } = answer
   const check = (): void => {
@@ -138,7 +161,8 @@ function headOf(answer: Answer, sent: LocalExchange, end: AbortController): Head
       // TypeScript does not see that it has changed.
       if ((outcome as string) !== 'whole') throw cutShort(server)
     } finally {
-      end.abort(new RequestAbortedError('the client went away'))
+      release()
+      if ((outcome as string) === 'open') end.leave()
     }
   }
   const body = async (): Promise<Buffer> => {
@@ -150,14 +174,14 @@ function headOf(answer: Answer, sent: LocalExchange, end: AbortController): Head
   return { status, headers, body, chunks }
 }
 
-/** As `exchange`. What the handler does happens in a later turn, as over a connection. */
+/** As `exchange`. */
 export async function localExchange(handler: RequestHandler, sent: LocalExchange): Promise<Head> {
   const { server, timeoutMs, signal, closing, clock } = sent
-  const end = new AbortController()
+  const end = new ClientEnd()
   const given = Promise.withResolvers<never>()
   const giveUp = (why: unknown): void => {
     given.reject(why as Error)
-    end.abort(new RequestAbortedError('the client went away'))
+    end.leave()
   }
   const onAbort = (): void => giveUp(signal?.reason)
   const onClose = (): void => giveUp(closing.reason)
@@ -170,12 +194,11 @@ export async function localExchange(handler: RequestHandler, sent: LocalExchange
   const cancel = clock.after(timeoutMs, () =>
     giveUp(new ConnectionError('timeout', `${server}: no answer in time`)),
   )
-  end.signal.addEventListener('abort', release, { once: true })
   try {
-    const answering = handler(requestOf(sent, end.signal))
+    const answering = handler(requestOf(sent, end))
     const answer = await Promise.race([answering, given.promise])
     if (typeof answer.body !== 'function') release()
-    return headOf(answer, sent, end)
+    return headOf(answer, sent, { end, release })
   } catch (error) {
     release()
     signal?.throwIfAborted()
