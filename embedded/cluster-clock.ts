@@ -14,19 +14,19 @@ interface Timer {
 
 export interface ClockState {
   readonly nowMs: number
-  /** Where the sequence of random choices is. */
-  readonly drawn: number
+  /** How much of each sequence of random choices was drawn. */
+  readonly drawn: ReadonlyMap<string, number>
   readonly seed: number
 }
 
 /** Turns of the loop in which the consequences of what was due happen, before what is due next. */
 const turnsBetween = 4
 
-export class ClusterClock implements Clock {
+export class ClusterClock {
   readonly #base: Clock
   readonly #seed: number
   #offsetMs: number
-  #drawn: number
+  readonly #drawn: Map<string, number>
   #timers: Timer[] = []
   #order = 0
   /** While time is advanced, it stands still at what is due. */
@@ -37,7 +37,7 @@ export class ClusterClock implements Clock {
   constructor(base: Clock, state: Partial<ClockState> = {}) {
     this.#base = base
     this.#seed = state.seed ?? 1
-    this.#drawn = state.drawn ?? 0
+    this.#drawn = new Map(state.drawn)
     this.#offsetMs = (state.nowMs ?? base.now()) - base.now()
   }
 
@@ -50,7 +50,7 @@ export class ClusterClock implements Clock {
   }
 
   get state(): ClockState {
-    return { nowMs: this.now(), drawn: this.#drawn, seed: this.#seed }
+    return { nowMs: this.now(), drawn: new Map(this.#drawn), seed: this.#seed }
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
@@ -82,12 +82,24 @@ export class ClusterClock implements Clock {
     }
   }
 
-  random(): number {
-    return this.#draw(6).readUIntBE(0, 6) / 2 ** 48
+  /**
+   * The same time with random choices of its own, so that what one part draws does not depend on how often others did; and what
+   * names are made of not on how many requests there were.
+   */
+  of(part: string): Clock {
+    return {
+      now: () => this.now(),
+      elapsed: () => this.elapsed(),
+      sleep: (ms, signal) => this.sleep(ms, signal),
+      after: (ms, callback) => this.after(ms, callback),
+      random: () => this.#draw(`${part}/random`, 6).readUIntBE(0, 6) / 2 ** 48,
+      uuid: () => this.#uuid(`${part}/uuid`),
+      randomBytes: (length) => this.#draw(`${part}/bytes`, length),
+    }
   }
 
-  uuid(): string {
-    const bytes = this.#draw(16)
+  #uuid(sequence: string): string {
+    const bytes = this.#draw(sequence, 16)
     bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
     bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
     const hex = bytes.toString('hex')
@@ -98,10 +110,6 @@ export class ClusterClock implements Clock {
       hex.slice(16, 20),
       hex.slice(20),
     ].join('-')
-  }
-
-  randomBytes(length: number): Buffer {
-    return this.#draw(length)
   }
 
   /** Moves time on. What falls due on the way happens at its time and in its order; resolves when the last has begun. */
@@ -132,11 +140,12 @@ export class ClusterClock implements Clock {
   }
 
   /** The next bytes of the sequence. */
-  #draw(length: number): Buffer {
+  #draw(sequence: string, length: number): Buffer {
     const parts: Buffer[] = []
     for (let have = 0; have < length; have += 32) {
-      this.#drawn += 1
-      parts.push(createHash('sha256').update(`${this.#seed}/${this.#drawn}`).digest())
+      const drawn = (this.#drawn.get(sequence) ?? 0) + 1
+      this.#drawn.set(sequence, drawn)
+      parts.push(createHash('sha256').update(`${this.#seed}/${sequence}/${drawn}`).digest())
     }
     return Buffer.concat(parts).subarray(0, length)
   }

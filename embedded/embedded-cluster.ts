@@ -96,7 +96,7 @@ export class EmbeddedCluster {
   readonly #files: MemoryFiles
   readonly #clock: ClusterClock
   readonly #store: Store
-  readonly #around: Surroundings
+  readonly #network = createLocalNetwork()
   readonly #logs = new LogTail()
   readonly #components: EmbeddedComponent[] = []
   readonly #nodes = new Map<string, RunningNode>()
@@ -112,15 +112,9 @@ export class EmbeddedCluster {
     const initial = startAtMs === undefined ? { seed } : { seed, nowMs: startAtMs }
     this.#clock = new ClusterClock(systemClock, image?.clock ?? initial)
     this.#store = createMemoryStore()
-    this.#around = {
-      clock: this.#clock,
-      files: this.#files,
-      network: createLocalNetwork(),
-      write: (line) => this.#logs.write(line),
-    }
     this.#config = {
       name: 'embedded',
-      id: this.#clock.uuid(),
+      id: this.#clock.of('cluster').uuid(),
       dialect: dialect.name,
       address,
       port: options.port,
@@ -183,7 +177,7 @@ export class EmbeddedCluster {
     const { args } = planNode(node, this.#config, this.#paths)
     // Its identity is there already.
     const kept = args.filter((arg) => !/^--(config|server|discovery-token-ca-cert-hash)=/.test(arg))
-    const component = startComponent('node-agent', kept, this.#around)
+    const component = startComponent('node-agent', kept, this.#around(name))
     this.#nodes.set(name, { ...node, component })
     await component.ready
   }
@@ -252,7 +246,7 @@ export class EmbeddedCluster {
   async #startControlPlane(isNew: boolean): Promise<void> {
     const [apiServer] = planCluster(this.#config, this.#paths)
     if (apiServer === undefined) throw new Error('the plan has no API server')
-    const around = { ...this.#around, store: this.#store }
+    const around = { ...this.#around(apiServer.name), store: this.#store }
     const server = startComponent('api-server', apiServer.args, around)
     this.#components.push(server)
     const { port } = await server.ready
@@ -265,7 +259,7 @@ export class EmbeddedCluster {
       others.map(async ({ program, args, files }) => {
         for (const file of files)
           if (file.kind === 'kubeconfig') await this.#writeKubeconfig(file.path, file.credential)
-        const component = startComponent(program, args, this.#around)
+        const component = startComponent(program, args, this.#around(program))
         this.#components.push(component)
         await component.ready
       }),
@@ -322,6 +316,15 @@ export class EmbeddedCluster {
     await this.#files.write(join(rootDir, 'kubeconfig'), await formatKubeconfig(config, 'json'))
   }
 
+  #around(part: string): Surroundings {
+    return {
+      clock: this.#clock.of(part),
+      files: this.#files,
+      network: this.#network,
+      write: (line) => this.#logs.write(line),
+    }
+  }
+
   #node(name: string): RunningNode {
     const node = this.#nodes.get(name)
     if (node === undefined) throw new Error(`the cluster has no node ${name}`)
@@ -334,9 +337,9 @@ export class EmbeddedCluster {
       server: this.server,
       ca: pki('ca.crt'),
       credentials: { cert: pki('admin.crt'), key: pki('admin.key') },
-      network: this.#around.network,
+      network: this.#network,
       dialect,
-      clock: this.#clock,
+      clock: this.#clock.of('cluster'),
     })
     return this.#client
   }

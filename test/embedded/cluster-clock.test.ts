@@ -58,17 +58,26 @@ describe('the clock of an embedded cluster', () => {
   it('gives the same choices for the same seed, and goes on where its state was taken', () => {
     const base = new FakeClock(start)
     const one = new ClusterClock(base, { seed: 7 })
-    const other = new ClusterClock(base, { seed: 7 })
-    expect([one.uuid(), one.random(), one.uuid()]).toEqual([
-      other.uuid(),
-      other.random(),
-      other.uuid(),
-    ])
+    const choicesOf = (clock: ClusterClock): unknown[] => {
+      const part = clock.of('api-server')
+      return [part.uuid(), part.random(), part.randomBytes(40).toString('hex'), part.uuid()]
+    }
+    expect(choicesOf(one)).toEqual(choicesOf(new ClusterClock(base, { seed: 7 })))
     const later = new ClusterClock(base, one.state)
-    expect(later.uuid()).toBe(one.uuid())
-    expect(new ClusterClock(base, { seed: 8 }).uuid()).not.toBe(
-      new ClusterClock(base, { seed: 7 }).uuid(),
+    expect(choicesOf(later)).toEqual(choicesOf(one))
+    expect(choicesOf(new ClusterClock(base, { seed: 8 }))).not.toEqual(
+      choicesOf(new ClusterClock(base, { seed: 7 })),
     )
+  })
+
+  it('gives each part the same choices, whatever others draw, and whatever else it draws itself', () => {
+    const base = new FakeClock(start)
+    const quiet = new ClusterClock(base).of('api-server')
+    const busy = new ClusterClock(base)
+    busy.of('scheduler').random()
+    const own = busy.of('api-server')
+    own.uuid()
+    expect(own.random()).toBe(quiet.random())
   })
 
   it('fires nothing after its end', async () => {
