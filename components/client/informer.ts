@@ -3,19 +3,15 @@ import { aborted } from '../component-base/aborted.ts'
 import type { Clock } from '../component-base/clock.ts'
 import type { Log } from '../component-base/log.ts'
 import type { KubeObject } from '../machinery/objects/object.ts'
-import { keyOf } from '../machinery/objects/object.ts'
 import type { Resource } from '../machinery/objects/resource.ts'
+import { createChanges } from './changes.ts'
+import type { ObjectChange } from './changes.ts'
 import type { Client } from './client.ts'
 import { createObjectCache } from './object-cache.ts'
-import type { ObjectCache } from './object-cache.ts'
 import { runReflector } from './reflector.ts'
 import type { ReflectorOptions, ReflectorSink } from './reflector.ts'
 
-export type InformerEvent<T> =
-  | { readonly type: 'add'; readonly object: T }
-  | { readonly type: 'update'; readonly object: T; readonly old: T }
-  /** `object` is the last state known; a deletion missed during a disconnect is reported with it after the relist. */
-  | { readonly type: 'delete'; readonly object: T }
+export type InformerEvent<T> = ObjectChange<T>
 
 export interface Informer<T extends KubeObject = KubeObject> {
   readonly resource: Resource
@@ -68,7 +64,14 @@ export function createInformer<T extends KubeObject>(options: {
   const distribute = (event: InformerEvent<T>): void => {
     for (const handler of handlers) notify(handler, event)
   }
-  const sink = createSink(cache, distribute, nowReady)
+  const changes = createChanges(cache, distribute)
+  const sink: ReflectorSink<T> = {
+    ...changes,
+    replace: (objects) => {
+      changes.replace(objects)
+      nowReady()
+    },
+  }
   return {
     resource: client.resource,
     run: (signal) => runReflector({ client, selection, sink, clock, log }, signal),
@@ -80,44 +83,6 @@ export function createInformer<T extends KubeObject>(options: {
     onEvent: (handler) => {
       handlers.push(handler)
       for (const object of cache.list()) notify(handler, { type: 'add', object })
-    },
-  }
-}
-
-/** Keeps the cache equal to what the reflector reads, and distributes the differences after each change of the cache. */
-function createSink<T extends KubeObject>(
-  cache: ObjectCache<T>,
-  distribute: (event: InformerEvent<T>) => void,
-  onReplaced: () => void,
-): ReflectorSink<T> {
-  const put = (object: T): void => {
-    const old = cache.set(object)
-    if (old === undefined) distribute({ type: 'add', object })
-    else if (old.metadata.uid !== object.metadata.uid) {
-      distribute({ type: 'delete', object: old })
-      distribute({ type: 'add', object })
-    } else if (old.metadata.resourceVersion !== object.metadata.resourceVersion)
-      distribute({ type: 'update', object, old })
-  }
-  return {
-    replace: (objects) => {
-      const gone = new Set(cache.keys())
-      for (const object of objects) {
-        gone.delete(keyOf(object))
-        put(object)
-      }
-      for (const key of gone) {
-        const object = cache.delete(key)
-        if (object !== undefined) distribute({ type: 'delete', object })
-      }
-      onReplaced()
-    },
-    apply: (type, object) => {
-      if (type !== 'DELETED') {
-        put(object)
-        return
-      }
-      if (cache.delete(keyOf(object)) !== undefined) distribute({ type: 'delete', object })
     },
   }
 }

@@ -123,9 +123,14 @@ export async function formatKubeconfig(
   config: Kubeconfig,
   style: 'yaml' | 'json' = 'yaml',
 ): Promise<string> {
-  const whole = { apiVersion: 'v1', kind: 'Config', preferences: {}, ...config }
+  const whole = kubeconfigDocument(config)
   if (style === 'json') return `${JSON.stringify(whole, null, 2)}\n`
   return (await yaml()).yamlOf(JSON.stringify(whole))
+}
+
+/** The value of the file. */
+export function kubeconfigDocument(config: Kubeconfig): object {
+  return { apiVersion: 'v1', kind: 'Config', preferences: {}, ...config }
 }
 
 /** Writes the file with mode 0600, whole or not at all. */
@@ -144,10 +149,12 @@ export interface NewKubeconfig {
   /** PEM text, embedded so that the file can be copied elsewhere, or a path, so that a renewal needs no rewrite. */
   readonly ca: string | { readonly file: string }
   readonly user: string
+  /** None: the anonymous user. */
   readonly credentials:
     | { readonly cert: string; readonly key: string }
     | { readonly token: string }
     | { readonly certFile: string; readonly keyFile: string }
+    | undefined
   /** Default `<user>@<cluster>`. */
   readonly context?: string
   readonly namespace?: string
@@ -175,6 +182,7 @@ export function createKubeconfig(options: NewKubeconfig): Kubeconfig {
 }
 
 function userWith(credentials: NewKubeconfig['credentials']): KubeconfigUser {
+  if (credentials === undefined) return {}
   if ('token' in credentials) return { token: credentials.token }
   if ('cert' in credentials)
     return {

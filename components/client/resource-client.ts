@@ -58,9 +58,19 @@ export interface ResourceClient<T extends KubeObject = KubeObject> {
   list(options?: ListOptions, signal?: AbortSignal): Promise<KubeList<T>>
   /** The object's own namespace is used; `options.subresource` with `ref` posts to a sub-resource (binding, eviction, token). */
   create(object: T, options?: WriteOptions): Promise<T>
-  createSubresource(ref: ObjectRef, subresource: string, object: KubeObject): Promise<KubeObject>
+  createSubresource(
+    ref: ObjectRef,
+    subresource: string,
+    object: KubeObject,
+    options?: Omit<WriteOptions, 'subresource'>,
+  ): Promise<KubeObject>
   /** Replaces a sub-resource that has a kind of its own (scale). */
-  updateSubresource(ref: ObjectRef, subresource: string, object: KubeObject): Promise<KubeObject>
+  updateSubresource(
+    ref: ObjectRef,
+    subresource: string,
+    object: KubeObject,
+    options?: Omit<WriteOptions, 'subresource'>,
+  ): Promise<KubeObject>
   /** Sends the object's resourceVersion, so a lost race is a Conflict. */
   update(object: T, options?: WriteOptions): Promise<T>
   updateStatus(object: T, options?: WriteOptions): Promise<T>
@@ -251,17 +261,19 @@ function writeVerbs<T extends KubeObject>(
         ...abortable(options.signal),
       })) as T
     },
-    createSubresource: async (ref, subresource, object) =>
+    createSubresource: async (ref, subresource, object, options = {}) =>
       (await rest.json({
         method: 'POST',
-        path: pathOf(ref, subresource),
+        path: pathOf(ref, subresource) + writeQuery(options),
         body: object,
+        ...abortable(options.signal),
       })) as KubeObject,
-    updateSubresource: async (ref, subresource, object) =>
+    updateSubresource: async (ref, subresource, object, options = {}) =>
       (await rest.json({
         method: 'PUT',
-        path: pathOf(ref, subresource),
+        path: pathOf(ref, subresource) + writeQuery(options),
         body: object,
+        ...abortable(options.signal),
       })) as KubeObject,
     update,
     updateStatus: (object, options = {}) => update(object, { ...options, subresource: 'status' }),
