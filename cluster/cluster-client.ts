@@ -4,9 +4,10 @@ import { issue } from '../certs/pki.ts'
 import { clientProfile } from '../certs/profiles.ts'
 import { createClient } from '../components/client/client.ts'
 import type { Client } from '../components/client/client.ts'
-import type { Credentials } from '../components/client/rest-client.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { readAuthorityPem, readCheckedCredential } from './state/check-pki.ts'
+import { credentialsOf } from './identity.ts'
+import type { CertificateSource, Identity } from './identity.ts'
 import { dialectOf, serverUrl } from './plan/cluster-config.ts'
 import type { ClusterConfig } from './plan/cluster-config.ts'
 import type { StatePaths } from './state/state-dir.ts'
@@ -17,25 +18,14 @@ export interface ClusterPlace {
   readonly clock: Clock
 }
 
-/** Who a client of the cluster is. A user needs nothing in the cluster but what RBAC says about it. */
-export type Identity =
-  | 'admin'
-  | 'anonymous'
-  | { readonly token: string }
-  | { readonly user: string; readonly groups?: readonly string[] }
-
-function credentialsOf({ paths, clock }: ClusterPlace, identity: Identity): Credentials {
-  if (identity === 'anonymous') return {}
-  if (identity === 'admin') {
-    const { certificatePem, privateKeyPem } = readCheckedCredential(paths, 'admin')
-    return { cert: certificatePem, key: privateKeyPem }
+function certificatesOf({ paths, clock }: ClusterPlace): CertificateSource {
+  return {
+    admin: () => readCheckedCredential(paths, 'admin'),
+    issue: (subject) => {
+      const authority = loadAuthority(readCheckedCredential(paths, 'ca'))
+      return issue(authority, { profile: clientProfile(subject), nowMs: clock.now() })
+    },
   }
-  if ('token' in identity) return { token: identity.token }
-  const authority = loadAuthority(readCheckedCredential(paths, 'ca'))
-  const { user, groups = [] } = identity
-  const subject = { commonName: user, organizations: groups }
-  const issued = issue(authority, { profile: clientProfile(subject), nowMs: clock.now() })
-  return { cert: issued.certificatePem, key: issued.privateKeyPem }
 }
 
 /** A client that opens no connection before its first request; the caller closes it. */
@@ -43,7 +33,7 @@ export function clusterClient(place: ClusterPlace, identity: Identity = 'admin')
   return createClient({
     server: serverUrl(place.config),
     ca: readAuthorityPem(place.paths),
-    credentials: credentialsOf(place, identity),
+    credentials: credentialsOf(identity, certificatesOf(place)) ?? {},
     dialect: dialectOf(place.config),
     // A server that is stopped keeps its connections; a caller that waits for it gets an error.
     timeoutMs: 15_000,

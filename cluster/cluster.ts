@@ -10,7 +10,7 @@ import type { BootstrapToken, TokenSecretOptions } from './plan/bootstrap-token.
 import { bringUp } from './bring-up.ts'
 import type { Progress } from './bring-up.ts'
 import { clusterClient } from './cluster-client.ts'
-import type { Identity } from './cluster-client.ts'
+import type { Identity } from './identity.ts'
 import { dialectOf, readClusterConfig, serverUrl } from './plan/cluster-config.ts'
 import type { ClusterConfig, NodeConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'

@@ -29,14 +29,19 @@ function isPassing(error: unknown): error is Error {
   return error.code >= 500 || error.code === 410 || error.code === 429
 }
 
+/** All objects by key, and what they were changed by. The map goes on changing: read it before the next state. */
+export interface ObservedState<T extends KubeObject> {
+  readonly objects: ReadonlyMap<string, T>
+  readonly change: Change<T> | undefined
+}
+
 /**
- * Calls `onState` with all objects by key, first with a list, then after each event; ends with its result as soon as it
- * returns one that is not undefined. Rejects with `signal.reason` when aborted, and with errors that time does not mend.
+ * The state of a list, and then the state after each event, as fast as they are read. It ends only when its reader leaves;
+ * throws `signal.reason` when aborted, and errors that time does not mend.
  */
-export async function observe<T extends KubeObject, R>(
+export async function* observedStates<T extends KubeObject>(
   options: ObserveOptions<T>,
-  onState: (objects: ReadonlyMap<string, T>, change: Change<T> | undefined) => R | undefined,
-): Promise<R> {
+): AsyncGenerator<ObservedState<T>, never> {
   const { client, clock, signal } = options
   const selection = {
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
@@ -52,8 +57,7 @@ export async function observe<T extends KubeObject, R>(
       const list = await client.list(selection, roundSignal)
       inTrouble = false
       const objects = new Map(list.items.map((item) => [keyOf(item), item]))
-      const first = onState(objects, undefined)
-      if (first !== undefined) return first
+      yield { objects, change: undefined }
       let resourceVersion = list.metadata.resourceVersion ?? ''
       for (;;) {
         const events = client.watch({ ...selection, resourceVersion }, roundSignal)
@@ -63,8 +67,7 @@ export async function observe<T extends KubeObject, R>(
           const key = keyOf(event.object)
           if (event.type === 'DELETED') objects.delete(key)
           else objects.set(key, event.object)
-          const result = onState(objects, event)
-          if (result !== undefined) return result
+          yield { objects, change: event }
         }
         signal.throwIfAborted()
       }
@@ -78,4 +81,19 @@ export async function observe<T extends KubeObject, R>(
       round.abort(new Error('seen enough'))
     }
   }
+}
+
+/**
+ * Calls `onState` with all objects by key, first with a list, then after each event; ends with its result as soon as it
+ * returns one that is not undefined. Rejects with `signal.reason` when aborted, and with errors that time does not mend.
+ */
+export async function observe<T extends KubeObject, R>(
+  options: ObserveOptions<T>,
+  onState: (objects: ReadonlyMap<string, T>, change: Change<T> | undefined) => R | undefined,
+): Promise<R> {
+  for await (const { objects, change } of observedStates(options)) {
+    const result = onState(objects, change)
+    if (result !== undefined) return result
+  }
+  throw new Error('an observation ends only when its reader leaves')
 }

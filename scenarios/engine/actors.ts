@@ -2,7 +2,7 @@
 import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
-import type { Identity } from '../../cluster/cluster-client.ts'
+import type { Identity } from '../../cluster/identity.ts'
 import { choice, described, either, list, object, optional, string } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 
