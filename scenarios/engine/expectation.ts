@@ -30,6 +30,7 @@ export interface Expectation {
 
 export interface Verdict {
   readonly holds: boolean
+  readonly matching: readonly KubeObject[]
   /** The selected objects, each with the reason why it does not match. */
   readonly report: () => string[]
 }
@@ -60,7 +61,8 @@ export function createJudge(expectation: Expectation): (objects: readonly KubeOb
   const { match, count, absent } = expectation
   return (objects) => {
     const judged = objects.map((one) => ({ one, why: faults(one, conditions, match) }))
-    const good = judged.filter(({ why }) => why.length === 0).length
+    const matching = judged.filter(({ why }) => why.length === 0).map(({ one }) => one)
+    const good = matching.length
     const holds = absent
       ? good === 0
       : count === undefined
@@ -78,7 +80,7 @@ export function createJudge(expectation: Expectation): (objects: readonly KubeOb
       const total = count === undefined ? [] : [`${good} of ${judged.length} objects meet it`]
       return [...total, ...shown, ...more]
     }
-    return { holds, report }
+    return { holds, matching, report }
   }
 }
 

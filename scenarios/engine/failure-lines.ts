@@ -1,7 +1,7 @@
 /** Failures of nested steps, and the lines of any failure in a report. */
 import { messageOf } from '../../components/component-base/log.ts'
 import { StatusError } from '../../components/machinery/objects/status-error.ts'
-import { AssertionFailure } from './step.ts'
+import { AssertionFailure } from './assertion-failure.ts'
 
 /** A nested step failed. */
 export class NestedFailure extends Error {

@@ -1,4 +1,4 @@
-/** Finding the Resource that a scenario names by kind, plural or short name: a built-in kind, or one that the server discovers. */
+/** Finding the Resource that a user names by kind, plural, singular or short name: a built-in kind, or one that the server discovers. */
 import type { Resources } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { ConnectionError } from '../../components/client/connection-error.ts'
@@ -8,13 +8,21 @@ import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 
-/** How a step names a kind. */
+/** How a user names a kind. */
 export interface WantedKind {
   readonly kind: string
   readonly apiVersion?: string | undefined
 }
 
-/** Rejects with an Error that suggests a name when there is no such kind. */
+/** A kind that the server does not have; the message suggests the nearest name. */
+export class UnknownKindError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UnknownKindError'
+  }
+}
+
+/** Rejects with an UnknownKindError when there is no such kind. */
 export type FindResource = (wanted: WantedKind) => Promise<Resource>
 
 function findIn(resources: readonly Resource[], wanted: WantedKind): Resource | undefined {
@@ -24,19 +32,23 @@ function findIn(resources: readonly Resource[], wanted: WantedKind): Resource | 
       (wanted.apiVersion === undefined || apiVersionOf(resource) === wanted.apiVersion) &&
       (resource.kind.toLowerCase() === name ||
         resource.plural === name ||
+        resource.singular === name ||
         resource.shortNames.includes(name)),
   )
 }
 
-function unknownKind({ kind, apiVersion }: WantedKind, known: readonly Resource[]): Error {
+function unknownKind(
+  { kind, apiVersion }: WantedKind,
+  known: readonly Resource[],
+): UnknownKindError {
   const nearest = nearestName(kind, [...new Set(known.map((one) => one.kind))])
   const what = apiVersion === undefined ? kind : `${kind} of ${apiVersion}`
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`
-  return new Error(`no such kind: ${what}${hint}`)
+  return new UnknownKindError(`no such kind: ${what}${hint}`)
 }
 
 /**
- * Finds kinds for one scenario; without an apiVersion the first that is served. Only a name that no built-in kind has is looked for
+ * Finds kinds of one server; without an apiVersion the first that is served. Only a name that no built-in kind has is looked for
  * in discovery, each time, since definitions come and go. While the server is away, the last discovery counts.
  */
 export function createFindResource(resources: Resources, client: Client): FindResource {
@@ -57,11 +69,15 @@ export function createFindResource(resources: Resources, client: Client): FindRe
   }
 }
 
-/** Adds the namespace `default` to a namespaced object that has none. */
-export function placed(resource: Resource, object: Record<string, unknown>): KubeObject {
+/** Adds the namespace to a namespaced object that has none. */
+export function placed(
+  resource: Resource,
+  object: Record<string, unknown>,
+  namespace = 'default',
+): KubeObject {
   const whole = object as KubeObject
   if (!resource.namespaced || whole.metadata.namespace !== undefined) return whole
-  return { ...whole, metadata: { ...whole.metadata, namespace: 'default' } }
+  return { ...whole, metadata: { ...whole.metadata, namespace } }
 }
 
 /** `Pod default/web`, `Node node-1`. */

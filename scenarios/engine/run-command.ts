@@ -5,7 +5,7 @@ import { described, integer, object, optional, scalar } from './shape.ts'
 import type { ShapeType } from './shape.ts'
 import { describeEnd, startProcess } from './kept-process.ts'
 import type { ProcessEnd, ProcessOptions } from './kept-process.ts'
-import { AssertionFailure } from './step.ts'
+import { AssertionFailure } from './assertion-failure.ts'
 import type { StepContext } from './step.ts'
 
 export const outcomeShape = object({

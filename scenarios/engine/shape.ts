@@ -1,5 +1,6 @@
 /** Shapes: declarations of a scenario file's values. Checking a value against a shape returns typed data or a list of issues. */
 import { nearestName, parseDuration } from '../../components/component-base/flags.ts'
+import { brief } from './subset.ts'
 import { pathText } from './yaml.ts'
 import type { Path } from './yaml.ts'
 
@@ -24,11 +25,13 @@ export interface Shape<T> {
 
 export type ShapeType<S> = S extends Shape<infer T> ? T : never
 
-function found(value: unknown): string {
+/** The value in a message; long text is cut. */
+export function found(value: unknown): string {
   if (value === null || value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
-  return JSON.stringify(value)
+  if (typeof value === 'function') return 'a function'
+  return typeof value === 'string' ? brief(JSON.stringify(value), 80) : `${value as number}`
 }
 
 const reference = /\$\{[^}]*\}/
@@ -106,6 +109,20 @@ function simple<T>(
     },
   }
   return shape
+}
+
+/** A value that has no variables and no JSON Schema: for options in code. `test` gives undefined for an invalid value. */
+export function plain<T>(what: string, test: (value: unknown) => T | undefined): Shape<T> {
+  return {
+    what,
+    schema: {},
+    check: (value, path, issues) => {
+      const result = test(value)
+      if (result === undefined)
+        issues.push({ path, message: `must be ${what}, not ${found(value)}` })
+      return result as T
+    },
+  }
 }
 
 const orVariable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, variableSchema] })

@@ -34,10 +34,12 @@ const kind = { document: 1, sequence: 2, mapping: 3, scalar: 4, alias: 5, pop: 6
 
 const keyOf = (path: Path): string => JSON.stringify(path)
 
-/** Walks the events of one document and notes the offset of the value at each path. */
-function offsetsByPath(events: readonly Event[], text: string): Map<string, number> {
+/** Walks the events of one document, from the one at `index` on, and notes the offset of the value at each path. */
+function offsetsByPath(
+  events: readonly Event[],
+  { index, text }: { index: number; readonly text: string },
+): Map<string, number> {
   const offsets = new Map<string, number>()
-  let index = 0
   const skip = (): void => {
     let depth = 0
     do {
@@ -51,14 +53,12 @@ function offsetsByPath(events: readonly Event[], text: string): Map<string, numb
     const event = events[index]
     index += 1
     if (event === undefined) return
-    if (event.type === kind.scalar) offsets.set(keyOf(path), event.valueStart)
+    offsets.set(keyOf(path), offsetOf(event))
     if (event.type === kind.sequence) {
-      offsets.set(keyOf(path), event.start)
       for (let item = 0; events[index]?.type !== kind.pop; item += 1) walk([...path, item])
       index += 1
     }
     if (event.type === kind.mapping) {
-      offsets.set(keyOf(path), event.start)
       while (events[index]?.type !== kind.pop) {
         const key = events[index]
         if (key?.type !== kind.scalar) {
@@ -75,32 +75,65 @@ function offsetsByPath(events: readonly Event[], text: string): Map<string, numb
       index += 1
     }
   }
-  while (index < events.length && events[index]?.type !== kind.document) index += 1
-  index += 1
   walk([])
   return offsets
 }
 
-/** Parses one document. Throws a YamlError. */
-export function parseLocated(text: string): LocatedDocument {
+/** Where a value begins; -1 for an empty one. */
+function offsetOf(event: Event | undefined): number {
+  if (event?.type === kind.scalar) return event.valueStart
+  return event?.type === kind.sequence || event?.type === kind.mapping ? event.start : -1
+}
+
+/** The line (from 1) of an offset. */
+function lineFinder(text: string): (offset: number) => number {
+  const ends: number[] = []
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) ends.push(at)
+  return (offset) => {
+    let low = 0
+    let high = ends.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ends[middle] ?? 0) < offset) low = middle + 1
+      else high = middle
+    }
+    return low + 1
+  }
+}
+
+/** Parses all documents. Throws a YamlError. */
+export function parseLocatedDocuments(text: string): LocatedDocument[] {
   try {
     const events = parseEvents(text, {})
-    const documents = constructFromEvents(events, { source: text, maxAliases: 100 })
-    if (documents.length > 1)
-      throw new YamlError('more than one document in one file', 1, undefined)
-    const offsets = offsetsByPath(events, text)
-    return {
-      value: documents[0],
-      lineOf: (path) => {
-        for (let length = path.length; length >= 0; length -= 1) {
-          const offset = offsets.get(keyOf(path.slice(0, length)))
-          if (offset !== undefined) return text.slice(0, offset).split('\n').length
-        }
-        return 1
-      },
-    }
+    const values = constructFromEvents(events, { source: text, maxAliases: 100 })
+    const starts = events.flatMap(({ type }, index) => (type === kind.document ? [index + 1] : []))
+    const lineAt = lineFinder(text)
+    return values.map((value, number) => {
+      const index = starts[number] ?? events.length
+      let offsets: Map<string, number> | undefined
+      return {
+        value,
+        lineOf: (path) => {
+          // Most readers ask for the document's first line alone.
+          offsets ??= path.length === 0 ? undefined : offsetsByPath(events, { index, text })
+          if (offsets === undefined) return lineAt(Math.max(0, offsetOf(events[index])))
+          for (let length = path.length; length >= 0; length -= 1) {
+            const offset = offsets.get(keyOf(path.slice(0, length))) ?? -1
+            if (offset >= 0) return lineAt(offset)
+          }
+          return 1
+        },
+      }
+    })
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
     throw new YamlError(error.reason ?? error.message, (error.mark?.line ?? 0) + 1, error)
   }
+}
+
+/** Parses one document; without any its value is undefined. Throws a YamlError. */
+export function parseLocated(text: string): LocatedDocument {
+  const documents = parseLocatedDocuments(text)
+  if (documents.length > 1) throw new YamlError('more than one document in one file', 1, undefined)
+  return documents[0] ?? { value: undefined, lineOf: () => 1 }
 }

@@ -8,7 +8,7 @@ import { ConnectionError } from '../../components/client/connection-error.ts'
 import type { WatchEvent } from '../../components/client/resource-client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { createJudge, describeExpectation } from '../../scenarios/engine/expectation.ts'
-import { AssertionFailure } from '../../scenarios/engine/step.ts'
+import { AssertionFailure } from '../../scenarios/engine/assertion-failure.ts'
 import { createFindResource } from '../../scenarios/engine/find-resource.ts'
 import type { StepContext } from '../../scenarios/engine/step.ts'
 import { expect as expectStep } from '../../scenarios/engine/steps/expect.ts'
@@ -41,6 +41,10 @@ describe('judging', () => {
     expect(judge([pod('a', 'Pending')]).holds).toBe(true)
     expect(judge([pod('a', 'Running')]).holds).toBe(false)
   })
+  test('the objects that fulfil it are told from the others', () => {
+    const pods = [pod('a', 'Pending'), pod('b', 'Running')]
+    expect(createJudge({ ...running, count: 1 })(pods).matching).toEqual([pods[1]])
+  })
   test('the report names each object and what keeps it from fulfilling it', () => {
     const judge = createJudge({ ...running, match: { metadata: { name: 'b' } } })
     expect(judge([{ kind: 'Pod', ...pod('a', 'Pending') }]).report()).toEqual([
@@ -62,6 +66,7 @@ function scriptedServer(first: readonly KubeObject[]) {
   let push: ((event: WatchEvent | Error) => void) | undefined
   const selectors: (string | undefined)[] = []
   const pods = {
+    resource: resourcesOf(dialects.kubernetes).pods,
     list: async (options: { fieldSelector?: string }) => {
       selectors.push(options.fieldSelector)
       return { metadata: { resourceVersion: '1' }, items: objects }

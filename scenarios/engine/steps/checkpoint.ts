@@ -6,7 +6,8 @@ import { createRestClient } from '../../../components/client/rest-client.ts'
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { boolean, described, integer, object, optional, string } from '../shape.ts'
-import { AssertionFailure, defineStep } from '../step.ts'
+import { AssertionFailure } from '../assertion-failure.ts'
+import { defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
 
 /** The address of a node's agent, from the Node's status. */

@@ -19,7 +19,8 @@ import {
   string,
 } from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
-import { AssertionFailure, defineStep } from '../step.ts'
+import { AssertionFailure } from '../assertion-failure.ts'
+import { defineStep } from '../step.ts'
 import type { StepContext } from '../step.ts'
 import { untilLogged } from '../until-logged.ts'
 import { commandShape, commandText } from './run.ts'

@@ -13,7 +13,8 @@ import {
   string,
 } from '../shape.ts'
 import type { ShapeType } from '../shape.ts'
-import { AssertionFailure, defineStep } from '../step.ts'
+import { AssertionFailure } from '../assertion-failure.ts'
+import { defineStep } from '../step.ts'
 import { brief, missingFrom } from '../subset.ts'
 import { parseCondition, parsePath, valuesAt } from '../where.ts'
 

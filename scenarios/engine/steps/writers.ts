@@ -5,7 +5,8 @@ import { isStatusError, StatusError } from '../../../components/machinery/object
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { count as countShape, described, object, optional, string } from '../shape.ts'
 import type { Shape } from '../shape.ts'
-import { AssertionFailure, defineStep } from '../step.ts'
+import { AssertionFailure } from '../assertion-failure.ts'
+import { defineStep } from '../step.ts'
 import type { ScenarioStep, StepContext, StepKind } from '../step.ts'
 
 /** The acknowledged writes of one writer. */
