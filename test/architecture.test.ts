@@ -48,7 +48,7 @@ const importPattern =
 
 async function sources(): Promise<string[]> {
   const found: string[] = []
-  for (const folder of ['components', 'cluster', 'certs', 'scenarios', 'embedded']) {
+  for (const folder of ['components', 'cluster', 'certs', 'scenarios', 'embedded', 'library']) {
     for await (const file of glob(`${folder}/**/*.ts`, { cwd: root })) found.push(file)
   }
   return found.sort()

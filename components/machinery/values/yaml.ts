@@ -21,7 +21,6 @@ function textOf(value: string, budget: Budget): string {
   return value.toWellFormed()
 }
 
-/** A fresh tree without shared parts. Throws when aliases blow it up or nest it too deep. */
 function expand(value: unknown, budget: Budget, depth: number): unknown {
   budget.values.spend()
   if (depth > deepest) throw new Error('document is nested too deep')
@@ -64,7 +63,8 @@ export function loadLenient(text: string): LenientYaml {
   }
 }
 
-function expanded(value: unknown, text: string): unknown {
+/** A fresh tree of one value of a document without shared parts. Throws when aliases blow it up or nest it too deep. */
+export function expanded(value: unknown, text: string): unknown {
   try {
     return expand(value, { values: new ValueBudget(maxBodyValues), characters: mostCharacters }, 0)
   } catch (error) {

@@ -1,0 +1,64 @@
+/** Expectations on a cluster: watches until they hold. What does not come true is told with what is there and what happened. */
+import { AssertionFailure } from '../scenarios/engine/assertion-failure.ts'
+import { describeSelection } from '../scenarios/engine/selection.ts'
+import { waitForExpectation } from '../scenarios/engine/wait-for-expectation.ts'
+import type { Connection } from './connection.ts'
+import { checkExpectation } from './options.ts'
+import type { Expectation, KubernetesObject } from './types.ts'
+
+const defaultWithinMs = 10_000
+
+/** The message shows what was wanted, what is there, and the changes that were seen; the fields hold the same line by line. */
+export class ExpectationError extends Error {
+  readonly wanted: readonly string[]
+  readonly there: readonly string[]
+  readonly history: readonly string[]
+  constructor(of: string, failure: AssertionFailure) {
+    const [first = '', ...rest] = failure.lines()
+    super([`${of}: ${first}`, ...rest].join('\n'))
+    this.name = 'ExpectationError'
+    this.wanted = failure.expected
+    this.there = failure.actual
+    this.history = failure.history
+  }
+}
+
+/**
+ * Resolves with the objects that match once the expectation holds, by the cluster's clock. Rejects with an ExpectationError, with
+ * `signal.reason` when aborted, and with errors that waiting does not mend, such as a Forbidden.
+ */
+export async function expectObjects<T extends KubernetesObject = KubernetesObject>(
+  expectation: Expectation,
+  { client, kinds, namespace }: Connection,
+): Promise<T[]> {
+  const checked = checkExpectation(expectation)
+  const {
+    where = [],
+    match,
+    count,
+    absent = false,
+    signal = new AbortController().signal,
+  } = checked
+  signal.throwIfAborted()
+  try {
+    const found: unknown = await kinds.request(checked, (resource) =>
+      waitForExpectation(
+        {
+          client: client.resource(resource),
+          selection: checked,
+          namespace,
+          expectation: { where: typeof where === 'string' ? [where] : where, match, count, absent },
+          withinMs: checked.within ?? defaultWithinMs,
+          staysMs: checked.stays ?? 0,
+          clock: client.clock,
+          signal,
+        },
+        () => signal.reason,
+      ),
+    )
+    return found as T[]
+  } catch (error) {
+    if (!(error instanceof AssertionFailure)) throw error
+    throw new ExpectationError(`expect ${describeSelection(checked)}`, error)
+  }
+}
