@@ -1,8 +1,9 @@
 /** Expectation: conditions on a selection of objects, judged state by state. PURE. */
+import { brief } from '../../components/machinery/objects/differences.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { count, Deferred, described, either, object, optional, readable } from './shape.ts'
 import type { ShapeType } from './shape.ts'
-import { brief, missingFrom } from './subset.ts'
+import { missingFrom } from './subset.ts'
 import { parseCondition, parsePath } from './where.ts'
 import type { Condition } from './where.ts'
 import { describeObject } from './find-resource.ts'

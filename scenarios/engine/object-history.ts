@@ -1,8 +1,8 @@
 /** Object history: the events of a watch, as changes from one state to the next. */
 import type { WatchEvent } from '../../components/client/resource-client.ts'
+import { brief, differences, pathText } from '../../components/machinery/objects/differences.ts'
 import { keyOf } from '../../components/machinery/objects/object.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
-import { brief, differences } from './subset.ts'
 
 /** Fields that change with every write. */
 const noise = /^metadata\.(resourceVersion|managedFields)/
@@ -26,10 +26,12 @@ export function createObjectHistory(now: () => number): ObjectHistory {
     lines.push(`+${((now() - startedMs) / 1000).toFixed(1)} s  ${text}`)
   }
   const changed = (key: string, before: KubeObject, after: KubeObject): void => {
-    const found = differences(before, after).filter(({ path }) => !noise.test(path))
+    const found = differences(before, after)
+      .map((one) => ({ ...one, path: pathText(one.path) }))
+      .filter(({ path }) => !noise.test(path))
     const shown = found
       .slice(0, mostDifferences)
-      .map(({ path, wanted, got }) => `${path}: ${brief(wanted, 60)} -> ${brief(got, 60)}`)
+      .map((one) => `${one.path}: ${brief(one.before, 60)} -> ${brief(one.after, 60)}`)
     if (found.length > shown.length) shown.push(`and ${found.length - shown.length} more`)
     if (shown.length > 0) add(`${key} changed: ${shown.join('; ')}`)
   }

@@ -1,4 +1,5 @@
 /** request: sends one HTTP request as a given user, and checks the response. */
+import { brief } from '../../../components/machinery/objects/differences.ts'
 import { isStatusError } from '../../../components/machinery/objects/status-error.ts'
 import { conditionShape, pathShape } from '../expectation.ts'
 import { actorShape, describeActor } from '../actors.ts'
@@ -15,7 +16,7 @@ import {
 import type { ShapeType } from '../shape.ts'
 import { AssertionFailure } from '../assertion-failure.ts'
 import { defineStep } from '../step.ts'
-import { brief, missingFrom } from '../subset.ts'
+import { missingFrom } from '../subset.ts'
 import { parseCondition, parsePath, valuesAt } from '../where.ts'
 
 const shape = object({

@@ -1,0 +1,148 @@
+/** Cluster: what both forms of a cluster share, over the form. */
+import { applyManifests } from './apply-manifests.ts'
+import type { ClusterForm } from './cluster-form.ts'
+import { connect } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { expectObjects } from './expect.ts'
+import { createIdentities, userNameOf } from './identities.ts'
+import { readManifests } from './manifests.ts'
+import { objectClientOver } from './object-client.ts'
+import {
+  checkApplied,
+  checkDuration,
+  checkIdentity,
+  checkNamespace,
+  checkNode,
+  checkWebhook,
+} from './options.ts'
+import { storyOf } from './story.ts'
+import type { Cluster, ClusterNode, Identity, Registration, Snapshot } from './types.ts'
+import { serveWebhook } from './webhook.ts'
+
+/** What ends with the cluster. */
+interface Holdings {
+  readonly connections: Set<Connection>
+  readonly webhooks: Set<Registration>
+}
+
+export function clusterOver(form: ClusterForm): Cluster {
+  const identities = createIdentities(form.authority)
+  const held: Holdings = { connections: new Set(), webhooks: new Set() }
+  let stopped: Promise<void> | undefined
+
+  const open = (identity: Identity, namespace?: string): Connection => {
+    if (stopped !== undefined) throw new Error('the cluster has been stopped')
+    const { server, authority, dialect, clock } = form
+    const connection = connect({
+      server,
+      ca: authority.certificatePem,
+      credentials: identities.credentialsOf(identity),
+      dialect,
+      clock,
+      namespace,
+      user: userNameOf(identity),
+    })
+    held.connections.add(connection)
+    return connection
+  }
+  const stop = async (): Promise<void> => {
+    const disposed = await Promise.allSettled([...held.webhooks].map((one) => one.dispose()))
+    for (const { client } of held.connections) client.close()
+    await form.close()
+    // What a handler threw: the test is to fail by it.
+    for (const one of disposed) if (one.status === 'rejected') throw one.reason
+  }
+  const own = open('admin')
+  const admin = objectClientOver(own)
+  const cluster: Cluster = {
+    server: form.server,
+    form: form.form,
+    admin,
+    client: (identity = 'admin', options = {}) => {
+      const { namespace } = checkNamespace('client', options)
+      return clientOver(open(checkIdentity('client', identity), namespace), held)
+    },
+    kubeconfig: (identity = 'admin') => {
+      using client = cluster.client(identity)
+      return client.kubeconfig()
+    },
+    apply: async (...what) => applyManifests(await readManifests(checkApplied(what)), own),
+    expect: (expectation) => expectObjects(expectation, own),
+    ...nodesOf(form),
+    clock: {
+      now: () => new Date(form.clock.now()),
+      advance: (by) => form.advance(checkDuration('advance', by)),
+    },
+    logs: (component) => form.logs(component),
+    ...momentsOf(form),
+    save: (file) => form.save(file),
+    webhook: async (options, handler) => {
+      const webhook = await serveWebhook(admin, form, checkWebhook(options), handler)
+      held.webhooks.add(webhook)
+      return webhook
+    },
+    story: ({ namespace = admin.namespace } = {}) =>
+      storyOf({ client: admin, logs: (component) => form.logs(component) }, { namespace }),
+    stop: () => (stopped ??= stop()),
+    [Symbol.asyncDispose]: () => cluster.stop(),
+  }
+  return cluster
+}
+
+/** A client that the cluster forgets when it is closed. */
+function clientOver(connection: Connection, { connections }: Holdings) {
+  const client = objectClientOver(connection)
+  const close = (): void => {
+    connections.delete(connection)
+    client.close()
+  }
+  return { ...client, close, [Symbol.dispose]: close }
+}
+
+function nodesOf(form: ClusterForm): Pick<Cluster, 'nodes' | 'node' | 'addNode'> {
+  const nodeOf = (name: string): ClusterNode => ({
+    name,
+    stop: () => form.stopNode(name),
+    start: () => form.startNode(name),
+    remove: () => form.removeNode(name),
+  })
+  return {
+    get nodes() {
+      return form.nodeNames().map(nodeOf)
+    },
+    node: (name) => {
+      const names = form.nodeNames()
+      if (names.includes(name)) return nodeOf(name)
+      const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
+      throw new RangeError(`the cluster has no node ${name}: ${known}`)
+    },
+    addNode: async (node) => {
+      const checked = checkNode('addNode', node)
+      if (form.nodeNames().includes(checked.name))
+        throw new RangeError(`the cluster has a node ${checked.name} already`)
+      await form.addNode(checked)
+      return nodeOf(checked.name)
+    },
+  }
+}
+
+/** Snapshots and what is made of them. */
+function momentsOf(form: ClusterForm): Pick<Cluster, 'snapshot' | 'restore' | 'reset' | 'fork'> {
+  const ids = new WeakMap<Snapshot, string>()
+  return {
+    snapshot: async () => {
+      const { id, resourceVersion, takenAtMs, drop } = await form.snapshot()
+      const takenAt = new Date(takenAtMs)
+      const snapshot: Snapshot = { resourceVersion, takenAt, [Symbol.dispose]: drop }
+      ids.set(snapshot, id)
+      return snapshot
+    },
+    restore: async (to) => {
+      const id = ids.get(to)
+      if (id === undefined) throw new TypeError('restore: this is no snapshot of this cluster')
+      await form.restore(id)
+    },
+    reset: () => form.reset(),
+    fork: async () => clusterOver(await form.fork()),
+  }
+}

@@ -1,0 +1,8 @@
+/** What `import ... from 'kube-skiff'` gives. */
+export { ConnectionError } from '../components/client/connection-error.ts'
+export { StatusError } from '../components/machinery/objects/status-error.ts'
+export { ExpectationError } from './expect.ts'
+export { ManifestError } from './manifest-error.ts'
+export { OptionError } from './option-shapes.ts'
+export { startCluster } from './start-cluster.ts'
+export type * from './types.ts'
