@@ -131,3 +131,48 @@ export interface DeniedExplanations {
   /** Newest first. A 403 is explained as of now: rights may have come since. */
   readonly items: readonly (DeniedRequest & { readonly explanation?: AccessExplanation })[]
 }
+
+/** A field that a change gave another value; values as short text. */
+export interface ChangedField {
+  /** `status.conditions[type=Ready].status`. */
+  readonly path: string
+  readonly before: string
+  readonly after: string
+}
+
+/** What an Event object says. */
+export interface EventText {
+  readonly type: string
+  readonly reason: string
+  readonly message: string
+  /** `Pod/web-1`. */
+  readonly regarding: string
+  readonly count: number
+}
+
+/** One change of one object. */
+export interface NamespaceChange {
+  /** When it was committed. Of an `existing` object: when it was created. */
+  readonly time: string
+  readonly resourceVersion: string
+  /** `existing`: it was created before the changes that are known. */
+  readonly type: 'existing' | 'created' | 'changed' | 'deleted'
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace?: string
+  readonly name: string
+  /** Field managers of the write; of a deletion none are known. */
+  readonly managers: readonly string[]
+  /** Of a `changed` object; values of Secrets are hidden. */
+  readonly fields?: readonly ChangedField[]
+  /** How many more fields it changed. */
+  readonly moreFields?: number
+  readonly event?: EventText
+}
+
+export interface ChangesExplanation {
+  /** Oldest first: changes in a namespace, and of cluster-scoped objects meanwhile. */
+  readonly items: readonly NamespaceChange[]
+  /** How far back: to the creation of the namespace, to the beginning of the server's history, or to the limit. */
+  readonly reaches: 'creation' | 'history' | 'limit'
+}

@@ -1,6 +1,7 @@
 /** Asking a test server why: the endpoints below /explain/. */
 import type {
   AccessExplanation,
+  ChangesExplanation,
   DeniedExplanations,
   TokenExplanation,
 } from '../../components/api/explanations.ts'
@@ -41,4 +42,13 @@ export async function explainToken(
 
 export async function denied(server: TestApiServer, limit = 100): Promise<DeniedExplanations> {
   return (await server.ok('GET', `/explain/denied?limit=${limit}`)) as DeniedExplanations
+}
+
+export async function changes(
+  server: TestApiServer,
+  namespace: string,
+  limit = 200,
+): Promise<ChangesExplanation> {
+  const path = `/explain/changes?namespace=${namespace}&limit=${limit}`
+  return (await server.ok('GET', path)) as ChangesExplanation
 }

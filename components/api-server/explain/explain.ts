@@ -1,9 +1,9 @@
 /**
- * explain: answers `/explain/access`, `/explain/token` and `/explain/denied`. They are non-resource paths, so authorization
- * guards them and audit records do not hold their bodies.
+ * explain: answers `/explain/access`, `/explain/token`, `/explain/denied` and `/explain/changes`. They are non-resource paths, so
+ * authorization guards them and audit records do not hold their bodies.
  */
 import type { Dialect } from '../../api/dialect.ts'
-import type { DeniedExplanations } from '../../api/explanations.ts'
+import type { ChangesExplanation, DeniedExplanations } from '../../api/explanations.ts'
 import type { SubjectAccessReviewSpec, TokenReviewSpec } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { BodyTooLargeError, RequestAbortedError } from '../../component-base/http.ts'
@@ -19,18 +19,22 @@ import type { Answer, RequestContext } from '../request/request.ts'
 import { answerJson } from '../codec/respond.ts'
 import type { DeniedRequests } from '../filters/denied-requests.ts'
 import { explainAccess } from './explain-access.ts'
+import { explainChanges, type ChangeHistory } from './explain-changes.ts'
 import { explainToken } from './explain-token.ts'
 
 /** More than any review needs, including its token. */
 const maxBodyBytes = 64 * 1024
 const usualDenied = 10
 const mostDenied = 100
+const usualChanges = 200
+const mostChanges = 1000
 
 export interface ExplainParts {
   readonly authentication: Pick<Authentication, 'explainToken'>
   readonly authorization: Pick<Authorization, 'modules'>
   readonly denied: DeniedRequests
   readonly reader: ObjectReader
+  readonly changes: ChangeHistory
   readonly dialect: Dialect
 }
 
@@ -71,16 +75,27 @@ async function explainedToken(
   return await explainToken({ token, audiences }, authentication.explainToken)
 }
 
+/** The number that the query names. Throws 400 unless it is a whole number from 1 to `most`. */
+function limitOf(context: RequestContext, { usual, most }: { usual: number; most: number }): number {
+  const limit = Number(context.info.query.get('limit') ?? usual)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit
+  throw badRequest(`limit must be a whole number from 1 to ${most}`)
+}
+
+function recentChanges(context: RequestContext, { changes }: ExplainParts): ChangesExplanation {
+  const limit = limitOf(context, { usual: usualChanges, most: mostChanges })
+  const namespace = context.info.query.get('namespace') ?? ''
+  if (namespace === '') throw badRequest('namespace is required')
+  return explainChanges(changes, { namespace, limit })
+}
+
 /** Explains each denied request with the rights of now. They may have been granted since. */
 async function deniedRequests(
   context: RequestContext,
   parts: ExplainParts,
 ): Promise<DeniedExplanations> {
   const { denied, authorization, reader, dialect } = parts
-  const limit = Number(context.info.query.get('limit') ?? usualDenied)
-  if (!Number.isInteger(limit) || limit < 1 || limit > mostDenied) {
-    throw badRequest(`limit must be a whole number from 1 to ${mostDenied}`)
-  }
+  const limit = limitOf(context, { usual: usualDenied, most: mostDenied })
   const items: Promise<DeniedExplanations['items'][number]>[] = denied
     .list(limit)
     .map(async ({ attributes, ...request }) =>
@@ -103,13 +118,14 @@ const endpoints: Readonly<
     string,
     {
       readonly method: string
-      readonly answer: (context: RequestContext, parts: ExplainParts) => Promise<unknown>
+      readonly answer: (context: RequestContext, parts: ExplainParts) => unknown
     }
   >
 > = {
   '/explain/access': { method: 'POST', answer: explainedAccess },
   '/explain/token': { method: 'POST', answer: explainedToken },
   '/explain/denied': { method: 'GET', answer: deniedRequests },
+  '/explain/changes': { method: 'GET', answer: recentChanges },
 }
 
 /** Answers a path below /explain/; undefined for an unknown one. */

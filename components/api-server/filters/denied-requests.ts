@@ -1,7 +1,6 @@
 /** DeniedRequests: the last requests that were answered 401 or 403, or that admission rejected, for `skiff why`. It holds no secrets. */
 import type { Dialect } from '../../api/dialect.ts'
 import type { AdmissionRefusal, DeniedRequest, Trial } from '../../api/explanations.ts'
-import { timestamp } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { AuthorizationAttributes, RequestContext } from '../request/request.ts'
 import { isComponentUser } from './component-users.ts'
@@ -82,7 +81,7 @@ export function createDeniedRequests(options: {
     const key = JSON.stringify(what)
     const count = (kept.get(key)?.count ?? 0) + 1
     kept.delete(key)
-    kept.set(key, { ...what, time: timestamp(receivedAtMs), requestId: id, count })
+    kept.set(key, { ...what, time: new Date(receivedAtMs).toISOString(), requestId: id, count })
     const [oldest] = kept.keys()
     if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest)
     return count === 1

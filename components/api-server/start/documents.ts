@@ -61,7 +61,8 @@ function nonResourceParts(of: DocumentParts): NonResourceParts {
 export function createDocuments(of: DocumentParts): Routes['nonResource'] {
   const nonResource = nonResourceParts(of)
   const { security, denied, parts, settings } = of
-  const from = { ...security, denied, reader: parts.cache, dialect: settings.dialect }
+  const { cache } = parts
+  const from = { ...security, denied, reader: cache, changes: cache, dialect: settings.dialect }
   const explained = async (request: RequestContext): Promise<Answer | undefined> => {
     if (!request.info.path.startsWith('/explain/')) return undefined
     const { answerExplain } = await import('../explain/explain.ts')

@@ -35,6 +35,14 @@ export class History {
     return this.#bytes
   }
 
+  /** What is kept, the newest first. */
+  *newestFirst(): IterableIterator<CacheEvent> {
+    for (let at = this.#kept.length - 1; at >= this.#head; at -= 1) {
+      const kept = this.#kept[at]
+      if (kept !== undefined) yield kept.event
+    }
+  }
+
   /** The newest revision that left because of the bytes; 0 if none has. */
   get cutRevision(): number {
     return this.#cutRevision

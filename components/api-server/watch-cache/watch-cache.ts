@@ -376,7 +376,7 @@ export class WatchCache implements ObjectReader {
   }
 
   /** What is kept of the past: how many bytes it holds, and up to which revision bytes were the reason to drop it. */
-  get history(): Pick<History, 'bytes' | 'cutRevision'> {
+  get history(): Pick<History, 'bytes' | 'cutRevision' | 'newestFirst'> {
     return this.#history
   }
 
@@ -394,6 +394,15 @@ export class WatchCache implements ObjectReader {
   /** False when `revision` was overtaken longer ago than the history reaches, be it by a change of something else. */
   retains(revision: number): boolean {
     return revision >= this.#historyStart
+  }
+
+  /** Every object of the namespace, whatever its kind, as it is now; none that cannot be read. */
+  *objectsIn(namespace: string): IterableIterator<Entry> {
+    for (const [prefix, collection] of this.#collections) {
+      for (const entry of collection.snapshot(this.#revision).entries(`${namespace}/`)) {
+        if (entry.isProven || this.#proven(prefix, entry) !== undefined) yield entry
+      }
+    }
   }
 
   /** Objects by storage prefix, for metrics. */

@@ -33,6 +33,7 @@ describeDialects('why access is allowed or denied', (server) => {
       ['POST', '/explain/access'],
       ['POST', '/explain/token'],
       ['GET', '/explain/denied'],
+      ['GET', '/explain/changes?namespace=default'],
     ] as const) {
       const ask = method === 'POST' ? { body } : {}
       for (const as of [user('nosy'), user('n', 'system:nodes'), 'anonymous'] as const) {
