@@ -19,7 +19,7 @@ export function setup(): void {
 }
 
 /** Processes that were started with this folder in their environment or command line: `pid command`. */
-function processesOf(mark: string): string[] {
+export function processesOf(mark: string): string[] {
   return readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
     .flatMap((pid) => {
