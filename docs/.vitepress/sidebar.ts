@@ -32,6 +32,9 @@ export const sidebar: readonly SidebarGroup[] = [
   {
     text: 'How to',
     items: [
+      { text: 'Test in vitest', link: '/how-to/test-vitest' },
+      { text: 'Test in node:test', link: '/how-to/test-node' },
+      { text: 'Test in jest', link: '/how-to/test-jest' },
       { text: 'Use it in CI', link: '/how-to/ci' },
       { text: 'Run several clusters', link: '/how-to/several-clusters' },
       { text: 'Run a webhook on your machine', link: '/how-to/webhook' },

@@ -18,7 +18,7 @@ const docs = pages.filter((page) =>
   codeBlocks(readDoc(page)).some(({ language }) => language === 'console'),
 )
 /** Languages of blocks beside console; a diagram is drawn when the site is built. */
-const languages = ['console', 'yaml', 'json', 'ts', 'text', 'mermaid', '']
+const languages = ['console', 'yaml', 'json', 'ts', 'js', 'text', 'mermaid', '']
 const commandTimeoutMs = 120_000
 
 const needsKubectl = ({ command }: { command: string }): boolean => command.startsWith('kubectl ')

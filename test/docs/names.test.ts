@@ -10,7 +10,7 @@ import { sidebar } from '../../docs/.vitepress/sidebar.ts'
 import { codeBlocks, codeSpans, commandsOf, fileLinks, pages, readDoc, root } from './markdown.ts'
 
 const isHidden = (path: string): boolean => /(^|\/)(node_modules|dist|\.[^/]*)(\/|$)/.test(path)
-const sources = globSync('{bin,certs,cluster,components,docs,scenarios,scripts,test}/**/*', {
+const sources = globSync('{bin,certs,cluster,components,docs,embedded,examples,library,scenarios,scripts,test}/**/*', {
   cwd: root,
 }).filter((path) => !isHidden(path))
 

@@ -38,7 +38,7 @@ function shims(): Readonly<Record<string, string>> {
   const skiff = `exec ${node} '${join(root, 'bin', 'skiff.js')}' "$@"`
   return {
     skiff,
-    npx: `export npm_command=exec npm_lifecycle_event=npx\nname=$1; shift\ncase $name in\nskiff) ${skiff} ;;\nnode) exec ${node} "$@" ;;\nesac\necho "npx $name is not in the shell of this test" >&2; exit 127`,
+    npx: `export npm_command=exec npm_lifecycle_event=npx\nname=$1; shift\ncase $name in\nskiff) ${skiff} ;;\nnode) exec ${node} "$@" ;;\nvitest) exec ${node} '${join(root, 'node_modules/vitest/vitest.mjs')}' "$@" ;;\nesac\necho "npx $name is not in the shell of this test" >&2; exit 127`,
     npm: `[ "$*" = ci ] && exit 0\necho "npm $* is not in the shell of this test" >&2; exit 127`,
   }
 }
