@@ -74,7 +74,11 @@ function start<D extends FlagDeclarations>(
   const ready = Promise.withResolvers<Readonly<Record<string, unknown>>>()
   ready.promise.catch(() => {})
   const { signal } = stopping
-  const context = { options, signal, clock, log, files, network, ready: readyWith(ready.resolve) }
+  const nowReady = (info: Readonly<Record<string, unknown>> = {}): void => {
+    log.info('ready', info)
+    ready.resolve(info)
+  }
+  const context = { options, signal, clock, log, files, network, ready: nowReady }
   const ended = run(context as ComponentContext<D>).catch((error: unknown) => {
     if (signal.aborted && error === signal.reason) return
     log.error('failed', { error })
@@ -94,8 +98,4 @@ function start<D extends FlagDeclarations>(
       })
     },
   }
-}
-
-function readyWith(resolve: (info: Readonly<Record<string, unknown>>) => void) {
-  return (info: Readonly<Record<string, unknown>> = {}): void => resolve(info)
 }

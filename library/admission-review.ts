@@ -1,6 +1,11 @@
 /** AdmissionReviews (admission v1) as a webhook sees them: the request in, the handler's answer out (upstream: k8s.io/api/admission/v1). */
 import { jsonPatchBetween } from '../components/machinery/patch/json-patch-between.ts'
-import type { AdmissionAnswer, AdmissionHandler, AdmissionRequest, WebhookOptions } from './types.ts'
+import type {
+  AdmissionAnswer,
+  AdmissionHandler,
+  AdmissionRequest,
+  WebhookOptions,
+} from './types.ts'
 
 interface AdmissionReview {
   readonly apiVersion: string
@@ -17,7 +22,10 @@ function reviewIn(body: Buffer): AdmissionReview {
 }
 
 /** The operations that the answer asks for; undefined for none. `before` is the object as the API server sent it. */
-function patchOf(answer: NonNullable<AdmissionAnswer>, before: unknown): readonly unknown[] | undefined {
+function patchOf(
+  answer: NonNullable<AdmissionAnswer>,
+  before: unknown,
+): readonly unknown[] | undefined {
   const { object, patch } = answer
   if (object !== undefined && patch !== undefined)
     throw new Error('the handler answered with both object and patch: give one of them')
@@ -27,12 +35,20 @@ function patchOf(answer: NonNullable<AdmissionAnswer>, before: unknown): readonl
   return operations.length === 0 ? undefined : operations
 }
 
-function responseOf(uid: string, answer: AdmissionAnswer, kind: WebhookOptions['kind'], before: unknown) {
+function responseOf(
+  uid: string,
+  answer: AdmissionAnswer,
+  kind: WebhookOptions['kind'],
+  before: unknown,
+) {
   const { allowed = true, message, code, warnings } = answer ?? {}
   const operations = answer === undefined || !allowed ? undefined : patchOf(answer, before)
   if (operations !== undefined && kind === 'validating')
     throw new Error('the handler of a validating webhook changed the object: use kind mutating')
-  const status = { ...(message === undefined ? {} : { message }), ...(code === undefined ? {} : { code }) }
+  const status = {
+    ...(message === undefined ? {} : { message }),
+    ...(code === undefined ? {} : { code }),
+  }
   return {
     uid,
     allowed,

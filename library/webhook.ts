@@ -123,7 +123,9 @@ function configurationOf(
   return {
     apiVersion: `${apiGroup(dialect, 'admissionregistration')}/v1`,
     kind:
-      options.kind === 'mutating' ? 'MutatingWebhookConfiguration' : 'ValidatingWebhookConfiguration',
+      options.kind === 'mutating'
+        ? 'MutatingWebhookConfiguration'
+        : 'ValidatingWebhookConfiguration',
     metadata: { name: options.name },
     webhooks: webhooks.map((one) => ({
       sideEffects: 'None',
@@ -135,7 +137,10 @@ function configurationOf(
 }
 
 /** The webhook itself, and the one that shows that the API server calls this server. */
-function webhooksOf({ kind: _, ...options }: WebhookOptions, url: string): readonly [object, object] {
+function webhooksOf(
+  { kind: _, ...options }: WebhookOptions,
+  url: string,
+): readonly [object, object] {
   const maps = { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }
   return [
     { ...options, clientConfig: { url: `${url}/review` } },
@@ -149,7 +154,11 @@ function webhooksOf({ kind: _, ...options }: WebhookOptions, url: string): reado
 }
 
 /** Dry-runs until the API server has called the server. */
-async function untilCalled(client: ObjectClient, server: WebhookServer, clock: Clock): Promise<void> {
+async function untilCalled(
+  client: ObjectClient,
+  server: WebhookServer,
+  clock: Clock,
+): Promise<void> {
   const startMs = clock.elapsed()
   for (;;) {
     let why = 'it accepted a request without a call'
@@ -176,7 +185,10 @@ async function register(
   const { metadata } = await client.create(configurationOf(options, cluster, [webhook, probe]))
   try {
     await untilCalled(client, server, cluster.networkClock ?? systemClock)
-    await client.replace({ ...configurationOf(options, cluster, [webhook]), metadata })
+    await client.replace({
+      ...configurationOf(options, cluster, [webhook]),
+      metadata: { ...metadata },
+    })
   } catch (error) {
     await unregister(client, cluster, options)
     throw error
@@ -184,7 +196,11 @@ async function register(
 }
 
 /** Deletes the configuration. It may have gone before: with a restored state, or with the cluster. */
-async function unregister(client: ObjectClient, cluster: WebhookHost, options: WebhookOptions): Promise<void> {
+async function unregister(
+  client: ObjectClient,
+  cluster: WebhookHost,
+  options: WebhookOptions,
+): Promise<void> {
   const { apiVersion, kind = '' } = configurationOf(options, cluster, [])
   try {
     await client.delete({ apiVersion, kind, name: options.name })
@@ -196,7 +212,10 @@ async function unregister(client: ObjectClient, cluster: WebhookHost, options: W
 function rejection(name: string, errors: readonly unknown[]): unknown {
   if (errors.length === 1) return errors[0]
   const [first] = errors
-  return new AggregateError(errors, `the handler of webhook ${name} failed ${errors.length} times, first: ${messageOf(first)}`)
+  return new AggregateError(
+    errors,
+    `the handler of webhook ${name} failed ${errors.length} times, first: ${messageOf(first)}`,
+  )
 }
 
 /**

@@ -19,6 +19,7 @@ const bundles = {
   'node-agent': 'components/node-agent/main.ts',
   keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
+  library: 'library/index.ts',
   'embedded-host': 'embedded/embedded-host.ts',
   'yaml-worker': 'components/api-server/encoding/yaml-worker.ts',
 } as const

@@ -1,6 +1,6 @@
 /** Shapes: declarations of a scenario file's values. Checking a value against a shape returns typed data or a list of issues. */
 import { nearestName, parseDuration } from '../../components/component-base/flags.ts'
-import { brief } from './subset.ts'
+import { brief } from '../../components/machinery/objects/differences.ts'
 import { pathText } from './yaml.ts'
 import type { Path } from './yaml.ts'
 
