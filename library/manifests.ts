@@ -28,8 +28,13 @@ export async function readManifests(
   let given = 0
   for (const one of what) {
     if (typeof one !== 'string') {
-      addObject(one, `objects[${given}]`, { manifests, faults })
+      const place = `objects[${given}]`
       given += 1
+      const items = itemsOf(one)
+      if (items === undefined) addObject(one, place, { manifests, faults })
+      else
+        for (const [index, item] of items.entries())
+          addObject(item, `${place}.items[${index}]`, { manifests, faults })
       continue
     }
     const read = await readManifestFiles([one])
@@ -73,10 +78,16 @@ function addDocument(
       collected.faults.push(faultAt(place, (error as Error).message, error))
     }
   }
+  const items = itemsOf(value)
+  if (items === undefined) add(value, lineOf([]))
+  else for (const [index, item] of items.entries()) add(item, lineOf(['items', index]))
+}
+
+/** The objects of a List; undefined for anything else. */
+function itemsOf(value: unknown): readonly unknown[] | undefined {
   const { kind, items } = value as { kind?: unknown; items?: unknown }
   const isList = typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)
-  if (!isList) add(value, lineOf([]))
-  else for (const [index, item] of items.entries()) add(item, lineOf(['items', index]))
+  return isList ? items : undefined
 }
 
 function addObject(value: unknown, place: string, { manifests, faults }: Collected): void {

@@ -1,34 +1,10 @@
 /** Expectations of the library against a real API server, by a clock that the test steps. */
 import { describe, expect, it } from 'vitest'
-import type { Client } from '../../components/client/client.ts'
-import type { WatchOptions } from '../../components/client/resource-client.ts'
-import type { KubeObject } from '../../components/machinery/objects/object.ts'
-import type { Connection } from '../../library/connection.ts'
 import { expectObjects, ExpectationError } from '../../library/expect.ts'
 import { objectClientOver } from '../../library/object-client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { sharedServer } from '../support/shared-server.ts'
-import { connectionTo } from './place.ts'
-
-/** The same connection, which counts watches that began and events that their reader is done with. */
-function counting(connection: Connection) {
-  const progress = { begun: 0, events: 0 }
-  const { client } = connection
-  const resource: Client['resource'] = (of) => {
-    const verbs = client.resource<KubeObject>(of)
-    return {
-      ...verbs,
-      watch: async function* (options: WatchOptions, signal: AbortSignal) {
-        progress.begun += 1
-        for await (const event of verbs.watch(options, signal)) {
-          yield event
-          progress.events += 1
-        }
-      },
-    } as never
-  }
-  return { connection: { ...connection, client: { ...client, resource } }, progress }
-}
+import { connectionTo, counting } from './place.ts'
 
 const named = { kind: 'ConfigMap', name: 'a' }
 

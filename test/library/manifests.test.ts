@@ -120,6 +120,11 @@ describe('readManifests', () => {
       { object, place: 'objects[0]' },
       { object, place: 'objects[1]' },
     ])
+    const list = { apiVersion: 'v1', kind: 'List', items: [object] }
+    expect(await readManifests([object, list])).toEqual([
+      { object, place: 'objects[0]' },
+      { object, place: 'objects[1].items[0]' },
+    ])
   })
 
   it('lists every file and document that cannot be read, each with its line', async () => {

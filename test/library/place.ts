@@ -1,5 +1,8 @@
 /** A connection of the library to a test's API server, with an authority's certificates as a cluster would give them. */
+import type { Client } from '../../components/client/client.ts'
+import type { WatchOptions } from '../../components/client/resource-client.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
+import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { connect } from '../../library/connection.ts'
 import type { Connection, ConnectionOptions } from '../../library/connection.ts'
 import { createIdentities, userNameOf } from '../../library/identities.ts'
@@ -38,4 +41,28 @@ export function connectionTo(
 ): Connection & Disposable {
   const connection = connect(optionsOf(server, 'admin', more))
   return { ...connection, [Symbol.dispose]: () => connection.client.close() }
+}
+
+/** The same connection, which counts watches that began and ended, and events that their reader is done with. */
+export function counting(connection: Connection) {
+  const progress = { begun: 0, ended: 0, events: 0 }
+  const { client } = connection
+  const resource: Client['resource'] = (of) => {
+    const verbs = client.resource<KubeObject>(of)
+    return {
+      ...verbs,
+      watch: async function* (options: WatchOptions, signal: AbortSignal) {
+        progress.begun += 1
+        try {
+          for await (const event of verbs.watch(options, signal)) {
+            yield event
+            progress.events += 1
+          }
+        } finally {
+          progress.ended += 1
+        }
+      },
+    } as never
+  }
+  return { connection: { ...connection, client: { ...client, resource } }, progress }
 }

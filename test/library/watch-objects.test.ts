@@ -1,10 +1,10 @@
 /** Watches of the library: what is there, every change, and what changed while the server had forgotten the place. */
 import { expect, it } from 'vitest'
-import { createObjectClient } from '../../library/object-client.ts'
+import { createObjectClient, objectClientOver } from '../../library/object-client.ts'
 import type { KubernetesObject, ObjectClient, WatchEvent } from '../../library/types.ts'
 import { startApiServer } from '../support/api-server.ts'
 import { define, definitionsPath } from '../support/custom-definitions.ts'
-import { optionsOf } from './place.ts'
+import { connectionTo, counting, optionsOf } from './place.ts'
 
 const shown = ({ type, object }: WatchEvent): string => `${type} ${object.metadata?.name ?? ''}`
 
@@ -56,6 +56,23 @@ it('objects may be changed by who got them', async () => {
     expect((await api.replace(object))['data']).toEqual({ x: '1' })
     break
   }
+})
+
+it('leaving the loop ends the watch', async () => {
+  await using server = await startApiServer()
+  using own = connectionTo(server)
+  const { connection, progress } = counting(own)
+  const api = objectClientOver(connection)
+  await api.create(configMap('a'))
+  const watch = begin(api)
+  expect(await take(watch, 1)).toEqual(['ADDED a'])
+  const next = take(watch, 1)
+  await expect.poll(() => progress.begun).toBe(1)
+  await api.create(configMap('b'))
+  expect(await next).toEqual(['ADDED b'])
+  expect(progress.ended).toBe(0)
+  await watch.return?.()
+  expect(progress).toMatchObject({ begun: 1, ended: 1 })
 })
 
 it('ends quietly when its signal aborts, and fails when the client is closed', async () => {
