@@ -1,8 +1,9 @@
 /** Watches of the library: what is there, every change, and what changed while the server had forgotten the place. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createObjectClient, objectClientOver } from '../../library/object-client.ts'
 import type { KubernetesObject, ObjectClient, WatchEvent } from '../../library/types.ts'
 import { startApiServer } from '../support/api-server.ts'
+import type { TestApiServer } from '../support/api-server.ts'
 import { define, definitionsPath } from '../support/custom-definitions.ts'
 import { connectionTo, counting, optionsOf } from './place.ts'
 
@@ -133,24 +134,35 @@ it('gives what changed meanwhile when the server has forgotten where it was', as
   await watch.return?.()
 })
 
-it('reports the objects of a definition that is deleted as deleted, and then that there is no such kind', async () => {
-  await using server = await startApiServer()
-  using api = createObjectClient(optionsOf(server))
-  const boats = `${definitionsPath(server)}/boats.watched.example.com`
-  const makeBoat = async (): Promise<void> => {
-    await define(server, { group: 'watched.example.com', kind: 'Boat' })
-    await api.create({ kind: 'Boat', metadata: { name: 'a' } })
+describe('a definition that is deleted while nobody reads', () => {
+  async function watchedBoats(server: TestApiServer, api: ObjectClient) {
+    const path = `${definitionsPath(server)}/boats.watched.example.com`
+    const make = async (scope: 'Namespaced' | 'Cluster'): Promise<void> => {
+      await define(server, { group: 'watched.example.com', kind: 'Boat', scope })
+      await api.create({ kind: 'Boat', metadata: { name: 'a' } })
+    }
+    await make('Namespaced')
+    const watch = api.watch({ kind: 'Boat' })[Symbol.asyncIterator]()
+    expect(await take(watch, 1)).toEqual(['ADDED a'])
+    await server.ok('DELETE', path)
+    await expect.poll(async () => (await server.request('GET', path)).status).toBe(404)
+    return { watch, make }
   }
-  await makeBoat()
-  const watch = api.watch({ kind: 'Boat' })[Symbol.asyncIterator]()
-  expect(await take(watch, 1)).toEqual(['ADDED a'])
-  // Nobody reads meanwhile: the definition goes and comes again.
-  await server.ok('DELETE', boats)
-  await expect.poll(async () => (await server.request('GET', boats)).status).toBe(404)
-  await makeBoat()
-  expect(await take(watch, 2)).toEqual(['DELETED a', 'ADDED a'])
-  await server.ok('DELETE', boats)
-  await expect.poll(async () => (await server.request('GET', boats)).status).toBe(404)
-  expect(await take(watch, 1)).toEqual(['DELETED a'])
-  await expect(watch.next()).rejects.toThrow('no such kind: Boat')
+
+  it('takes its objects with it: they are reported as deleted, and then that there is no such kind', async () => {
+    await using server = await startApiServer()
+    using api = createObjectClient(optionsOf(server))
+    const { watch } = await watchedBoats(server, api)
+    expect(await take(watch, 1)).toEqual(['DELETED a'])
+    await expect(watch.next()).rejects.toThrow('no such kind: Boat')
+  })
+
+  it('may come again in another scope, and the watch goes on', async () => {
+    await using server = await startApiServer()
+    using api = createObjectClient(optionsOf(server))
+    const { watch, make } = await watchedBoats(server, api)
+    await make('Cluster')
+    expect(await take(watch, 2)).toEqual(['DELETED a', 'ADDED a'])
+    await watch.return?.()
+  })
 })
