@@ -48,7 +48,7 @@ export type Identity =
   | { readonly token: string }
 
 export interface WatchEvent<T extends KubernetesObject = KubernetesObject> {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
   readonly object: T
 }
 
@@ -99,13 +99,14 @@ export interface ObjectClient extends Disposable {
   delete(of: ObjectReference, options?: DeleteOptions): Promise<void>
   /**
    * The objects that there are, as ADDED, and then every change, until the loop is left or `signal` aborts. Lists again
-   * when the server has forgotten where it was, and gives what changed meanwhile.
+   * when the server has forgotten where it was, and gives what changed meanwhile. Ends when `signal` aborts; throws when the
+   * client is closed.
    */
   watch<T extends KubernetesObject = KubernetesObject>(
     of: Selection,
     options?: { readonly signal?: AbortSignal | undefined },
   ): AsyncIterable<WatchEvent<T>>
-  /** Any other request; the parsed JSON answer. */
+  /** Any other request; the parsed JSON answer, of other answers the text. */
   request(request: {
     readonly method: string
     /** With its query. */
