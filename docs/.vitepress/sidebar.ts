@@ -51,6 +51,7 @@ export const sidebar: readonly SidebarGroup[] = [
     text: 'Reference',
     items: [
       { text: 'Command line', link: '/cli' },
+      { text: 'Library', link: '/library' },
       { text: 'Scenario files', link: '/scenarios' },
       { text: 'Simulated pods', link: '/simulation' },
       { text: 'Authentication and authorization', link: '/access' },
@@ -84,6 +85,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 7: certificate chains', link: '/decisions/0007-certificate-chains' },
       { text: 'Decision 8: shapes of scenario files', link: '/decisions/0008-scenario-shapes' },
       { text: 'Decision 9: shared expressions', link: '/decisions/0009-shared-expressions' },
+      { text: 'Decision 10: embedded clusters', link: '/decisions/0010-embedded-clusters' },
     ],
   },
 ]
