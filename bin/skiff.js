@@ -7,7 +7,9 @@ import { constants } from 'os'
 import { dirname, join } from 'path'
 import { fileURLToPath, pathToFileURL } from 'url'
 
-const wantedMajor = 24
+// The first 22 with node:sqlite; and what to install in place of an older one.
+const oldest = [22, 13]
+const recommendedMajor = 24
 const packageRoot = dirname(dirname(fileURLToPath(import.meta.url)))
 
 function fail(message) {
@@ -54,13 +56,18 @@ function load() {
   void import(pathToFileURL(main).href)
 }
 
-if (parseInt(process.versions.node, 10) >= wantedMajor) load()
+function isSupported() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  return major > oldest[0] || (major === oldest[0] && minor >= oldest[1])
+}
+
+if (isSupported()) load()
 else {
   const binary = pinnedNode()
   if (binary === undefined) {
     fail(
-      `Node.js ${wantedMajor} or newer is needed, this is ${process.version}. ` +
-        `Install it from https://nodejs.org, or run: npm install --save-dev node@${wantedMajor}`,
+      `Node.js ${oldest.join('.')} or newer is needed, this is ${process.version}. ` +
+        `Install it from https://nodejs.org, or run: npm install --save-dev node@${recommendedMajor}`,
     )
   } else handOver(binary)
 }

@@ -1,28 +1,21 @@
-/** Build: one ESM bundle per process into dist/, heavy parts in lazily loaded chunks beside it. `--lenient`: the others are built when one cannot be. */
+/**
+ * Build: one ESM bundle per process and the library into dist/, heavy parts in lazily loaded chunks beside them; the library's
+ * types, and what other people's code in the bundles asks for. `--lenient`: the others are built when one cannot be.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { build, type Metafile } from 'esbuild'
+import { bundledPackages } from './build/bundled-packages.ts'
+import { bundleGroups, libraryBundles, type BundleGroup } from './build/bundles.ts'
+import { writeDeclarations } from './build/declarations.ts'
+import { noticesOf } from './build/notices.ts'
+import { sbomOf } from './build/sbom.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, 'dist')
-
-/** Bundle -> source. Bundles find each other (workers, children) by these names in their own folder. */
-const bundles = {
-  skiff: 'scripts/skiff.ts',
-  supervisor: 'cluster/supervisor/supervisor-main.ts',
-  'api-server': 'components/api-server/main.ts',
-  'controller-manager': 'components/controller-manager/main.ts',
-  scheduler: 'components/scheduler/main.ts',
-  'node-agent': 'components/node-agent/main.ts',
-  keeper: 'scenarios/engine/keeper-main.ts',
-  'sqlite-writer': 'components/store/sqlite-writer.ts',
-  library: 'library/index.ts',
-  'embedded-host': 'embedded/embedded-host.ts',
-  'yaml-worker': 'components/api-server/encoding/yaml-worker.ts',
-} as const
 
 function git(...words: string[]): string {
   return execFileSync('git', words, {
@@ -53,28 +46,36 @@ const commit = builtCommit()
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
 
-/** Writes one bundle and its chunks; returns the files written, as paths from the repository's root. */
-async function bundle(name: string, source: string): Promise<string[]> {
-  const result = await build({
+/** Test runners are the user's own. */
+const external = ['vitest']
+
+/** Writes the bundles of a group and their chunks. */
+async function bundle(group: BundleGroup): Promise<Metafile> {
+  const [name = ''] = Object.keys(group)
+  const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { [name]: source },
+    entryPoints: { ...group },
     outdir: 'dist',
     chunkNames: `chunks/${name}-[name]-[hash]`,
     bundle: true,
     splitting: true,
     format: 'esm',
     platform: 'node',
-    target: 'node24',
+    target: 'node22',
     mainFields: ['module', 'main'],
+    external,
+    // Names of inputs, and with them hashes, are the same wherever node_modules leads to.
+    preserveSymlinks: true,
     banner: { js: requireBanner },
     define: { __SKIFF_BUILD__: JSON.stringify(commit) },
     // Whitespace stays: a crash prints its source line, and a minified bundle is one line.
     minifySyntax: true,
+    // Licences are in the notices.
     legalComments: 'none',
     metafile: true,
     logLevel: 'silent',
   })
-  return Object.keys(result.metafile.outputs)
+  return metafile
 }
 
 /** Removes what earlier builds left, but for a bundle that could not be built now: its last one stays. */
@@ -89,27 +90,59 @@ async function removeStale(written: Set<string>, failed: readonly string[]): Pro
   await Promise.all(stale.map((path) => rm(join(root, path))))
 }
 
+/** The texts and the list of other people's packages in the bundles. */
+async function writeLegal(metafiles: readonly Metafile[]): Promise<void> {
+  const packages = bundledPackages(root, metafiles)
+  await writeFile(join(dist, 'THIRD_PARTY_NOTICES.txt'), noticesOf(root, packages))
+  await writeFile(join(dist, 'sbom.cdx.json'), sbomOf(root, packages, commit.buildDate))
+}
+
+async function writeTypes(): Promise<void> {
+  const into = join(dist, 'types')
+  await rm(into, { recursive: true, force: true })
+  await writeDeclarations(root, into, Object.values(libraryBundles))
+}
+
 const lenient = process.argv.includes('--lenient')
 const started = performance.now()
-const written = new Set<string>()
 const problems = new Map<string, string>()
-await Promise.all(
-  Object.entries(bundles).map(async ([name, source]) => {
-    if (!existsSync(join(root, source))) {
-      problems.set(name, `${source} does not exist`)
-      return
-    }
-    try {
-      for (const path of await bundle(name, source)) written.add(path)
-    } catch (error) {
-      problems.set(name, error instanceof Error ? error.message : String(error))
-    }
-  }),
-)
-await removeStale(written, [...problems.keys()])
+
+/** Undefined, and a problem under each of the names, when it fails. */
+async function attempt<T>(
+  names: readonly string[],
+  step: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await step()
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error)
+    for (const name of names) problems.set(name, text)
+    return undefined
+  }
+}
+
+async function buildGroup(group: BundleGroup): Promise<Metafile | undefined> {
+  const names = Object.keys(group)
+  return await attempt(names, async () => {
+    const missing = Object.values(group).find((source) => !existsSync(join(root, source)))
+    if (missing !== undefined) throw new Error(`${missing} does not exist`)
+    return await bundle(group)
+  })
+}
+
+const [built] = await Promise.all([
+  Promise.all(bundleGroups.map(buildGroup)),
+  attempt(['types'], writeTypes),
+])
+const metafiles = built.filter((one) => one !== undefined)
+await attempt(['notices'], async () => await writeLegal(metafiles))
+await removeStale(new Set(metafiles.flatMap(({ outputs }) => Object.keys(outputs))), [
+  ...problems.keys(),
+])
 await rm(join(dist, '.compile-cache'), { recursive: true, force: true })
 for (const [name, problem] of problems) process.stderr.write(`build: ${name}: ${problem}\n`)
+const names = bundleGroups.flatMap((group) => Object.keys(group))
 process.stdout.write(
-  `built ${Object.keys(bundles).length - problems.size} of ${Object.keys(bundles).length} bundles in ${Math.round(performance.now() - started)} ms\n`,
+  `built ${names.filter((name) => !problems.has(name)).length} of ${names.length} bundles in ${Math.round(performance.now() - started)} ms\n`,
 )
 if (problems.size > 0 && !lenient) process.exitCode = 1

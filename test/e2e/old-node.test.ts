@@ -1,6 +1,6 @@
 /** The command where the machine's own Node is older than the one it needs, and a cluster in the other dialect. */
 import { execFileSync } from 'node:child_process'
-import { readlinkSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { processesMarked } from '../../cluster/state/process-identity.ts'
@@ -19,7 +19,7 @@ function findOldNode(): string | undefined {
     .find((file) => {
       try {
         const version = execFileSync(file, ['--version'], { encoding: 'utf8', stdio: 'pipe' })
-        return Number(/^v(\d+)\./.exec(version)?.[1]) < 24
+        return Number(/^v(\d+)\./.exec(version)?.[1]) < 22
       } catch {
         return false // none there
       }
@@ -35,7 +35,9 @@ test.skipIf(old === undefined)(
     const node = old ?? ''
     const version = await place.run(['version', '-o', 'json'], { node })
     expect(version).toMatchObject({ code: 0, stderr: '' })
-    expect(JSON.parse(version.stdout)).toMatchObject({ node: process.versions.node })
+    const manifest = join(import.meta.dirname, '../../node_modules/node/package.json')
+    const { version: pinned } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
+    expect(JSON.parse(version.stdout)).toMatchObject({ node: pinned })
     expect(await place.run(['upp'], { node })).toMatchObject({ code: 2, stdout: '' })
   },
 )

@@ -1,0 +1,30 @@
+/** Bundles: what the build makes of the sources. Bundles find each other (workers, children) by their names in `dist`. */
+/** Bundle -> source. Bundles of one group share chunks: a class is the same one, whichever of them a program imports. */
+export type BundleGroup = Readonly<Record<string, string>>
+
+/** What users import, by the entry of `exports` in package.json. */
+export const libraryBundles: BundleGroup = {
+  library: 'library/index.ts',
+  vitest: 'library/fixtures/vitest.ts',
+  'node-test': 'library/fixtures/node-test.ts',
+  jest: 'library/fixtures/jest.ts',
+}
+
+const processBundles: BundleGroup = {
+  skiff: 'scripts/skiff.ts',
+  supervisor: 'cluster/supervisor/supervisor-main.ts',
+  'api-server': 'components/api-server/main.ts',
+  'controller-manager': 'components/controller-manager/main.ts',
+  scheduler: 'components/scheduler/main.ts',
+  'node-agent': 'components/node-agent/main.ts',
+  keeper: 'scenarios/engine/keeper-main.ts',
+  'sqlite-writer': 'components/store/sqlite-writer.ts',
+  'embedded-host': 'embedded/embedded-host.ts',
+  'yaml-worker': 'components/api-server/encoding/yaml-worker.ts',
+}
+
+/** Every group to build: a process is a group of its own, because it loads only what it runs. */
+export const bundleGroups: readonly BundleGroup[] = [
+  ...Object.entries(processBundles).map(([name, source]) => ({ [name]: source })),
+  libraryBundles,
+]
