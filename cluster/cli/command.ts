@@ -14,7 +14,7 @@ import {
 import type { FlagDeclarations, FlagValues } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { asTyped } from './terminal.ts'
-import type { Terminal } from './terminal.ts'
+import type { ProgramName, Terminal } from './terminal.ts'
 
 /** What a command gets besides its flags. */
 export interface CommandContext {
@@ -23,6 +23,7 @@ export interface CommandContext {
   /** Directory of all clusters' state directories. */
   readonly stateRoot: string
   readonly environment: Readonly<Record<string, string | undefined>>
+  readonly program: ProgramName
   /** Aborts on the first Ctrl-C or TERM. */
   readonly signal: AbortSignal
 }
@@ -204,7 +205,7 @@ export async function runCommand(
       for (const text of warnings) context.terminal.err(`warning: ${text}\n`)
     }
     if (flags.help) {
-      context.terminal.out(asTyped(commandHelp(command), context.environment))
+      context.terminal.out(asTyped(commandHelp(command), context.program))
       return 0
     }
     checkArguments(command, args)

@@ -8,7 +8,7 @@ import { explainSystemError } from '../system-error.ts'
 import { groupHelp, runCommand, unknownCommand } from './command.ts'
 import type { CommandContext, CommandEntry } from './command.ts'
 import { describeExitCodes, exitCodes } from './exit-codes.ts'
-import { asTyped, processTerminal, styled } from './terminal.ts'
+import { asTyped, processTerminal, programName, styled } from './terminal.ts'
 
 function overview(entries: readonly CommandEntry[]): string {
   const width = Math.max(...entries.map((entry) => entry.name.length))
@@ -22,17 +22,17 @@ function overview(entries: readonly CommandEntry[]): string {
   )
 }
 
-function reportError(failure: unknown, { terminal, environment: env }: CommandContext): number {
+function reportError(failure: unknown, { terminal, program }: CommandContext): number {
   const error = explainSystemError(failure)
   const label = styled('error:', 'red', terminal.errColors)
   const isKnown = error instanceof ClusterError
   // Further lines of a message, such as a parser's excerpt, are printed as details.
   const [message = '', ...rest] = (isKnown ? error.message : messageOf(error)).split('\n')
-  terminal.err(`${label} ${asTyped(message, env)}\n`)
+  terminal.err(`${label} ${asTyped(message, program)}\n`)
   for (const line of [...rest, ...(isKnown ? error.details : [])])
     terminal.err(`  ${styled('|', 'dim', terminal.errColors)} ${line}\n`)
   if (isKnown && error.hint !== undefined) {
-    terminal.err(`hint: ${asTyped(error.hint, env)}\n`)
+    terminal.err(`hint: ${asTyped(error.hint, program)}\n`)
   }
   return isKnown ? exitCodes[error.kind] : exitCodes.failed
 }
@@ -47,7 +47,7 @@ async function dispatch(
   }
   const [first, second] = words
   if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
-    context.terminal.out(asTyped(overview(entries), context.environment))
+    context.terminal.out(asTyped(overview(entries), context.program))
     return first === undefined ? exitCodes.usage : exitCodes.ok
   }
   const word = first === '--version' ? 'version' : first
@@ -63,7 +63,7 @@ async function dispatch(
     return await runCommand(only, words.slice(1), context)
   }
   if (second === undefined || second === '--help' || second === '-h') {
-    context.terminal.out(asTyped(groupHelp(entry.name, commands), context.environment))
+    context.terminal.out(asTyped(groupHelp(entry.name, commands), context.program))
     return second === undefined ? exitCodes.usage : exitCodes.ok
   }
   const command = commands.find((one) => one.name === `${entry.name} ${second}`)
@@ -104,6 +104,7 @@ export async function runProcess(entries: readonly CommandEntry[]): Promise<void
     clock: systemClock,
     stateRoot: stateRoot(environment),
     environment,
+    program: programName(process.argv[1] ?? '', environment),
     signal: stop.signal,
   })
   // Flush first: output to a pipe may not be written yet.

@@ -191,7 +191,7 @@ export const status = defineCommand({
         const more = { states, nowMs: clock.now(), colors: terminal.outColors }
         terminal.out(describe(cluster, components, more))
         const stuck = stuckText(components, nameFlagOf(name), clock.now())
-        terminal.out(asTyped(stuck, context.environment))
+        terminal.out(asTyped(stuck, context.program))
         if (ends !== undefined) terminal.out(`\n${endText(ends, clock.now())}\n`)
       }
       return isReady ? exitCodes.ok : exitCodes.failed

@@ -36,11 +36,25 @@ export function processTerminal(environment: Environment): Terminal {
   }
 }
 
-/** The text with `npx skiff` for `skiff` when npx runs this process: then `skiff` may not be in the PATH. */
-export function asTyped(text: string, environment: Environment): string {
+/** What the user types before a command's words. */
+export type ProgramName = 'skiff' | 'kube-skiff' | 'kubectl skiff' | 'npx kube-skiff'
+
+/**
+ * How this process was started; `script` is the path that Node was given. With npx, the PATH may not contain `skiff`, and
+ * `npx skiff` would run another package of that name.
+ */
+export function programName(script: string, environment: Environment): ProgramName {
+  const typed = /([^/\\]*?)(?:\.js)?$/.exec(script)?.[1]
+  if (typed === 'kubectl-skiff') return 'kubectl skiff'
   const isNpx =
     environment['npm_command'] === 'exec' && environment['npm_lifecycle_event'] === 'npx'
-  return isNpx ? text.replaceAll(/(?<![\w./-]|npx )skiff (?=[a-zA-Z])/g, 'npx skiff ') : text
+  if (isNpx) return 'npx kube-skiff'
+  return typed === 'kube-skiff' ? typed : 'skiff'
+}
+
+/** The text with the command lines that it names as the user types them. */
+export function asTyped(text: string, program: ProgramName): string {
+  return text.replaceAll(/(?<![\w./-]|npx |kubectl )skiff (?=[a-zA-Z])/g, `${program} `)
 }
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const

@@ -79,7 +79,7 @@ const create = defineCommand({
       const text = formatToken(token)
       const join = asTyped(
         `skiff join ${server} --token ${text} --discovery-token-ca-cert-hash ${config.caHash}`,
-        context.environment,
+        context.program,
       )
       if (given.output === 'json') {
         const all = { token: text, server, caCertHash: config.caHash, joinCommand: join }

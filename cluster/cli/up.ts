@@ -150,7 +150,7 @@ export const up = defineCommand({
           `  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n\n` +
           asTyped(
             `What runs: skiff status${suffix}    Delete it: skiff down${suffix}\n`,
-            context.environment,
+            context.program,
           ),
       )
       return exitCodes.ok

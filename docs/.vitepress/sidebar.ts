@@ -32,6 +32,7 @@ export const sidebar: readonly SidebarGroup[] = [
   {
     text: 'How to',
     items: [
+      { text: 'Install', link: '/how-to/install' },
       { text: 'Test in vitest', link: '/how-to/test-vitest' },
       { text: 'Test in node:test', link: '/how-to/test-node' },
       { text: 'Test in jest', link: '/how-to/test-jest' },

@@ -30,6 +30,7 @@ async function helpOf(words: readonly string[]): Promise<string> {
     clock: systemClock,
     stateRoot: '/nonexistent',
     environment: {},
+    program: 'skiff',
     signal: new AbortController().signal,
   })
   return text
@@ -63,7 +64,8 @@ function mentions(where: string, text: string): Mention[] {
     .replaceAll(/(?<=skiff \w+(?: \w+)?)\$\{[^{}]*\}/g, '')
     .replaceAll(/\$\{[^{}]*\}/g, 'X')
     .replaceAll('\\`', '`')
-  const pattern = /(?<=^|[`'"$(:|]\s*|\bexec )(?:npx )?skiff ([^`'"\n;|)(#&>\\]*)/gm
+  const pattern =
+    /(?<=^|[`'"$(:|]\s*|\bexec )(?:npx )?(?:kube-|kubectl )?skiff ([^`'"\n;|)(#&>\\]*)/gm
   return [...plain.matchAll(pattern)].map(([, line = '']) => ({
     where: `${where}: skiff ${line}`,
     // A template in a template is told apart by nothing but its braces.
@@ -158,6 +160,16 @@ describe.each(pages)('%s', (doc) => {
     const all = [...codeSpans(markdown), ...typed].flatMap((text) => mentions(doc, text))
     expect(faultsIn(all)).toEqual([])
   })
+})
+
+test('no text tells a user to type npx skiff, which would run another package', () => {
+  const texts = [...pages, ...sources, ...globSync('.github/**/*.yml', { cwd: root })]
+  expect(texts.length).toBeGreaterThan(100)
+  // The one that says why.
+  const wrong = texts.filter(
+    (file) => file !== 'cluster/cli/terminal.ts' && source(file).includes('npx skiff'),
+  )
+  expect(wrong).toEqual([])
 })
 
 test('a wrong command and a wrong flag would be found', () => {

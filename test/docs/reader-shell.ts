@@ -1,6 +1,6 @@
 /**
- * Reader's shell: one shell in a home of its own, in which a reader of the documentation types what it says. `npx skiff`
- * and `skiff` are this checkout's; `npm ci` does nothing, because it has been done.
+ * Reader's shell: one shell in a home of its own, in which a reader of the documentation types what it says. `npx kube-skiff`
+ * and `skiff` are this checkout's; `npm ci` and the installation of Skiff do nothing, because they have been done.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -38,8 +38,8 @@ function shims(): Readonly<Record<string, string>> {
   const skiff = `exec ${node} '${join(root, 'bin', 'skiff.js')}' "$@"`
   return {
     skiff,
-    npx: `export npm_command=exec npm_lifecycle_event=npx\nname=$1; shift\ncase $name in\nskiff) ${skiff} ;;\nnode) exec ${node} "$@" ;;\nvitest) exec ${node} '${join(root, 'node_modules/vitest/vitest.mjs')}' "$@" ;;\nesac\necho "npx $name is not in the shell of this test" >&2; exit 127`,
-    npm: `[ "$*" = ci ] && exit 0\necho "npm $* is not in the shell of this test" >&2; exit 127`,
+    npx: `export npm_command=exec npm_lifecycle_event=npx\nname=$1; shift\ncase $name in\nkube-skiff) ${skiff} ;;\nnode) exec ${node} "$@" ;;\nvitest) exec ${node} '${join(root, 'node_modules/vitest/vitest.mjs')}' "$@" ;;\nesac\necho "npx $name is not in the shell of this test" >&2; exit 127`,
+    npm: `case "$*" in ci|'install --save-dev kube-skiff'|'install --global kube-skiff') exit 0 ;; esac\necho "npm $* is not in the shell of this test" >&2; exit 127`,
   }
 }
 

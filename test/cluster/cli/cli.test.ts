@@ -8,7 +8,13 @@ import { freeNodeName } from '../../../cluster/cli/node.ts'
 import { createProgress } from '../../../cluster/cli/progress.ts'
 import { createUpProgress } from '../../../cluster/cli/up-progress.ts'
 import { runCli } from '../../../cluster/cli/run-cli.ts'
-import { asTyped, processTerminal, shortDuration, table } from '../../../cluster/cli/terminal.ts'
+import {
+  asTyped,
+  processTerminal,
+  programName,
+  shortDuration,
+  table,
+} from '../../../cluster/cli/terminal.ts'
 import type { Terminal } from '../../../cluster/cli/terminal.ts'
 import { parseExtraFlags } from '../../../cluster/cli/up.ts'
 import { launchCluster } from '../../../cluster/launch.ts'
@@ -50,6 +56,7 @@ async function skiff(
     clock: systemClock,
     stateRoot,
     environment: { HOME: stateRoot },
+    program: 'skiff',
     signal: new AbortController().signal,
   })
   return { code, stdout: terminal.stdout, stderr: terminal.stderr }
@@ -208,6 +215,7 @@ test.each(['up', 'logs -f --name lab', 'version'])(
       clock: systemClock,
       stateRoot: root,
       environment: { HOME: root },
+      program: 'skiff',
       signal: stop.signal,
     })
     expect(code).toBe(exitCodes.interrupted)
@@ -461,11 +469,24 @@ describe('what is printed', () => {
     expect(terminal.stderr).not.toContain('csr running')
   })
 
-  test('who came by npx is told to type npx', () => {
-    const text = 'What runs: skiff status    npx skiff up, /usr/bin/skiff x, skiff.'
-    expect(asTyped(text, {})).toBe(text)
-    expect(asTyped(text, { npm_command: 'exec', npm_lifecycle_event: 'npx' })).toBe(
-      'What runs: npx skiff status    npx skiff up, /usr/bin/skiff x, skiff.',
+  test('texts name commands as the user types them', () => {
+    const text =
+      'What runs: skiff status    npx skiff up, kubectl skiff why, /usr/bin/skiff x, skiff.'
+    expect(asTyped(text, 'skiff')).toBe(text)
+    expect(asTyped(text, 'npx kube-skiff')).toBe(
+      'What runs: npx kube-skiff status    npx skiff up, kubectl skiff why, /usr/bin/skiff x, skiff.',
+    )
+  })
+
+  test('the program is named after the way it was started, with npx by the name of its package', () => {
+    const npx = { npm_command: 'exec', npm_lifecycle_event: 'npx' }
+    expect(programName('/usr/local/bin/skiff', {})).toBe('skiff')
+    expect(programName('/home/me/skiff/bin/skiff.js', {})).toBe('skiff')
+    expect(programName('/usr/local/bin/kube-skiff', {})).toBe('kube-skiff')
+    expect(programName('/usr/local/bin/kubectl-skiff', {})).toBe('kubectl skiff')
+    expect(programName('/app/node_modules/.bin/skiff', npx)).toBe('npx kube-skiff')
+    expect(programName('C:\\app\\node_modules\\kube-skiff\\bin\\skiff.js', npx)).toBe(
+      'npx kube-skiff',
     )
   })
 

@@ -25,6 +25,7 @@ async function skiff(...words: string[]): Promise<{ code: number; out: string; e
     clock: systemClock,
     stateRoot: folder,
     environment: {},
+    program: 'skiff',
     signal: new AbortController().signal,
   })
   return { code, ...text }
