@@ -12,7 +12,7 @@ export interface Outcome {
 export function run(
   program: string,
   words: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; timeoutMs: number; input?: string },
+  options: { env?: NodeJS.ProcessEnv; cwd?: string; timeoutMs: number; input?: string },
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(
@@ -20,6 +20,7 @@ export function run(
       words,
       {
         env: options.env,
+        cwd: options.cwd,
         timeout: options.timeoutMs,
         killSignal: 'SIGKILL',
         maxBuffer: 64 * 1024 * 1024,
