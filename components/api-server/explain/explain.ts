@@ -76,7 +76,10 @@ async function explainedToken(
 }
 
 /** The number that the query names. Throws 400 unless it is a whole number from 1 to `most`. */
-function limitOf(context: RequestContext, { usual, most }: { usual: number; most: number }): number {
+function limitOf(
+  context: RequestContext,
+  { usual, most }: { usual: number; most: number },
+): number {
   const limit = Number(context.info.query.get('limit') ?? usual)
   if (Number.isInteger(limit) && limit >= 1 && limit <= most) return limit
   throw badRequest(`limit must be a whole number from 1 to ${most}`)

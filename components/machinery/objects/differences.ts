@@ -26,9 +26,7 @@ export function differences(before: unknown, after: unknown, path: ValuePath = [
     )
   }
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
-    return before.flatMap((one: unknown, index) =>
-      differences(one, after[index], [...path, index]),
-    )
+    return before.flatMap((one: unknown, index) => differences(one, after[index], [...path, index]))
   }
   return [{ path, before, after }]
 }

@@ -7,9 +7,7 @@ export type JsonPatchOperation =
 
 /** A JSON pointer (RFC 6901). */
 function pointer(path: ValuePath): string {
-  return path
-    .map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`)
-    .join('')
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
 /** Operations in an order in which they apply; none for equal values. Lists of another length are replaced as a whole. */

@@ -93,7 +93,9 @@ describeDialects('the changes in a namespace', (server) => {
   it('have what Events say, and leave out signs of life', async () => {
     const ns = await server().namespace()
     const leases = `/apis/${server().group('coordination')}/v1/namespaces/${ns}/leases`
-    const renewed = (second: number) => ({ spec: { renewTime: `2025-01-01T00:00:0${second}.000000Z` } })
+    const renewed = (second: number) => ({
+      spec: { renewTime: `2025-01-01T00:00:0${second}.000000Z` },
+    })
     await server().ok('POST', leases, { body: { metadata: { name: 'l' }, ...renewed(1) } })
     const before = await changes(server(), ns)
     await server().ok('PATCH', `${leases}/l`, { body: renewed(2), headers: merge })
@@ -114,6 +116,15 @@ describeDialects('the changes in a namespace', (server) => {
       regarding: 'Pod/web',
       count: 3,
     })
+  })
+
+  it('leave out what the server writes for itself, such as default roles', async () => {
+    const found = await changes(server(), server().dialect.systemNamespace, 1000)
+    const own = found.items.filter(({ namespace }) => namespace === undefined)
+    expect(own.filter(({ kind }) => /^(?:ClusterRole|FlowSchema|APIService)/.test(kind))).toEqual(
+      [],
+    )
+    expect(found.reaches).toBe('creation')
   })
 
   it('are the newest ones when there are more than the limit', async () => {
@@ -141,9 +152,10 @@ describe('a history that is over', () => {
     await using server = await startApiServer({ clock })
     const ns = await server.namespace('old')
     const maps = `/api/v1/namespaces/${ns}/configmaps?fieldManager=jane`
-    await server.ok('POST', maps, { body: { metadata: { name: 'first' } } })
+    const body = (name: string) => ({ body: { metadata: { name }, data: { color: 'red' } } })
+    await server.ok('POST', maps, body('first'))
     await clock.step(6 * 60 * 1000)
-    await server.ok('POST', maps, { body: { metadata: { name: 'second' } } })
+    await server.ok('POST', maps, body('second'))
     const found = await changes(server, ns)
     expect(found.reaches).toBe('history')
     expect(lines(found).filter((line) => !line.includes('ServiceAccount'))).toEqual([
