@@ -136,21 +136,15 @@ function configurationOf(
   }
 }
 
-/** The webhook itself, and the one that shows that the API server calls this server. */
-function webhooksOf(
-  { kind: _, ...options }: WebhookOptions,
-  url: string,
-): readonly [object, object] {
+/** Shows that the API server calls this server, before it calls the user's handler. */
+function probeOf({ name }: WebhookOptions, url: string): object {
   const maps = { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }
-  return [
-    { ...options, clientConfig: { url: `${url}/review` } },
-    {
-      name: `probe.${options.name}`,
-      clientConfig: { url: `${url}/probe` },
-      rules: [{ ...maps, operations: ['CREATE'] }],
-      objectSelector: { matchLabels: probeLabels },
-    },
-  ]
+  return {
+    name: `probe.${name}`,
+    clientConfig: { url: `${url}/probe` },
+    rules: [{ ...maps, operations: ['CREATE'] }],
+    objectSelector: { matchLabels: probeLabels },
+  }
 }
 
 /** Dry-runs until the API server has called the server. */
@@ -175,20 +169,20 @@ async function untilCalled(
   }
 }
 
-/** Registers both webhooks, and the one alone once the API server has called the other. */
+/** Registers the probe, and in its place the webhook once the probe was called. The API server uses what it has answered. */
 async function register(
   client: ObjectClient,
   server: WebhookServer,
   { cluster, options }: { readonly cluster: WebhookHost; readonly options: WebhookOptions },
 ): Promise<void> {
-  const [webhook, probe] = webhooksOf(options, server.url)
-  const { metadata } = await client.create(configurationOf(options, cluster, [webhook, probe]))
+  const { kind: _, ...given } = options
+  const webhook = { ...given, clientConfig: { url: `${server.url}/review` } }
+  const probe = probeOf(options, server.url)
+  const { metadata } = await client.create(configurationOf(options, cluster, [probe]))
   try {
     await untilCalled(client, server, cluster.networkClock ?? systemClock)
-    await client.replace({
-      ...configurationOf(options, cluster, [webhook]),
-      metadata: { ...metadata },
-    })
+    const configuration = configurationOf(options, cluster, [webhook])
+    await client.replace({ ...configuration, metadata: { ...metadata } })
   } catch (error) {
     await unregister(client, cluster, options)
     throw error

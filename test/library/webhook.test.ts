@@ -1,12 +1,21 @@
 /** Webhooks of a test's own process, called by a real API server. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { privateKeyPem } from '../../certs/keys.ts'
-import { systemClock } from '../../components/component-base/clock.ts'
-import type { AdmissionHandler, AdmissionRequest, ObjectClient, WebhookOptions } from '../../library/types.ts'
+import type {
+  AdmissionHandler,
+  AdmissionRequest,
+  ObjectClient,
+  WebhookOptions,
+} from '../../library/types.ts'
 import { serveWebhook, type WebhookHost } from '../../library/webhook.ts'
 import { startApiServer, user, type TestApiServer } from '../support/api-server.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { clientOf } from './support/clients.ts'
+
+function hostOf({ pki, dialect }: TestApiServer): WebhookHost {
+  const { certificatePem, privateKey } = pki.authority
+  return { authority: { certificatePem, privateKeyPem: privateKeyPem(privateKey) }, dialect }
+}
 
 let server: TestApiServer
 let client: ObjectClient
@@ -14,10 +23,7 @@ let host: WebhookHost
 beforeAll(async () => {
   server = await startApiServer()
   client = clientOf(server)
-  const { certificatePem, privateKey } = server.pki.authority
-  const authority = { certificatePem, privateKeyPem: privateKeyPem(privateKey) }
-  host = { authority, dialect: server.dialect }
-  await server.namespace('default')
+  host = hostOf(server)
 })
 afterAll(async () => {
   client.close()
@@ -49,7 +55,11 @@ describe('a validating webhook', () => {
     const asked: AdmissionRequest[] = []
     await using _ = await serve((request) => void asked.push(request))
     const made = await client.create(map({ color: 'red' }))
-    await client.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: `of-${made.metadata.name}` } })
+    await client.create({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `of-${made.metadata.name}` },
+    })
     expect(asked).toMatchObject([
       {
         operation: 'CREATE',
@@ -70,8 +80,7 @@ describe('a validating webhook', () => {
     })
     await expect(client.create(map())).rejects.toMatchObject({
       code: 418,
-      message:
-        'admission webhook "maps.example.com" denied the request: every map needs an owner',
+      message: 'admission webhook "maps.example.com" denied the request: every map needs an owner',
     })
   })
 
@@ -192,20 +201,14 @@ describe('a webhook that cannot be registered', () => {
   })
 
   test('says why the API server does not call it, and takes the configuration back', async () => {
-    await using other = await startApiServer()
-    const { certificatePem, privateKey } = other.pki.authority
-    const authority = { certificatePem, privateKeyPem: privateKeyPem(privateKey) }
+    const flags = ['--disable-admission-plugins=ValidatingAdmissionWebhook']
+    await using other = await startApiServer({ flags })
     const clock = new FakeClock()
-    // An API server without namespace `default` never gets as far as the probe.
     const lonely = clientOf(other)
-    const result = serveWebhook(
-      lonely,
-      { authority, dialect: other.dialect, networkClock: clock },
-      options(),
-      () => undefined,
-    )
+    const at = { ...hostOf(other), networkClock: clock }
+    const result = serveWebhook(lonely, at, options(), () => undefined)
     const seen = expect(result).rejects.toThrow(
-      /the API server does not call the webhook at https:\/\/127\.0\.0\.1:\d+: namespaces "default" not found/,
+      /the API server does not call the webhook at https:\/\/127\.0\.0\.1:\d+: it accepted a request without a call/,
     )
     let isOver = false
     void result.catch(() => {}).finally(() => (isOver = true))
@@ -218,15 +221,12 @@ describe('a webhook that cannot be registered', () => {
 
 test('webhooks of two clusters on one machine do not meet', async () => {
   await using other = await startApiServer()
-  await other.namespace('default')
   const theirs = clientOf(other)
-  const { certificatePem, privateKey } = other.pki.authority
-  const authority = { certificatePem, privateKeyPem: privateKeyPem(privateKey) }
   const asked: string[] = []
   const at = (name: string, of: WebhookHost, by: ObjectClient) =>
     serveWebhook(by, of, options(), () => void asked.push(name))
   await using one = await at('one', host, client)
-  await using two = await at('two', { authority, dialect: other.dialect, networkClock: systemClock }, theirs)
+  await using two = await at('two', hostOf(other), theirs)
   expect([one, two]).toHaveLength(2)
   await theirs.create(map())
   await client.create(map())

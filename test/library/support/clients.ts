@@ -9,8 +9,7 @@ export function clientOf(server: TestApiServer, as: Identity = admin): ObjectCli
   return createObjectClient({
     server: `https://127.0.0.1:${server.port}`,
     ca: server.pki.authority.certificatePem,
-    credentials:
-      credential && { cert: credential.certificatePem, key: credential.privateKeyPem },
+    credentials: credential && { cert: credential.certificatePem, key: credential.privateKeyPem },
     dialect: server.dialect,
     clock: systemClock,
   })
