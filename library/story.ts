@@ -70,15 +70,30 @@ async function changesIn(
   }
 }
 
+type Denied = DeniedExplanations['items'][number]
+
+const userOf = ({ explanation, admission }: Denied): string | undefined =>
+  explanation?.attributes.user.name ?? admission?.user
+
+/** Requests for the namespace, and of its users: a test's user has its name, and service accounts are in it. */
+const isAbout =
+  (namespace: string) =>
+  (request: Denied): boolean => {
+    const user = userOf(request)
+    return (
+      request.explanation?.attributes.namespace === namespace ||
+      `${request.path}/`.includes(`/namespaces/${namespace}/`) ||
+      user === namespace ||
+      user?.startsWith(`system:serviceaccount:${namespace}:`) === true
+    )
+  }
+
 async function deniedIn({ client }: StorySource, namespace: string): Promise<Moment[]> {
   const path = `/explain/denied?limit=${mostDenied}`
   const { items } = (await client.request({ method: 'GET', path })) as DeniedExplanations
-  const isAbout = (request: DeniedExplanations['items'][number]): boolean =>
-    request.explanation?.attributes.namespace === namespace ||
-    `${request.path}/`.includes(`/namespaces/${namespace}/`)
-  return items.filter(isAbout).map((request) => {
-    const { status, method, count, explanation, admission, reason } = request
-    const user = explanation?.attributes.user.name ?? admission?.user
+  return items.filter(isAbout(namespace)).map((request) => {
+    const { status, method, count, explanation, reason } = request
+    const user = userOf(request)
     const by = user === undefined ? '' : ` by ${user}`
     const times = count > 1 ? ` (${count} times)` : ''
     const why = explanation?.message ?? reason
