@@ -86,6 +86,7 @@ const wrappers: Record<string, readonly string[]> = {
   execa: ['cluster/'],
   systeminformation: ['components/node-agent/node/host-info.ts'],
   'tar-stream': ['components/node-agent/'],
+  vitest: ['library/fixtures/vitest.ts'],
   ws: [
     'components/api-server/start/websocket-messages.ts',
     'components/api-server/egress/pod-connection.ts',

@@ -7,7 +7,15 @@ import { eventually } from '../support/eventually.ts'
 import { run } from './program.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const sources = ['cluster', 'components', 'certs', 'library', 'scenarios/engine', 'scripts']
+const sources = [
+  'cluster',
+  'components',
+  'certs',
+  'embedded',
+  'library',
+  'scenarios/engine',
+  'scripts',
+]
 
 /** The file that says how `name` ended, once it has. */
 export function outcomeOf(folder: string, name: string): string {
