@@ -15,16 +15,17 @@ const website = {
 }
 
 /** Runs the body while the operator runs in the test's own namespace, with the rights of the test's own user. */
-const withOperator = (body: (fixtures: Fixtures) => Promise<void>) => async (fixtures: Fixtures) => {
-  const config = new KubeConfig()
-  config.loadFromString(fixtures.client.kubeconfig())
-  const operator = await startOperator(config, fixtures.namespace)
-  try {
-    await body(fixtures)
-  } finally {
-    await operator.stop()
+const withOperator =
+  (body: (fixtures: Fixtures) => Promise<void>) => async (fixtures: Fixtures) => {
+    const config = new KubeConfig()
+    config.loadFromString(fixtures.client.kubeconfig())
+    const operator = await startOperator(config, fixtures.namespace)
+    try {
+      await body(fixtures)
+    } finally {
+      await operator.stop()
+    }
   }
-}
 
 test(
   'a website gets a deployment, whose pods run',

@@ -31,11 +31,16 @@ test('a website gets a deployment, whose pods run', async ({ cluster, namespace,
     where: ['spec.replicas == 2', 'status.readyReplicas == 2'],
     within: '10s',
   })
-  await cluster.expect({ kind: 'Website', name: 'blog', namespace, where: 'status.readyReplicas == 2' })
+  await cluster.expect({
+    kind: 'Website',
+    name: 'blog',
+    namespace,
+    where: 'status.readyReplicas == 2',
+  })
 })
 
 test('a new image is rolled out', async ({ cluster, namespace, client }) => {
-  await client.create(website())
+  await client.apply(website())
   await cluster.expect({ kind: 'Pod', namespace, where: 'status.phase == Running' })
   await client.apply(website({ image: 'nginx:1.30' }))
   await cluster.expect({
@@ -45,8 +50,12 @@ test('a new image is rolled out', async ({ cluster, namespace, client }) => {
   })
 })
 
-test('a deployment that someone else changes is put right', async ({ cluster, namespace, client }) => {
-  await client.create(website())
+test('a deployment that someone else changes is put right', async ({
+  cluster,
+  namespace,
+  client,
+}) => {
+  await client.apply(website())
   const deployment = { kind: 'Deployment', name: 'blog', namespace }
   await cluster.expect({ ...deployment, where: 'spec.replicas == 1' })
   await client.patch(deployment, { spec: { replicas: 7 } }, { type: 'merge' })
@@ -54,7 +63,7 @@ test('a deployment that someone else changes is put right', async ({ cluster, na
 })
 
 test('a lost pod is replaced', async ({ cluster, namespace, client }) => {
-  await client.create(website())
+  await client.apply(website())
   const [pod] = await cluster.expect({ kind: 'Pod', namespace, where: 'status.phase == Running' })
   const name = pod?.metadata?.name ?? ''
   await client.delete({ kind: 'Pod', name })
@@ -68,7 +77,7 @@ test('a website goes with its deployment, and with its entry among the hosts', a
   client,
 }) => {
   const hosts = { kind: 'ConfigMap', name: 'hosts', namespace }
-  await client.create(website())
+  await client.apply(website())
   await cluster.expect({ ...hosts, where: 'data.blog == blog.example.com' })
   await client.delete({ kind: 'Website', name: 'blog' })
   for (const kind of ['Website', 'Deployment', 'Pod'])
@@ -85,7 +94,7 @@ test('while the webhook forbids an image, the website keeps the old one', async 
   namespace,
   client,
 }) => {
-  await client.create(website())
+  await client.apply(website())
   await cluster.expect({ kind: 'Pod', namespace, where: 'status.phase == Running' })
   await using _ = await cluster.webhook(
     {

@@ -85,7 +85,13 @@ function createReconciler(config: KubeConfig, namespace: string) {
     if (others.length === finalizers.length) await setFinalizers(name, [...others, finalizer])
     await applyHost(name, { [name]: `${name}.example.com` })
     const deployment = await apps.patchNamespacedDeployment(
-      { name, namespace, body: deploymentOf(website), fieldManager: 'website-operator', force: true },
+      {
+        name,
+        namespace,
+        body: deploymentOf(website),
+        fieldManager: 'website-operator',
+        force: true,
+      },
       apply,
     )
     const readyReplicas = deployment.status?.readyReplicas ?? 0
