@@ -10,9 +10,12 @@ import { sidebar } from '../../docs/.vitepress/sidebar.ts'
 import { codeBlocks, codeSpans, commandsOf, fileLinks, pages, readDoc, root } from './markdown.ts'
 
 const isHidden = (path: string): boolean => /(^|\/)(node_modules|dist|\.[^/]*)(\/|$)/.test(path)
-const sources = globSync('{bin,certs,cluster,components,docs,embedded,examples,library,scenarios,scripts,test}/**/*', {
-  cwd: root,
-}).filter((path) => !isHidden(path))
+const sources = globSync(
+  '{bin,certs,cluster,components,docs,embedded,examples,library,scenarios,scripts,test}/**/*',
+  {
+    cwd: root,
+  },
+).filter((path) => !isHidden(path))
 
 /** A name is a path from the root or from `components/`, or the end of one file's path that no other file shares. */
 function isSource(name: string): boolean {
