@@ -37,7 +37,7 @@ const types = { add: 'ADDED', update: 'MODIFIED', delete: 'DELETED' } as const
 export async function* watchObjects<T extends KubernetesObject>(
   { client, kinds, namespace: fallback }: Connection,
   selection: Selection,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): AsyncGenerator<WatchEvent<T>, void> {
   const changes: ObjectChange<KubeObject>[] = []
   const sink = createChanges(createKnownObjects(), (change) => changes.push(change))
