@@ -80,6 +80,32 @@ describe('a Job', () => {
     expect(history.put('jobs', job(complete))).toEqual([])
   })
 
+  it('may count a pod as failed that was being deleted, and succeeded all the same', () => {
+    const going = (phase: string, finalizers = held) => {
+      const one = pod('a', phase, finalizers)
+      return { ...one, metadata: { ...one.metadata, deletionTimestamp: '2025-01-01T00:00:30Z' } }
+    }
+    const named = { uncountedTerminatedPods: { failed: ['a-uid'] } }
+    const history = start()
+    history.put('pods', pod('a', 'Running'))
+    history.put('pods', going('Running'))
+    history.put('jobs', job(named))
+    history.put('pods', going('Succeeded'))
+    history.put('pods', going('Succeeded', []))
+    expect(history.put('jobs', job({ failed: 1, ...complete }))).toEqual([])
+  })
+
+  it('may leave a pod uncounted that it deleted when the pod had just ended', () => {
+    const history = start()
+    history.put('pods', pod('a', 'Running'))
+    history.put('pods', pod('a', 'Succeeded'))
+    history.put('pods', pod('a', 'Succeeded', []))
+    const one = pod('a', 'Succeeded', [])
+    const deletionTimestamp = '2025-01-01T00:00:30Z'
+    history.put('pods', { ...one, metadata: { ...one.metadata, deletionTimestamp } })
+    expect(history.put('jobs', job(complete))).toEqual([])
+  })
+
   it('does not end with pods that are named and not counted', () => {
     const history = start()
     expect(history.put('jobs', job({ ...uncounted('a-uid'), ...complete }))).toEqual([

@@ -30,6 +30,13 @@ interface TrackedPod {
   readonly isHeld: boolean
   /** The Job must count it: it ended while it had the finalizer. */
   readonly owed: Field | undefined
+  /** It was being deleted while it had the finalizer: then it counts as failed, even if it still succeeds. */
+  readonly wasTerminating: boolean
+  /**
+   * It was deleted once it had lost the finalizer. So the controller deletes pods that it does not want any more (fewer at a time,
+   * suspended), and may not have seen yet that they ended; upstream's does not count them either (deleteJobPods).
+   */
+  readonly wasDropped: boolean
 }
 
 const uncountedOf = ({ status }: Job, field: Field): readonly string[] =>
@@ -113,12 +120,13 @@ export function jobCounts(): Invariant {
     const faults = fields
       .filter((field) => uncountedOf(job, field).length > 0)
       .map((field) => `${at} with pods that are named as ${field} and not counted`)
-    for (const [uid, { job: owner, owed, text }] of pods) {
-      if (owner !== uidOf(job) || owed === undefined || !isWhole) continue
+    for (const [uid, pod] of pods) {
+      const { job: owner, owed, text } = pod
+      if (owner !== uidOf(job) || owed === undefined || !isWhole || pod.wasDropped) continue
       const isSkipped =
         owed === 'succeeded' ? isIndexed(job) : !countsAllFailures(job) || isIndexed(job)
-      if (!isSkipped && !named[owed].has(uid))
-        faults.push(`${at} and never counted ${text} as ${owed}`)
+      const isCounted = named[owed].has(uid) || (pod.wasTerminating && named.failed.has(uid))
+      if (!isSkipped && !isCounted) faults.push(`${at} and never counted ${text} as ${owed}`)
     }
     return faults
   }
@@ -158,7 +166,13 @@ export function jobCounts(): Invariant {
     const ended: Partial<Record<string, Field>> = { Succeeded: 'succeeded', Failed: 'failed' }
     // What it was when it lost the finalizer decides.
     const owed = known?.isHeld === true && !isHeld ? ended[known.phase] : known?.owed
-    pods.set(uid, { text: nameOf(change), job: owner.uid, phase, isHeld, owed })
+    const isTerminating = change.type === 'DELETED' || pod.metadata.deletionTimestamp !== undefined
+    const wasTerminating = known?.wasTerminating === true || (isHeld && isTerminating)
+    const wasDropped =
+      known?.wasDropped === true ||
+      (known?.isHeld === false && isTerminating && !known.wasTerminating)
+    const judged = { owed, wasTerminating, wasDropped }
+    pods.set(uid, { text: nameOf(change), job: owner.uid, phase, isHeld, ...judged })
     if (!jobs.has(owner.uid)) pods.delete(uid)
   }
   return {
