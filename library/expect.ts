@@ -3,25 +3,11 @@ import { AssertionFailure } from '../scenarios/engine/assertion-failure.ts'
 import { describeSelection } from '../scenarios/engine/selection.ts'
 import { waitForExpectation } from '../scenarios/engine/wait-for-expectation.ts'
 import type { Connection } from './connection.ts'
+import { ExpectationError } from './expectation-error.ts'
 import { checkExpectation } from './options.ts'
 import type { Expectation, KubernetesObject } from './types.ts'
 
 const defaultWithinMs = 10_000
-
-/** The message shows what was wanted, what is there, and the changes that were seen; the fields hold the same line by line. */
-export class ExpectationError extends Error {
-  readonly wanted: readonly string[]
-  readonly there: readonly string[]
-  readonly history: readonly string[]
-  constructor(of: string, failure: AssertionFailure) {
-    const [first = '', ...rest] = failure.lines()
-    super([`${of}: ${first}`, ...rest].join('\n'))
-    this.name = 'ExpectationError'
-    this.wanted = failure.expected
-    this.there = failure.actual
-    this.history = failure.history
-  }
-}
 
 /**
  * Resolves with the objects that match once the expectation holds, by the cluster's clock. Rejects with an ExpectationError, with

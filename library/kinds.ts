@@ -4,7 +4,8 @@ import type { Client } from '../components/client/client.ts'
 import { apiVersionOf } from '../components/machinery/objects/resource.ts'
 import type { Resource } from '../components/machinery/objects/resource.ts'
 import { StatusError } from '../components/machinery/objects/status-error.ts'
-import { createFindResource, UnknownKindError } from '../scenarios/engine/find-resource.ts'
+import { createFindResource } from '../scenarios/engine/find-resource.ts'
+import { UnknownKindError } from '../scenarios/engine/unknown-kind-error.ts'
 import type { WantedKind } from '../scenarios/engine/find-resource.ts'
 
 export interface Kinds {

@@ -4,16 +4,7 @@ import { found, plain } from '../scenarios/engine/shape.ts'
 import type { Issue, ObjectOf, Optional, Shape } from '../scenarios/engine/shape.ts'
 import { pathText } from '../scenarios/engine/yaml.ts'
 import { durationForm, durationMs } from './duration.ts'
-
-/** Invalid options: one line for each, which names the option and what it may be. */
-export class OptionError extends TypeError {
-  readonly faults: readonly string[]
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'))
-    this.name = 'OptionError'
-    this.faults = faults
-  }
-}
+import { OptionError } from './option-error.ts'
 
 /** The checked value. Throws an OptionError; each of its lines begins with `door`, the function that was called. */
 export function checkedBy<T>(shape: Shape<T>, door: string, value: unknown): T {

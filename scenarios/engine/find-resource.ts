@@ -7,19 +7,12 @@ import { nearestName } from '../../components/component-base/flags.ts'
 import { apiVersionOf } from '../../components/machinery/objects/resource.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { UnknownKindError } from './unknown-kind-error.ts'
 
 /** How a user names a kind. */
 export interface WantedKind {
   readonly kind: string
   readonly apiVersion?: string | undefined
-}
-
-/** A kind that the server does not have; the message suggests the nearest name. */
-export class UnknownKindError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'UnknownKindError'
-  }
 }
 
 /** Rejects with an UnknownKindError when there is no such kind. */

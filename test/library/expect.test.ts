@@ -1,6 +1,7 @@
 /** Expectations of the library against a real API server, by a clock that the test steps. */
 import { describe, expect, it } from 'vitest'
-import { expectObjects, ExpectationError } from '../../library/expect.ts'
+import { expectObjects } from '../../library/expect.ts'
+import { ExpectationError } from '../../library/expectation-error.ts'
 import { objectClientOver } from '../../library/object-client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { sharedServer } from '../support/shared-server.ts'

@@ -6,7 +6,7 @@ import { connectionFrom, parseKubeconfig } from '../../components/client/kubecon
 import { StatusError } from '../../components/machinery/objects/status-error.ts'
 import { createObjectClient } from '../../library/object-client.ts'
 import type { KubernetesObject, ObjectClient } from '../../library/types.ts'
-import { UnknownKindError } from '../../scenarios/engine/find-resource.ts'
+import { UnknownKindError } from '../../scenarios/engine/unknown-kind-error.ts'
 import { define, definitionOf, definitionsPath, whenTrue } from '../support/custom-definitions.ts'
 import { eventually } from '../support/eventually.ts'
 import { describeDialects, sharedServer } from '../support/shared-server.ts'

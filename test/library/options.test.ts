@@ -1,7 +1,7 @@
 /** Options at the door: each invalid one is named, with what it may be. */
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { OptionError } from '../../library/option-shapes.ts'
+import { OptionError } from '../../library/option-error.ts'
 import {
   checkApplied,
   checkDuration,
