@@ -50,20 +50,28 @@ async function reachable(
   return found
 }
 
+/** Writes the declarations of the whole program. Throws with what the compiler says. */
+async function compile(root: string, into: string): Promise<void> {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  if (!existsSync(compiler)) throw new Error(`${compiler} does not exist`)
+  const project = join(root, 'scripts', 'build', 'declarations.tsconfig.json')
+  const words = [compiler, '-p', project, '--outDir', into]
+  await promisify(execFile)(process.execPath, words).catch((error: Error & { stdout: string }) => {
+    throw new Error(error.stdout || error.message)
+  })
+}
+
 /** Writes the declarations of `sources` and of what they name, from the repository's root, to `into`. */
 export async function writeDeclarations(
   root: string,
   into: string,
   sources: readonly string[],
 ): Promise<void> {
-  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  if (!existsSync(compiler)) throw new Error(`${compiler} does not exist`)
   await mkdir(into, { recursive: true })
   // All declarations of the program; most of them are not reachable from the library's.
   const all = await mkdtemp(join(into, '.all-'))
   try {
-    const project = join(root, 'scripts', 'build', 'declarations.tsconfig.json')
-    await promisify(execFile)(process.execPath, [compiler, '-p', project, '--outDir', all])
+    await compile(root, all)
     for (const [path, text] of await reachable(all, sources)) {
       await mkdir(dirname(join(into, path)), { recursive: true })
       await writeFile(join(into, path), `${header}${withBuiltExtensions(text)}`)

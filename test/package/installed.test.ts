@@ -1,6 +1,6 @@
 /** The installed package: what npm, pnpm and yarn make of the tarball in an empty project, in JavaScript and in TypeScript. */
 import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { findKubectl } from '../docs/reader-shell.ts'
 import { emptyProject, installWithNpm, packedOnce, root } from './packed.ts'
@@ -19,21 +19,37 @@ import { createRequire } from 'node:module'
 const manifest = createRequire(import.meta.url)('kube-skiff/package.json')
 console.log(JSON.stringify({ name: manifest.name, names: Object.keys(library) }))
 `
-const isOne = { name: 'kube-skiff', names: expect.any(Array) as unknown }
+const isOne = { name: 'kube-skiff', names: expect.arrayContaining(['startCluster']) as unknown }
+/** Starts a cluster, uses it and stops it. */
+const starting = `
+import { startCluster } from 'kube-skiff'
+const cluster = await startCluster({ nodes: 1 })
+await cluster.admin.create({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec: { containers: [{ name: 'a', image: 'a' }] } })
+const [pod] = await cluster.expect({ kind: 'Pod', name: 'web', where: 'status.phase == Running' })
+console.log(pod.spec.nodeName)
+await cluster.stop()
+`
 const versionLine = /^skiff \d+\.\d+\.\d+ \(API 1\.32, Node\.js [\d.]+\)\n$/
 
 const typescript = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 
-/** Compiles the user's file with these options; a fault is an error that shows it. */
+/** Compiles a user's file with these options; a fault is an error that shows it. */
 async function compile(
   project: Project,
   options: Readonly<Record<string, unknown>>,
-  compiler = typescript,
+  { file = 'usage.ts', compiler = typescript } = {},
 ): Promise<void> {
-  copyFileSync(join(import.meta.dirname, 'fixtures', 'usage.ts'), join(project.folder, 'usage.ts'))
+  copyFileSync(join(import.meta.dirname, 'fixtures', file), join(project.folder, file))
   const compilerOptions = { target: 'ES2022', strict: true, noEmit: true, ...options }
-  project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['usage.ts'] }))
+  project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: [file] }))
   await project.run(process.execPath, [compiler, '-p', 'tsconfig.json'])
+}
+
+/** Makes a package of this checkout's the project's own. */
+function borrow(project: Project, name: string): void {
+  const path = join(project.folder, 'node_modules', name)
+  mkdirSync(dirname(path), { recursive: true })
+  symlinkSync(join(root, 'node_modules', name), path)
 }
 
 describe('npm', () => {
@@ -75,9 +91,14 @@ describe('npm', () => {
     expect(JSON.parse(await project.run(process.execPath, ['main.js']))).toEqual(isOne)
   })
 
+  test('a program starts a cluster with it', async () => {
+    project.write('start.js', starting)
+    expect(await project.run(process.execPath, ['start.js'])).toBe('node-1\n')
+  })
+
   test('a CommonJS program requires it', async () => {
-    project.write('main.cjs', "console.log(typeof require('kube-skiff'))")
-    expect(await project.run(process.execPath, ['main.cjs'])).toBe('object\n')
+    project.write('main.cjs', "console.log(typeof require('kube-skiff').startCluster)")
+    expect(await project.run(process.execPath, ['main.cjs'])).toBe('function\n')
   })
 
   const resolutions = [
@@ -92,15 +113,31 @@ describe('npm', () => {
   })
 
   test('its types work with those of Node.js in place of the browser’s', async () => {
-    const types = join(project.folder, 'node_modules', '@types')
-    mkdirSync(types, { recursive: true })
-    symlinkSync(join(root, 'node_modules', '@types', 'node'), join(types, 'node'))
-    await compile(project, {
-      module: 'nodenext',
-      lib: ['ES2022'],
-      types: ['node'],
-      skipLibCheck: false,
-    })
+    borrow(project, '@types/node')
+    const options = { module: 'nodenext', lib: ['ES2022'], types: ['node'] }
+    await compile(project, { ...options, skipLibCheck: false })
+  })
+
+  test('the types of its fixtures work, with those of the runners', async () => {
+    borrow(project, 'vitest')
+    const options = { module: 'nodenext', types: ['node'], skipLibCheck: true }
+    await compile(project, options, { file: 'runners.ts' })
+  })
+
+  test.for([
+    ['vitest', ['node_modules/vitest/vitest.mjs', 'run', '--root', '.']],
+    ['node-test', ['--test', 'node-test.test.js']],
+  ] as const)('a suite in %s uses its fixtures', async ([runner, words]) => {
+    project.write(
+      `${runner}.test.js`,
+      `import { test } from 'kube-skiff/${runner}'
+test('a map is stored', async ({ cluster, namespace, client }) => {
+  await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } })
+  await cluster.expect({ kind: 'ConfigMap', name: 'a', namespace })
+})\n`,
+    )
+    project.write('vitest.config.js', "export default { test: { include: ['vitest.test.js'] } }")
+    expect(await project.run(process.execPath, words)).toMatch(/1 passed|^. pass 1$/m)
   })
 
   test('a wrong use does not compile', async () => {
@@ -116,7 +153,11 @@ describe('npm', () => {
 
   const older = toolFile('typescript5', 'bin', 'tsc')
   testWith(older, 'types with TypeScript 5')('its types work with TypeScript 5', async () => {
-    await compile(project, { module: 'nodenext', skipLibCheck: false, types: [] }, older)
+    await compile(
+      project,
+      { module: 'nodenext', skipLibCheck: false, types: [] },
+      { compiler: older },
+    )
   })
 })
 

@@ -37,12 +37,24 @@ describe.each(lines)('Node.js %i', (major) => {
     expect(version.node).toMatch(new RegExp(`^${major}\\.`))
   })
 
-  testHere('imports the library, without a warning', async () => {
-    project.write('main.js', "await import('kube-skiff')\n")
-    await project.run(node, ['--throw-deprecation', 'main.js'])
-    project.write('main.cjs', "require('kube-skiff')\n")
-    await project.run(node, ['main.cjs'])
-  })
+  testHere(
+    'imports and requires the library, and starts and forks an embedded cluster',
+    async () => {
+      project.write(
+        'main.js',
+        `import { createRequire } from 'node:module'
+import { startCluster } from 'kube-skiff'
+const required = createRequire(import.meta.url)('kube-skiff')
+const cluster = await startCluster({ nodes: 1 })
+const fork = await cluster.fork()
+await fork.expect({ kind: 'Node', name: 'node-1', within: '30s' })
+await fork.stop()
+await cluster.stop()
+console.log(required.startCluster === startCluster)\n`,
+      )
+      expect(await project.run(node, ['--throw-deprecation', 'main.js'])).toBe('true\n')
+    },
+  )
 
   testHere('runs a cluster', async () => {
     const words = ['--nodes', '1', '--port', '0', '--parent', String(process.pid), '--ttl', '5m']
