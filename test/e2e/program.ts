@@ -12,7 +12,14 @@ export interface Outcome {
 export function run(
   program: string,
   words: readonly string[],
-  options: { env?: NodeJS.ProcessEnv; cwd?: string; timeoutMs: number; input?: string },
+  options: {
+    env?: NodeJS.ProcessEnv
+    cwd?: string
+    /** Windows runs scripts such as npm in a shell only; their words are quoted then. */
+    shell?: boolean
+    timeoutMs: number
+    input?: string
+  },
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     const child = execFile(
@@ -21,6 +28,7 @@ export function run(
       {
         env: options.env,
         cwd: options.cwd,
+        shell: options.shell ?? false,
         timeout: options.timeoutMs,
         killSignal: 'SIGKILL',
         maxBuffer: 64 * 1024 * 1024,

@@ -69,8 +69,8 @@ test('a job that uses the action finds a cluster in KUBECONFIG, which is gone so
   expect(output).toContain(`kubeconfig=${kubeconfig}\n`)
   expect(output).toMatch(/^server=https:\/\/127\.0\.0\.1:\d+$/m)
   expect(readFileSync(kubeconfig, 'utf8')).toContain('client-certificate')
-  const skiff = join(readFileSync(file('path'), 'utf8').trim(), 'skiff')
-  const status = await run(skiff, ['status'], { env, timeoutMs: 60_000 })
+  const skiff = join(readFileSync(file('path'), 'utf8').trim(), '../kube-skiff/bin/skiff.js')
+  const status = await run(process.execPath, [skiff, 'status'], { env, timeoutMs: 60_000 })
   expect(status).toMatchObject({ code: 0, stderr: '' })
 
   runner.stdin.end()

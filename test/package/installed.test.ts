@@ -62,7 +62,8 @@ describe('npm', () => {
   test('the command has three names', async () => {
     const bin = join(project.folder, 'node_modules', '.bin')
     for (const name of ['skiff', 'kube-skiff', 'kubectl-skiff']) {
-      expect(await project.run(join(bin, name), ['--version'])).toMatch(versionLine)
+      const file = process.platform === 'win32' ? `${name}.cmd` : name
+      expect(await project.run(join(bin, file), ['--version'])).toMatch(versionLine)
     }
   })
 

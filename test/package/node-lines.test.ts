@@ -1,4 +1,4 @@
-/** Every release line of Node.js that is in support runs the package: the command, the library, and a whole cluster. */
+/** The other release lines of Node.js in support run the package: the command, the library, and a whole cluster. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -7,7 +7,8 @@ import { emptyProject, installWithNpm, packedOnce, root } from './packed.ts'
 import type { Project } from './packed.ts'
 import { nodeBinary, testWith } from './tools.ts'
 
-const lines = [22, 24, 26]
+/** All other tests run on 24. */
+const lines = [22, 26]
 
 test('package.json and the documentation name these lines', () => {
   const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {

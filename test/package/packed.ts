@@ -36,7 +36,10 @@ export async function succeed(
   words: readonly string[],
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<string> {
-  const { code, stdout, stderr }: Outcome = await run(program, words, { ...options, timeoutMs })
+  const shell = process.platform === 'win32'
+  const [first = '', ...rest] = [program, ...words].map((word) => (shell ? `"${word}"` : word))
+  const outcome: Outcome = await run(first, rest, { ...options, shell, timeoutMs })
+  const { code, stdout, stderr } = outcome
   if (code !== 0) {
     throw new Error(`${program} ${words.join(' ')} ended with ${code}:\n${stdout}\n${stderr}`)
   }

@@ -20,10 +20,8 @@ export function testWith(file: string, what: string): typeof test | typeof test.
   return test.skip
 }
 
-/** The binary of a release line of Node.js; 24 is the pinned one. */
+/** The binary of a release line of Node.js that is not the pinned one. */
 export function nodeBinary(major: number): string {
   const name = process.platform === 'win32' ? 'node.exe' : 'node'
-  return major === 24
-    ? join(root, 'node_modules', 'node', 'bin', name)
-    : toolFile(`node${major}`, 'bin', name)
+  return toolFile(`node${major}`, 'bin', name)
 }

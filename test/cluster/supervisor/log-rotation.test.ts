@@ -102,7 +102,14 @@ test('skiff logs shows the lines before a rotation, and -f misses none over it',
   const ended = runCli(
     [{ name: 'logs', summary: '', load: async () => [logs] }],
     ['logs', '--name=lab', '--tail=2', '-f'],
-    { terminal, clock: new FakeClock(), stateRoot, environment: {}, program: 'skiff', signal: interrupt.signal },
+    {
+      terminal,
+      clock: new FakeClock(),
+      stateRoot,
+      environment: {},
+      program: 'skiff',
+      signal: interrupt.signal,
+    },
   )
   await eventually(() => expect(shown).toBe('two\nthree\n'))
   appendFileSync(log, filler)
