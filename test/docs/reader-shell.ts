@@ -76,6 +76,7 @@ export function openReaderShell(): ReaderShell {
       PATH: [...path, '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
       HOME: home,
       XDG_STATE_HOME: join(home, '.local', 'state'),
+      NO_COLOR: '1',
     },
   })
   let output = ''

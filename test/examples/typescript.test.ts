@@ -24,7 +24,10 @@ function installed(): string {
   return place
 }
 
-function run(words: readonly string[], cwd: string): Promise<{ code: number | null; output: string }> {
+function run(
+  words: readonly string[],
+  cwd: string,
+): Promise<{ code: number | null; output: string }> {
   const tmp = temporaryFolder('example-tmp')
   const env = { PATH: process.env['PATH'], HOME: tmp, TMPDIR: tmp, NO_COLOR: '1' }
   const child = spawn(process.execPath, words, { cwd, env })
@@ -50,11 +53,14 @@ test('the suite in node:test is green', async () => {
   expect(output).toMatch(/pass 4\n.*fail 0/)
 })
 
-test.each(['typescript-vitest', 'typescript-node-test'])('%s compiles in strict mode', async (name) => {
-  const folder = join(installed(), name)
-  const compiler = join(modules, 'typescript', 'bin', 'tsc')
-  expect(await run([compiler, '-p', '.'], folder)).toEqual({ code: 0, output: '' })
-})
+test.each(['typescript-vitest', 'typescript-node-test'])(
+  '%s compiles in strict mode',
+  async (name) => {
+    const folder = join(installed(), name)
+    const compiler = join(modules, 'typescript', 'bin', 'tsc')
+    expect(await run([compiler, '-p', '.'], folder)).toEqual({ code: 0, output: '' })
+  },
+)
 
 test('every example has a README', () => {
   for (const name of readdirSync(join(root, 'examples')))
