@@ -45,6 +45,11 @@ function failureOf(job: Job): JobCondition | undefined {
   )
 }
 
+/** Those that are named and not counted yet, too. */
+function failureCount({ status }: Job): number {
+  return (status?.failed ?? 0) + (status?.uncountedTerminatedPods?.failed?.length ?? 0)
+}
+
 interface View {
   readonly job: Job
   readonly pods: readonly Pod[]
@@ -53,13 +58,12 @@ interface View {
 
 function failedFinding({ job, pods, related }: View, condition: JobCondition): Finding {
   const { reason = 'Failed', message = '' } = condition
-  const failed = job.status?.failed ?? 0
+  const failed = failureCount(job)
+  const after = failed === 0 ? '' : ` after ${countText(failed, 'failed pod')}`
   const indexes = job.status?.failedIndexes
   return {
     cause: reason,
-    message: sentence(
-      `The Job failed after ${countText(failed, 'failed pod')}${message ? `: ${message}` : ''}`,
-    ),
+    message: sentence(`The Job failed${after}${message ? `: ${message}` : ''}`),
     evidence: [
       ...conditionsSeen(job, 'Failed', 'FailureTarget'),
       ...(indexes ? [seen(job, `failed indexes: ${indexes}`)] : []),

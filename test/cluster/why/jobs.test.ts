@@ -81,7 +81,8 @@ itExplains([
     job,
     object('Job', 'load', {
       status: {
-        failed: 2,
+        failed: 1,
+        uncountedTerminatedPods: { failed: ['uid-not-counted-yet'] },
         conditions: [
           condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'too often' }),
         ],
