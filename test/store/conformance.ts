@@ -1,9 +1,17 @@
 /** What every Store promises; run against each backend by its own test file. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Store } from '../../components/store/store.ts'
+import type { KeyValue, Store } from '../../components/store/store.ts'
 import { bytes, collect, committed, line, put, remove, revisionOf, text, until } from './actions.ts'
 
+const kv = (key: string, createRevision: number, modRevision: number): KeyValue => ({
+  key,
+  value: bytes(key),
+  createRevision,
+  modRevision,
+})
+
+/** `open` opens an empty store. */
 export function describeStore(name: string, open: () => Promise<Store>): void {
   describe(`${name}: the contract of a store`, () => {
     let store: Store
@@ -376,6 +384,89 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         await Promise.all(Array.from({ length: 300 }, (_, i) => put(store, `k${i}`, 'new')))
         await store.compact(await store.revision())
         expect((await reading).kvs).toHaveLength(300)
+      })
+    })
+
+    describe('load', () => {
+      it('takes over keys with their revisions, and goes on after the newest', async () => {
+        const kvs = [kv('b', 2, 7), kv('\u{1F600}', 3, 3), kv('a', 9, 9), kv('\uFFFD', 1, 4)]
+        await store.load(kvs, 12)
+        expect(await store.range({ prefix: '' })).toEqual({
+          kvs: [kv('a', 9, 9), kv('b', 2, 7), kv('\uFFFD', 1, 4), kv('\u{1F600}', 3, 3)],
+          revision: 12,
+          more: false,
+        })
+        expect(await put(store, 'b', 'next')).toBe(13)
+        expect(await store.get('b')).toMatchObject({ createRevision: 2, modRevision: 13 })
+      })
+
+      it('has no history before it, and all that comes after', async () => {
+        await store.load([kv('a', 2, 5)], 8)
+        for (const revision of [0, 5, 7])
+          await expect(store.range({ prefix: '', atRevision: revision })).rejects.toMatchObject({
+            code: 'compacted',
+          })
+        await expect(collect(store, { prefix: '', fromRevision: 7 }).done).rejects.toMatchObject({
+          code: 'compacted',
+        })
+        const watch = collect(store, { prefix: '', fromRevision: 8 })
+        await put(store, 'a', '2')
+        await remove(store, 'a')
+        await until(() => watch.events.length === 2)
+        expect(watch.events.map(line)).toEqual(['put a=2 was a', 'delete a was 2'])
+        expect((await store.range({ prefix: '', atRevision: 8 })).kvs).toEqual([kv('a', 2, 5)])
+        await store.compact(10)
+        expect((await store.range({ prefix: '' })).kvs).toEqual([])
+      })
+
+      it('takes keys as they come, and a revision without any', async () => {
+        const coming = async function* () {
+          for (let i = 1; i <= 3000; i++) yield kv(`k${i}`, i, i)
+        }
+        await store.load(coming(), 3000)
+        expect((await store.range({ prefix: 'k' })).kvs).toHaveLength(3000)
+        const other = await open()
+        await other.load([], 40)
+        expect(await put(other, 'a', '1')).toBe(41)
+        await other.close()
+      })
+
+      it('refuses a store that was ever written to', async () => {
+        await put(store, 'a', '1')
+        await remove(store, 'a')
+        await expect(store.load([kv('b', 1, 1)], 5)).rejects.toMatchObject({ code: 'not-empty' })
+        const other = await open()
+        await other.load([kv('b', 1, 1)], 5)
+        await expect(other.load([kv('b', 1, 1)], 5)).rejects.toMatchObject({ code: 'not-empty' })
+        expect((await other.range({ prefix: '' })).kvs).toEqual([kv('b', 1, 1)])
+        await other.close()
+      })
+
+      it.each([
+        ['a key twice', [kv('a', 1, 1), kv('a', 2, 2)], 5, /"a" .*twice/],
+        ['a revision twice', [kv('a', 1, 3), kv('b', 2, 3)], 5, /"b" .*revision 3 wrote another/],
+        ['a later revision', [kv('a', 1, 6)], 5, /created at 1, written at 6 of 5/],
+        ['a creation after its write', [kv('a', 3, 2)], 5, /created at 3, written at 2/],
+        ['a revision 0', [kv('a', 0, 2)], 5, /created at 0/],
+        ['half a revision', [kv('a', 1, 1.5)], 5, /written at 1.5/],
+        ['a key without UTF-8 form', [kv('a\ud800', 1, 1)], 5, /UTF-8/],
+        ['no revision', [], -1, /-1 is not a revision/],
+      ])('refuses %s, and stays empty', async (_, kvs, revision, message) => {
+        await expect(store.load([kv('first', 4, 4), ...kvs], revision)).rejects.toThrow(message)
+        await expect(store.load([kv('first', 4, 4), ...kvs], revision)).rejects.toThrow(TypeError)
+        expect(await store.range({ prefix: '' })).toEqual({ kvs: [], revision: 0, more: false })
+        expect(await put(store, 'a', '1')).toBe(1)
+      })
+
+      it('stays empty when the keys end in an error', async () => {
+        const broken = async function* () {
+          yield kv('a', 1, 1)
+          throw new Error('the file is cut short')
+        }
+        await expect(store.load(broken(), 5)).rejects.toThrow('the file is cut short')
+        expect(await store.range({ prefix: '' })).toEqual({ kvs: [], revision: 0, more: false })
+        await store.load([kv('a', 1, 1)], 5)
+        expect(await store.revision()).toBe(5)
       })
     })
 

@@ -86,6 +86,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('compact' as const), age: fc.nat({ max: 10 }) }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reopen' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('copy' as const) }) },
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -109,6 +110,14 @@ export function checkAgainstModel(options: {
       { numRuns: options.runs, endOnFailure: true },
     )
   })
+}
+
+/** Another store with the same content. The one before closes. */
+async function copyOf(store: Store, empty: Store): Promise<Store> {
+  const { kvs, revision } = await store.range({ prefix: '' })
+  await empty.load(kvs, revision)
+  await store.close()
+  return empty
 }
 
 async function runHistory(
@@ -188,6 +197,11 @@ async function runHistory(
         const revision = Math.max(0, newest() - step.age)
         await store.compact(revision)
         model.compacted = Math.max(model.compacted, revision)
+      } else if (step.kind === 'copy') {
+        await settleWatches()
+        watches = []
+        store = await copyOf(store, await open())
+        model.compacted = newest()
       } else if (reopen !== undefined) {
         await settleWatches()
         watches = []
