@@ -94,10 +94,14 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
   const statuses = new Map<string, ComponentStatus>()
   let cancel = (): void => {}
 
+  const { initialState } = launched
+  const firstRun = initialState === undefined ? {} : { initialState }
+  // Their Nodes are there, as they were when the cluster was stopped or saved.
+  const knowsNodes = launched.resumed || initialState !== undefined
   const startedMs = options.client.clock.now()
   const reported = Promise.withResolvers<void>()
   const start = async (): Promise<void> => {
-    const started = launched.control.call('start', {}, (status) => {
+    const started = launched.control.call('start', firstRun, (status) => {
       statuses.set(status.name, status)
       onProgress?.({ kind: 'component', status })
       if (status.program === 'api-server' && status.state === 'ready') serving.resolve()
@@ -119,7 +123,7 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
         nodes: launched.config.nodes,
         waitMs,
         signal,
-        fresh: launched.resumed ? { startedMs, reported: reported.promise } : undefined,
+        fresh: knowsNodes ? { startedMs, reported: reported.promise } : undefined,
         onReady: (name) => onProgress?.({ kind: 'node', name }),
       }),
     ])

@@ -50,7 +50,13 @@ export interface ClusterStatus {
 /** Method -> parameters and result. Those that take time send a ComponentStatus as event for each change meanwhile. */
 export interface ControlMethods {
   /** Starts what is planned and not running. Fails with the reason of the first component that does not start. */
-  start: { params: Record<never, never>; result: Record<never, never> }
+  start: {
+    params: {
+      /** File of a saved cluster that the API server's first run begins with. */
+      initialState?: string
+    }
+    result: Record<never, never>
+  }
   status: { params: Record<never, never>; result: ClusterStatus }
   /** Sends events until the connection closes. */
   watch: { params: Record<never, never>; result: Record<never, never> }

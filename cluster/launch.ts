@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { publicKeyInfo } from '../certs/keys.ts'
 import { createPki } from '../certs/pki.ts'
 import type { Pki } from '../certs/pki.ts'
@@ -20,6 +21,7 @@ import { planCluster } from './plan/plan.ts'
 import { choosePort } from './plan/ports.ts'
 import { apiServerNames, prepareCluster, writePlannedFiles } from './plan/prepare.ts'
 import type { Programs } from './plan/programs.ts'
+import { readSavedHeader } from './saved/read-header.ts'
 import { spawnSupervisor } from './spawn-supervisor.ts'
 import { lockForStart } from './state/start-lock.ts'
 import type { StartLock } from './state/start-lock.ts'
@@ -42,6 +44,8 @@ export interface ClusterSettings {
   readonly address?: string | undefined
   readonly port?: number | undefined
   readonly serviceRange?: string | undefined
+  /** File of a saved cluster that it begins with, and whose nodes, dialect and service range it has. */
+  readonly from?: string | undefined
   readonly extraFlags?: ExtraFlags | undefined
 }
 
@@ -64,6 +68,8 @@ export interface LaunchedCluster {
   readonly token: BootstrapToken
   /** True when the cluster existed before, with its data. */
   readonly resumed: boolean
+  /** Absolute path of the saved cluster that the API server has to begin with. */
+  readonly initialState: string | undefined
   /** True when an earlier start was killed halfway; its processes have been ended. */
   readonly followsInterrupted: boolean
   /** Releases the start lock: the start is over. Until then other starts of the cluster fail. */
@@ -114,6 +120,11 @@ export function caHashOf(authority: Pki['authority']): string {
 
 /** Throws a ClusterError for a setting that differs from the stored cluster's: it would have no effect. */
 function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
+  if (settings.from !== undefined) {
+    throw new ClusterError('already-exists', `cluster "${config.name}" already exists`, {
+      hint: `a saved cluster starts as a new one: choose another --name, or remove it first: skiff down --name ${config.name}`,
+    })
+  }
   const differs: [string, unknown, unknown][] = [
     ['--dialect', settings.dialect, config.dialect],
     ['--port', settings.port, config.port],
@@ -143,14 +154,31 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
   }
 }
 
-async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConfig; pki: Pki }> {
+/** The settings with what a saved cluster says of the new one. Throws a ClusterError for one that contradicts it. */
+async function withSaved(
+  options: LaunchOptions,
+): Promise<LaunchOptions & { readonly nodeList: readonly NodeConfig[] }> {
+  const { from } = options
+  if (from === undefined) return { ...options, nodeList: nodesOf(options) }
+  const { dialect, serviceRange, nodes } = await readSavedHeader(from)
+  if (options.dialect !== undefined && options.dialect !== dialect) {
+    throw new ClusterError('usage', `${from} is a cluster of the dialect ${dialect}`, {
+      hint: 'omit --dialect',
+    })
+  }
+  const isAsked = options.nodes !== undefined || options.simulatedNodes !== undefined
+  const nodeList = isAsked ? nodesOf(options) : nodes
+  return { ...options, dialect, serviceRange, nodeList }
+}
+
+async function newCluster(wanted: LaunchOptions): Promise<{ config: ClusterConfig; pki: Pki }> {
+  const options = await withSaved(wanted)
   const { clock, address = '127.0.0.1', serviceRange = '10.96.0.0/16' } = options
   if (isIP(address) === 0) {
     throw new ClusterError('usage', `"${address}" is not an IP address`, {
       hint: 'give --address an address of this machine, such as 127.0.0.1',
     })
   }
-  const nodes = nodesOf(options)
   // Binds the port for a moment; nothing that can fail comes before its end.
   const port = choosePort(address, options.port)
   port.catch(() => {}) // awaited below, after the keys
@@ -162,7 +190,7 @@ async function newCluster(options: LaunchOptions): Promise<{ config: ClusterConf
     ...shape,
     port: await port,
     caHash: caHashOf(pki.authority),
-    nodes,
+    nodes: options.nodeList,
     extraFlags: options.extraFlags ?? {},
   }
   return { config, pki }
@@ -280,7 +308,9 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     start.id = config.id
     const { control, token } = await startSupervisor(made, paths, options)
     const { followsInterrupted, release } = lock
-    return { config, paths, control, token, resumed: !isNew, followsInterrupted, release, undo }
+    const initialState = options.from === undefined ? undefined : resolve(options.from)
+    const launched = { config, paths, control, token, initialState, followsInterrupted }
+    return { ...launched, resumed: !isNew, release, undo }
   } catch (error) {
     await undo()
     return withClearErrors(paths.dir, () => {

@@ -58,6 +58,11 @@ export const clusterCommands: readonly CommandEntry[] = [
     load: async () => (await import('./storage.ts')).storageCommands,
   },
   {
+    name: 'save',
+    summary: 'Save a cluster to a file, for `skiff up --from`',
+    load: async () => [(await import('./save.ts')).save],
+  },
+  {
     name: 'join',
     summary: 'Run a node agent on this machine for a cluster on another machine',
     load: async () => [(await import('./join.ts')).join],

@@ -10,7 +10,7 @@ import { readyCondition } from '../wait-for-nodes.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
-import { checkNodeName } from './node-name.ts'
+import { checkNodeName } from '../node-name.ts'
 import { showingComponent } from './progress.ts'
 import { shortDuration, table } from './terminal.ts'
 

@@ -130,6 +130,32 @@ export function createProgress(options: ProgressOptions): Progress {
   }
 }
 
+const lateMs = 1000
+
+/** One line that appears when the work has lasted for a second; what is quicker shows nothing. */
+export function createLateProgress(
+  context: { readonly terminal: Terminal; readonly clock: Clock },
+  name: string,
+): { update(note: string): void; end(note: string): void } {
+  let progress: Progress | undefined
+  let last = ''
+  const cancel = context.clock.after(lateMs, () => {
+    progress = createProgress({ ...context, names: [name] })
+    progress.update(name, last)
+  })
+  return {
+    update: (note) => {
+      last = note
+      progress?.update(name, note)
+    },
+    end: (note) => {
+      cancel()
+      progress?.done(name, note)
+      progress?.end()
+    },
+  }
+}
+
 /** Shows one component's changes while `work` goes on. */
 export async function showingComponent(
   context: { terminal: Terminal; clock: Clock },

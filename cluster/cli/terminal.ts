@@ -87,3 +87,10 @@ export function shortDuration(ms: number): string {
   if (ms < 2 * 86_400_000) return `${Math.round(ms / 3_600_000)} h`
   return `${Math.round(ms / 86_400_000)} d`
 }
+
+/** `950 B`, `12 KB`, `3.4 MB`. */
+export function byteSize(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} KB`
+  return `${(bytes / 1_000_000).toFixed(1)} MB`
+}

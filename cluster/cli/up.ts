@@ -14,6 +14,7 @@ import { asTyped, shortDuration } from './terminal.ts'
 
 const flags = defineFlags({
   ...nameFlag,
+  from: flag.string('Saved cluster (`skiff save`) that a new cluster begins with.'),
   nodes: flag.int('Number of nodes, each a process of its own; 3 by default.'),
   'simulated-nodes': flag.int('Number of simulated nodes, which share one process.'),
   dialect: flag.string('Dialect of names in the API; kubernetes by default.', '', {
@@ -90,6 +91,8 @@ export const up = defineCommand({
     'Starts an API server, a controller manager, a scheduler and node agents as processes of this machine. All\n' +
     'connections use TLS, and the nodes join with a bootstrap token. A stopped cluster starts again with its data, for\n' +
     'example after a reboot. A failed start leaves nothing behind.\n\n' +
+    'With --from, the cluster begins with the objects and resourceVersions of a saved one, and with its nodes. It has keys\n' +
+    'of its own: credentials of the saved cluster are invalid in it.\n\n' +
     'The state directory is $XDG_STATE_HOME/skiff/clusters/NAME (~/.local/state/skiff/clusters/NAME).',
   flags,
   handlesInterrupt: true,
@@ -99,6 +102,7 @@ export const up = defineCommand({
       'skiff up --name big --nodes 1 --simulated-nodes 500',
       'Start a second cluster, with 501 nodes',
     ],
+    ['skiff up --name copy --from saved.skiff', 'Start a copy of a saved cluster'],
     ['skiff up --parent $$ --ttl 1h', 'Delete it when this shell ends, or after an hour'],
     [
       'skiff up --set controller-manager.node-monitor-grace-period=20s',
@@ -113,6 +117,7 @@ export const up = defineCommand({
       const cluster = await startCluster({
         name: given.name,
         stateRoot: context.stateRoot,
+        from: given.from,
         nodes: given.nodes,
         simulatedNodes: given['simulated-nodes'],
         dialect: dialectNamed(given.dialect)?.name,

@@ -1,7 +1,5 @@
 /** `skiff version`: prints the versions of skiff, of the API and of Node.js. */
-import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { packageFolder } from '../plan/programs.ts'
+import { ownVersion } from '../own-version.ts'
 import { defineCommand, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 
@@ -14,8 +12,7 @@ export const version = defineCommand({
   flags: outputFlag,
   examples: [['skiff version -o json', 'Print the version as JSON']],
   run: async ({ terminal }, { flags: given }) => {
-    const manifest = join(dirname(packageFolder('dist')), 'package.json')
-    const { version: own } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
+    const own = ownVersion()
     if (given.output === 'json') {
       terminal.out(
         `${JSON.stringify({ skiff: own, api: apiRelease, node: process.versions.node })}\n`,

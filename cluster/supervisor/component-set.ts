@@ -36,6 +36,8 @@ export class ComponentSet {
   readonly #components = new Map<string, ManagedComponent>()
   readonly #listeners = new Set<(status: ComponentStatus) => void>()
   readonly #record: (components: Iterable<ManagedComponent>) => void
+  /** Flags of a component's next run alone. */
+  readonly #firstRun = new Map<string, readonly string[]>()
   #closing: Promise<void> | undefined
 
   constructor(options: ComponentSetOptions) {
@@ -108,6 +110,11 @@ export class ComponentSet {
     }
   }
 
+  /** The component's next run gets this flag too, and no run after it. */
+  addToFirstRun(name: string, flag: string): void {
+    this.#firstRun.set(name, [flag])
+  }
+
   /** Starts every component, each after those it depends on. Rejects with the first failure. */
   async start(): Promise<void> {
     for (const step of this.#steps()) {
@@ -167,12 +174,14 @@ export class ComponentSet {
     // A start that was requested before the shutdown and waited: its process would outlive the supervisor.
     this.checkOpen()
     const { cluster, paths, clock, scriptOf, readyTimeoutMs, stopTimeoutMs } = this.#options
+    const once = this.#firstRun.get(spec.name) ?? []
+    this.#firstRun.delete(spec.name)
     return startChild(
       {
         onReport,
         name: spec.name,
         command: process.execPath,
-        args: [...spec.nodeOptions, scriptOf(spec.program), ...spec.args],
+        args: [...spec.nodeOptions, scriptOf(spec.program), ...spec.args, ...once],
         environment: { ...allocatorSettings, [clusterMarker]: cluster.id },
         cwd: paths.dir,
         logFile: logOf(paths, spec.name),

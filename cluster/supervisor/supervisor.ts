@@ -121,8 +121,11 @@ function clusterHandlers(
   }: { readonly ends: ClusterEnd | undefined; readonly shutdown: () => Promise<void> },
 ): Handlers<'start' | 'status' | 'watch' | 'shutdown'> {
   return {
-    start: async (_, { emit }) => {
+    start: async ({ initialState }, { emit }) => {
       components.checkOpen()
+      if (initialState !== undefined) {
+        components.addToFirstRun('api-server', `--initial-state=${initialState}`)
+      }
       await components.reporting(emit, () => components.start())
       return {}
     },

@@ -20,6 +20,14 @@ export const apiServerFlags = defineFlags({
     "Largest size of the store's file in bytes; a full store rejects writes of objects. 0 means 2 GiB, a negative number no limit.",
     0,
   ),
+  'initial-state': flag.string(
+    'Saved cluster (`skiff save`) that an empty store is filled with before the server starts.',
+  ),
+  'print-state': flag.string(
+    'Write the content of the store to standard output, as a saved cluster without compression, and exit. The store is not changed.',
+    undefined,
+    { choices: ['whole', 'without-secrets'] },
+  ),
   'watch-history-bytes': flag.int(
     'Most bytes of history in memory for watches and exact reads; history also ends after five minutes.',
     defaultHistoryBytes,

@@ -8,6 +8,7 @@ import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
 import { writeStorageVersions } from '../controllers/storage-versions.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
 import { startBackground, startControllers } from './background.ts'
+import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
 import { createServing, type Serving, type ServingParts } from './serving.ts'
 import { settingsOf } from './settings.ts'
@@ -68,6 +69,7 @@ export async function runApiServer(
 ): Promise<void> {
   const { clock, log, logFault, options, signal } = context
   const settings = settingsOf(context)
+  if (options['print-state'] !== undefined) return await printState(settings, process.stdout)
   // Background work ends after the listener, so that requests in flight finish first.
   const inner = new AbortController()
   const stopping = new AbortController()

@@ -13,10 +13,13 @@ import type { Answer, RequestContext } from '../request/request.ts'
 import type { Routes } from './router.ts'
 import type { Security } from './security.ts'
 import type { Settings } from './settings.ts'
+import { stateToSave } from './print-state.ts'
+import type { State } from './state.ts'
 import type { Writes } from './writes.ts'
 
 interface DocumentParts {
   readonly settings: Settings
+  readonly state: State
   readonly security: Security
   readonly custom: Writes['custom']
   readonly parts: Parts
@@ -63,11 +66,18 @@ export function createDocuments(of: DocumentParts): Routes['nonResource'] {
   const { security, denied, parts, settings } = of
   const { cache } = parts
   const from = { ...security, denied, reader: cache, changes: cache, dialect: settings.dialect }
+  const saved = async (request: RequestContext): Promise<Answer | undefined> => {
+    if (request.info.path !== '/debug/state') return undefined
+    const { answerState } = await import('../saving/answer-state.ts')
+    return await answerState(request, stateToSave(settings, of.state))
+  }
   const explained = async (request: RequestContext): Promise<Answer | undefined> => {
     if (!request.info.path.startsWith('/explain/')) return undefined
     const { answerExplain } = await import('../explain/explain.ts')
     return await answerExplain(request, from)
   }
   return async (request) =>
-    (await explained(request)) ?? (await answerNonResource(request, nonResource))
+    (await saved(request)) ??
+    (await explained(request)) ??
+    (await answerNonResource(request, nonResource))
 }

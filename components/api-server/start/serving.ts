@@ -211,6 +211,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   const denied = createDeniedRequests({ log, dialect })
   const nonResource = createDocuments({
     settings,
+    state,
     security,
     custom: writes.custom,
     parts,

@@ -30,6 +30,11 @@ export async function openState(
   const { options, clock, log, dialect, resources, metrics } = settings
   const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
   const store = measuredStore(given ?? (await openStorage(options)), metrics, clock)
+  const initial = options['initial-state'] ?? ''
+  if (initial !== '') {
+    const { fillStore } = await import('../saving/initial-state.ts')
+    await fillStore(store, initial, { dialect, transformers: encrypted?.encryption })
+  }
   const cache = new WatchCache({
     store,
     clock,

@@ -453,7 +453,7 @@ function canDecode(entry: Entry): boolean {
 }
 
 /** `/registry/<group>/<plural>/<key>` -> its parts; undefined for keys of another shape. */
-function splitStoreKey(storeKeyText: string): { prefix: string; key: string } | undefined {
+export function splitStoreKey(storeKeyText: string): { prefix: string; key: string } | undefined {
   const group = storeKeyText.indexOf('/', storeRoot.length)
   const plural = group < 0 ? -1 : storeKeyText.indexOf('/', group + 1)
   if (plural < 0) return undefined

@@ -1,5 +1,5 @@
-/** Checks node names on the command line. */
-import { ClusterError } from '../cluster-error.ts'
+/** Checks the names of nodes that come from outside: the command line, a saved cluster. */
+import { ClusterError } from './cluster-error.ts'
 
 /** A node's name becomes a folder and an object's name: a DNS subdomain. */
 export function checkNodeName(name: string): void {

@@ -1,0 +1,59 @@
+/** `skiff save`: writes a cluster to a file. */
+import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import { builtPrograms } from '../plan/programs.ts'
+import { saveCluster, type SavedResult } from '../saved/save-cluster.ts'
+import { defineCommand, outputFlag } from './command.ts'
+import { exitCodes } from './exit-codes.ts'
+import { createLateProgress } from './progress.ts'
+import { byteSize } from './terminal.ts'
+
+const flags = defineFlags({
+  'without-secrets': flag.bool('Leave out the data of Secrets.', false),
+  ...outputFlag,
+})
+
+export const save = defineCommand({
+  name: 'save',
+  summary: 'Save a cluster to a file, for `skiff up --from`',
+  description:
+    'Writes all objects of the cluster NAME at one resourceVersion, while it runs or when it is stopped. Clients notice\n' +
+    'nothing. An existing FILE is replaced.\n\n' +
+    'The file holds Secrets, decrypted, so only you can read it (mode 0600). Before you share it, use --without-secrets;\n' +
+    'ConfigMaps and custom resources are saved in any case. The cluster’s own keys, bootstrap tokens and the tokens of\n' +
+    'service accounts are never saved.',
+  arguments: [{ name: 'NAME' }, { name: 'FILE' }],
+  flags,
+  handlesInterrupt: true,
+  examples: [
+    ['skiff save default before.skiff', 'Save the cluster "default"'],
+    ['skiff save default report.skiff --without-secrets', 'Save it for a bug report'],
+    ['skiff up --name copy --from before.skiff', 'Start another cluster from the file'],
+  ],
+  run: async (context, { flags: given, args }) => {
+    const { terminal, clock, signal, stateRoot } = context
+    const [name = '', file = ''] = args
+    const progress = createLateProgress({ terminal, clock }, 'save')
+    let result: SavedResult
+    try {
+      result = await saveCluster({
+        name,
+        file,
+        stateRoot,
+        clock,
+        signal,
+        withSecrets: !given['without-secrets'],
+        programs: builtPrograms(),
+        onProgress: (count) => progress.update(`${count} objects`),
+      })
+    } finally {
+      progress.end('ended')
+    }
+    const { objects, revision, bytes } = result
+    terminal.out(
+      given.output === 'json'
+        ? `${JSON.stringify({ name, ...result })}\n`
+        : `${result.file}: ${objects} objects at resourceVersion ${revision}, ${byteSize(bytes)}\n`,
+    )
+    return exitCodes.ok
+  },
+})

@@ -1,0 +1,42 @@
+/** The header of a saved cluster, checked before a cluster is made from it: the file may come from anywhere. */
+import { openSavedFile } from '../../components/store/saved-cluster-file.ts'
+import { SavedClusterError, type SavedHeader } from '../../components/store/saved-cluster.ts'
+import { dialectNamed, type Dialect } from '../../components/api/dialect.ts'
+import { ClusterError } from '../cluster-error.ts'
+import type { NodeConfig } from '../plan/cluster-config.ts'
+import { checkNodeName } from '../node-name.ts'
+import { explained } from '../system-error.ts'
+
+export interface CheckedHeader extends SavedHeader {
+  readonly dialect: Dialect['name']
+  readonly nodes: readonly NodeConfig[]
+}
+
+/** The names of nodes become names of folders. Throws a ClusterError. */
+function checkNodes(nodes: readonly NodeConfig[]): void {
+  for (const { name } of nodes) checkNodeName(name)
+  if (new Set(nodes.map(({ name }) => name)).size < nodes.length)
+    throw new SavedClusterError('is damaged: it has two nodes of one name')
+}
+
+/** Rejects with a ClusterError that names the file. The keys are checked by the API server that reads them. */
+export async function readSavedHeader(path: string): Promise<CheckedHeader> {
+  try {
+    await using saved = await explained(path, () => openSavedFile(path))
+    const { header } = saved
+    const dialect = dialectNamed(header.dialect)
+    if (dialect === undefined)
+      throw new SavedClusterError(`is of an unknown dialect, "${header.dialect}"`)
+    const nodes = (header.nodes ?? []).map(({ name, simulated }) =>
+      simulated === undefined ? { name } : { name, simulated },
+    )
+    checkNodes(nodes)
+    return { ...header, dialect: dialect.name, nodes }
+  } catch (error) {
+    if (!(error instanceof SavedClusterError)) throw error
+    throw new ClusterError('failed', `${path} ${error.message}`, {
+      hint: 'save a cluster with: skiff save NAME FILE',
+      cause: error,
+    })
+  }
+}

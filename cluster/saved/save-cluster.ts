@@ -1,0 +1,81 @@
+/** Saving a cluster: everything that its store holds at one revision, and the nodes that run with it, as a file. */
+import { resolve } from 'node:path'
+import { writeSavedFile } from '../../components/store/saved-cluster-file.ts'
+import { readSaved, SavedClusterError } from '../../components/store/saved-cluster.ts'
+import type { KeyValue } from '../../components/store/store.ts'
+import type { Clock } from '../../components/component-base/clock.ts'
+import { ClusterError } from '../cluster-error.ts'
+import { ownVersion } from '../own-version.ts'
+import { readClusterConfig } from '../plan/cluster-config.ts'
+import type { Programs } from '../plan/programs.ts'
+import { noSuchCluster, stateDirExists, statePaths } from '../state/state-dir.ts'
+import { explained } from '../system-error.ts'
+import { openStoredState } from './stored-state.ts'
+
+export interface SaveClusterOptions {
+  readonly name: string
+  readonly stateRoot: string
+  readonly file: string
+  /** False leaves out the data of Secrets. */
+  readonly withSecrets: boolean
+  readonly programs: Programs
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Called now and then with the number of objects so far. */
+  readonly onProgress: (objects: number) => void
+}
+
+export interface SavedResult {
+  readonly file: string
+  readonly revision: number
+  readonly objects: number
+  readonly bytes: number
+  /** Where it was read: from the API server, or from the store of a stopped cluster. */
+  readonly from: 'running' | 'stopped'
+}
+
+const reportEvery = 500
+
+class Counted {
+  count = 0
+
+  async *of(
+    kvs: AsyncIterable<KeyValue>,
+    onProgress: SaveClusterOptions['onProgress'],
+  ): AsyncGenerator<KeyValue> {
+    for await (const kv of kvs) {
+      this.count += 1
+      if (this.count % reportEvery === 0) onProgress(this.count)
+      yield kv
+    }
+  }
+}
+
+/** Rejects with a ClusterError; then there is no file, or the one from before. */
+export async function saveCluster(options: SaveClusterOptions): Promise<SavedResult> {
+  const { name, withSecrets, onProgress } = options
+  const paths = statePaths(options.stateRoot, name)
+  const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
+  if (config === undefined) throw noSuchCluster(name)
+  const file = resolve(options.file)
+  const counted = new Counted()
+  try {
+    await using state = await openStoredState({ ...options, config, paths, withSecrets })
+    const { header, kvs } = await readSaved(state.chunks)
+    const whole = {
+      ...header,
+      writtenBy: `skiff ${ownVersion()}`,
+      nodes: config.nodes,
+      flags: config.extraFlags as Readonly<Record<string, Readonly<Record<string, string>>>>,
+    }
+    const saved = counted.of(kvs, onProgress)
+    const { bytes } = await explained(file, () => writeSavedFile(file, whole, saved))
+    const { from } = state
+    return { file, revision: header.revision, objects: counted.count, bytes, from }
+  } catch (error) {
+    if (!(error instanceof SavedClusterError)) throw error
+    throw new ClusterError('failed', `cannot save cluster "${name}": ${error.message}`, {
+      cause: error,
+    })
+  }
+}

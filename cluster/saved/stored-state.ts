@@ -1,0 +1,113 @@
+/** What a cluster holds, as the lines of a saved cluster: from its API server, or from the store of a stopped cluster. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConnectionError } from '../../components/client/connection-error.ts'
+import { isStatusError } from '../../components/machinery/objects/status-error.ts'
+import type { Clock } from '../../components/component-base/clock.ts'
+import { environment } from '../../components/component-base/environment.ts'
+import { clusterClient } from '../cluster-client.ts'
+import { ClusterError } from '../cluster-error.ts'
+import type { ClusterConfig } from '../plan/cluster-config.ts'
+import { planCluster } from '../plan/plan.ts'
+import type { Programs } from '../plan/programs.ts'
+import { acquireLock, lockHolder, releaseLock } from '../state/lock.ts'
+import type { StatePaths } from '../state/state-dir.ts'
+
+export interface StoredStateOptions {
+  readonly config: ClusterConfig
+  readonly paths: StatePaths
+  readonly programs: Programs
+  readonly clock: Clock
+  readonly withSecrets: boolean
+  readonly signal: AbortSignal
+}
+
+export interface StoredState extends AsyncDisposable {
+  readonly from: 'running' | 'stopped'
+  readonly chunks: AsyncIterable<Uint8Array>
+}
+
+/** Undefined when nothing answers at the API server's address. */
+async function ofServer(options: StoredStateOptions): Promise<StoredState | undefined> {
+  const { withSecrets, signal } = options
+  const client = clusterClient(options)
+  const close = async (): Promise<void> => client.close()
+  try {
+    const path = `/debug/state?secrets=${String(withSecrets)}`
+    const { chunks } = await client.rest.stream({ method: 'GET', path, signal })
+    return { from: 'running', chunks, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    client.close()
+    if (isStatusError(error, 'NotFound')) {
+      throw new ClusterError('failed', 'the API server is of a release that cannot be saved', {
+        hint: 'restart it with this release: skiff restart api-server',
+        cause: error,
+      })
+    }
+    if (error instanceof ConnectionError && ['refused', 'untrusted'].includes(error.code))
+      return undefined
+    throw error
+  }
+}
+
+/** Lets the API server's program print what its store holds. It reads the flags that the server would. */
+async function* printed(options: StoredStateOptions): AsyncGenerator<Buffer> {
+  const { config, paths, programs, withSecrets, signal } = options
+  const spec = planCluster(config, paths).find(({ program }) => program === 'api-server')
+  const script = join(programs.folder, 'api-server.js')
+  const what = `--print-state=${withSecrets ? 'whole' : 'without-secrets'}`
+  const child = spawn(
+    process.execPath,
+    [...(spec?.nodeOptions ?? []), script, ...(spec?.args ?? []), what],
+    { cwd: paths.dir, env: environment, stdio: ['ignore', 'pipe', 'pipe'], signal },
+  )
+  const ended = once(child, 'close') as Promise<[code: number | null]>
+  ended.catch(() => {}) // awaited below
+  let said = ''
+  child.stderr.on('data', (text: Buffer) => (said = `${said}${text.toString()}`.slice(-10_000)))
+  try {
+    for await (const chunk of child.stdout) yield chunk as Buffer
+    const [code] = await ended
+    if (code === 0) return
+    const why = said.trimEnd().split('\n').at(-1) ?? ''
+    throw new ClusterError('failed', `the store cannot be read: ${why.replace(/^[\w-]+: /, '')}`)
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+/** The cluster's lock is held until the state is disposed: nothing starts the cluster meanwhile. */
+function ofStore(options: StoredStateOptions): StoredState {
+  const { paths, clock, config } = options
+  if (!existsSync(paths.store)) {
+    throw new ClusterError('failed', `cluster "${config.name}" has no store: ${paths.store}`, {
+      hint: 'it has never been started to its end',
+    })
+  }
+  const lock = acquireLock(paths, clock)
+  if (!lock.ok) throw notAnswering(config, lock.holder.pid)
+  return {
+    from: 'stopped',
+    chunks: printed(options),
+    [Symbol.asyncDispose]: async () => releaseLock(paths),
+  }
+}
+
+function notAnswering({ name }: ClusterConfig, pid: number): ClusterError {
+  return new ClusterError(
+    'failed',
+    `cluster "${name}" runs (supervisor: pid ${pid}), but its API server does not answer`,
+    { hint: 'see: skiff status' },
+  )
+}
+
+/** Opens it; dispose it when its lines have been read. Rejects with a ClusterError. */
+export async function openStoredState(options: StoredStateOptions): Promise<StoredState> {
+  const running = await ofServer(options)
+  if (running !== undefined) return running
+  const holder = lockHolder(options.paths)
+  if (holder !== undefined) throw notAnswering(options.config, holder.pid)
+  return ofStore(options)
+}

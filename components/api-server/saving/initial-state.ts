@@ -1,0 +1,58 @@
+/** initial-state: fills an empty store with the saved cluster of --initial-state, encrypted as this server encrypts. */
+import type { Dialect } from '../../api/dialect.ts'
+import { StartError } from '../../component-base/component.ts'
+import { openSavedFile } from '../../store/saved-cluster-file.ts'
+import { SavedClusterError } from '../../store/saved-cluster.ts'
+import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
+import type { StorageTransformers } from '../encryption/transformer.ts'
+import { splitStoreKey } from '../watch-cache/watch-cache.ts'
+
+interface FillOptions {
+  readonly dialect: Dialect
+  readonly transformers: StorageTransformers | undefined
+}
+
+async function* encrypted(
+  kvs: AsyncIterable<KeyValue>,
+  transformers: StorageTransformers | undefined,
+): AsyncGenerator<KeyValue> {
+  for await (const kv of kvs) {
+    const transformer = transformers?.of(splitStoreKey(kv.key)?.prefix ?? '')
+    yield transformer === undefined ? kv : { ...kv, value: transformer.toStorage(kv.value, kv.key) }
+  }
+}
+
+/** What the operator reads after the name of the file. Bugs stay as they are. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof SavedClusterError) return error.message
+  if (error instanceof StoreError) {
+    return error.code === 'not-empty'
+      ? `needs an empty store, but ${error.message}`
+      : `cannot be stored: ${error.message}`
+  }
+  // The checksum holds, so these are not the keys of any store.
+  if (error instanceof TypeError) return `is damaged: ${error.message}`
+  return (error as NodeJS.ErrnoException).syscall === undefined
+    ? undefined
+    : `cannot be read: ${(error as Error).message}`
+}
+
+/** All or nothing. Closes the store and rejects with a StartError of one line when it cannot be filled. */
+export async function fillStore(
+  store: Store,
+  path: string,
+  { dialect, transformers }: FillOptions,
+): Promise<void> {
+  try {
+    await using saved = await openSavedFile(path)
+    const { header, kvs } = saved
+    if (header.dialect !== dialect.name)
+      throw new SavedClusterError(`is of the dialect ${header.dialect}, not of ${dialect.name}`)
+    await store.load(encrypted(kvs, transformers), header.revision)
+  } catch (error) {
+    await store.close()
+    const reason = reasonOf(error)
+    if (reason === undefined) throw error
+    throw new StartError(`--initial-state: ${path} ${reason}`, error)
+  }
+}

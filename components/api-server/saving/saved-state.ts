@@ -1,0 +1,92 @@
+/** saved-state: everything that the store holds at one revision, decrypted, as a saved cluster. */
+import type { Dialect } from '../../api/dialect.ts'
+import { timestamp, type Clock } from '../../component-base/clock.ts'
+import { SavedClusterError, type SavedHeader } from '../../store/saved-cluster.ts'
+import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
+import { isEncrypted, readsPlainOnly, type StorageTransformers } from '../encryption/transformer.ts'
+import { splitStoreKey, storeRoot } from '../watch-cache/watch-cache.ts'
+import { createSavedForm } from './saved-form.ts'
+
+const pageSize = 1000
+
+export interface SavedStateOptions {
+  readonly store: Pick<Store, 'range' | 'revision'>
+  readonly transformers: StorageTransformers | undefined
+  readonly dialect: Dialect
+  readonly clock: Clock
+  readonly serviceRange: string
+  readonly writtenBy: string
+  readonly withSecrets: boolean
+}
+
+type Reading = Pick<SavedStateOptions, 'store' | 'transformers'>
+
+/** The bytes of an object. Throws when this server cannot decrypt them: in the file nobody could. */
+function decrypted(
+  { key, value }: KeyValue,
+  transformers: StorageTransformers | undefined,
+): Buffer {
+  const transformer = transformers?.of(splitStoreKey(key)?.prefix ?? '')
+  if (transformer === undefined) {
+    if (isEncrypted(value)) throw new SavedClusterError(`cannot decrypt ${key}: ${readsPlainOnly}`)
+    return value
+  }
+  const result = transformer.fromStorage(value, key)
+  if (!result.ok) throw new SavedClusterError(`cannot decrypt ${key}: ${result.why}`)
+  return result.bytes
+}
+
+async function* pagesAt(
+  store: SavedStateOptions['store'],
+  atRevision: number,
+): AsyncGenerator<readonly KeyValue[]> {
+  let from: string | undefined
+  for (;;) {
+    const page = await store.range({
+      prefix: storeRoot,
+      atRevision,
+      limit: pageSize,
+      ...(from === undefined ? {} : { from }),
+    })
+    yield page.kvs
+    const last = page.kvs.at(-1)
+    if (!page.more || last === undefined) return
+    from = `${last.key}\0`
+  }
+}
+
+async function* savedKeys(
+  { store, transformers }: Reading,
+  at: { revision: number; formOf: ReturnType<typeof createSavedForm> },
+): AsyncGenerator<KeyValue> {
+  try {
+    for await (const kvs of pagesAt(store, at.revision)) {
+      for (const kv of kvs) {
+        const value = at.formOf(kv.key, decrypted(kv, transformers))
+        if (value !== undefined) yield { ...kv, value }
+      }
+    }
+  } catch (error) {
+    const isTooOld = error instanceof StoreError && error.code === 'compacted'
+    if (!isTooOld) throw error
+    throw new SavedClusterError('the history was compacted during the save: try again', error)
+  }
+}
+
+/** The keys are read as they are asked for. Reading them throws a SavedClusterError for what cannot be saved. */
+export async function savedState(
+  options: SavedStateOptions,
+): Promise<{ readonly header: SavedHeader; readonly kvs: AsyncIterable<KeyValue> }> {
+  const { store, dialect, clock, serviceRange, writtenBy } = options
+  const revision = await store.revision()
+  return {
+    header: {
+      writtenBy,
+      dialect: dialect.name,
+      revision,
+      savedAt: timestamp(clock.now()),
+      serviceRange,
+    },
+    kvs: savedKeys(options, { revision, formOf: createSavedForm(options) }),
+  }
+}

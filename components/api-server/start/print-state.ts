@@ -1,0 +1,46 @@
+/** print-state: writes what the store holds to standard output (--print-state), for `skiff save` of a cluster that is stopped. */
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { StartError } from '../../component-base/component.ts'
+import { SavedClusterError, savedLines } from '../../store/saved-cluster.ts'
+import type { SavedStateOptions } from '../saving/saved-state.ts'
+import { encryptionOf } from './flag-files.ts'
+import { openStorage } from './open-storage.ts'
+import type { Settings } from './settings.ts'
+import type { State } from './state.ts'
+
+/** What a saved cluster of this server is made from. */
+export function stateToSave(
+  { options, clock, dialect, version }: Settings,
+  { store, encrypted }: Pick<State, 'store' | 'encrypted'>,
+): Omit<SavedStateOptions, 'withSecrets'> {
+  return {
+    store,
+    transformers: encrypted?.encryption,
+    dialect,
+    clock,
+    serviceRange: options['service-cluster-ip-range'],
+    writtenBy: `kube-apiserver ${version.gitVersion}`,
+  }
+}
+
+/** Opens the store, writes and closes it. Rejects with a StartError for what cannot be saved. */
+export async function printState(settings: Settings, output: Writable): Promise<void> {
+  const { options, dialect, resources } = settings
+  const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
+  const store = await openStorage(options)
+  try {
+    const { savedState } = await import('../saving/saved-state.ts')
+    const from = stateToSave(settings, { store, encrypted })
+    const { header, kvs } = await savedState({
+      ...from,
+      withSecrets: options['print-state'] !== 'without-secrets',
+    })
+    await pipeline(Readable.from(savedLines(header, kvs)), output, { end: false })
+  } catch (error) {
+    if (!(error instanceof SavedClusterError)) throw error
+    throw new StartError(error.message, error)
+  } finally {
+    await store.close()
+  }
+}
