@@ -63,6 +63,11 @@ export const clusterCommands: readonly CommandEntry[] = [
     load: async () => [(await import('./save.ts')).save],
   },
   {
+    name: 'import',
+    summary: 'Copy objects of any live cluster into a file or a cluster',
+    load: async () => [(await import('./import.ts')).importCommand],
+  },
+  {
     name: 'join',
     summary: 'Run a node agent on this machine for a cluster on another machine',
     load: async () => [(await import('./join.ts')).join],
