@@ -38,6 +38,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Test in jest', link: '/how-to/test-jest' },
       { text: 'Use it in CI', link: '/how-to/ci' },
       { text: 'Run several clusters', link: '/how-to/several-clusters' },
+      { text: 'Save and import clusters', link: '/how-to/save-and-import' },
       { text: 'Run a webhook on your machine', link: '/how-to/webhook' },
       { text: 'Encrypt data at rest', link: '/how-to/encryption' },
       { text: 'Keep an audit log', link: '/how-to/audit' },
