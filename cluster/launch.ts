@@ -10,6 +10,7 @@ import type { Dialect } from '../components/api/dialect.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { createBootstrapToken, formatToken } from './plan/bootstrap-token.ts'
 import type { BootstrapToken } from './plan/bootstrap-token.ts'
+import { checkSimulated } from './check-node.ts'
 import { checkPki } from './state/check-pki.ts'
 import { readClusterConfig, writeClusterConfig } from './plan/cluster-config.ts'
 import type { ClusterConfig, ExtraFlags, NodeConfig, Program } from './plan/cluster-config.ts'
@@ -81,17 +82,6 @@ export interface LaunchedCluster {
 export const simulatedPool = 'simulated'
 const defaultNodes = 3
 const mostNodes = 200
-const mostSimulated = 10_000
-
-/** Throws a ClusterError of kind `usage` unless one process can run that many simulated nodes. */
-export function checkSimulated(count: number, least: number): void {
-  if (Number.isInteger(count) && count >= least && count <= mostSimulated) return
-  throw new ClusterError(
-    'usage',
-    `invalid number of simulated nodes ${count}: must be from ${least} to ${mostSimulated}`,
-    { hint: 'one process runs them all, and one API server stores their leases' },
-  )
-}
 
 function nodesOf(settings: ClusterSettings): NodeConfig[] {
   const { nodes = defaultNodes, simulatedNodes = 0 } = settings

@@ -22,7 +22,7 @@ import { explained } from '../system-error.ts'
 import { defineCommand } from './command.ts'
 import type { CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { checkNodeName } from '../node-name.ts'
+import { checkNodeName } from '../check-node.ts'
 
 const flags = defineFlags({
   token: flag.string(

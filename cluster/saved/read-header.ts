@@ -4,7 +4,7 @@ import { SavedClusterError, type SavedHeader } from '../../components/store/save
 import { dialectNamed, type Dialect } from '../../components/api/dialect.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { NodeConfig } from '../plan/cluster-config.ts'
-import { checkNodeName } from '../node-name.ts'
+import { checkNodeName, checkSimulated } from '../check-node.ts'
 import { explained } from '../system-error.ts'
 
 export interface CheckedHeader extends SavedHeader {
@@ -12,9 +12,18 @@ export interface CheckedHeader extends SavedHeader {
   readonly nodes: readonly NodeConfig[]
 }
 
-/** The names of nodes become names of folders. Throws a ClusterError. */
+/** What a node is, not what its agent does on this machine. */
+const flagsOfNodes = new Set(['node-labels', 'register-with-taints', 'capacity'])
+
+/** The names of nodes become names of folders, and their flags those of processes. Throws a ClusterError or SavedClusterError. */
 function checkNodes(nodes: readonly NodeConfig[]): void {
-  for (const { name } of nodes) checkNodeName(name)
+  for (const { name, simulated, flags = {} } of nodes) {
+    checkNodeName(name)
+    if (simulated !== undefined) checkSimulated(simulated, 1)
+    const other = Object.keys(flags).find((flag) => !flagsOfNodes.has(flag))
+    if (other !== undefined)
+      throw new SavedClusterError(`is refused: its node ${name} sets the flag --${other}`)
+  }
   if (new Set(nodes.map(({ name }) => name)).size < nodes.length)
     throw new SavedClusterError('is damaged: it has two nodes of one name')
 }
@@ -27,9 +36,11 @@ export async function readSavedHeader(path: string): Promise<CheckedHeader> {
     const dialect = dialectNamed(header.dialect)
     if (dialect === undefined)
       throw new SavedClusterError(`is of an unknown dialect, "${header.dialect}"`)
-    const nodes = (header.nodes ?? []).map(({ name, simulated }) =>
-      simulated === undefined ? { name } : { name, simulated },
-    )
+    const nodes = (header.nodes ?? []).map(({ name, simulated, flags }) => ({
+      name,
+      ...(simulated === undefined ? {} : { simulated }),
+      ...(flags === undefined ? {} : { flags }),
+    }))
     checkNodes(nodes)
     return { ...header, dialect: dialect.name, nodes }
   } catch (error) {

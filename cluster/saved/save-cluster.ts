@@ -1,12 +1,17 @@
 /** Saving a cluster: everything that its store holds at one revision, and the nodes that run with it, as a file. */
 import { resolve } from 'node:path'
 import { writeSavedFile } from '../../components/store/saved-cluster-file.ts'
-import { readSaved, SavedClusterError } from '../../components/store/saved-cluster.ts'
+import {
+  readSaved,
+  SavedClusterError,
+  type SavedHeader,
+} from '../../components/store/saved-cluster.ts'
 import type { KeyValue } from '../../components/store/store.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { ownVersion } from '../own-version.ts'
 import { readClusterConfig } from '../plan/cluster-config.ts'
+import type { ExtraFlags, NodeConfig } from '../plan/cluster-config.ts'
 import type { Programs } from '../plan/programs.ts'
 import { noSuchCluster, stateDirExists, statePaths } from '../state/state-dir.ts'
 import { explained } from '../system-error.ts'
@@ -51,31 +56,51 @@ class Counted {
   }
 }
 
+/** What the file says of the cluster beside its objects. */
+export interface SavedSurroundings {
+  readonly nodes: readonly NodeConfig[]
+  readonly flags: ExtraFlags
+}
+
+/** Writes the lines of an API server to a file, whole or not at all. Rejects with a ClusterError. */
+export async function writeState(
+  chunks: AsyncIterable<Uint8Array>,
+  {
+    file,
+    nodes,
+    flags,
+    onProgress,
+  }: SavedSurroundings & Pick<SaveClusterOptions, 'file' | 'onProgress'>,
+): Promise<Pick<SavedResult, 'revision' | 'objects' | 'bytes'>> {
+  const counted = new Counted()
+  try {
+    const { header, kvs } = await readSaved(chunks)
+    const whole = {
+      ...header,
+      writtenBy: `skiff ${ownVersion()}`,
+      nodes,
+      flags: flags as SavedHeader['flags'],
+    }
+    const saved = counted.of(kvs, onProgress)
+    const { bytes } = await explained(file, () => writeSavedFile(file, whole, saved))
+    return { revision: header.revision, objects: counted.count, bytes }
+  } catch (error) {
+    if (!(error instanceof SavedClusterError)) throw error
+    throw new ClusterError('failed', `cannot save the cluster: ${error.message}`, {
+      cause: error,
+    })
+  }
+}
+
 /** Rejects with a ClusterError; then there is no file, or the one from before. */
 export async function saveCluster(options: SaveClusterOptions): Promise<SavedResult> {
-  const { name, withSecrets, onProgress } = options
+  const { name, onProgress } = options
   const paths = statePaths(options.stateRoot, name)
   const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
   if (config === undefined) throw noSuchCluster(name)
   const file = resolve(options.file)
-  const counted = new Counted()
-  try {
-    await using state = await openStoredState({ ...options, config, paths, withSecrets })
-    const { header, kvs } = await readSaved(state.chunks)
-    const whole = {
-      ...header,
-      writtenBy: `skiff ${ownVersion()}`,
-      nodes: config.nodes,
-      flags: config.extraFlags as Readonly<Record<string, Readonly<Record<string, string>>>>,
-    }
-    const saved = counted.of(kvs, onProgress)
-    const { bytes } = await explained(file, () => writeSavedFile(file, whole, saved))
-    const { from } = state
-    return { file, revision: header.revision, objects: counted.count, bytes, from }
-  } catch (error) {
-    if (!(error instanceof SavedClusterError)) throw error
-    throw new ClusterError('failed', `cannot save cluster "${name}": ${error.message}`, {
-      cause: error,
-    })
-  }
+  await using state = await openStoredState({ ...options, config, paths })
+  const { nodes, extraFlags: flags } = config
+  const written = await writeState(state.chunks, { file, nodes, flags, onProgress })
+  return { file, ...written, from: state.from }
 }

@@ -13,10 +13,14 @@ const newline = 0x0a
 /** Lines are handed on in pieces of about this size. */
 const pieceBytes = 64 * 1024
 
+type Flags = Readonly<Record<string, string>>
+
 export interface SavedNode {
   readonly name: string
   /** How many simulated nodes its process carries; absent: the one node `name`. */
   readonly simulated?: number | undefined
+  /** Flags of its agent. */
+  readonly flags?: Flags | undefined
 }
 
 export interface SavedHeader {
@@ -31,7 +35,7 @@ export interface SavedHeader {
   /** The nodes that ran with the cluster; Nodes that joined from elsewhere are objects alone. */
   readonly nodes?: readonly SavedNode[] | undefined
   /** Flags by component that were set by hand. They are not used again by themselves: they may name files. */
-  readonly flags?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
+  readonly flags?: Readonly<Record<string, Flags>> | undefined
 }
 
 export interface SavedCluster {
@@ -153,18 +157,20 @@ function objectOf(line: Buffer): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-function isNode(value: unknown): boolean {
-  const { name, simulated } = (value ?? {}) as Record<string, unknown>
-  return typeof name === 'string' && (simulated === undefined || Number.isInteger(simulated))
+/** Whether it is an object whose fields are all as they should be. */
+function isRecordOf(value: unknown, isField: (field: unknown) => boolean): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isField)
 }
 
-function isFlags(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return Object.values(value).every(
-    (flags) =>
-      typeof flags === 'object' &&
-      flags !== null &&
-      Object.values(flags).every((text) => typeof text === 'string'),
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isFlags = (value: unknown): boolean => isRecordOf(value, isText)
+
+function isNode(value: unknown): boolean {
+  const { name, simulated, flags } = (value ?? {}) as Record<string, unknown>
+  return (
+    isText(name) &&
+    (simulated === undefined || Number.isInteger(simulated)) &&
+    (flags === undefined || isFlags(flags))
   )
 }
 
@@ -180,11 +186,11 @@ function headerOf(line: Buffer): SavedHeader {
   const { writtenBy, dialect, revision, savedAt, serviceRange, nodes, flags } = header
   const isWhole =
     version === formatVersion &&
-    [writtenBy, dialect, savedAt].every((text) => typeof text === 'string') &&
+    [writtenBy, dialect, savedAt].every(isText) &&
     Number.isSafeInteger(revision) &&
-    (serviceRange === undefined || typeof serviceRange === 'string') &&
+    (serviceRange === undefined || isText(serviceRange)) &&
     (nodes === undefined || (Array.isArray(nodes) && nodes.every(isNode))) &&
-    (flags === undefined || isFlags(flags))
+    (flags === undefined || isRecordOf(flags, isFlags))
   if (!isWhole) throw new SavedClusterError('is damaged: its first line is no header')
   return header as unknown as SavedHeader
 }

@@ -19,15 +19,13 @@ export interface SavedFormOptions {
   readonly withSecrets: boolean
 }
 
+const appliedCopy = 'kubectl.kubernetes.io/last-applied-configuration'
+
 /** A Secret without its data, and without the copy of it that `kubectl apply` keeps. */
 function emptied({ data: _, ...secret }: StoredSecret): StoredSecret {
-  const annotations = Object.entries(secret.metadata.annotations ?? {}).filter(
-    ([name]) => name !== 'kubectl.kubernetes.io/last-applied-configuration',
-  )
-  return {
-    ...secret,
-    metadata: { ...secret.metadata, annotations: Object.fromEntries(annotations) },
-  }
+  const { [appliedCopy]: copy, ...annotations } = secret.metadata.annotations ?? {}
+  if (copy === undefined) return secret
+  return { ...secret, metadata: { ...secret.metadata, annotations } }
 }
 
 function secretOf(key: string, bytes: Buffer): StoredSecret {
