@@ -7,7 +7,7 @@ import {
   qualifiedName,
   type Resource,
 } from '../../components/machinery/objects/resource.ts'
-import { isStatusError } from '../../components/machinery/objects/status-error.ts'
+import { isStatusError, StatusError } from '../../components/machinery/objects/status-error.ts'
 import { crdName, importSteps, type ImportedObject } from './import-order.ts'
 import { withOwners } from './owners.ts'
 
@@ -61,8 +61,8 @@ async function createOne(
     if (status !== undefined && hasStatus)
       await verbs.updateStatus({ ...created, status }, { signal })
   } catch (error) {
-    if (!isStatusError(error)) throw error
-    if (isStatusError(error, 'AlreadyExists')) {
+    if (!(error instanceof StatusError)) throw error
+    if (error.reason === 'AlreadyExists') {
       result.existed += 1
       const { namespace, name = '' } = object.metadata
       // One that has gone meanwhile owns nothing.

@@ -130,11 +130,15 @@ async function* linesOf(
   let total = 0
   const tooLarge = (what: string): SavedClusterError =>
     new SavedClusterError(`is larger than a saved cluster can be: ${what}`)
+  const checkLine = (bytes: number): void => {
+    if (bytes > lineBytes) throw tooLarge(`a line of more than ${lineBytes} bytes`)
+  }
   for await (const chunk of chunks) {
     total += chunk.length
     if (total > totalBytes) throw tooLarge(`more than ${totalBytes} bytes`)
     let rest = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
     for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline)) {
+      checkLine(heldBytes + end)
       yield Buffer.concat([...held, rest.subarray(0, end)])
       held = []
       heldBytes = 0
@@ -142,7 +146,7 @@ async function* linesOf(
     }
     held.push(rest)
     heldBytes += rest.length
-    if (heldBytes > lineBytes) throw tooLarge(`a line of more than ${lineBytes} bytes`)
+    checkLine(heldBytes)
   }
   if (heldBytes > 0) throw new SavedClusterError('is cut short')
 }
@@ -155,6 +159,10 @@ function objectOf(line: Buffer): Readonly<Record<string, unknown>> | undefined {
   } catch {
     return undefined
   }
+}
+
+function checkFault(found: Readonly<Record<string, unknown>> | undefined): void {
+  if (typeof found?.['fault'] === 'string') throw new SavedClusterError(found['fault'])
 }
 
 /** Whether it is an object whose fields are all as they should be. */
@@ -176,6 +184,7 @@ function isNode(value: unknown): boolean {
 
 function headerOf(line: Buffer): SavedHeader {
   const found = objectOf(line)
+  checkFault(found)
   if (found?.['format'] !== format) throw new SavedClusterError('is not a saved cluster')
   const { version, format: _, ...header } = found
   if (typeof version === 'number' && version > formatVersion) {
@@ -226,7 +235,7 @@ async function* keysOf(
     const { value: line, done } = await lines.next()
     if (done === true) throw new SavedClusterError('is cut short')
     const found = objectOf(line)
-    if (typeof found?.['fault'] === 'string') throw new SavedClusterError(found['fault'])
+    checkFault(found)
     if (found?.['sha256'] !== undefined) {
       checkEnd(found, { keys, hash })
       if ((await lines.next()).done !== true)

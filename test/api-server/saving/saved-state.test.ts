@@ -60,7 +60,7 @@ describe.each(['kubernetes', 'svc'] as const)('a server that is saved (%s)', (di
     expect(state.header).toMatchObject({
       dialect,
       revision: Number(metadata.resourceVersion),
-      serviceRange: '10.0.0.0/24',
+      serviceRange: '10.96.0.0/16',
     })
 
     const flags = [`--initial-state=${await savedFile(state)}`]
