@@ -55,6 +55,7 @@ function writing(client: Client): { stop(): Promise<string[]> } {
     return names
   }
   const done = run()
+  done.catch(() => {}) // seen by the test that stops it
   return {
     stop: () => {
       isStopped = true
@@ -70,7 +71,7 @@ async function keysOf(path: string): Promise<{ revision: number; kvs: KeyValue[]
 
 /** What controllers and agents go on to write in any cluster that runs. */
 const moving =
-  /\/(events|leases|nodes|pods|replicasets|deployments|endpoints|endpointslices|csinodes|certificatesigningrequests|storageversions|flowschemas|prioritylevelconfigurations|apiservices)\/|kube-root-ca\.crt|extension-apiserver-authentication|cluster-info/
+  /\/(events|leases|nodes|pods|replicasets|deployments|endpoints|endpointslices|csinodes|certificatesigningrequests|storageversions|flowschemas|prioritylevelconfigurations|apiservices)\/|kube-root-ca\.crt|extension-apiserver-authentication|cluster-info|\/default\/kubernetes$/
 
 interface Named {
   readonly metadata: {
@@ -116,9 +117,6 @@ test('a cluster that is saved under writes starts from the file with the same ob
   })
   await untilReady(client, 3)
   const writer = writing(client)
-  const saved = JSON.parse(await place.cluster('lab').skiff('version', '-o', 'json')) as {
-    skiff: string
-  }
   const outcome = await place.run(['save', 'lab', file('lab.skiff'), '-o', 'json'])
   const written = await writer.stop()
   expect(outcome.code, outcome.stderr).toBe(0)
@@ -138,6 +136,7 @@ test('a cluster that is saved under writes starts from the file with the same ob
   const copy = await place.up('copy', ['--from', file('lab.skiff')])
   expect(copy.config.nodes).toEqual(cluster.config.nodes)
   const there = await objectsOf(copy)
+  let compared = 0
   for (const { key, value, modRevision } of kvs) {
     if (moving.test(key)) continue
     const { metadata } = JSON.parse(value.toString()) as Named
@@ -145,7 +144,9 @@ test('a cluster that is saved under writes starts from the file with the same ob
     const name = `${plural}/${metadata.namespace ?? ''}/${metadata.name}`
     if (![...there.keys()].some((one) => one.startsWith(`${plural}/`))) continue
     expect([name, there.get(name)]).toEqual([name, `${metadata.uid} ${modRevision}`])
+    compared += 1
   }
+  expect(compared).toBeGreaterThan(50)
   await untilReady(copy.client, 3)
   const { items: pods } = await copy.client.resource(resources.pods).list({ namespace: 'default' })
   const before = new Set(
@@ -173,7 +174,6 @@ test('a cluster that is saved under writes starts from the file with the same ob
   await untilReady(copy.client, 5)
   cluster.disconnect()
   copy.disconnect()
-  expect(saved.skiff).toMatch(/^\d/)
 }, 180_000)
 
 test('a stopped cluster is saved as it was, without Secrets if asked; nothing changes in it', async () => {

@@ -22,7 +22,8 @@ export interface SavedFormOptions {
 const appliedCopy = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** A Secret without its data, and without the copy of it that `kubectl apply` keeps. */
-function emptied({ data: _, ...secret }: StoredSecret): StoredSecret {
+function emptied(whole: StoredSecret): StoredSecret {
+  const { data: _, ...secret } = whole
   const { [appliedCopy]: copy, ...annotations } = secret.metadata.annotations ?? {}
   if (copy === undefined) return secret
   return { ...secret, metadata: { ...secret.metadata, annotations } }
