@@ -19,7 +19,7 @@ export const save = defineCommand({
     'Writes all objects of the cluster NAME at one resourceVersion, while it runs or when it is stopped. Clients notice\n' +
     'nothing. An existing FILE is replaced.\n\n' +
     'The file holds Secrets, decrypted, so only you can read it (mode 0600). Before you share it, use --without-secrets;\n' +
-    'ConfigMaps and custom resources are saved in any case. The cluster’s own keys, bootstrap tokens and the tokens of\n' +
+    'ConfigMaps and custom resources are saved in any case. Keys of the cluster, bootstrap tokens and the tokens of\n' +
     'service accounts are never saved.',
   arguments: [{ name: 'NAME' }, { name: 'FILE' }],
   flags,
@@ -27,7 +27,7 @@ export const save = defineCommand({
   examples: [
     ['skiff save default before.skiff', 'Save the cluster "default"'],
     ['skiff save default report.skiff --without-secrets', 'Save it for a bug report'],
-    ['skiff up --name copy --from before.skiff', 'Start another cluster from the file'],
+    ['skiff save -o json default before.skiff', 'Print the resourceVersion and the size as JSON'],
   ],
   run: async (context, { flags: given, args }) => {
     const { terminal, clock, signal, stateRoot } = context

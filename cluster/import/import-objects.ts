@@ -2,7 +2,8 @@
 import type { Client } from '../../components/client/client.ts'
 import { createDiscovery, type ServerResources } from '../../components/client/server-resources.ts'
 import { qualifiedName, type Resource } from '../../components/machinery/objects/resource.ts'
-import { crdName, importSteps, type ImportedObject } from './import-order.ts'
+import { importSteps, type ImportedObject } from './import-order.ts'
+import { definitions, dialect, kindName } from './kind-name.ts'
 import { importedForm } from './imported-form.ts'
 import { kindsToImport, type WantedKinds } from './kinds.ts'
 import { isMadeAnew, withOwners } from './owners.ts'
@@ -25,12 +26,16 @@ export interface Imported {
   readonly unread: readonly Unread[]
 }
 
-const systemNamespaces = new Set(['kube-system', 'kube-public', 'kube-node-lease'])
+const systemNamespaces = new Set<string>([
+  dialect.systemNamespace,
+  dialect.publicNamespace,
+  dialect.nodeLeaseNamespace,
+])
 
 /** With namespaces, a kind without one is read when it was asked for, or when objects of the namespaces need it. */
 function isRead(resource: Resource, { namespaces, kinds }: ImportOptions): boolean {
   if (resource.namespaced || namespaces.length === 0 || kinds.length > 0) return true
-  return ['namespaces', crdName].includes(qualifiedName(resource))
+  return ['namespaces', definitions].includes(kindName(resource))
 }
 
 /** Whether the object is of the namespaces that are imported. */
@@ -57,7 +62,7 @@ function neededDefinitions(read: readonly ReadObject[]): (read: ReadObject) => b
       .map(({ resource }) => qualifiedName(resource)),
   )
   return ({ resource, object }) => {
-    if (qualifiedName(resource) !== crdName) return true
+    if (kindName(resource) !== definitions) return true
     const { group = '', names } = (object['spec'] ?? {}) as DefinitionSpec
     return used.has(`${names?.plural ?? ''}.${group}`)
   }

@@ -1,6 +1,6 @@
 /** Import order: what others need comes first, and every owner before what it owns. */
-import { qualifiedName, type Resource } from '../../components/machinery/objects/resource.ts'
-import { isBuiltIn } from './owners.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
+import { definitions, isOfUpstream, kindName } from './kind-name.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 
 /** An object in the form to create, with its uid in the cluster it comes from. */
@@ -10,43 +10,41 @@ export interface ImportedObject {
   readonly object: KubeObject
 }
 
-export const crdName = 'customresourcedefinitions.apiextensions.k8s.io'
-
 /** Kinds in steps. All others, which use these, come after `pods`' and before the last ones. */
 const firstKinds: readonly (readonly string[])[] = [
   ['namespaces'],
-  [crdName],
+  [definitions],
   [
-    'ingressclasses.networking.k8s.io',
+    'ingressclasses.networking',
     'nodes',
-    'priorityclasses.scheduling.k8s.io',
-    'runtimeclasses.node.k8s.io',
-    'storageclasses.storage.k8s.io',
+    'priorityclasses.scheduling',
+    'runtimeclasses.node',
+    'storageclasses.storage',
   ],
   ['serviceaccounts', 'configmaps', 'secrets', 'limitranges'],
-  ['clusterroles.rbac.authorization.k8s.io', 'roles.rbac.authorization.k8s.io'],
-  ['clusterrolebindings.rbac.authorization.k8s.io', 'rolebindings.rbac.authorization.k8s.io'],
+  ['clusterroles.rbac.authorization', 'roles.rbac.authorization'],
+  ['clusterrolebindings.rbac.authorization', 'rolebindings.rbac.authorization'],
   ['persistentvolumes'],
   ['persistentvolumeclaims', 'services'],
 ]
 /** They would refuse objects that were there before them. */
 const lastKinds = new Set([
   'resourcequotas',
-  'mutatingadmissionpolicies.admissionregistration.k8s.io',
-  'mutatingadmissionpolicybindings.admissionregistration.k8s.io',
-  'mutatingwebhookconfigurations.admissionregistration.k8s.io',
-  'validatingadmissionpolicies.admissionregistration.k8s.io',
-  'validatingadmissionpolicybindings.admissionregistration.k8s.io',
-  'validatingwebhookconfigurations.admissionregistration.k8s.io',
-  'apiservices.apiregistration.k8s.io',
+  'mutatingadmissionpolicies.admissionregistration',
+  'mutatingadmissionpolicybindings.admissionregistration',
+  'mutatingwebhookconfigurations.admissionregistration',
+  'validatingadmissionpolicies.admissionregistration',
+  'validatingadmissionpolicybindings.admissionregistration',
+  'validatingwebhookconfigurations.admissionregistration',
+  'apiservices.apiregistration',
 ])
 
 function stepOf(resource: Resource): number {
-  const name = qualifiedName(resource)
+  const name = kindName(resource)
   const first = firstKinds.findIndex((names) => names.includes(name))
   if (first >= 0) return first
   if (lastKinds.has(name)) return firstKinds.length + 2
-  return firstKinds.length + (isBuiltIn(`${resource.group}/`) ? 0 : 1)
+  return firstKinds.length + (isOfUpstream(resource.group) ? 0 : 1)
 }
 
 /** Objects of one step can be created at once. Owners that own each other are taken as they come. */

@@ -3,25 +3,35 @@
  * Undefined for objects that the other cluster makes for itself.
  */
 import type { KubeObject, ObjectMeta } from '../../components/machinery/objects/object.ts'
-import { qualifiedName, type Resource } from '../../components/machinery/objects/resource.ts'
+import type { Resource } from '../../components/machinery/objects/resource.ts'
+import { labelKey } from '../../components/api/dialect.ts'
+import { dialect, kindName } from './kind-name.ts'
 import { isBuiltIn } from './owners.ts'
 
 type Fields = Record<string, unknown>
 
+const key = (subdomain: string, name: string): string => labelKey(dialect, subdomain, name)
+
 /** Annotations that controllers write about this very cluster. */
 const ownAnnotations = new Set([
-  'control-plane.alpha.kubernetes.io/leader',
-  'deployment.kubernetes.io/revision',
-  'pv.kubernetes.io/bind-completed',
-  'pv.kubernetes.io/bound-by-controller',
-  'volume.beta.kubernetes.io/storage-provisioner',
-  'volume.kubernetes.io/selected-node',
-  'volume.kubernetes.io/storage-provisioner',
+  key('control-plane.alpha', 'leader'),
+  key('deployment', 'revision'),
+  key('pv', 'bind-completed'),
+  key('pv', 'bound-by-controller'),
+  key('volume.beta', 'storage-provisioner'),
+  key('volume', 'selected-node'),
+  key('volume', 'storage-provisioner'),
 ])
 
 /** Finalizers that the controllers of any cluster add by themselves, or that only mean something while an object goes. */
-const ownFinalizers =
-  /^(kubernetes\.io\/pvc?-protection|foregroundDeletion|orphan|batch\.kubernetes\.io\/job-tracking|service\.kubernetes\.io\/load-balancer-cleanup)$/
+const ownFinalizers = new Set([
+  'foregroundDeletion',
+  'orphan',
+  key('', 'pv-protection'),
+  key('', 'pvc-protection'),
+  key('batch', 'job-tracking'),
+  key('service', 'load-balancer-cleanup'),
+])
 
 function without(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)))
@@ -29,8 +39,8 @@ function without(fields: Fields, names: readonly string[]): Fields {
 
 function importedMetadata(metadata: ObjectMeta): ObjectMeta {
   const { name, namespace, labels, annotations = {}, ownerReferences, finalizers = [] } = metadata
-  const kept = Object.entries(annotations).filter(([key]) => !ownAnnotations.has(key))
-  const own = finalizers.filter((text) => !ownFinalizers.test(text))
+  const kept = Object.entries(annotations).filter(([one]) => !ownAnnotations.has(one))
+  const own = finalizers.filter((text) => !ownFinalizers.has(text))
   return {
     ...(name === undefined ? {} : { name }),
     ...(namespace === undefined ? {} : { namespace }),
@@ -97,8 +107,8 @@ function pod(object: KubeObject): KubeObject {
 const jobLabels = [
   'controller-uid',
   'job-name',
-  'batch.kubernetes.io/controller-uid',
-  'batch.kubernetes.io/job-name',
+  key('batch', 'controller-uid'),
+  key('batch', 'job-name'),
 ]
 
 function withoutLabels(metadata: ObjectMeta, names: readonly string[]): ObjectMeta {
@@ -150,7 +160,7 @@ const forms: Readonly<Record<string, (object: KubeObject) => KubeObject>> = {
   namespaces: withoutFields('spec'),
   serviceaccounts: withoutFields('secrets'),
   nodes: withoutSpec('podCIDR', 'podCIDRs'),
-  'clusterroles.rbac.authorization.k8s.io': clusterRole,
+  'clusterroles.rbac.authorization': clusterRole,
 }
 
 function isFinished(object: KubeObject): boolean {
@@ -166,31 +176,29 @@ function isFinished(object: KubeObject): boolean {
 
 const isSystemNamed = ({ metadata }: KubeObject): boolean =>
   /^system[:-]/.test(metadata.name ?? '') ||
-  metadata.labels?.['kubernetes.io/bootstrapping'] !== undefined
+  metadata.labels?.[key('', 'bootstrapping')] !== undefined
 
 /** Objects that every cluster has, or that mean something in one cluster only. */
 const ofEachCluster: Readonly<Record<string, (object: KubeObject) => boolean>> = {
-  services: ({ metadata }) => metadata.namespace === 'default' && metadata.name === 'kubernetes',
-  configmaps: ({ metadata }) => metadata.name === 'kube-root-ca.crt',
+  services: ({ metadata }) =>
+    metadata.namespace === 'default' && metadata.name === dialect.apiServerService,
+  configmaps: ({ metadata }) => metadata.name === dialect.rootCaConfigMap,
   secrets: (object) =>
-    ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'].includes(
-      String(object['type']),
-    ),
+    [key('', 'service-account-token'), key('bootstrap', 'token')].includes(String(object['type'])),
   // It would run again.
   pods: (object) =>
-    isFinished(object) ||
-    object.metadata.annotations?.['kubernetes.io/config.mirror'] !== undefined,
+    isFinished(object) || object.metadata.annotations?.[key('', 'config.mirror')] !== undefined,
   'jobs.batch': isFinished,
-  'clusterroles.rbac.authorization.k8s.io': isSystemNamed,
-  'clusterrolebindings.rbac.authorization.k8s.io': isSystemNamed,
-  'roles.rbac.authorization.k8s.io': isSystemNamed,
-  'rolebindings.rbac.authorization.k8s.io': isSystemNamed,
-  'priorityclasses.scheduling.k8s.io': isSystemNamed,
+  'clusterroles.rbac.authorization': isSystemNamed,
+  'clusterrolebindings.rbac.authorization': isSystemNamed,
+  'roles.rbac.authorization': isSystemNamed,
+  'rolebindings.rbac.authorization': isSystemNamed,
+  'priorityclasses.scheduling': isSystemNamed,
 }
 
 /** Owner references are as they were: they still name the uids of the other cluster. */
 export function importedForm(object: KubeObject, resource: Resource): KubeObject | undefined {
-  const name = qualifiedName(resource)
+  const name = kindName(resource)
   const isGoing = object.metadata.deletionTimestamp !== undefined
   if (isGoing || ofEachCluster[name]?.(object) === true) return undefined
   const { status, ...rest } = object

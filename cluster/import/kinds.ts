@@ -7,32 +7,33 @@ import {
 } from '../../components/machinery/objects/resource.ts'
 import { nearestName } from '../../components/component-base/flags.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { kindName } from './kind-name.ts'
 import { findResource } from '../why/named-resource.ts'
 
 /** Read only when they are named. Webhooks would be called where no server answers, and refuse every write. */
 const onlyNamed = new Set([
-  'apiservices.apiregistration.k8s.io',
-  'certificatesigningrequests.certificates.k8s.io',
+  'apiservices.apiregistration',
+  'certificatesigningrequests.certificates',
   'controllerrevisions.apps',
-  'csinodes.storage.k8s.io',
-  'csistoragecapacities.storage.k8s.io',
+  'csinodes.storage',
+  'csistoragecapacities.storage',
   'endpoints',
-  'endpointslices.discovery.k8s.io',
+  'endpointslices.discovery',
   'events',
-  'events.events.k8s.io',
-  'flowschemas.flowcontrol.apiserver.k8s.io',
-  'ipaddresses.networking.k8s.io',
-  'leasecandidates.coordination.k8s.io',
-  'leases.coordination.k8s.io',
-  'mutatingwebhookconfigurations.admissionregistration.k8s.io',
+  'events.events',
+  'flowschemas.flowcontrol.apiserver',
+  'ipaddresses.networking',
+  'leasecandidates.coordination',
+  'leases.coordination',
+  'mutatingwebhookconfigurations.admissionregistration',
   'nodes',
-  'prioritylevelconfigurations.flowcontrol.apiserver.k8s.io',
-  'resourceslices.resource.k8s.io',
+  'prioritylevelconfigurations.flowcontrol.apiserver',
+  'resourceslices.resource',
   'secrets',
-  'servicecidrs.networking.k8s.io',
-  'storageversions.internal.apiserver.k8s.io',
-  'validatingwebhookconfigurations.admissionregistration.k8s.io',
-  'volumeattachments.storage.k8s.io',
+  'servicecidrs.networking',
+  'storageversions.internal.apiserver',
+  'validatingwebhookconfigurations.admissionregistration',
+  'volumeattachments.storage',
 ])
 
 export interface WantedKinds {
@@ -80,7 +81,7 @@ export function kindsToImport(
   { kinds, includeSecrets }: WantedKinds,
 ): Resource[] {
   const isLeftOut = (resource: Resource): boolean => {
-    const name = qualifiedName(resource)
+    const name = kindName(resource)
     return name === 'secrets' ? !includeSecrets : onlyNamed.has(name)
   }
   const chosen =

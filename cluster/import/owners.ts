@@ -1,11 +1,11 @@
 /** Owners of imported objects: which objects their owners make anew, and which references stay. */
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { isOfUpstream } from './kind-name.ts'
 
-/** Whether upstream's own controllers know the kind: its group has no domain, or one of upstream's. */
+/** Whether upstream's own controllers know the kind. */
 export function isBuiltIn(apiVersion: string): boolean {
   const slash = apiVersion.indexOf('/')
-  const group = slash < 0 ? '' : apiVersion.slice(0, slash)
-  return !group.includes('.') || group.endsWith('.k8s.io')
+  return isOfUpstream(slash < 0 ? '' : apiVersion.slice(0, slash))
 }
 
 /** A Deployment makes its ReplicaSets anew, and these their pods. `readUids`: of all objects that were read. */

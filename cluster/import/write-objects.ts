@@ -8,7 +8,8 @@ import {
   type Resource,
 } from '../../components/machinery/objects/resource.ts'
 import { isStatusError, StatusError } from '../../components/machinery/objects/status-error.ts'
-import { crdName, importSteps, type ImportedObject } from './import-order.ts'
+import { importSteps, type ImportedObject } from './import-order.ts'
+import { definitions as definitionKind, kindName } from './kind-name.ts'
 import { withOwners } from './owners.ts'
 
 const atOnce = 16
@@ -126,7 +127,7 @@ export async function writeObjects(
       )
       onProgress(result.created + result.existed + result.failed.length)
     }
-    const definitions = step.filter(({ resource }) => qualifiedName(resource) === crdName)
+    const definitions = step.filter(({ resource }) => kindName(resource) === definitionKind)
     if (definitions.length === 0) continue
     await untilServed(target, definitions)
     resources = await discover(signal)

@@ -19,12 +19,11 @@ export interface SavedFormOptions {
   readonly withSecrets: boolean
 }
 
-const appliedCopy = 'kubectl.kubernetes.io/last-applied-configuration'
-
 /** A Secret without its data, and without the copy of it that `kubectl apply` keeps. */
-function emptied(whole: StoredSecret): StoredSecret {
+function emptied(whole: StoredSecret, dialect: Dialect): StoredSecret {
   const { data: _, ...secret } = whole
-  const { [appliedCopy]: copy, ...annotations } = secret.metadata.annotations ?? {}
+  const applied = labelKey(dialect, 'kubectl', 'last-applied-configuration')
+  const { [applied]: copy, ...annotations } = secret.metadata.annotations ?? {}
   if (copy === undefined) return secret
   return { ...secret, metadata: { ...secret.metadata, annotations } }
 }
@@ -45,7 +44,7 @@ function savedSecret(
 ): Buffer | undefined {
   if (secret.type === labelKey(dialect, 'bootstrap', 'token')) return undefined
   const bytesOf = (value: StoredSecret): Buffer => Buffer.from(`${JSON.stringify(value)}\n`)
-  if (!withSecrets) return bytesOf(emptied(secret))
+  if (!withSecrets) return bytesOf(emptied(secret, dialect))
   if (secret.type !== labelKey(dialect, '', 'service-account-token')) return bytes
   // The controller of token Secrets fills in a token of the new cluster.
   const { token: _, ...data } = secret.data ?? {}
