@@ -1,4 +1,5 @@
 /** Cluster: the library's view of a running cluster. Starting one, clients for it, its nodes and its tokens. */
+import { rmSync } from 'node:fs'
 import type { Client } from '../components/client/client.ts'
 import { resourcesOf } from '../components/api/resources.ts'
 import { systemClock } from '../components/component-base/clock.ts'
@@ -219,6 +220,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       const tokenTtlMs = defaultTokenTtlMs
       const checkJoins = (): Promise<void> => checkJoinsOf(attachment)
       await bringUp(launched, { client, checkJoins, waitMs, tokenTtlMs, onProgress, signal })
+      rmSync(launched.paths.startsFrom, { force: true })
       await dropTokens(launched.config.nodes, attachment)
       launched.release()
       return cluster

@@ -1,6 +1,6 @@
 /** Launch: creates a cluster, or resumes a stored one, up to a supervisor that answers. A failed launch leaves nothing behind. */
 import { createHash } from 'node:crypto'
-import { statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { publicKeyInfo } from '../certs/keys.ts'
@@ -32,6 +32,7 @@ import {
   stateDirExists,
   statePaths,
   withClearErrors,
+  writePrivateFile,
 } from './state/state-dir.ts'
 import type { StatePaths } from './state/state-dir.ts'
 import { endLeftovers, removeCluster, stopCluster } from './take-down.ts'
@@ -235,6 +236,15 @@ async function undoStart(start: Start, clock: Clock): Promise<void> {
   }
 }
 
+/** Throws a ClusterError when its start from a saved cluster did not come to its end. */
+function refuseHalf({ name }: ClusterConfig, paths: StatePaths): void {
+  if (!existsSync(paths.startsFrom)) return
+  const file = readFileSync(paths.startsFrom, 'utf8')
+  throw new ClusterError('failed', `the start of cluster "${name}" from ${file} was interrupted`, {
+    hint: `remove it, and start it again: skiff down --name ${name}`,
+  })
+}
+
 /** Checks that a stored cluster can start again as it is: its settings, certificates and port. Ends leftover processes. */
 async function checkStored(
   stored: ClusterConfig,
@@ -243,6 +253,7 @@ async function checkStored(
 ): Promise<void> {
   const { clock } = options
   refuseChanges(stored, options)
+  refuseHalf(stored, paths)
   await checkPki(paths, clock.now())
   await endLeftovers(paths, { clock })
   const hint =
@@ -296,9 +307,10 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
     const made = stored === undefined ? await newCluster(options) : { config: stored }
     const { config } = made
     start.id = config.id
+    const initialState = options.from === undefined ? undefined : resolve(options.from)
+    if (initialState !== undefined) writePrivateFile(paths.startsFrom, initialState)
     const { control, token } = await startSupervisor(made, paths, options)
     const { followsInterrupted, release } = lock
-    const initialState = options.from === undefined ? undefined : resolve(options.from)
     const launched = { config, paths, control, token, initialState, followsInterrupted }
     return { ...launched, resumed: !isNew, release, undo }
   } catch (error) {

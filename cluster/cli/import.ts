@@ -115,7 +115,7 @@ async function importInto(
       })
       return { imported, written }
     } finally {
-      progress.end('ended')
+      progress.end()
     }
   })
 }
@@ -203,7 +203,7 @@ export const importCommand = defineCommand({
           }),
         )
       } finally {
-        progress.end('ended')
+        progress.end()
       }
     }
     try {

@@ -136,7 +136,7 @@ const lateMs = 1000
 export function createLateProgress(
   context: { readonly terminal: Terminal; readonly clock: Clock },
   name: string,
-): { update(note: string): void; end(note: string): void } {
+): { update(note: string): void; end(): void } {
   let progress: Progress | undefined
   let last = ''
   const cancel = context.clock.after(lateMs, () => {
@@ -148,9 +148,9 @@ export function createLateProgress(
       last = note
       progress?.update(name, note)
     },
-    end: (note) => {
+    end: () => {
       cancel()
-      progress?.done(name, note)
+      progress?.done(name, last)
       progress?.end()
     },
   }

@@ -46,7 +46,7 @@ export const save = defineCommand({
         onProgress: (count) => progress.update(`${count} objects`),
       })
     } finally {
-      progress.end('ended')
+      progress.end()
     }
     const { objects, revision, bytes } = result
     terminal.out(

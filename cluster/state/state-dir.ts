@@ -33,6 +33,8 @@ export interface StatePaths {
   readonly nodes: string
   readonly store: string
   readonly adminKubeconfig: string
+  /** There while a cluster starts from a saved one: its store may not hold that yet. Holds the path of the saved cluster. */
+  readonly startsFrom: string
 }
 
 /** Where clusters are kept: `$XDG_STATE_HOME/skiff`, else `~/.local/state/skiff`. A relative XDG path counts as unset, as its specification says. */
@@ -71,6 +73,7 @@ export function pathsIn(dir: string): StatePaths {
     nodes: join(dir, 'nodes'),
     store: join(dir, 'state.db'),
     adminKubeconfig: join(dir, 'kubeconfig'),
+    startsFrom: join(dir, 'starts-from'),
   }
 }
 

@@ -1,8 +1,17 @@
 /** Clusters as files: saved while clients write, started from the file, saved again when stopped; and what is refused. */
-import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import type { Cluster } from '../../cluster/cluster.ts'
+import { statePaths } from '../../cluster/state/state-dir.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
@@ -170,6 +179,7 @@ test('a cluster that is saved under writes starts from the file with the same ob
   })
   theirs.close()
   // It starts again without the file.
+  expect(existsSync(copy.paths.startsFrom)).toBe(false)
   await place.cluster('copy').skiff('restart', 'api-server')
   await untilReady(copy.client, 5)
   cluster.disconnect()
@@ -198,6 +208,17 @@ test('a stopped cluster is saved as it was, without Secrets if asked; nothing ch
   expect(passOf(whole)).toContain(Buffer.from('correct-horse').toString('base64'))
   expect(passOf(bare)).not.toContain('"data"')
 }, 120_000)
+
+test('a cluster whose start from a file was interrupted does not start half', async () => {
+  const { startsFrom } = statePaths(place.stateRoot, 'idle')
+  writeFileSync(startsFrom, file('idle.skiff'))
+  const { code, stderr } = await place.run(['up', '--name', 'idle'])
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    1,
+    `error: the start of cluster "idle" from ${file('idle.skiff')} was interrupted`,
+  ])
+  rmSync(startsFrom)
+})
 
 test('bad input is one line, and leaves nothing', async () => {
   const clusters = readdirSync(place.stateRoot, { recursive: true }).length

@@ -11,8 +11,6 @@ import { forbiddenError } from '../request/forbidden.ts'
 import type { RequestContext, ResponseSink } from '../request/request.ts'
 import { savedState, type SavedStateOptions } from './saved-state.ts'
 
-export const statePath = '/debug/state'
-
 async function send(chunks: AsyncIterable<Buffer>, sink: ResponseSink): Promise<void> {
   const write = async (chunk: Buffer): Promise<void> => {
     if (!sink.write(chunk)) await sink.drained()
