@@ -13,6 +13,7 @@ import type { ClusterConfig } from '../plan/cluster-config.ts'
 import { planCluster } from '../plan/plan.ts'
 import type { Programs } from '../plan/programs.ts'
 import { acquireLock, lockHolder, releaseLock } from '../state/lock.ts'
+import { nameFlagOf } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 export interface StoredStateOptions {
@@ -46,9 +47,12 @@ async function ofServer(options: StoredStateOptions): Promise<StoredState | unde
         cause: error,
       })
     }
-    if (error instanceof ConnectionError && ['refused', 'untrusted'].includes(error.code))
-      return undefined
-    throw error
+    if (!(error instanceof ConnectionError)) throw error
+    const isElsewhere = error.code === 'refused' || error.code === 'untrusted'
+    const holder = lockHolder(options.paths)
+    // Another process may have the port of a stopped cluster.
+    if (isElsewhere && holder === undefined) return undefined
+    throw notAnswering(options.config, holder?.pid)
   }
 }
 
@@ -95,19 +99,16 @@ function ofStore(options: StoredStateOptions): StoredState {
   }
 }
 
-function notAnswering({ name }: ClusterConfig, pid: number): ClusterError {
+function notAnswering({ name }: ClusterConfig, pid: number | undefined): ClusterError {
+  const who = pid === undefined ? '' : ` (supervisor: pid ${pid})`
   return new ClusterError(
     'failed',
-    `cluster "${name}" runs (supervisor: pid ${pid}), but its API server does not answer`,
-    { hint: 'see: skiff status' },
+    `cluster "${name}" runs${who}, but its API server does not answer`,
+    { hint: `check it with: skiff status${nameFlagOf(name)}` },
   )
 }
 
 /** Opens it; dispose it when its lines have been read. Rejects with a ClusterError. */
 export async function openStoredState(options: StoredStateOptions): Promise<StoredState> {
-  const running = await ofServer(options)
-  if (running !== undefined) return running
-  const holder = lockHolder(options.paths)
-  if (holder !== undefined) throw notAnswering(options.config, holder.pid)
-  return ofStore(options)
+  return (await ofServer(options)) ?? ofStore(options)
 }

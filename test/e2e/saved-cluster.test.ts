@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { openCluster } from '../../cluster/cluster.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { statePaths } from '../../cluster/state/state-dir.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -208,6 +209,22 @@ test('a stopped cluster is saved as it was, without Secrets if asked; nothing ch
   expect(passOf(whole)).toContain(Buffer.from('correct-horse').toString('base64'))
   expect(passOf(bare)).not.toContain('"data"')
 }, 120_000)
+
+test('a cluster whose API server is stopped is not saved behind its back', async () => {
+  const cluster = await openCluster({ name: 'copy', stateRoot: place.stateRoot })
+  await cluster.control.call('stop-component', { name: 'api-server' })
+  const { code, stderr } = await place.run(['save', 'copy', file('copy.skiff')])
+  expect([code, stderr.split('\n')[0]]).toEqual([
+    1,
+    expect.stringMatching(
+      /^error: cluster "copy" runs \(supervisor: pid \d+\), but its API server does not answer$/,
+    ),
+  ])
+  await cluster.control.call('start-component', { name: 'api-server' })
+  cluster.disconnect()
+  const again = await place.run(['save', 'copy', file('copy.skiff')])
+  expect(again.code, again.stderr).toBe(0)
+}, 60_000)
 
 test('a cluster whose start from a file was interrupted does not start half', async () => {
   const { startsFrom } = statePaths(place.stateRoot, 'idle')
