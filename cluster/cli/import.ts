@@ -22,7 +22,7 @@ import { formatYaml } from '../yaml.ts'
 import { defineCommand, outputFlag, type CommandContext } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { withCluster } from './find-cluster.ts'
-import { createLateProgress } from './progress.ts'
+import { withLateProgress } from './progress.ts'
 
 const flags = defineFlags({
   kubeconfig: flag.string(
@@ -81,13 +81,13 @@ async function sourceOf(context: CommandContext, given: Given): Promise<Client> 
   }
 }
 
-/** What the live cluster answers to the very first request concerns all of them. */
-async function asking<T>(client: Client, ask: () => Promise<T>): Promise<T> {
+/** Faults of single kinds are none of the whole; what rejects concerns the live cluster. */
+async function asking<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof ConnectionError) && !isStatusError(error)) throw error
-    throw new ClusterError('failed', `cannot read ${client.rest.server}: ${error.message}`, {
+    throw new ClusterError('failed', `cannot read the live cluster: ${error.message}`, {
       hint: 'check it with: kubectl get namespaces',
       cause: error,
     })
@@ -106,17 +106,15 @@ async function importInto(
 ): Promise<Result> {
   return await withCluster(context, given.into, async ({ client }) => {
     const imported = await read(client)
-    const progress = createLateProgress(context, 'create')
     const { signal } = context
-    try {
-      const written = await writeObjects(client, imported.objects, {
+    const { length } = imported.objects
+    const written = await withLateProgress(context, 'create', (update) =>
+      writeObjects(client, imported.objects, {
         signal,
-        onProgress: (count) => progress.update(`${count} of ${imported.objects.length}`),
-      })
-      return { imported, written }
-    } finally {
-      progress.end()
-    }
+        onProgress: (count) => update(`${count} of ${length}`),
+      }),
+    )
+    return { imported, written }
   })
 }
 
@@ -187,24 +185,21 @@ export const importCommand = defineCommand({
     const { into } = given
     checkTarget(file, into)
     const source = await sourceOf(context, given)
-    const progress = createLateProgress(context, 'read')
     const read = async (target: Client | undefined): Promise<Imported> => {
       const { signal } = context
       const served = target === undefined ? undefined : await createDiscovery(target)(signal)
-      try {
-        return await asking(source, () =>
+      return await withLateProgress(context, 'read', (update) =>
+        asking(() =>
           importObjects(source, {
             kinds: given.kind,
             namespaces: given.namespace,
             includeSecrets: given['include-secrets'],
             target: served,
             signal,
-            onProgress: (count) => progress.update(`${count} objects`),
+            onProgress: (count) => update(`${count} objects`),
           }),
-        )
-      } finally {
-        progress.end()
-      }
+        ),
+      )
     }
     try {
       if (into !== undefined) {

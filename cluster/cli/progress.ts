@@ -132,27 +132,31 @@ export function createProgress(options: ProgressOptions): Progress {
 
 const lateMs = 1000
 
-/** One line that appears when the work has lasted for a second; what is quicker shows nothing. */
-export function createLateProgress(
+/** Does the work, with one line that appears when it has lasted for a second; what is quicker shows nothing. */
+export async function withLateProgress<T>(
   context: { readonly terminal: Terminal; readonly clock: Clock },
   name: string,
-): { update(note: string): void; end(): void } {
+  work: (update: (note: string) => void) => Promise<T>,
+): Promise<T> {
   let progress: Progress | undefined
   let last = ''
   const cancel = context.clock.after(lateMs, () => {
     progress = createProgress({ ...context, names: [name] })
     progress.update(name, last)
   })
-  return {
-    update: (note) => {
+  try {
+    const result = await work((note) => {
       last = note
       progress?.update(name, note)
-    },
-    end: () => {
-      cancel()
-      progress?.done(name, last)
-      progress?.end()
-    },
+    })
+    progress?.done(name, last)
+    return result
+  } catch (error) {
+    progress?.failed(name, 'failed')
+    throw error
+  } finally {
+    cancel()
+    progress?.end()
   }
 }
 

@@ -1,10 +1,10 @@
 /** `skiff save`: writes a cluster to a file. */
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import { builtPrograms } from '../plan/programs.ts'
-import { saveCluster, type SavedResult } from '../saved/save-cluster.ts'
+import { saveCluster } from '../saved/save-cluster.ts'
 import { defineCommand, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { createLateProgress } from './progress.ts'
+import { withLateProgress } from './progress.ts'
 import { byteSize } from './terminal.ts'
 
 const flags = defineFlags({
@@ -32,10 +32,8 @@ export const save = defineCommand({
   run: async (context, { flags: given, args }) => {
     const { terminal, clock, signal, stateRoot } = context
     const [name = '', file = ''] = args
-    const progress = createLateProgress({ terminal, clock }, 'save')
-    let result: SavedResult
-    try {
-      result = await saveCluster({
+    const result = await withLateProgress(context, 'save', (update) =>
+      saveCluster({
         name,
         file,
         stateRoot,
@@ -43,11 +41,9 @@ export const save = defineCommand({
         signal,
         withSecrets: !given['without-secrets'],
         programs: builtPrograms(),
-        onProgress: (count) => progress.update(`${count} objects`),
-      })
-    } finally {
-      progress.end()
-    }
+        onProgress: (count) => update(`${count} objects`),
+      }),
+    )
     const { objects, revision, bytes } = result
     terminal.out(
       given.output === 'json'

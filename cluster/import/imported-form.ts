@@ -201,8 +201,8 @@ export function importedForm(object: KubeObject, resource: Resource): KubeObject
   const name = kindName(resource)
   const isGoing = object.metadata.deletionTimestamp !== undefined
   if (isGoing || ofEachCluster[name]?.(object) === true) return undefined
-  const { status, ...rest } = object
-  const bare: KubeObject = { ...rest, metadata: importedMetadata(object.metadata) }
+  const { status, apiVersion, kind, metadata, ...rest } = object
+  const bare = { apiVersion, kind, metadata: importedMetadata(metadata), ...rest } as KubeObject
   const formed = forms[name]?.(bare) ?? bare
   // Nobody here may work on a custom resource: its status is what its controller last said of it.
   const keepsStatus = status !== undefined && !isBuiltIn(object.apiVersion ?? '')
