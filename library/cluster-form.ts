@@ -33,7 +33,6 @@ export interface ClusterForm {
   reset(): Promise<void>
   /** A form of its own, which its caller closes. */
   fork(): Promise<ClusterForm>
-  save(file: string): Promise<void>
   close(): Promise<void>
 }
 

@@ -15,6 +15,7 @@ import {
   checkNode,
   checkWebhook,
 } from './options.ts'
+import { saveTo } from './save-to.ts'
 import { storyOf } from './story.ts'
 import type { Cluster, ClusterNode, Identity, Registration, Snapshot } from './types.ts'
 import { serveWebhook } from './webhook.ts'
@@ -75,7 +76,7 @@ export function clusterOver(form: ClusterForm): Cluster {
     },
     logs: (component) => form.logs(component),
     ...momentsOf(form),
-    save: (file) => form.save(file),
+    save: (file) => saveTo(file, own, form.nodeNames()),
     webhook: async (options, handler) => {
       const webhook = await serveWebhook(admin, form, checkWebhook(options), handler)
       held.webhooks.add(webhook)

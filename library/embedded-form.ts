@@ -77,9 +77,6 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
     restore: (id) => restore(Number(id)),
     reset: () => restore(undefined),
     fork: async () => formOf(host, await host.call('fork', { cluster })),
-    save: async () => {
-      throw new Error('an embedded cluster cannot be saved to a file yet')
-    },
     close: () => host.call('close', { cluster }),
   }
 }

@@ -84,9 +84,6 @@ function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
     restore: embeddedOnly,
     reset: embeddedOnly,
     fork: embeddedOnly,
-    save: async () => {
-      throw new Error('not built yet')
-    },
     close: async () => cluster[Symbol.asyncDispose](),
   }
 }
