@@ -128,10 +128,9 @@ function attach(attachment: Attachment): Cluster {
     await client.resource(resources.secrets).create(tokenSecret(wanted))
     return token
   }
-  const wait: Cluster['waitForNodes'] = async (nodes, { waitMs = defaultWaitMs } = {}) => {
+  const untilReady: Cluster['waitForNodes'] = async (nodes, { waitMs = defaultWaitMs } = {}) => {
     const { signal } = new AbortController()
     await waitForNodes({ client, paths, nodes, waitMs, signal })
-    await dropTokens(nodes, attachment)
   }
   const disconnect = (): void => {
     client.close()
@@ -146,14 +145,19 @@ function attach(attachment: Attachment): Cluster {
     server: serverUrl(config),
     clientAs: (identity) => clusterClient(attachment, identity),
     createToken,
-    waitForNodes: wait,
+    waitForNodes: async (nodes, options) => {
+      await untilReady(nodes, options)
+      await dropTokens(nodes, attachment)
+    },
     addNode: async (node, options) => {
       await checkJoinsOf(attachment)
       const token = await createToken({ description: `for ${node.name}` })
       const spec = planNode(node, config, paths)
       await writePlannedFiles([spec], { config, paths, token: formatToken(token) })
       const started = control.call('add-node', { node }, options?.onComponent)
-      await Promise.all([started, wait([node], options)])
+      // A Node from before may count as Ready until its agent has joined.
+      await Promise.all([started, untilReady([node], options)])
+      await dropTokens([node], attachment)
     },
     removeNode: async (name, { deleteObject = false } = {}) => {
       await control.call('remove-node', { name })

@@ -47,6 +47,8 @@ export interface EmbeddedClusterOptions {
   readonly seed: number
   /** Undefined: now. */
   readonly startAtMs: number | undefined
+  /** Absolute path of a saved cluster to begin with. */
+  readonly initialState: string | undefined
 }
 
 /** A cluster at one moment. It shares the stored bytes with the cluster it was taken of. */
@@ -218,7 +220,7 @@ export class EmbeddedCluster {
   /** Ends the components, clients first. Idempotent. */
   async close(): Promise<void> {
     this.#client?.close()
-    await Promise.all([...this.#nodes.values()].map(({ component }) => component?.stop()))
+    await Promise.all([...this.#nodes.values()].map(async (node) => node.component?.stop()))
     for (const component of this.#components.splice(0).toReversed()) await component.stop()
     this.#clock.end()
   }
@@ -247,7 +249,10 @@ export class EmbeddedCluster {
     const [apiServer] = planCluster(this.#config, this.#paths)
     if (apiServer === undefined) throw new Error('the plan has no API server')
     const around = { ...this.#around(apiServer.name), store: this.#store }
-    const server = startComponent('api-server', apiServer.args, around)
+    const { initialState } = this.#options
+    // An image has it already.
+    const begins = isNew && initialState !== undefined ? [`--initial-state=${initialState}`] : []
+    const server = startComponent('api-server', [...apiServer.args, ...begins], around)
     this.#components.push(server)
     const { port } = await server.ready
     this.#config = { ...this.#config, port: Number(port) }

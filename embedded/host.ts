@@ -16,77 +16,100 @@ interface Hosted {
   readonly first: ClusterImage
 }
 
+/** Values by number; `gone` is what is said of a number that has none any more. */
+class Register<T> {
+  readonly #values = new Map<number, T>()
+  readonly #gone: string
+  #given = 0
+
+  constructor(gone: string) {
+    this.#gone = gone
+  }
+
+  add(value: T): number {
+    this.#given += 1
+    this.#values.set(this.#given, value)
+    return this.#given
+  }
+
+  get(id: number): T {
+    const value = this.#values.get(id)
+    if (value === undefined) throw new Error(this.#gone)
+    return value
+  }
+
+  replace(id: number, value: T): void {
+    this.#values.set(id, value)
+  }
+
+  remove(id: number): T | undefined {
+    const value = this.#values.get(id)
+    this.#values.delete(id)
+    return value
+  }
+}
+
 export function createHost(): Handlers {
-  const clusters = new Map<number, Hosted>()
-  const images = new Map<number, ClusterImage>()
-  let given = 0
-  const find = (id: number): Hosted => {
-    const found = clusters.get(id)
-    if (found === undefined) throw new Error('the cluster has been stopped')
-    return found
-  }
-  const findImage = (id: number): ClusterImage => {
-    const found = images.get(id)
-    if (found === undefined) throw new Error('the snapshot has been disposed')
-    return found
-  }
-  const add = async (cluster: EmbeddedCluster): Promise<HostedCluster> => {
-    given += 1
-    clusters.set(given, { cluster, first: await cluster.image() })
-    return describe(given, cluster)
-  }
-  const onNode = (
-    act: (cluster: EmbeddedCluster, name: string) => Promise<void>,
-  ): Handlers['stopNode'] => {
-    return async ({ cluster, name }) => {
-      await act(find(cluster).cluster, name)
-      return undefined
-    }
-  }
+  const clusters = new Register<Hosted>('the cluster has been stopped')
+  const images = new Register<ClusterImage>('the snapshot has been disposed')
+  const add = async (cluster: EmbeddedCluster): Promise<HostedCluster> =>
+    describe(clusters.add({ cluster, first: await cluster.image() }), cluster)
   return {
     start: async (options) => add(await EmbeddedCluster.start(options)),
     close: async ({ cluster: id }) => {
-      const found = clusters.get(id)
-      clusters.delete(id)
-      await found?.cluster.close()
+      await clusters.remove(id)?.cluster.close()
       return undefined
     },
-    addNode: async ({ cluster, node }) => {
-      await find(cluster).cluster.addNode(node)
-      return undefined
-    },
-    startNode: onNode((cluster, name) => cluster.startNode(name)),
-    stopNode: onNode((cluster, name) => cluster.stopNode(name)),
-    removeNode: onNode((cluster, name) => cluster.removeNode(name)),
-    logs: async ({ cluster, program }) => find(cluster).cluster.logs(program),
+    ...nodeCalls(clusters),
+    logs: async ({ cluster, program }) => clusters.get(cluster).cluster.logs(program),
     advance: async ({ cluster: id, ms }) => {
-      const { cluster } = find(id)
+      const { cluster } = clusters.get(id)
       await cluster.clock.advance(ms)
       return aheadOf(cluster)
     },
     snapshot: async ({ cluster }) => {
-      const image = await find(cluster).cluster.image()
-      given += 1
-      images.set(given, image)
-      const takenAtMs = image.clock.nowMs
-      return { image: given, resourceVersion: String(image.revision), takenAtMs }
+      const image = await clusters.get(cluster).cluster.image()
+      const { revision, clock } = image
+      const resourceVersion = String(revision)
+      return { image: images.add(image), resourceVersion, takenAtMs: clock.nowMs }
     },
     restore: async ({ cluster: id, image }) => {
-      const { cluster, first } = find(id)
-      const wanted = image === undefined ? first : findImage(image)
+      const { cluster, first } = clusters.get(id)
+      const wanted = image === undefined ? first : images.get(image)
       await cluster.close()
       const next = await EmbeddedCluster.from(wanted, cluster.port)
-      clusters.set(id, { cluster: next, first })
+      clusters.replace(id, { cluster: next, first })
       return describe(id, next)
     },
     fork: async ({ cluster }) => {
-      const image = await find(cluster).cluster.image()
+      const image = await clusters.get(cluster).cluster.image()
       return add(await EmbeddedCluster.from(image, 0))
     },
     drop: async ({ image }) => {
-      images.delete(image)
+      images.remove(image)
       return undefined
     },
+  }
+}
+
+function nodeCalls(
+  clusters: Register<Hosted>,
+): Pick<Handlers, 'addNode' | 'startNode' | 'stopNode' | 'removeNode'> {
+  const on = (act: (cluster: EmbeddedCluster, name: string) => Promise<void>) => {
+    const handle: Handlers['stopNode'] = async ({ cluster, name }) => {
+      await act(clusters.get(cluster).cluster, name)
+      return undefined
+    }
+    return handle
+  }
+  return {
+    addNode: async ({ cluster, node }) => {
+      await clusters.get(cluster).cluster.addNode(node)
+      return undefined
+    },
+    startNode: on((cluster, name) => cluster.startNode(name)),
+    stopNode: on((cluster, name) => cluster.stopNode(name)),
+    removeNode: on((cluster, name) => cluster.removeNode(name)),
   }
 }
 

@@ -46,13 +46,6 @@ export function clusterOver(form: ClusterForm): Cluster {
     held.connections.add(connection)
     return connection
   }
-  const stop = async (): Promise<void> => {
-    const disposed = await Promise.allSettled([...held.webhooks].map((one) => one.dispose()))
-    for (const { client } of held.connections) client.close()
-    await form.close()
-    // What a handler threw: the test is to fail by it.
-    for (const one of disposed) if (one.status === 'rejected') throw one.reason
-  }
   const own = open('admin')
   const admin = objectClientOver(own)
   const cluster: Cluster = {
@@ -69,7 +62,10 @@ export function clusterOver(form: ClusterForm): Cluster {
     },
     apply: async (...what) => applyManifests(await readManifests(checkApplied(what)), own),
     expect: (expectation) => expectObjects(expectation, own),
-    ...nodesOf(form),
+    get nodes() {
+      return form.nodeNames().map((name) => nodeOf(form, name))
+    },
+    ...nodeCalls(form),
     clock: {
       now: () => new Date(form.clock.now()),
       advance: (by) => form.advance(checkDuration('advance', by)),
@@ -84,7 +80,7 @@ export function clusterOver(form: ClusterForm): Cluster {
     },
     story: ({ namespace = admin.namespace } = {}) =>
       storyOf({ client: admin, logs: (component) => form.logs(component) }, { namespace }),
-    stop: () => (stopped ??= stop()),
+    stop: () => (stopped ??= endAll(form, held)),
     [Symbol.asyncDispose]: () => cluster.stop(),
   }
   return cluster
@@ -100,20 +96,28 @@ function clientOver(connection: Connection, { connections }: Holdings) {
   return { ...client, close, [Symbol.dispose]: close }
 }
 
-function nodesOf(form: ClusterForm): Pick<Cluster, 'nodes' | 'node' | 'addNode'> {
-  const nodeOf = (name: string): ClusterNode => ({
+async function endAll(form: ClusterForm, { connections, webhooks }: Holdings): Promise<void> {
+  const disposed = await Promise.allSettled([...webhooks].map((one) => one.dispose()))
+  for (const { client } of connections) client.close()
+  await form.close()
+  // What a handler threw: the test is to fail by it.
+  for (const one of disposed) if (one.status === 'rejected') throw one.reason
+}
+
+function nodeOf(form: ClusterForm, name: string): ClusterNode {
+  return {
     name,
     stop: () => form.stopNode(name),
     start: () => form.startNode(name),
     remove: () => form.removeNode(name),
-  })
+  }
+}
+
+function nodeCalls(form: ClusterForm): Pick<Cluster, 'node' | 'addNode'> {
   return {
-    get nodes() {
-      return form.nodeNames().map(nodeOf)
-    },
     node: (name) => {
       const names = form.nodeNames()
-      if (names.includes(name)) return nodeOf(name)
+      if (names.includes(name)) return nodeOf(form, name)
       const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
       throw new RangeError(`the cluster has no node ${name}: ${known}`)
     },
@@ -122,7 +126,7 @@ function nodesOf(form: ClusterForm): Pick<Cluster, 'nodes' | 'node' | 'addNode'>
       if (form.nodeNames().includes(checked.name))
         throw new RangeError(`the cluster has a node ${checked.name} already`)
       await form.addNode(checked)
-      return nodeOf(checked.name)
+      return nodeOf(form, checked.name)
     },
   }
 }

@@ -1,4 +1,5 @@
 /** An embedded cluster: all of it in one thread of this process, which all embedded clusters of the process share. */
+import { resolve } from 'node:path'
 import { dialects } from '../components/api/dialect.ts'
 import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'
@@ -22,19 +23,47 @@ function nodeOf(node: NodeOptions): EmbeddedNode {
 }
 
 export async function startEmbedded(
-  options: StartClusterOptions & { readonly nodes: readonly NodeOptions[] },
+  options: StartClusterOptions & {
+    readonly nodes: readonly NodeOptions[]
+    readonly waitMs: number
+  },
 ): Promise<ClusterForm> {
   const { nodes, components = ['controller-manager', 'scheduler'], flags = {}, port = 0 } = options
   const host = hostThread()
-  const hosted = await host.call('start', {
+  const starting = host.call('start', {
     nodes: nodes.map(nodeOf),
     components,
     extraFlags: flags,
     port,
     seed: options.seed ?? 1,
     startAtMs: options.startAt?.getTime(),
+    initialState: options.from === undefined ? undefined : resolve(options.from),
   })
-  return formOf(host, hosted)
+  try {
+    return formOf(host, await startedIn(starting, options))
+  } catch (error) {
+    // What has been given up may still come to be.
+    void starting.then(({ cluster }) => host.call('close', { cluster })).catch(() => {})
+    throw error
+  }
+}
+
+async function startedIn<T>(
+  starting: Promise<T>,
+  { waitMs, signal }: { readonly waitMs: number; readonly signal?: AbortSignal | undefined },
+): Promise<T> {
+  const given = Promise.withResolvers<never>()
+  const cancel = systemClock.after(waitMs, () =>
+    given.reject(new Error(`the cluster had not started after ${waitMs / 1000} s`)),
+  )
+  const onAbort = (): void => given.reject(signal?.reason as Error)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([starting, given.promise])
+  } finally {
+    cancel()
+    signal?.removeEventListener('abort', onAbort)
+  }
 }
 
 function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {

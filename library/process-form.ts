@@ -25,10 +25,11 @@ export async function startProcesses(
     readonly waitMs: number
   },
 ): Promise<ClusterForm> {
-  const { nodes, port, flags, waitMs, signal } = options
+  const { nodes, port, flags, from, waitMs, signal } = options
   const cluster = await startCluster({
     name: `test-${randomBytes(4).toString('hex')}`,
     nodes: 0,
+    from,
     port: port ?? 0,
     extraFlags: flags,
     waitMs,

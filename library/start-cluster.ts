@@ -1,15 +1,22 @@
 /** startCluster: the door of the library. */
+import { readSavedHeader } from '../cluster/saved/read-header.ts'
 import { clusterOver } from './cluster.ts'
 import type { ClusterForm } from './cluster-form.ts'
 import { startEmbedded } from './embedded-form.ts'
 import { readManifests } from './manifests.ts'
+import { optionsOf } from './node-flags.ts'
 import { checkStartOptions } from './options.ts'
 import { startProcesses } from './process-form.ts'
 import type { Cluster, NodeOptions, StartClusterOptions } from './types.ts'
 
 const defaultWaitMs = 60_000
 
-function nodesOf({ nodes, components }: Pick<StartClusterOptions, 'nodes' | 'components'>) {
+/** Those of a saved cluster unless others are asked for. Rejects with a ClusterError for a file that cannot be used. */
+async function nodesOf(options: StartClusterOptions): Promise<readonly NodeOptions[]> {
+  const { from, nodes, components } = options
+  // Also when its nodes are not wanted: what is wrong with the file is told before anything starts.
+  const saved = from === undefined ? undefined : await readSavedHeader(from)
+  if (nodes === undefined && saved !== undefined) return saved.nodes.map(optionsOf)
   // Without the controller manager no node would become schedulable.
   const hasManager = components?.includes('controller-manager') ?? true
   const wanted = nodes ?? (hasManager ? 1 : 0)
@@ -27,9 +34,9 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   signal?.throwIfAborted()
   // Before the start, which what cannot be read would be in vain for.
   await readManifests([...manifests, ...objects])
-  const wanted = { ...checked, nodes: nodesOf(checked) }
+  const wanted = { ...checked, nodes: await nodesOf(checked), waitMs }
   const start = (): Promise<ClusterForm> =>
-    checked.form === 'processes' ? startProcesses({ ...wanted, waitMs }) : startEmbedded(wanted)
+    checked.form === 'processes' ? startProcesses(wanted) : startEmbedded(wanted)
   const cluster = clusterOver(await start())
   try {
     signal?.throwIfAborted()

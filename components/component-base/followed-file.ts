@@ -60,12 +60,19 @@ function watchFiles(files: Files, paths: readonly string[], wake: () => void): (
   }
 }
 
+const areSame = (one: readonly string[], other: readonly string[]): boolean =>
+  one.every((text, at) => text === other[at])
+
+/** Also resolves when the signal aborts, which the caller looks at. */
+const untilSlept = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  clock.sleep(ms, signal).catch(() => {})
+
 /** Reads the files; rejects when one cannot be read. */
 export async function openFollowedFiles(
   paths: readonly string[],
-  files: Files = diskFiles,
+  files = diskFiles,
 ): Promise<FollowedFiles> {
-  const read = (): Promise<string[]> => Promise.all(paths.map((path) => files.read(path)))
+  const read = () => Promise.all(paths.map((path) => files.read(path)))
   const initialTexts = await read()
   let fault: string | undefined
   return {
@@ -77,8 +84,6 @@ export async function openFollowedFiles(
       const path = paths.join()
       let seen = initialTexts
       let used = initialTexts
-      const areSame = (one: readonly string[], other: readonly string[]): boolean =>
-        one.every((text, at) => text === other[at])
       const look = async (): Promise<void> => {
         try {
           const texts = await read()
@@ -111,17 +116,13 @@ export async function openFollowedFiles(
         while (!signal.aborted) {
           const waiting = new AbortController()
           const ended = AbortSignal.any([signal, waiting.signal])
-          const slept = clock.sleep(lookEveryMs - settleMs, ended).catch(() => {
-            // Ended by a change, or for good.
-          })
+          const slept = untilSlept(clock, lookEveryMs - settleMs, ended)
           await Promise.race([changed.promise, slept])
           waiting.abort()
           if (signal.aborted) return
           // A change from here on may come too late for this look.
           changed = Promise.withResolvers()
-          await clock.sleep(settleMs, signal).catch(() => {
-            // Stopped: the loop's condition says so.
-          })
+          await untilSlept(clock, settleMs, signal)
           if (!signal.aborted) await look()
         }
       } finally {

@@ -27,6 +27,7 @@ async function start(options: Partial<EmbeddedClusterOptions> = {}): Promise<Emb
       port: 0,
       seed: 1,
       startAtMs: undefined,
+      initialState: undefined,
       ...options,
     }),
   )

@@ -30,6 +30,7 @@ async function start(): Promise<HostedCluster> {
     port: 0,
     seed: 1,
     startAtMs: undefined,
+    initialState: undefined,
   })
   return kept(hosted)
 }

@@ -64,6 +64,7 @@ describe.each(['embedded', 'processes'] as const)('a cluster as a value, %s', (f
       where: ['status.conditions[type=Ready].status == True', 'status.capacity.cpu == 3'],
     })
     expect(object?.metadata?.labels).toMatchObject({ kind: 'gpu' })
+    expect(cluster.nodes.map(({ name }) => name)).toEqual(['node-1', 'gpu'])
     await node.remove()
     await cluster.expect({ kind: 'Node', name: 'gpu', absent: true })
     expect(cluster.nodes.map(({ name }) => name)).toEqual(['node-1'])

@@ -30,3 +30,35 @@ it.each(['embedded', 'processes'] as const)(
     )
   },
 )
+
+it.each([
+  ['embedded', 'processes'],
+  ['processes', 'embedded'],
+] as const)('a cluster that is saved, %s, goes on, %s', async (form, otherForm) => {
+  const path = join(folder, `${form}-${otherForm}`)
+  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kept' } }
+  let resourceVersion: string | undefined
+  {
+    await using cluster = await startCluster({
+      form,
+      nodes: [{ name: 'gpu', labels: { kind: 'gpu' } }],
+    })
+    const made = await cluster.admin.create<KubernetesObject>(map)
+    resourceVersion = made.metadata?.resourceVersion
+    await cluster.save(path)
+  }
+  await using again = await startCluster({ form: otherForm, from: path })
+  const kept = await again.admin.get({ kind: 'ConfigMap', name: 'kept' })
+  expect(kept.metadata?.resourceVersion).toBe(resourceVersion)
+  expect(again.nodes.map(({ name }) => name)).toEqual(['gpu'])
+  await again.expect({
+    kind: 'Node',
+    name: 'gpu',
+    where: ['status.conditions[type=Ready].status == True', 'metadata.labels.kind == gpu'],
+    within: '60s',
+  })
+})
+
+it('a file that is no saved cluster is refused before anything starts', async () => {
+  await expect(startCluster({ from: import.meta.filename })).rejects.toThrow('save.test.ts')
+})

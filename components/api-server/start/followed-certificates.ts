@@ -46,10 +46,11 @@ export interface FollowedCertificates {
 }
 
 async function openAuthorities(
-  flag: string,
-  path: string | undefined,
+  options: ApiServerOptions,
+  flag: 'client-ca-file' | 'requestheader-client-ca-file',
   files: Files | undefined,
 ): Promise<FollowedValue<Authorities> | undefined> {
+  const path = options[flag]
   if (path === undefined || path === '') return undefined
   const parse = ([pem = '']: readonly string[]): Authorities => {
     try {
@@ -66,25 +67,15 @@ export async function openCertificates(
   options: ApiServerOptions,
   files?: Files,
 ): Promise<FollowedCertificates> {
-  const serving = await openCertificatePair(
-    options,
-    { cert: 'tls-cert-file', key: 'tls-private-key-file' },
-    files,
-  )
+  const own = { cert: 'tls-cert-file', key: 'tls-private-key-file' } as const
+  const serving = await openCertificatePair(options, own, files)
   if (serving === undefined) {
     throw new StartError('--tls-cert-file and --tls-private-key-file are required')
   }
-  const proxyClient = await openCertificatePair(
-    options,
-    { cert: 'proxy-client-cert-file', key: 'proxy-client-key-file' },
-    files,
-  )
-  const clients = await openAuthorities('client-ca-file', options['client-ca-file'], files)
-  const proxies = await openAuthorities(
-    'requestheader-client-ca-file',
-    options['requestheader-client-ca-file'],
-    files,
-  )
+  const proxy = { cert: 'proxy-client-cert-file', key: 'proxy-client-key-file' } as const
+  const proxyClient = await openCertificatePair(options, proxy, files)
+  const clients = await openAuthorities(options, 'client-ca-file', files)
+  const proxies = await openAuthorities(options, 'requestheader-client-ca-file', files)
   const authorities = [clients, proxies].filter((value) => value !== undefined)
   const tlsOf = (pair: CertificatePair): Tls => {
     const clientCa = authorities.map(({ current }) => current.pem).join('\n')
