@@ -20,6 +20,7 @@ const tools: Readonly<Record<string, string>> = {
   pnpm: 'pnpm@12.21.0',
   yarn: '@yarnpkg/cli-dist@4.18.1',
   typescript5: 'typescript@5.9.3',
+  jest: 'jest@30.5.2',
 }
 
 const folder = join(dirname(import.meta.dirname), 'test', 'package', '.tools')
