@@ -37,7 +37,8 @@ export function createRestSession(options: RestSessionOptions): RestSession {
 
   const connectWith = ({ cert, key }: ClientCertificate): ClientHttp2Session => {
     const session = connect(origin, {
-      ...(ca === undefined ? {} : { ca }),
+      // As Go's verifier: a certificate of the bundle is trusted though it may not be self-signed.
+      ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
       ...(name === undefined ? {} : { servername: name }),

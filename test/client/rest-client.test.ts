@@ -187,6 +187,16 @@ describe('rest client', () => {
     expect((await failure(closed.json({ method: 'GET', path: '/' }))).code).toBe('closed')
   })
 
+  it('trusts a server’s own certificate where its authority is not known, and no other server', async () => {
+    const { port } = await serve(async () => json({ served: true }))
+    const trusting = rest(port, { ca: pki.server.cert })
+    expect(await trusting.json({ method: 'GET', path: '/' })).toEqual({ served: true })
+    // Of the same authority.
+    const other = pki.client('another')
+    const wary = rest(port, { ca: other.cert })
+    expect((await failure(wary.json({ method: 'GET', path: '/' }))).code).toBe('untrusted')
+  })
+
   it('gives up an answer that does not come, and one whose request is aborted', async () => {
     const [seen, gone]: [string[], string[]] = [[], []]
     const { port } = await serve(async (request) => {
