@@ -6,16 +6,18 @@ import { StoreError, type Store } from './store.ts'
 export interface StoreOptions {
   /** The most that a file may take; a store in memory has no limit. */
   readonly quotaBytes?: number | undefined
+  /** False: commits to a file do not wait for the disk. */
+  readonly isSynced?: boolean | undefined
 }
 
 /** Scheme -> what opens the rest of the text. */
 const backends: Readonly<Record<string, (rest: string, options: StoreOptions) => Promise<Store>>> =
   {
     memory: async () => createMemoryStore(),
-    sqlite: async (path, { quotaBytes }) => {
+    sqlite: async (path, options) => {
       if (path === '')
         throw new StoreError('cannot-open', 'the store "sqlite:" needs the path of a file')
-      return openSqliteStore({ path, quotaBytes })
+      return openSqliteStore({ path, ...options })
     },
   }
 

@@ -56,6 +56,13 @@ type StoredRow = readonly [
   value: Uint8Array | null,
 ]
 
+interface DatabaseOptions {
+  readonly path: string
+  readonly quotaBytes?: number | undefined
+  /** False: commits do not wait for the disk. */
+  readonly isSynced?: boolean
+}
+
 export class SqliteDatabase {
   readonly #path: string
   readonly #db: DatabaseSync
@@ -81,7 +88,7 @@ export class SqliteDatabase {
    * Opens or creates the file (mode 0600) and locks it until `close` or the end of the process, however it ends.
    * Throws StoreError `cannot-open`. No value that is committed makes the file larger than `quotaBytes`.
    */
-  constructor({ path, quotaBytes = Infinity }: { path: string; quotaBytes?: number | undefined }) {
+  constructor({ path, quotaBytes = Infinity, isSynced = true }: DatabaseOptions) {
     this.#path = path
     this.#reserve = new DiskReserve(`${path}-reserve`, reserveBytes)
     this.#quotaPages = Math.min(Math.max(Math.floor(quotaBytes / pageSize), 1), mostPages)
@@ -94,7 +101,7 @@ export class SqliteDatabase {
       throw cannotOpen(path, error)
     }
     try {
-      prepareFile(this.#db, path)
+      prepareFile(this.#db, path, isSynced)
       // The lock is this store's now: what is opened and closed beside it before would end another's in this process.
       this.#guard.watch(path, 'database')
       this.#guard.watch(`${path}-wal`, 'log')
@@ -356,7 +363,7 @@ function createFile(path: string): void {
   closeSync(directory)
 }
 
-function prepareFile(db: DatabaseSync, path: string): void {
+function prepareFile(db: DatabaseSync, path: string, isSynced: boolean): void {
   // The lock comes with the first access and, in this mode, stays. It is the kernel's, so it ends with the process.
   db.exec('PRAGMA locking_mode = EXCLUSIVE')
   const tables = Number(scalar(db, 'SELECT count(*) FROM sqlite_schema'))
@@ -371,7 +378,7 @@ function prepareFile(db: DatabaseSync, path: string): void {
   if (tables === 0) db.exec(`PRAGMA page_size = ${pageSize}`)
   db.exec(`
     PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
+    PRAGMA synchronous = ${isSynced ? 'FULL' : 'OFF'};
     PRAGMA wal_autocheckpoint = ${checkpointPages};
   `)
   if (tables === 0) createTables(db)

@@ -44,7 +44,7 @@ export interface StoredVersions {
 export interface Calls {
   /** Fails with `cannot-open`. */
   open: {
-    request: { path: string; quotaBytes: number | undefined }
+    request: { path: string; quotaBytes: number | undefined; isSynced: boolean }
     answer: { compactedRevision: number }
   }
   /** The versions after a revision, as many as fit a message of bounded size. */

@@ -51,13 +51,16 @@ export interface SqliteStoreOptions {
    * it is refused with `no-space`.
    */
   readonly quotaBytes?: number | undefined
+  /** False: commits do not wait for the disk. A crash of the machine, not of the process, may then damage the file. */
+  readonly isSynced?: boolean | undefined
 }
 
 /** Opens or creates the file. Rejects with `cannot-open` when another process has it, or when it cannot be read. */
-export async function openSqliteStore({ path, quotaBytes }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { path, quotaBytes, isSynced = true } = options
   const thread = new SqliteThread()
   try {
-    const { compactedRevision } = await thread.call('open', { path, quotaBytes })
+    const { compactedRevision } = await thread.call('open', { path, quotaBytes, isSynced })
     const index = new RevisionIndex({ compactedRevision })
     await load(thread, index)
     return new SqliteStore(thread, index)

@@ -28,6 +28,10 @@ export const apiServerFlags = defineFlags({
     undefined,
     { choices: ['whole', 'without-secrets'] },
   ),
+  'unsafe-no-fsync': flag.bool(
+    'Do not wait until writes are on the disk: for tests. A crash of the machine can damage the file.',
+    false,
+  ),
   'watch-history-bytes': flag.int(
     'Most bytes of history in memory for watches and exact reads; history also ends after five minutes.',
     defaultHistoryBytes,
