@@ -1,14 +1,13 @@
 /** Launch: creates a cluster, or resumes a stored one, up to a supervisor that answers. A failed launch leaves nothing behind. */
-import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
-import { publicKeyInfo } from '../certs/keys.ts'
 import { createPki } from '../certs/pki.ts'
 import type { Pki } from '../certs/pki.ts'
 import type { Dialect } from '../components/api/dialect.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { createBootstrapToken, formatToken } from './plan/bootstrap-token.ts'
+import { caHashOf } from './plan/ca-hash.ts'
 import type { BootstrapToken } from './plan/bootstrap-token.ts'
 import { checkSimulated } from './check-node.ts'
 import { checkPki } from './state/check-pki.ts'
@@ -101,12 +100,6 @@ function nodesOf(settings: ClusterSettings): NodeConfig[] {
   }))
   if (simulatedNodes > 0) list.push({ name: simulatedPool, simulated: simulatedNodes })
   return list
-}
-
-/** `sha256:<hex>` of a CA's public key: what `--discovery-token-ca-cert-hash` takes. */
-export function caHashOf(authority: Pki['authority']): string {
-  const digest = createHash('sha256').update(publicKeyInfo(authority.publicKey)).digest('hex')
-  return `sha256:${digest}`
 }
 
 /** Throws a ClusterError for a setting that differs from the stored cluster's: it would have no effect. */

@@ -7,7 +7,7 @@ import { chalk, echo } from 'zx'
 import { inspectCertificates } from '../certs/inspect.ts'
 import { createPki, credentialNames } from '../certs/pki.ts'
 import { writePki } from '../certs/pki-files.ts'
-import { caHashOf } from '../cluster/launch.ts'
+import { caHashOf } from '../cluster/plan/ca-hash.ts'
 import { option, show, step } from './teaching/lesson.ts'
 
 const folder = option('dir', join('.cluster', 'pki'))

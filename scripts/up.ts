@@ -14,7 +14,7 @@ import { dialectOf, serverUrl, writeClusterConfig } from '../cluster/plan/cluste
 import type { ClusterConfig } from '../cluster/plan/cluster-config.ts'
 import { defaultStorage } from '../cluster/plan/default-storage.ts'
 import { createObjects, joinObjects } from '../cluster/plan/join-objects.ts'
-import { caHashOf } from '../cluster/launch.ts'
+import { caHashOf } from '../cluster/plan/ca-hash.ts'
 import { planCluster } from '../cluster/plan/plan.ts'
 import type { ComponentSpec } from '../cluster/plan/plan.ts'
 import { choosePort } from '../cluster/plan/ports.ts'
