@@ -139,7 +139,9 @@ await attempt(['notices'], async () => await writeLegal(metafiles))
 await removeStale(new Set(metafiles.flatMap(({ outputs }) => Object.keys(outputs))), [
   ...problems.keys(),
 ])
-await rm(join(dist, '.compile-cache'), { recursive: true, force: true })
+for (const made of ['.compile-cache', 'envtest']) {
+  await rm(join(dist, made), { recursive: true, force: true })
+}
 for (const [name, problem] of problems) process.stderr.write(`build: ${name}: ${problem}\n`)
 const names = bundleGroups.flatMap((group) => Object.keys(group))
 process.stdout.write(

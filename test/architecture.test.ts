@@ -48,7 +48,8 @@ const importPattern =
 
 async function sources(): Promise<string[]> {
   const found: string[] = []
-  for (const folder of ['components', 'cluster', 'certs', 'scenarios', 'embedded', 'library']) {
+  const folders = ['components', 'cluster', 'certs', 'envtest', 'scenarios', 'embedded', 'library']
+  for (const folder of folders) {
     for await (const file of glob(`${folder}/**/*.ts`, { cwd: root })) found.push(file)
   }
   return found.sort()

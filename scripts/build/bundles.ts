@@ -13,7 +13,6 @@ export const libraryBundles: BundleGroup = {
 const processBundles: BundleGroup = {
   skiff: 'scripts/skiff.ts',
   supervisor: 'cluster/supervisor/supervisor-main.ts',
-  'api-server': 'components/api-server/main.ts',
   'controller-manager': 'components/controller-manager/main.ts',
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
@@ -21,10 +20,19 @@ const processBundles: BundleGroup = {
   'sqlite-writer': 'components/store/sqlite-writer.ts',
   'embedded-host': 'embedded/embedded-host.ts',
   'yaml-worker': 'components/api-server/encoding/yaml-worker.ts',
+  'envtest-etcd': 'envtest/etcd-main.ts',
+  'envtest-kubectl': 'envtest/kubectl-main.ts',
+}
+
+/** The API server, and the one that envtest starts. */
+const apiServerBundles: BundleGroup = {
+  'api-server': 'components/api-server/main.ts',
+  'envtest-kube-apiserver': 'envtest/kube-apiserver-main.ts',
 }
 
 /** Every group to build: a process is a group of its own, because it loads only what it runs. */
 export const bundleGroups: readonly BundleGroup[] = [
   ...Object.entries(processBundles).map(([name, source]) => ({ [name]: source })),
+  apiServerBundles,
   libraryBundles,
 ]

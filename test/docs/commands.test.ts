@@ -3,17 +3,13 @@ import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { clusterCommands } from '../../cluster/cli/commands.ts'
 import { runCli } from '../../cluster/cli/run-cli.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
-import { scenarioCommands } from '../../scenarios/engine/scenario-command.ts'
+import { skiffCommands } from '../../scripts/skiff/commands.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { codeBlocks, codeSpans, commandsOf, fileLinks, pages, readDoc, root } from './markdown.ts'
 
-const entries = [
-  ...clusterCommands,
-  { name: 'scenario', summary: '', load: async () => scenarioCommands },
-]
+const entries = skiffCommands
 
 /** The help of a command line, as a user reads it. */
 async function helpOf(words: readonly string[]): Promise<string> {

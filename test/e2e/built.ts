@@ -12,6 +12,7 @@ const sources = [
   'components',
   'certs',
   'embedded',
+  'envtest',
   'library',
   'scenarios/engine',
   'scripts',

@@ -1,7 +1,7 @@
 /** The command where the machine's own Node is older than the one it needs, and a cluster in the other dialect. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readlinkSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { processesMarked } from '../../cluster/state/process-identity.ts'
 import { readyCondition } from '../../cluster/wait-for-nodes.ts'
@@ -39,6 +39,13 @@ test.skipIf(old === undefined)(
     const { version: pinned } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
     expect(JSON.parse(version.stdout)).toMatchObject({ node: pinned })
     expect(await place.run(['upp'], { node })).toMatchObject({ code: 2, stdout: '' })
+
+    // What it writes for Go tests does not run on the old one either.
+    const folder = (await place.run(['envtest'], { node })).stdout.trim()
+    const env = { PATH: dirname(node) }
+    expect(execFileSync(join(folder, 'etcd'), ['--help'], { encoding: 'utf8', env })).toContain(
+      '--data-dir',
+    )
   },
 )
 

@@ -1,0 +1,6 @@
+/** The process that envtest starts as etcd. */
+import { runComponent } from '../components/component-base/component.ts'
+import { runEtcd } from './etcd.ts'
+import { etcd } from './etcd-flags.ts'
+
+await runComponent({ ...etcd, run: runEtcd })
