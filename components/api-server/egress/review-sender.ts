@@ -1,4 +1,5 @@
 /** ReviewSender: posts reviews to webhooks, once each, over connections that are kept. Errors have upstream's wording. */
+import { posix } from 'node:path'
 import type { ServiceReference } from '../../api/generated/types.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
@@ -100,15 +101,21 @@ export interface ReviewSenderOptions {
   readonly maxAnswerBytes?: number
 }
 
+/** As client-go joins it (rest/request.go): Go servers redirect a request whose path is not clean. */
+function cleanPath(path: string): string {
+  const joined = posix.join('/', path)
+  return joined.length > 1 && joined.endsWith('/') ? joined.slice(0, -1) : joined
+}
+
 function targetOf({ url, service }: ReviewTarget, options: ReviewSenderOptions): Target {
   if (service === undefined) {
     const { pathname, origin } = new URL(url ?? '')
-    return { url: url ?? '', path: pathname, address: () => origin }
+    return { url: url ?? '', path: cleanPath(pathname), address: () => origin }
   }
   const { namespace, name, path = '/', port = defaultPort } = service
   return {
     url: `https://${serverNameOf(service)}:${port}${path === '' ? '/' : path}`,
-    path: path === '' ? '/' : path,
+    path: cleanPath(path),
     address: () => {
       const random = () => options.clock.random()
       const found = serviceAddress({ namespace, name, port }, { ...options, random })

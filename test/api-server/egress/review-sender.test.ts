@@ -80,6 +80,17 @@ describe('a review', () => {
     expect(requests[0]?.headers['host']).toBe('checker.tools.svc')
   })
 
+  test.each([
+    ['', '/'],
+    ['/', '/'],
+    ['//validate/', '/validate'],
+    ['/a/../b//c', '/b/c'],
+  ])('asks for %j as %j, without empty segments and a slash at its end', async (path, asked) => {
+    const requests = standIn(origin, () => ({ body: '{}' }))
+    await setUp().sender.send({ ...byUrl, url: `${origin}${path}` }, review)
+    expect(requests).toEqual([expect.objectContaining({ path: `${asked}?timeout=2s` })])
+  })
+
   test('is sent once, whatever comes back', async () => {
     const requests = standIn(origin, () => ({ status: 503 }))
     await expect(setUp().sender.send(byUrl, review)).rejects.toThrow(WebhookCallError)
