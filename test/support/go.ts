@@ -1,5 +1,6 @@
 /** Go: runs the tests of Go modules in this repository on the programs of `skiff envtest`. */
 import { execFileSync, spawn } from 'node:child_process'
+import { stripVTControlCharacters } from 'node:util'
 import { test } from 'vitest'
 
 const leastMinor = 26
@@ -52,5 +53,5 @@ export async function goTest(
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject).once('close', resolve)
   })
-  return { code, output }
+  return { code, output: stripVTControlCharacters(output) }
 }
