@@ -68,26 +68,34 @@ describe('the programs of skiff envtest', () => {
     }
   })
 
-  it('end within five seconds with a test that is killed, and remove the folders that it cannot', async () => {
-    await using plane = createPlane(assets)
-    const fixture = join(import.meta.dirname, '../envtest/fixtures/parent.js')
-    const { etcd, server } = plane.commands
-    const parent = spawn(process.execPath, [fixture, JSON.stringify([etcd, server])], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    await eventually(async () => {
-      expect((await statusOf(`https://127.0.0.1:${plane.port}/healthz`)).status).toBe(200)
-    })
-    expect(processesIn(plane.certDir).length).toBeGreaterThan(0)
+  it.each([
+    ['without controllers', () => assets, 1],
+    ['with controllers', () => withControllers, 4],
+  ])(
+    'end within five seconds with a test that is killed, and remove its folders: %s',
+    async (_, folder, least) => {
+      await using plane = createPlane(folder())
+      const fixture = join(import.meta.dirname, '../envtest/fixtures/parent.js')
+      const { etcd, server } = plane.commands
+      const parent = spawn(process.execPath, [fixture, JSON.stringify([etcd, server])], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      await eventually(async () => {
+        expect((await statusOf(`https://127.0.0.1:${plane.port}/healthz`)).status).toBe(200)
+      })
+      await eventually(() => {
+        expect(processesIn(plane.certDir).length).toBeGreaterThanOrEqual(least)
+      })
 
-    parent.kill('SIGKILL')
-    await once(parent, 'exit')
-    await eventually(() => {
-      expect([...processesIn(plane.dataDir), ...processesIn(plane.certDir)]).toEqual([])
-      expect([existsSync(plane.dataDir), existsSync(plane.certDir)]).toEqual([false, false])
-    }, 5000)
-    await expect(statusOf(plane.etcdUrl)).rejects.toThrow('ECONNREFUSED')
-  })
+      parent.kill('SIGKILL')
+      await once(parent, 'exit')
+      await eventually(() => {
+        expect([...processesIn(plane.dataDir), ...processesIn(plane.certDir)]).toEqual([])
+        expect([existsSync(plane.dataDir), existsSync(plane.certDir)]).toEqual([false, false])
+      }, 5000)
+      await expect(statusOf(plane.etcdUrl)).rejects.toThrow('ECONNREFUSED')
+    },
+  )
 
   it('lie in the same folder each time', async () => {
     const again = await place.run(['envtest', '-o', 'json'])

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** Longest first, as measured; names of files below `test`. */
 const longest = [
+  'clients/go.test.ts',
   'e2e/processes.test.ts',
   'e2e/kubectl-stateful-and-daemon-sets.test.ts',
   'e2e/kubectl-controllers.test.ts',
@@ -22,6 +23,7 @@ const longest = [
   'e2e/kubectl-workloads.test.ts',
   'package/node-lines.test.ts',
   'e2e/kubectl-jobs.test.ts',
+  'e2e/envtest.test.ts',
   'e2e/helm.test.ts',
   'api-server/start/reloads.test.ts',
   'node-agent/join/join.test.ts',
