@@ -1,9 +1,10 @@
 /** Files of manifests: those that a user names, and those in folders that a user names. */
 import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, extname, join } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
 import type { Dirent } from 'node:fs'
 import { messageOf } from '../components/component-base/log.ts'
+import { isKustomization, resourcesOf } from './kustomization.ts'
 import { faultAt } from './manifest-error.ts'
 import type { ManifestFault } from './manifest-error.ts'
 
@@ -20,7 +21,6 @@ const mostBytes = 32 * 1024 * 1024
 
 /** As kubectl's. */
 const extensions = ['.yaml', '.yml', '.json']
-const kustomizations = ['kustomization.yaml', 'kustomization.yml', 'Kustomization']
 
 const unreadable: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
@@ -33,13 +33,22 @@ interface Found {
   readonly faults: ManifestFault[]
 }
 
-/** The files in the order of `paths`, those of a folder sorted, folders in it included; and what keeps others from being read. */
+interface Search {
+  readonly found: Found
+  /** Of folders and kustomizations. */
+  readonly depth: number
+}
+
+/**
+ * The files in the order of `paths`, those of a folder sorted, folders in it included; and what keeps others from being read. Of a folder
+ * with a kustomization, what that lists.
+ */
 export async function readManifestFiles(paths: readonly string[]): Promise<{
   readonly files: readonly ManifestFile[]
   readonly faults: readonly ManifestFault[]
 }> {
   const found: Found = { files: [], faults: [] }
-  for (const path of paths) await findIn(path, found)
+  for (const path of paths) await findIn(path, { found, depth: 0 })
   const files: ManifestFile[] = []
   for (const path of found.files.slice(0, mostFiles)) {
     try {
@@ -56,7 +65,7 @@ function reasonOf(error: unknown): string {
   return unreadable[code] ?? messageOf(error)
 }
 
-async function findIn(path: string, found: Found): Promise<void> {
+async function findIn(path: string, { found, depth }: Search): Promise<void> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) {
     found.faults.push(faultAt(path, 'manifests are files and folders: download it first'))
     return
@@ -64,11 +73,11 @@ async function findIn(path: string, found: Found): Promise<void> {
   try {
     const status = await stat(path)
     if (!status.isDirectory()) {
-      addFile(path, found)
+      await addFile(path, { found, depth })
       return
     }
     const before = found.files.length + found.faults.length
-    await addFolder(path, { found, depth: 0 })
+    await addFolder(path, { found, depth })
     if (found.files.length + found.faults.length === before)
       found.faults.push(faultAt(path, `the folder has no ${extensions.join(', ')} file`))
     if (found.files.length > mostFiles)
@@ -80,29 +89,42 @@ async function findIn(path: string, found: Found): Promise<void> {
   }
 }
 
-function addFile(path: string, { files, faults }: Found): void {
-  if (kustomizations.includes(basename(path))) faults.push(faultAt(path, kustomizationMessage))
-  else files.push(path)
+async function addFile(path: string, { found, depth }: Search): Promise<void> {
+  if (isKustomization(basename(path))) await addResources(path, { found, depth })
+  else found.files.push(path)
 }
 
-export const kustomizationMessage =
-  'kustomizations are not supported: name the folder with the objects, or the output of kustomize build'
+async function addResources(path: string, { found, depth }: Search): Promise<void> {
+  try {
+    // A loop of kustomizations ends as folders that are nested too deep do.
+    if (depth > deepestFolder) throw new Error(`is nested more than ${deepestFolder} folders deep`)
+    for (const resource of resourcesOf(await textOf(path))) {
+      const isRemote = /^[a-z][a-z0-9+.-]+:\/\/|^github\.com\//i.test(resource)
+      const place = isRemote ? resource : join(dirname(path), resource)
+      await findIn(place, { found, depth: depth + 1 })
+    }
+  } catch (error) {
+    found.faults.push(faultAt(path, reasonOf(error), error))
+  }
+}
 
 /** Links to files are followed, links to folders are not, as kubectl does. */
-async function addFolder(
-  folder: string,
-  { found, depth }: { readonly found: Found; readonly depth: number },
-): Promise<void> {
+async function addFolder(folder: string, { found, depth }: Search): Promise<void> {
   if (depth > deepestFolder) {
     found.faults.push(faultAt(folder, `is nested more than ${deepestFolder} folders deep`))
     return
   }
   const entries = await readdir(folder, { withFileTypes: true })
+  const kustomization = entries.find(({ name }) => isKustomization(name))
+  if (kustomization !== undefined) {
+    await addResources(join(folder, kustomization.name), { found, depth })
+    return
+  }
   for (const entry of entries.toSorted(byName)) {
     if (found.files.length > mostFiles) return
     const path = join(folder, entry.name)
     if (entry.isDirectory()) await addFolder(path, { found, depth: depth + 1 })
-    else if (isManifest(entry)) addFile(path, found)
+    else if (isManifest(entry)) found.files.push(path)
   }
 }
 
@@ -112,8 +134,7 @@ function byName(a: Dirent, b: Dirent): number {
 }
 
 function isManifest(entry: Dirent): boolean {
-  const isNamedSo = extensions.includes(extname(entry.name)) || kustomizations.includes(entry.name)
-  return isNamedSo && (entry.isFile() || entry.isSymbolicLink())
+  return extensions.includes(extname(entry.name)) && (entry.isFile() || entry.isSymbolicLink())
 }
 
 async function textOf(path: string): Promise<string> {

@@ -4,7 +4,7 @@ import { parseLocatedDocuments, YamlError } from '../scenarios/engine/yaml.ts'
 import type { LocatedDocument } from '../scenarios/engine/yaml.ts'
 import { faultAt, ManifestError } from './manifest-error.ts'
 import type { ManifestFault } from './manifest-error.ts'
-import { kustomizationMessage, readManifestFiles } from './manifest-files.ts'
+import { readManifestFiles } from './manifest-files.ts'
 import type { ManifestFile } from './manifest-files.ts'
 import type { KubernetesObject } from './types.ts'
 
@@ -95,7 +95,7 @@ function addObject(value: unknown, place: string, { manifests, faults }: Collect
   if (typeof kind !== 'string' || typeof apiVersion !== 'string' || kind === '')
     faults.push(faultAt(place, 'is not a manifest: it needs apiVersion, kind and metadata.name'))
   else if (kind === 'Kustomization' && apiVersion.startsWith('kustomize.config.'))
-    faults.push(faultAt(place, kustomizationMessage))
+    faults.push(faultAt(place, 'is a kustomization: call its file kustomization.yaml'))
   else if (typeof metadata?.name !== 'string' || metadata.name === '')
     faults.push({ ...faultAt(place, 'has no metadata.name'), object: kind })
   else manifests.push({ object: value as Manifest['object'], place })

@@ -159,18 +159,41 @@ describe('readManifests', () => {
     ])
   })
 
-  it('names kustomizations as not supported, by file name and by kind', async () => {
-    const kind = 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n'
+  it('reads of a folder with a kustomization what that lists, in its order', async () => {
     const folder = folderOf({
-      'crd/kustomization.yaml': 'resources: [a.yaml]\n',
-      'crd/a.yaml': configMap('a'),
-      'other.yaml': kind,
+      'config/crd/kustomization.yaml':
+        'resources:\n- bases/b.yaml\n- ../rbac\n# scaffolded\npatches:\n#- path: p.yaml\n',
+      'config/crd/bases/a.yaml': configMap('a'),
+      'config/crd/bases/b.yaml': configMap('b'),
+      'config/crd/kustomizeconfig.yaml': 'nameReference: []\n',
+      'config/rbac/Kustomization': 'kind: Kustomization\nresources: [role.yaml]\n',
+      'config/rbac/role.yaml': configMap('role'),
+    })
+    expect(await found(folder, 'config/crd')).toEqual([
+      'config/crd/bases/b.yaml:1 b',
+      'config/rbac/role.yaml:1 role',
+    ])
+  })
+
+  it('says what a kustomization asks for beyond its resources, and where it cannot be read', async () => {
+    const folder = folderOf({
+      'default/kustomization.yaml': 'namePrefix: shop-\nresources: [../crd]\npatches: [{}]\n',
+      'lost/kustomization.yaml': 'resources: [none.yaml, https://example.com/x.yaml]\n',
+      'odd/kustomization.yaml': 'resources: { a: b }\n',
+      'round/kustomization.yaml': 'resources: [../round]\n',
+      'other.yaml': 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n',
       'flux.yaml':
         'apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: { name: f }\n',
     })
     expect(await faults(folder)).toEqual([
-      expect.stringMatching(/^\.\/crd\/kustomization.yaml: kustomizations are not supported: /),
-      expect.stringMatching(/^\.\/other.yaml:1: kustomizations are not supported: /),
+      expect.stringMatching(
+        /^\.\/default\/kustomization.yaml: kustomizations are read for their resources alone, not for namePrefix, patches: /,
+      ),
+      './lost/none.yaml: there is no such file or folder',
+      'https://example.com/x.yaml: manifests are files and folders: download it first',
+      './odd/kustomization.yaml: resources must be a list of files and folders',
+      './round: is nested more than 32 folders deep',
+      './other.yaml:1: is a kustomization: call its file kustomization.yaml',
     ])
     expect(await found(folder, 'flux.yaml')).toEqual(['flux.yaml:1 f'])
   })
