@@ -43,7 +43,10 @@ export default defineConfig({
         test: {
           name: 'alone',
           include: ['test/**/*.test.ts'],
-          exclude: sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
+          exclude: [
+            '**/node_modules/**',
+            ...sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
+          ],
         },
       },
       {

@@ -27,6 +27,9 @@ export interface Surroundings {
   readonly write: (line: string) => void
 }
 
+/** Whoever stops a cluster of a test waits for it; clients that still have a request under way do not. */
+const drainMs = 100
+
 export interface EmbeddedComponent {
   /** What it reported when it was ready. Rejects when it ends before. */
   readonly ready: Promise<Readonly<Record<string, unknown>>>
@@ -78,7 +81,7 @@ function start<D extends FlagDeclarations>(
     log.info('ready', info)
     ready.resolve(info)
   }
-  const context = { options, signal, clock, log, files, network, ready: nowReady }
+  const context = { options, signal, clock, log, files, network, drainMs, ready: nowReady }
   const ended = run(context as ComponentContext<D>).catch((error: unknown) => {
     if (signal.aborted && error === signal.reason) return
     log.error('failed', { error })

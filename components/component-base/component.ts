@@ -36,6 +36,8 @@ export interface ComponentContext<D extends FlagDeclarations> {
   readonly files?: Files
   /** Servers of this process; by default none. */
   readonly network?: LocalNetwork
+  /** How long listeners wait for requests under way when they end; by default as long as they do. */
+  readonly drainMs?: number
   /** Why the newest lines of the log are not written; undefined when they are. */
   readonly logFault?: () => string | undefined
   /** Reports once that the process serves; `info` (ports and the like, never a secret) goes to the starting process. */

@@ -221,7 +221,7 @@ async function createAgent(context: Context): Promise<Agent> {
 }
 
 function serverOf(
-  { options, files = diskFiles, clock, log }: Context,
+  { options, files = diskFiles, drainMs, clock, log }: Context,
   settings: Settings,
   nodes: () => readonly RunningNode[],
 ): Promise<AgentServer> {
@@ -241,6 +241,7 @@ function serverOf(
     isSigned: options['rotate-server-certificates'],
     certDir: first.certDir,
     files,
+    drainMs,
     nodes,
     servesCheckpoints: settings.gates.ContainerCheckpoint,
     clock,

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ExpectationError, startCluster } from '../../library/index.ts'
 import type { Cluster, KubernetesObject, StartClusterOptions } from '../../library/index.ts'
@@ -181,6 +183,29 @@ describe('an embedded cluster as a value', () => {
     await one.admin.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'only-here' } })
     await other.expect({ kind: 'ConfigMap', name: 'only-here', absent: true })
     expect(one.server).not.toBe(other.server)
+  })
+
+  // It would take ten seconds to wait for the client.
+  it('ends at once, though a client does not read its answer', { timeout: 9000 }, async () => {
+    const cluster = await startCluster({ nodes: 0 })
+    const config = cluster.kubeconfig()
+    const pem = (field: string): Buffer =>
+      Buffer.from(new RegExp(`${field}: (\\S+)`).exec(config)?.[1] ?? '', 'base64')
+    const credentials = {
+      ca: pem('certificate-authority-data'),
+      cert: pem('client-certificate-data'),
+      key: pem('client-key-data'),
+    }
+    const answer = await new Promise<IncomingMessage>((resolve) => {
+      get(`${cluster.server}/api/v1/configmaps?watch=1`, credentials, resolve)
+    })
+    answer.pause()
+    const ended = new Promise<void>((resolve) => {
+      answer.on('error', () => {}).on('close', resolve)
+    })
+    await cluster.stop()
+    answer.resume()
+    await ended
   })
 
   it('says which port is taken', async () => {

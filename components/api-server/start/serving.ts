@@ -181,7 +181,7 @@ function listenerOf(
   { settings, security }: ServingParts,
   { handler, isElsewhere }: { handler: Send; isElsewhere: Aggregator['isElsewhere'] },
 ): HttpsServer {
-  const { options, dialect, log } = settings
+  const { options, dialect, drainMs, log } = settings
   return createHttpsServer({
     host: options['bind-address'],
     port: options['secure-port'],
@@ -189,6 +189,7 @@ function listenerOf(
     handler,
     upgrade: webSocketUpgrade({ handle: handler, dialect, log, isElsewhere }),
     mayUpgrade: mayUpgrade(isElsewhere),
+    ...(drainMs === undefined ? {} : { limits: { drainMs } }),
     log,
   })
 }

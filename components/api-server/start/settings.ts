@@ -22,6 +22,7 @@ export interface Settings {
   readonly clock: Clock
   readonly log: Log
   readonly files: Files
+  readonly drainMs: number | undefined
   readonly dialect: Dialect
   readonly resources: Resources
   /** Built-in resources that `--runtime-config` leaves on. */
@@ -52,7 +53,7 @@ function runtimeConfigOf(options: ApiServerOptions, { podMetrics }: Resources): 
 
 /** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
-  const { options, clock, log, files = diskFiles } = context
+  const { options, clock, log, files = diskFiles, drainMs } = context
   const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
   const resources = resourcesOf(dialect)
   const parsed = startValue(() => parseFeatureGates(options['feature-gates']))
@@ -73,6 +74,7 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
     clock,
     log,
     files,
+    drainMs,
     dialect,
     resources,
     served,

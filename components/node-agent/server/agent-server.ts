@@ -32,6 +32,7 @@ export interface AgentServerOptions {
   readonly isSigned: boolean
   readonly certDir: string
   readonly files: Files
+  readonly drainMs: number | undefined
   readonly nodes: () => readonly ServedNode[]
   readonly servesCheckpoints: boolean
   readonly clock: Clock
@@ -46,7 +47,7 @@ export interface AgentServer {
 
 /** The listener with the best certificate there is at the start. */
 export async function createAgentServer(options: AgentServerOptions): Promise<AgentServer> {
-  const { host, port, names, pair, isSigned, certDir, files, clock, log } = options
+  const { host, port, names, pair, isSigned, certDir, files, drainMs, clock, log } = options
   let signed: IssuedCertificate | undefined
   if (isSigned && pair === undefined) {
     const stored = await readNodeCredential(certDir, serverCredentialFile, options.files)
@@ -68,6 +69,7 @@ export async function createAgentServer(options: AgentServerOptions): Promise<Ag
     }),
     mayUpgrade: isStreamRequest,
     upgrade: createStreamServer({ nodes: options.nodes, clock, log }),
+    ...(drainMs === undefined ? {} : { limits: { drainMs } }),
     log,
   })
 
