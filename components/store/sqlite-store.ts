@@ -33,6 +33,7 @@ import {
   type Txn,
   type TxnResult,
 } from './store.ts'
+import { takeFrom } from './take-from.ts'
 import { WatchHub } from './watch-hub.ts'
 
 /** Two, so that the thread never waits for the main thread. Fewer txns than `minSplitTxns` are not worth two flushes. */
@@ -467,15 +468,4 @@ class SqliteStore implements Store {
       this.#dropped = []
     }
   }
-}
-
-/** The next values; unlike `take` of iterator helpers it leaves the iterator open. */
-function takeFrom<T>(iterator: Iterator<T>, count: number): T[] {
-  const taken: T[] = []
-  while (taken.length < count) {
-    const next = iterator.next()
-    if (next.done === true) break
-    taken.push(next.value)
-  }
-  return taken
 }
