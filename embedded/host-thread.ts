@@ -1,4 +1,9 @@
-/** HostThread: the other end of the thread that hosts embedded clusters. It keeps the process alive only while a call is under way. */
+/**
+ * HostThread: the other end of the thread that hosts embedded clusters. It keeps the process alive only while a call is under way, and
+ * ends when it has had no cluster for a while: whoever ran it may not know that nobody needs it any more.
+ */
+import { systemClock } from '../components/component-base/clock.ts'
+import type { Clock } from '../components/component-base/clock.ts'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { workerFile } from '../components/component-base/worker-file.ts'
@@ -9,13 +14,20 @@ interface Caller {
   readonly reject: (error: Error) => void
 }
 
+/** Test files that follow each other find it ready. */
+const idleMs = 10_000
+
 export class HostThread {
+  readonly #clock: Pick<Clock, 'after'>
   readonly #worker: Worker
   readonly #callers = new Map<number, Caller>()
   #called = 0
+  #clusters = 0
+  #cancelEnd = (): void => {}
   #end: Error | undefined
 
-  constructor() {
+  constructor(clock: Pick<Clock, 'after'> = systemClock) {
+    this.#clock = clock
     const entry = workerFile(import.meta.url, 'embedded-host')
     // Beside the bundles, as the command line keeps it; sources have none.
     const isBuilt = entry.pathname.endsWith('.js')
@@ -31,6 +43,7 @@ export class HostThread {
     this.#worker.on('message', (answer: HostAnswer) => this.#receive(answer))
     this.#worker.on('error', (error) => this.#fail(error))
     this.#worker.on('exit', () => this.#fail(new Error('it has ended')))
+    this.#endWhenIdle()
   }
 
   /** Its clusters are gone, and it takes no more calls. */
@@ -46,14 +59,27 @@ export class HostThread {
     this.#called += 1
     const message: HostCall<Name> = { id: this.#called, name, request }
     if (this.#callers.size === 0) this.#worker.ref()
-    return new Promise((resolve, reject) => {
-      this.#callers.set(message.id, { resolve, reject })
-      this.#worker.postMessage(message)
-    })
+    this.#cancelEnd()
+    try {
+      const answer = await new Promise<HostCalls[Name]['answer']>((resolve, reject) => {
+        this.#callers.set(message.id, { resolve, reject })
+        this.#worker.postMessage(message)
+      })
+      if (name === 'start' || name === 'fork') this.#clusters += 1
+      if (name === 'close') this.#clusters -= 1
+      return answer
+    } finally {
+      this.#endWhenIdle()
+    }
   }
 
-  async terminate(): Promise<void> {
-    await this.#worker.terminate()
+  #endWhenIdle(): void {
+    if (this.#clusters > 0 || this.#callers.size > 0 || this.hasEnded) return
+    this.#cancelEnd()
+    this.#cancelEnd = this.#clock.after(idleMs, () => {
+      this.#end = new Error('the thread of the embedded clusters has ended, since it had none')
+      void this.#worker.terminate()
+    })
   }
 
   #receive(message: HostAnswer): void {

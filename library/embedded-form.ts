@@ -22,6 +22,11 @@ function nodeOf(node: NodeOptions): EmbeddedNode {
   return { name: node.name, flags: nodeFlags(node) }
 }
 
+/** Starts the thread and loads its code, while the caller does something else: it takes half of a first start. */
+export function prepareEmbedded(): void {
+  hostThread()
+}
+
 export async function startEmbedded(
   options: StartClusterOptions & {
     readonly nodes: readonly NodeOptions[]
