@@ -54,6 +54,13 @@ function parseInteger(text: string | null): number | undefined {
   return Number(text)
 }
 
+/** Of the fields that a key tells: nothing is decoded for a selector that names an object. */
+function keyField({ key }: Entry, field: string): string | undefined {
+  const end = key.lastIndexOf('/')
+  if (field === 'metadata.name') return key.slice(end + 1)
+  return field === 'metadata.namespace' ? key.slice(0, Math.max(0, end)) : undefined
+}
+
 /** The selectors of a request as one test on entries. */
 export function selectionOf(resource: Resource, query: URLSearchParams): Selection {
   const labels = parseLabelSelector(query.get('labelSelector') ?? '')
@@ -63,6 +70,8 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
   const byLabels = labels.length > 0
   const byFields = fields.length > 0
   const objectOf = (entry: Entry): KubeObject => kind.working(entry.object())
+  const fieldOf = (entry: Entry, field: string) =>
+    keyField(entry, field) ?? selectableFieldValue(resource, objectOf(entry), field)
   const labelsOf = kind.isConverted
     ? (entry: Entry) => objectOf(entry).metadata.labels
     : (entry: Entry) => entry.labels
@@ -70,10 +79,7 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
     byLabels || byFields
       ? (entry: Entry): boolean =>
           (!byLabels || matchesLabels(labels, labelsOf(entry))) &&
-          (!byFields ||
-            matchesFields(fields, (field) =>
-              selectableFieldValue(resource, objectOf(entry), field),
-            ))
+          (!byFields || matchesFields(fields, (field) => fieldOf(entry, field)))
       : undefined
   const exact = fields.find(({ operator }) => operator === '=')
   const selected: SelectedValue | undefined =
@@ -81,7 +87,7 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
       ? undefined
       : {
           ...exact,
-          valueOf: (entry) => selectableFieldValue(resource, objectOf(entry), exact.field),
+          valueOf: (entry) => fieldOf(entry, exact.field),
         }
   return { labels, fields, matches, name: exactFieldMatch(fields, 'metadata.name'), selected }
 }
