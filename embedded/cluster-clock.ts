@@ -33,6 +33,8 @@ export class ClusterClock {
   #stoodMs: number | undefined
   #armed: { readonly dueMs: number; readonly cancel: () => void } | undefined
   #isEnded = false
+  /** The last advance; a callback that throws ends the process, as any timer's does. */
+  #advanced: Promise<void> = Promise.resolve()
 
   constructor(base: Clock, state: Partial<ClockState> = {}) {
     this.#base = base
@@ -112,8 +114,17 @@ export class ClusterClock {
     ].join('-')
   }
 
-  /** Moves time on. What falls due on the way happens at its time and in its order; resolves when the last has begun. */
-  async advance(ms: number): Promise<void> {
+  /**
+   * Moves time on. What falls due on the way happens at its time and in its order; resolves when the last has begun. Calls that overlap
+   * follow each other.
+   */
+  advance(ms: number): Promise<void> {
+    const advanced = this.#advanced.then(() => this.#advance(ms))
+    this.#advanced = advanced
+    return advanced
+  }
+
+  async #advance(ms: number): Promise<void> {
     const endMs = this.now() + ms
     this.#stoodMs = this.now()
     try {

@@ -44,6 +44,15 @@ describe('the clock of an embedded cluster', () => {
     expect(seen).toEqual([60_000, 120_000, 180_000, 240_000])
   })
 
+  it('advances by both of two calls at once', async () => {
+    const clock = new ClusterClock(new FakeClock(start))
+    const seen: number[] = []
+    for (const ms of [1000, 2000, 3000]) clock.after(ms, () => seen.push(clock.now() - start))
+    await Promise.all([clock.advance(1500), clock.advance(1500)])
+    expect(seen).toEqual([1000, 2000, 3000])
+    expect(clock.now() - start).toBe(3000)
+  })
+
   it('wakes what sleeps, and rejects an aborted sleep with its reason', async () => {
     const clock = new ClusterClock(new FakeClock(start))
     const stop = new AbortController()
