@@ -63,6 +63,14 @@ interface DatabaseOptions {
   readonly isSynced?: boolean
 }
 
+const noBytes = new Uint8Array(new ArrayBuffer(1), 0, 0)
+
+/** What SQLite gets for a value; a deletion has none. Node.js 22 binds an empty view of an empty buffer as NULL. */
+function blobOf(value: Uint8Array | undefined): Uint8Array | null {
+  if (value === undefined) return null
+  return value.length === 0 ? noBytes : value
+}
+
 export class SqliteDatabase {
   readonly #path: string
   readonly #db: DatabaseSync
@@ -161,7 +169,7 @@ export class SqliteDatabase {
     const write = (): void => {
       this.#setCompacted(revision)
       for (const [i, value] of unpackValues(values).entries())
-        this.#insert.run(revisions[i] ?? 0, createRevisions[i] ?? 0, keys[i] ?? '', value ?? null)
+        this.#insert.run(revisions[i] ?? 0, createRevisions[i] ?? 0, keys[i] ?? '', blobOf(value))
     }
     this.#transaction(write, { lastRevision: revisions.at(-1) ?? Infinity, freesRoom: false })
     this.#lastRevision = revision
@@ -180,8 +188,8 @@ export class SqliteDatabase {
       let offset = 0
       for (const [i, key] of keys.entries()) {
         const length = values.lengths[i] ?? -1
-        const value = length < 0 ? null : new Uint8Array(values.bytes, offset, length)
-        this.#insert.run(firstRevision + i, createRevisions[i] ?? 0, key, value)
+        const value = length < 0 ? undefined : new Uint8Array(values.bytes, offset, length)
+        this.#insert.run(firstRevision + i, createRevisions[i] ?? 0, key, blobOf(value))
         offset += Math.max(length, 0)
       }
     }
