@@ -1,7 +1,7 @@
 /** One process that uses embedded clusters, as a test runner does: prints its figures as JSON. Run by embedded.ts on the built library. */
 import { performance } from 'node:perf_hooks'
 import { pathToFileURL } from 'node:url'
-import type { startCluster as StartCluster } from '../../library/index.ts'
+import type { Cluster, startCluster as StartCluster } from '../../library/index.ts'
 import { quantile } from './rows.ts'
 
 export interface EmbeddedFigures {
@@ -32,10 +32,21 @@ async function median(times: number, work: () => Promise<unknown>): Promise<numb
   return quantile(taken, 0.5)
 }
 
+/** The median time to a cluster, without its end. */
+async function medianStart(times: number, start: () => Promise<Cluster>): Promise<number> {
+  const taken: number[] = []
+  for (let at = 0; at < times; at += 1) {
+    let cluster: Cluster | undefined
+    taken.push(await timed(async () => (cluster = await start())))
+    await cluster?.stop()
+  }
+  return quantile(taken, 0.5)
+}
+
 let startCluster!: typeof StartCluster
 const residentMb = (): number => process.memoryUsage.rss() / 1e6
 const beforeMb = residentMb()
-let cluster!: Awaited<ReturnType<typeof StartCluster>>
+let cluster!: Cluster
 const coldMs = await timed(async () => {
   ;({ startCluster } = (await import(
     pathToFileURL(library).href
@@ -43,10 +54,7 @@ const coldMs = await timed(async () => {
   cluster = await startCluster()
 })
 const idleMb = residentMb() - beforeMb
-const warmMs = await median(9, async () => {
-  await using one = await startCluster()
-  return one.server
-})
+const warmMs = await medianStart(9, () => startCluster())
 const api = cluster.client()
 const namespaceMs = await median(21, async () => {
   const name = `test-${performance.now().toFixed()}`
@@ -63,11 +71,8 @@ for (let at = 0; at < objects; at += 50) {
   }))
   await Promise.all(batch.map((object) => cluster.admin.create(object)))
 }
-const forkMs = await median(9, async () => {
-  await using fork = await cluster.fork()
-  return fork.server
-})
-const forks: (typeof cluster)[] = []
+const forkMs = await medianStart(9, () => cluster.fork())
+const forks: Cluster[] = []
 const hundredForksMs = await timed(async () => {
   for (let at = 0; at < 100; at += 1) forks.push(await cluster.fork())
 })
