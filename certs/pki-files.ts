@@ -59,38 +59,39 @@ export async function readCredential(folder: string, name: string): Promise<Cred
   return { certificatePem, privateKeyPem }
 }
 
-/** The files of a pki folder, by name; of a pair, the key first. */
-export function pkiTexts(pki: Pki): [name: string, text: string][] {
-  const pair = (name: string, { certificatePem, privateKeyPem: key }: Credential) =>
-    [
-      [`${name}.key`, key],
-      [`${name}.crt`, certificatePem],
-    ] satisfies [string, string][]
-  const authority = (name: string, { certificatePem, privateKey }: Pki['authority']) =>
-    pair(name, { certificatePem, privateKeyPem: privateKeyPem(privateKey) })
+/** The pairs of a pki folder, by the name of their files. */
+function pkiPairs(pki: Pki): (readonly [name: string, pair: Credential])[] {
+  const authority = ({ certificatePem, privateKey }: Pki['authority']): Credential => ({
+    certificatePem,
+    privateKeyPem: privateKeyPem(privateKey),
+  })
   return [
-    ...authority('ca', pki.authority),
-    ...authority('front-proxy-ca', pki.frontProxyAuthority),
+    ['ca', authority(pki.authority)],
+    ['front-proxy-ca', authority(pki.frontProxyAuthority)],
+    ...credentialNames.map((name) => [name, pki.credentials[name]] as const),
+  ]
+}
+
+/** The files of a pki folder and their contents, for whoever keeps them elsewhere. */
+export function pkiTexts(pki: Pki): [name: string, text: string][] {
+  return [
     ['sa.key', pki.serviceAccountKey.privateKeyPem],
     ['sa.pub', pki.serviceAccountKey.publicKeyPem],
-    ...credentialNames.flatMap((name) => pair(name, pki.credentials[name])),
+    ...pkiPairs(pki).flatMap(([name, pair]): [string, string][] => [
+      [`${name}.key`, pair.privateKeyPem],
+      [`${name}.crt`, pair.certificatePem],
+    ]),
   ]
 }
 
 /** Writes the whole pki into `folder`, which is made if needed (mode 0700). */
 export async function writePki(folder: string, pki: Pki): Promise<void> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
-  const authorityFiles = (authority: Pki['authority']): Credential => ({
-    certificatePem: authority.certificatePem,
-    privateKeyPem: privateKeyPem(authority.privateKey),
-  })
   const { serviceAccountKey } = pki
   await Promise.all([
-    writeCredential(folder, 'ca', authorityFiles(pki.authority)),
-    writeCredential(folder, 'front-proxy-ca', authorityFiles(pki.frontProxyAuthority)),
     writeFileAtomically(join(folder, 'sa.key'), serviceAccountKey.privateKeyPem, KEY_MODE),
     writeFileAtomically(join(folder, 'sa.pub'), serviceAccountKey.publicKeyPem, CERTIFICATE_MODE),
-    ...credentialNames.map((name) => writeCredential(folder, name, pki.credentials[name])),
+    ...pkiPairs(pki).map(([name, pair]) => writeCredential(folder, name, pair)),
   ])
 }
 

@@ -1,18 +1,23 @@
 /** EmbeddedCluster: a whole cluster in this thread, over a store in memory; and what it is made from again, its image. */
 import { join } from 'node:path'
-import { createPki } from '../certs/pki.ts'
 import { pkiTexts } from '../certs/pki-files.ts'
-import { issue } from '../certs/pki.ts'
+import { createPki, issue } from '../certs/pki.ts'
+import type { CredentialName } from '../certs/pki.ts'
 import { loadAuthority } from '../certs/authority.ts'
 import { clientProfile, nodeSubject } from '../certs/profiles.ts'
 import { dialects } from '../components/api/dialect.ts'
 import { createClient } from '../components/client/client.ts'
 import type { Client } from '../components/client/client.ts'
-import { createKubeconfig, formatKubeconfig } from '../components/client/kubeconfig.ts'
 import { systemClock } from '../components/component-base/clock.ts'
 import { createMemoryFiles } from '../components/component-base/files.ts'
 import type { MemoryFiles } from '../components/component-base/files.ts'
 import { createLocalNetwork } from '../components/component-base/local-network.ts'
+import {
+  clientCredentialFile,
+  readNodeCredential,
+  writeNodeCredential,
+} from '../components/node-agent/join/node-credential.ts'
+import { writeNodeKubeconfig } from '../components/node-agent/join/node-identity.ts'
 import { createMemoryStore } from '../components/store/memory-store.ts'
 import type { KeyValue, Store } from '../components/store/store.ts'
 import { resourcesOf } from '../components/api/resources.ts'
@@ -22,7 +27,7 @@ import type { ClusterConfig, ExtraFlags, Program } from '../cluster/plan/cluster
 import { defaultStorage } from '../cluster/plan/default-storage.ts'
 import { createObjects, joinObjects } from '../cluster/plan/join-objects.ts'
 import { planCluster, planNode } from '../cluster/plan/plan.ts'
-import { apiServerNames } from '../cluster/plan/prepare.ts'
+import { apiServerNames, credentialKubeconfig } from '../cluster/plan/prepare.ts'
 import { pathsIn } from '../cluster/state/state-dir.ts'
 import type { StatePaths } from '../cluster/state/state-dir.ts'
 import { ClusterClock } from './cluster-clock.ts'
@@ -262,8 +267,7 @@ export class EmbeddedCluster {
     )
     await Promise.all(
       others.map(async ({ program, args, files }) => {
-        for (const file of files)
-          if (file.kind === 'kubeconfig') await this.#writeKubeconfig(file.path, file.credential)
+        for (const file of files) if (file.kind === 'kubeconfig') await this.#writeKubeconfig(file)
         const component = startComponent(program, args, this.#around(program))
         this.#components.push(component)
         await component.ready
@@ -288,37 +292,28 @@ export class EmbeddedCluster {
       await this.#files.write(join(this.#paths.pki, name), text)
   }
 
-  async #writeKubeconfig(path: string, name: string): Promise<void> {
-    const pki = (file: string): string => join(this.#paths.pki, file)
-    const config = createKubeconfig({
-      cluster: name,
-      server: this.server,
-      ca: { file: pki('ca.crt') },
-      user: name,
-      credentials: { certFile: pki(`${name}.crt`), keyFile: pki(`${name}.key`) },
-    })
-    await this.#files.write(path, await formatKubeconfig(config, 'json'))
+  async #writeKubeconfig(file: {
+    readonly path: string
+    readonly credential: CredentialName
+  }): Promise<void> {
+    const at = { config: this.#config, paths: this.#paths }
+    await this.#files.write(file.path, await credentialKubeconfig(file.credential, at))
   }
 
-  /** The node's identity, as it would have it after a join. */
-  async #writeNodeFiles(name: string): Promise<void> {
-    const rootDir = join(this.#paths.nodes, name)
-    const credential = join(rootDir, 'pki', 'kubelet-client-current.pem')
-    if (!this.#files.has(credential)) {
-      const { certificatePem, privateKeyPem } = issue(loadAuthority(this.authority), {
-        profile: clientProfile(nodeSubject(name)),
+  /** The node's identity, as it would have it after a join; one from before stays. */
+  async #writeNodeFiles(nodeName: string): Promise<void> {
+    const rootDir = join(this.#paths.nodes, nodeName)
+    const certDir = join(rootDir, 'pki')
+    const files = this.#files
+    if ((await readNodeCredential(certDir, clientCredentialFile, files)) === undefined) {
+      const { certificatePem: cert, privateKeyPem: key } = issue(loadAuthority(this.authority), {
+        profile: clientProfile(nodeSubject(nodeName)),
         nowMs: this.#clock.now(),
       })
-      await this.#files.write(credential, `${certificatePem}${privateKeyPem}`)
+      await writeNodeCredential(certDir, clientCredentialFile, { cert, key }, files)
     }
-    const config = createKubeconfig({
-      cluster: 'default-cluster',
-      server: this.server,
-      ca: { file: join(this.#paths.pki, 'ca.crt') },
-      user: `system:node:${name}`,
-      credentials: { certFile: credential, keyFile: credential },
-    })
-    await this.#files.write(join(rootDir, 'kubeconfig'), await formatKubeconfig(config, 'json'))
+    const place = { nodeName, certDir, kubeconfig: join(rootDir, 'kubeconfig'), files }
+    await writeNodeKubeconfig(place, { server: this.server, ca: this.authority.certificatePem })
   }
 
   #around(part: string): Surroundings {

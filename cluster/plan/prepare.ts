@@ -1,7 +1,7 @@
 /** Preparing a cluster: its certificates, client configurations and token files, written where the plan says. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Pki } from '../../certs/pki.ts'
+import type { CredentialName, Pki } from '../../certs/pki.ts'
 import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
 import type { ApiServerNames } from '../../certs/profiles.ts'
 import { formatIpAddress, parseIpRange } from '../../components/machinery/validation/ip-address.ts'
@@ -41,13 +41,30 @@ export async function writeTokenFile(path: string, token: string | undefined): P
   await writeFileAtomically(path, `${JSON.stringify(content)}\n`, 0o600)
 }
 
+/** The text of a component's kubeconfig; it names the files of its certificate. */
+export function credentialKubeconfig(
+  credential: CredentialName,
+  { config, paths }: { readonly config: ClusterConfig; readonly paths: StatePaths },
+): Promise<string> {
+  const pkiFile = (name: string): string => join(paths.pki, name)
+  const kubeconfig = namedKubeconfig(credential, {
+    server: serverUrl(config),
+    ca: { file: pkiFile('ca.crt') },
+    credentials: {
+      certFile: pkiFile(`${credential}.crt`),
+      keyFile: pkiFile(`${credential}.key`),
+    },
+  })
+  // A component reads JSON without loading a YAML package.
+  return formatKubeconfig(kubeconfig, 'json')
+}
+
 /** Creates the folders of the components and writes their files. */
 export async function writePlannedFiles(
   specs: readonly ComponentSpec[],
   options: { config: ClusterConfig; paths: StatePaths; token: string | undefined },
 ): Promise<void> {
-  const { config, paths, token } = options
-  const pkiFile = (name: string): string => join(paths.pki, name)
+  const { token } = options
   await Promise.all(
     specs.flatMap((spec) =>
       spec.folders.map((path) => mkdir(path, { recursive: true, mode: 0o700 })),
@@ -58,16 +75,8 @@ export async function writePlannedFiles(
       .flatMap((spec) => spec.files)
       .map(async (file) => {
         if (file.kind === 'bootstrap-token') return writeTokenFile(file.path, token)
-        const kubeconfig = namedKubeconfig(file.credential, {
-          server: serverUrl(config),
-          ca: { file: pkiFile('ca.crt') },
-          credentials: {
-            certFile: pkiFile(`${file.credential}.crt`),
-            keyFile: pkiFile(`${file.credential}.key`),
-          },
-        })
-        // A component reads JSON without loading a YAML package.
-        return writeFileAtomically(file.path, await formatKubeconfig(kubeconfig, 'json'), 0o600)
+        const text = await credentialKubeconfig(file.credential, options)
+        return writeFileAtomically(file.path, text, 0o600)
       }),
   )
 }

@@ -48,7 +48,6 @@ export const diskFiles: Files = {
 export interface MemoryFiles extends Files {
   /** Absolute; no folder of this name is on disk. */
   readonly root: string
-  has(path: string): boolean
   /** Path below the root, with `/` -> content. A copy: it does not change later. */
   all(): ReadonlyMap<string, string>
 }
@@ -81,7 +80,6 @@ export function createMemoryFiles(initial?: ReadonlyMap<string, string>): Memory
   }
   return {
     root,
-    has: (path) => held.has(keyOf(path) ?? ''),
     all: () => new Map(held),
     readNow,
     read: async (path) => (keyOf(path) === undefined ? diskFiles.read(path) : readNow(path)),

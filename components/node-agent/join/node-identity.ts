@@ -33,15 +33,19 @@ export interface NodeIdentity {
   readonly certificate: IssuedCertificate | undefined
 }
 
-export interface IdentityOptions {
+/** Where a node keeps its identity. */
+interface NodePlace {
   readonly nodeName: string
   readonly kubeconfig: string
   readonly certDir: string
+  readonly files: Files
+}
+
+export interface IdentityOptions extends NodePlace {
   /** Beats the server in the kubeconfig. */
   readonly server: string | undefined
   /** Undefined when nothing was given to join with. */
   readonly bootstrapper: Bootstrapper | undefined
-  readonly files: Files
   readonly clock: Clock
   readonly log: Log
   readonly report: ReportJoin
@@ -92,17 +96,16 @@ async function storedIdentity(options: IdentityOptions): Promise<NodeIdentity | 
   return undefined
 }
 
-/** Puts a new pair on disk; the kubeconfig names the file, so it holds for all renewals. */
-async function store(
-  options: IdentityOptions,
-  joined: IssuedCertificate & { cluster: { server: string; ca: string } },
+/** Writes the kubeconfig; it names the file of the node's credential, so it holds for all renewals. */
+export async function writeNodeKubeconfig(
+  { nodeName, kubeconfig, certDir, files }: NodePlace,
+  cluster: { readonly server: string; readonly ca: string },
 ): Promise<void> {
-  const { certDir, kubeconfig, nodeName, files } = options
-  const path = await writeNodeCredential(certDir, clientCredentialFile, joined, files)
+  const path = join(certDir, clientCredentialFile)
   const config = createKubeconfig({
     cluster: 'default-cluster',
-    server: joined.cluster.server,
-    ca: joined.cluster.ca,
+    server: cluster.server,
+    ca: cluster.ca,
     user: `system:node:${nodeName}`,
     credentials: { certFile: path, keyFile: path },
   })
@@ -125,7 +128,8 @@ export async function establishIdentity(
     )
   }
   const joined = await bootstrapper.join({ nodeName, report }, signal)
-  await store(options, joined)
+  await writeNodeCredential(options.certDir, clientCredentialFile, joined, options.files)
+  await writeNodeKubeconfig(options, joined.cluster)
   report({
     step: 'certificate',
     state: 'done',
