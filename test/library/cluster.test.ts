@@ -116,6 +116,25 @@ describe('an embedded cluster as a value', () => {
     await cluster.expect({ kind: 'ConfigMap', name: 'one', absent: true })
   })
 
+  it('goes back under a watch, which tells what is gone and goes on', async () => {
+    const cluster = await start({ nodes: 0 })
+    const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })
+    await cluster.admin.create(map('before'))
+    const seen: string[] = []
+    const stop = new AbortController()
+    const watching = (async () => {
+      const events = cluster.admin.watch({ kind: 'ConfigMap' }, { signal: stop.signal })
+      for await (const { type, object } of events) seen.push(`${type} ${object.metadata?.name}`)
+    })()
+    await expect.poll(() => seen).toContain('ADDED before')
+    await cluster.reset()
+    await expect.poll(() => seen).toContain('DELETED before')
+    await cluster.admin.create(map('after'))
+    await expect.poll(() => seen).toContain('ADDED after')
+    stop.abort()
+    await watching
+  })
+
   it('has forks, and an informer on it misses nothing meanwhile', async () => {
     const cluster = await start({ nodes: 0 })
     const seen: string[] = []
