@@ -1,6 +1,6 @@
 /**
  * HostThread: the other end of the thread that hosts embedded clusters. It keeps the process alive only while a call is under way, and
- * ends when it has had no cluster for a while: whoever ran it may not know that nobody needs it any more.
+ * ends when it has had no cluster for a while: the test file that started it cannot know whether another one follows.
  */
 import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'

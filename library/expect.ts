@@ -1,4 +1,4 @@
-/** Expectations on a cluster: watches until they hold. What does not come true is told with what is there and what happened. */
+/** Expectations on a cluster: watches until they hold. The error shows what is there instead, and what happened. */
 import { AssertionFailure } from '../scenarios/engine/assertion-failure.ts'
 import { describeSelection } from '../scenarios/engine/selection.ts'
 import { waitForExpectation } from '../scenarios/engine/wait-for-expectation.ts'

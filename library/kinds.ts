@@ -20,7 +20,7 @@ export interface Kinds {
   parent(wanted: WantedKind, subresource: string): Promise<Resource>
 }
 
-/** The answer for a path that no resource has: it names no object, and for a group that nobody has it is no Status at all. */
+/** The answer for a path that no resource has: it names no object. For an unknown group it is not even a Status. */
 export function isUnserved(error: unknown): boolean {
   if (!(error instanceof StatusError)) return false
   return error.code === 405 || (error.code === 404 && error.details?.name === undefined)

@@ -14,7 +14,7 @@ const defaultWaitMs = 60_000
 /** Those of a saved cluster unless others are asked for. Rejects with a ClusterError for a file that cannot be used. */
 async function nodesOf(options: StartClusterOptions): Promise<readonly NodeOptions[]> {
   const { from, nodes, components } = options
-  // Also when its nodes are not wanted: what is wrong with the file is told before anything starts.
+  // Also when its nodes are not wanted: an invalid file is rejected before anything starts.
   const saved = from === undefined ? undefined : await readSavedHeader(from)
   if (nodes === undefined && saved !== undefined) return saved.nodes.map(optionsOf)
   // Without the controller manager no node would become schedulable.
@@ -32,7 +32,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const { within: waitMs = defaultWaitMs, ...checked } = checkStartOptions(options)
   const { manifests = [], objects = [], signal } = checked
   signal?.throwIfAborted()
-  // Before the start, which what cannot be read would be in vain for.
+  // Manifests that cannot be read are rejected before anything starts.
   await readManifests([...manifests, ...objects])
   const wanted = { ...checked, nodes: await nodesOf(checked), waitMs }
   const start = (): Promise<ClusterForm> =>

@@ -83,7 +83,7 @@ function containers(list: unknown): unknown {
   }))
 }
 
-/** A pod of nobody, to be placed and admitted anew. */
+/** A pod without an owner. It is scheduled and admitted again. */
 function pod(object: KubeObject): KubeObject {
   const spec = specOf(object)
   const names = ['nodeName', 'priority', 'ephemeralContainers']
@@ -204,7 +204,7 @@ export function importedForm(object: KubeObject, resource: Resource): KubeObject
   const { status, apiVersion, kind, metadata, ...rest } = object
   const bare = { apiVersion, kind, metadata: importedMetadata(metadata), ...rest } as KubeObject
   const formed = forms[name]?.(bare) ?? bare
-  // Nobody here may work on a custom resource: its status is what its controller last said of it.
+  // The cluster may have no controller for a custom resource: its status stays as its controller last wrote it.
   const keepsStatus = status !== undefined && !isBuiltIn(object.apiVersion ?? '')
   return keepsStatus ? { ...formed, status } : formed
 }

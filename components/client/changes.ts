@@ -16,7 +16,7 @@ export interface KnownObjects<T> {
   delete(key: string): T | undefined
 }
 
-/** Keeps `known` equal to what it is told, and distributes each difference after it is in `known`. */
+/** Applies lists and events to `known`, and distributes each difference once `known` has it. */
 export function createChanges<T extends KubeObject>(
   known: KnownObjects<T>,
   distribute: (change: ObjectChange<T>) => void,

@@ -212,7 +212,7 @@ function changeOf({
   }
 }
 
-/** Default roles, flow schemas and the like: what the server keeps for itself, and nobody asked for. */
+/** Default roles, flow schemas and the like: objects that the server keeps for itself and no user asked for. */
 function isHousekeeping({ kind, managers }: NamespaceChange): boolean {
   const isByServer = managers.length > 0 && managers.every((one) => one === ownManager)
   return isByServer && kind !== 'Namespace' && kind !== 'CustomResourceDefinition'

@@ -21,7 +21,7 @@ export interface SavedStateOptions {
 
 type Reading = Pick<SavedStateOptions, 'store' | 'transformers'>
 
-/** The bytes of an object. Throws when this server cannot decrypt them: in the file nobody could. */
+/** The bytes of an object. Throws when this server cannot decrypt them: a reader of the file could not either. */
 function decrypted(
   { key, value }: KeyValue,
   transformers: StorageTransformers | undefined,
