@@ -2,7 +2,7 @@
 // Entry of the command: any Node can parse this file. On an old Node it hands over to the pinned one, else says what to install.
 import { spawn } from 'child_process'
 import { existsSync } from 'fs'
-import Module, { createRequire } from 'module'
+import { createRequire } from 'module'
 import { constants } from 'os'
 import { dirname, join } from 'path'
 import { fileURLToPath, pathToFileURL } from 'url'
@@ -51,8 +51,6 @@ function handOver(binary) {
 function load() {
   const main = join(packageRoot, 'dist', 'skiff.js')
   if (!existsSync(main)) fail('dist/skiff.js is missing. Build it first: npm run build')
-  // A cache beside the code, not in the temporary directory: a cluster leaves nothing behind. Failing to write it is harmless.
-  Module.enableCompileCache(join(packageRoot, 'dist', '.compile-cache'))
   void import(pathToFileURL(main).href)
 }
 

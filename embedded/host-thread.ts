@@ -4,7 +4,6 @@
  */
 import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'
-import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { workerFile } from '../components/component-base/worker-file.ts'
 import type { HostAnswer, HostCall, HostCallName, HostCalls } from './host-protocol.ts'
@@ -29,12 +28,8 @@ export class HostThread {
   constructor(clock: Pick<Clock, 'after'> = systemClock) {
     this.#clock = clock
     const entry = workerFile(import.meta.url, 'embedded-host')
-    // Beside the bundles, as the command line keeps it; sources have none.
-    const isBuilt = entry.pathname.endsWith('.js')
-    const compileCache = isBuilt ? fileURLToPath(new URL('.compile-cache', entry)) : undefined
     this.#worker = new Worker(entry, {
       name: 'embedded-host',
-      workerData: { compileCache },
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // Young objects die young: with less, a start spends a seventh of its time on collecting them.
       resourceLimits: { maxYoungGenerationSizeMb: 32 },

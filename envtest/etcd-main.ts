@@ -3,4 +3,4 @@ import { runComponent } from '../components/component-base/component.ts'
 import { runEtcd } from './etcd.ts'
 import { etcd } from './etcd-flags.ts'
 
-await runComponent({ ...etcd, run: runEtcd })
+void runComponent({ ...etcd, run: runEtcd })

@@ -2,7 +2,7 @@
 import { runComponent } from '../components/component-base/component.ts'
 import { kubeApiServer } from './kube-apiserver-flags.ts'
 
-await runComponent({
+void runComponent({
   ...kubeApiServer,
   run: async (context) => {
     const { runKubeApiServer } = await import('./kube-apiserver.ts')

@@ -1,15 +1,16 @@
 /**
- * Build: one ESM bundle per process and the library into dist/, heavy parts in lazily loaded chunks beside them; the library's
- * types, and what other people's code in the bundles asks for. `--lenient`: the others are built when one cannot be.
+ * Build: the library as ESM bundles, and each process as scripts with a small entry, into dist/; heavy parts are lazily loaded chunks beside
+ * them; the library's types, and what other people's code in the bundles asks for. `--lenient`: the others are built when one cannot be.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type Metafile } from 'esbuild'
+import { build, type BuildOptions, type Metafile } from 'esbuild'
 import { bundledPackages } from './build/bundled-packages.ts'
-import { bundleGroups, libraryBundles, type BundleGroup } from './build/bundles.ts'
+import { libraryBundles, programGroups, runnerBundle, type BundleGroup } from './build/bundles.ts'
+import { classicScript } from './build/classic-script.ts'
 import { writeDeclarations } from './build/declarations.ts'
 import { noticesOf } from './build/notices.ts'
 import { sbomOf } from './build/sbom.ts'
@@ -42,6 +43,12 @@ function builtCommit(): { gitCommit: string; gitTreeState: string; buildDate: st
 }
 const commit = builtCommit()
 
+interface Written {
+  readonly metafile: Metafile
+  /** Names below the root. */
+  readonly files: readonly string[]
+}
+
 /** CommonJS packages inside an ESM bundle still call `require` for Node's own modules. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
@@ -49,10 +56,10 @@ const requireBanner =
 /** Test runners are the user's own. */
 const external = ['vitest']
 
-/** Writes the bundles of a group and their chunks. */
-async function bundle(group: BundleGroup): Promise<Metafile> {
+/** What all bundles have in common. */
+function optionsOf(group: BundleGroup) {
   const [name = ''] = Object.keys(group)
-  const { metafile } = await build({
+  return {
     absWorkingDir: root,
     entryPoints: { ...group },
     outdir: 'dist',
@@ -62,11 +69,12 @@ async function bundle(group: BundleGroup): Promise<Metafile> {
     format: 'esm',
     platform: 'node',
     target: 'node22',
+    // One byte a character, in memory too.
+    charset: 'ascii',
     mainFields: ['module', 'main'],
     external,
     // Names of inputs, and with them hashes, are the same wherever node_modules leads to.
     preserveSymlinks: true,
-    banner: { js: requireBanner },
     define: { __SKIFF_BUILD__: JSON.stringify(commit) },
     // Whitespace stays: a crash prints its source line, and a minified bundle is one line.
     minifySyntax: true,
@@ -74,8 +82,43 @@ async function bundle(group: BundleGroup): Promise<Metafile> {
     legalComments: 'none',
     metafile: true,
     logLevel: 'silent',
+  } as const satisfies BuildOptions
+}
+
+/** Writes bundles that users import, and their chunks. Resolves with the files in `written`. */
+async function bundleModules(group: BundleGroup): Promise<Written> {
+  const { metafile } = await build({ ...optionsOf(group), banner: { js: requireBanner } })
+  return { metafile, files: Object.keys(metafile.outputs) }
+}
+
+/** Writes the scripts of processes, and for each an entry that runs them. */
+async function bundlePrograms(group: BundleGroup): Promise<Written> {
+  const { metafile, outputFiles } = await build({
+    ...optionsOf(group),
+    entryNames: 'chunks/[name]-[hash]',
+    outExtension: { '.js': '.cjs' },
+    write: false,
   })
-  return metafile
+  await mkdir(join(dist, 'chunks'), { recursive: true })
+  const scripts = outputFiles.map(({ path, text }) => ({ path, text: classicScript(text) }))
+  const entries = Object.entries(metafile.outputs).flatMap(([file, { entryPoint }]) => {
+    const [name] = Object.entries(group).find(([, source]) => source === entryPoint) ?? []
+    if (name === undefined) return []
+    return [{ path: join(dist, `${name}.js`), text: entryOf(relative('dist', file)) }]
+  })
+  const all = [...scripts, ...entries]
+  await Promise.all(all.map(({ path, text }) => writeFile(path, text)))
+  return { metafile, files: all.map(({ path }) => relative(root, path)) }
+}
+
+/** As the metafile and the code have it on every system. */
+function withSlashes(path: string): string {
+  return path.split(sep).join('/')
+}
+
+function entryOf(script: string): string {
+  const name = JSON.stringify(withSlashes(script))
+  return `import { runProgram } from './run-program.js'\nrunProgram(import.meta.dirname, ${name})\n`
 }
 
 /** Removes what earlier builds left, but for a bundle that could not be built now: its last one stays. */
@@ -84,9 +127,9 @@ async function removeStale(written: Set<string>, failed: readonly string[]): Pro
   const isKept = (file: string): boolean =>
     failed.some((name) => file === `${name}.js` || file.startsWith(`${name}-`))
   const stale = entries
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.js') && !isKept(entry.name))
+    .filter((entry) => entry.isFile() && /\.c?js$/.test(entry.name) && !isKept(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((path) => !written.has(path.split(sep).join('/')))
+    .filter((path) => !written.has(withSlashes(path)))
   await Promise.all(stale.map((path) => rm(join(root, path))))
 }
 
@@ -121,7 +164,10 @@ async function attempt<T>(
   }
 }
 
-async function buildGroup(group: BundleGroup): Promise<Metafile | undefined> {
+async function buildGroup(
+  group: BundleGroup,
+  bundle: (group: BundleGroup) => Promise<Written>,
+): Promise<Written | undefined> {
   const names = Object.keys(group)
   return await attempt(names, async () => {
     const missing = Object.values(group).find((source) => !existsSync(join(root, source)))
@@ -131,19 +177,24 @@ async function buildGroup(group: BundleGroup): Promise<Metafile | undefined> {
 }
 
 const [built] = await Promise.all([
-  Promise.all(bundleGroups.map(buildGroup)),
+  Promise.all([
+    ...[libraryBundles, runnerBundle].map((group) => buildGroup(group, bundleModules)),
+    ...programGroups.map((group) => buildGroup(group, bundlePrograms)),
+  ]),
   attempt(['types'], writeTypes),
 ])
-const metafiles = built.filter((one) => one !== undefined)
-await attempt(['notices'], async () => await writeLegal(metafiles))
-await removeStale(new Set(metafiles.flatMap(({ outputs }) => Object.keys(outputs))), [
+const written = built.filter((one) => one !== undefined)
+await attempt(['notices'], async () => await writeLegal(written.map(({ metafile }) => metafile)))
+await removeStale(new Set(written.flatMap(({ files }) => files.map(withSlashes))), [
   ...problems.keys(),
 ])
 for (const made of ['.compile-cache', 'envtest']) {
   await rm(join(dist, made), { recursive: true, force: true })
 }
 for (const [name, problem] of problems) process.stderr.write(`build: ${name}: ${problem}\n`)
-const names = bundleGroups.flatMap((group) => Object.keys(group))
+const names = [libraryBundles, runnerBundle, ...programGroups].flatMap((group) =>
+  Object.keys(group),
+)
 process.stdout.write(
   `built ${names.filter((name) => !problems.has(name)).length} of ${names.length} bundles in ${Math.round(performance.now() - started)} ms\n`,
 )

@@ -2,4 +2,4 @@
 import { runProcess } from '../cluster/cli/run-cli.ts'
 import { skiffCommands } from './skiff/commands.ts'
 
-await runProcess(skiffCommands)
+void runProcess(skiffCommands)

@@ -6,6 +6,7 @@ import { defineFlags, flag } from '../../components/component-base/flags.ts'
 import type { FlagValues } from '../../components/component-base/flags.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { readClusterConfig } from '../plan/cluster-config.ts'
+import { packageFolder } from '../plan/programs.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { serveControl } from './control-server.ts'
 import { watchFolder } from './folder-watch.ts'
@@ -20,7 +21,7 @@ import { endLeftovers } from '../take-down.ts'
 
 const flags = defineFlags({
   'state-dir': flag.string("The cluster's state directory."),
-  'programs-dir': flag.string('Folder with the bundles of the components.', import.meta.dirname),
+  'programs-dir': flag.string('Folder with the bundles of the components.', packageFolder('dist')),
   'ready-timeout': flag.duration('How long a component may take to become ready.', 30_000),
   'stop-timeout': flag.duration(
     'How long a component may take to stop before it is killed.',
@@ -68,7 +69,7 @@ async function supervise(paths: StatePaths, clock: Clock): Promise<void> {
   }
 }
 
-await runComponent({
+void runComponent({
   name: 'supervisor',
   description: 'Keeps the processes of one cluster running. `skiff up` starts it.',
   flags,

@@ -3,7 +3,7 @@ import { runComponent } from '../component-base/component.ts'
 import { runApiServer } from './start/api-server.ts'
 import { apiServer } from './configuration/options.ts'
 
-await runComponent({
+void runComponent({
   ...apiServer,
   run: runApiServer,
 })

@@ -3,7 +3,7 @@ import { runComponent } from '../component-base/component.ts'
 import { controllerManager } from './options.ts'
 import { runManagerProcess } from './run-manager.ts'
 
-await runComponent({
+void runComponent({
   ...controllerManager,
   run: runManagerProcess,
 })

@@ -3,7 +3,7 @@ import { runComponent } from '../component-base/component.ts'
 import { runNodeAgent } from './node-agent.ts'
 import { nodeAgent } from './options.ts'
 
-await runComponent({
+void runComponent({
   ...nodeAgent,
   run: (context) => runNodeAgent(context),
 })

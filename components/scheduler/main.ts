@@ -3,7 +3,7 @@ import { runComponent } from '../component-base/component.ts'
 import { scheduler } from './options.ts'
 import { runSchedulerProcess } from './run-scheduler.ts'
 
-await runComponent({
+void runComponent({
   ...scheduler,
   run: runSchedulerProcess,
 })

@@ -89,6 +89,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 8: shapes of scenario files', link: '/decisions/0008-scenario-shapes' },
       { text: 'Decision 9: shared expressions', link: '/decisions/0009-shared-expressions' },
       { text: 'Decision 10: embedded clusters', link: '/decisions/0010-embedded-clusters' },
+      { text: 'Decision 11: kept code', link: '/decisions/0011-kept-code' },
     ],
   },
 ]

@@ -30,9 +30,13 @@ const apiServerBundles: BundleGroup = {
   'envtest-kube-apiserver': 'envtest/kube-apiserver-main.ts',
 }
 
-/** Every group to build: a process is a group of its own, because it loads only what it runs. */
-export const bundleGroups: readonly BundleGroup[] = [
+/** A process is a group of its own, because it loads only what it runs. */
+export const programGroups: readonly BundleGroup[] = [
   ...Object.entries(processBundles).map(([name, source]) => ({ [name]: source })),
   apiServerBundles,
-  libraryBundles,
 ]
+
+/** What the entries of programs import. */
+export const runnerBundle: BundleGroup = {
+  'run-program': 'components/component-base/run-program.ts',
+}

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 
 /** Every JavaScript file of the bundles. */
-const bundles = (): string[] => globSync('dist/**/*.js', { cwd: folder })
+const bundles = (): string[] => globSync('dist/**/*.{js,cjs}', { cwd: folder })
 
 describe('what a package manager reads', () => {
   test('one executable has three names', () => {

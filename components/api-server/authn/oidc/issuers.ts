@@ -6,7 +6,8 @@ import type { JwtAuthenticatorConfig } from '../configuration/authentication-con
 import type { AuthenticationResult, TokenAuthenticator } from '../authenticator.ts'
 import { unverifiedIssuer } from '../service-account-claims.ts'
 import { createIssuerKeys, type IssuerKeys } from './issuer-keys.ts'
-import { jwtAuthenticator, signingAlgorithms } from './jwt-authenticator.ts'
+import { jwtAuthenticator } from './jwt-authenticator.ts'
+import { signingAlgorithms } from './signing-algorithms.ts'
 
 export interface Issuers extends TokenAuthenticator {
   /** Replaces the issuers. One whose place has not changed keeps its keys. */

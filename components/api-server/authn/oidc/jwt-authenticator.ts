@@ -9,19 +9,6 @@ import { createDistributedClaims, type KeysOfIssuer } from './distributed-claims
 import type { IssuerKeys } from './issuer-keys.ts'
 import { createTokenVerifier } from './verified-token.ts'
 
-/** Signing algorithms of the configuration file's issuers (upstream: AllValidSigningAlgorithms). */
-export const signingAlgorithms = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'RS256',
-  'RS384',
-  'RS512',
-] as const
-
 /** Longer than any token that fits a header. */
 const maxTokenLength = 16_384
 const maxKnown = 4096

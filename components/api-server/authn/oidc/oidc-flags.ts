@@ -4,7 +4,7 @@ import { StartError } from '../../../component-base/component.ts'
 import type { JwtAuthenticatorConfig } from '../configuration/authentication-configuration.ts'
 import { authorityFault } from '../configuration/authority-fault.ts'
 import type { ApiServerOptions } from '../../configuration/options.ts'
-import { signingAlgorithms } from './jwt-authenticator.ts'
+import { signingAlgorithms } from './signing-algorithms.ts'
 
 export interface OidcFromFlags {
   readonly config: JwtAuthenticatorConfig
