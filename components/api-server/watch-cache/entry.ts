@@ -49,9 +49,12 @@ export class Entry {
     return withRevision(this.#source, this.revision, this.#revisionStart)
   }
 
+  /** Made from what is stored where no reader has asked for the bytes: many are only ever looked at. */
   #text(): string {
-    const bytes = this.page === undefined ? this.bytes : (this.#bytes ?? this.#made())
-    return bytes.toString()
+    if (this.#bytes !== undefined) return this.#bytes.toString()
+    const [source, start] = [this.#source, this.#revisionStart]
+    const rest = source.toString('utf8', revisionEnd(source, start))
+    return `${source.toString('utf8', 0, start)}${this.revision}${rest}`
   }
 
   /** Forgets the bytes beside the page; they are made again when they are asked for. */
