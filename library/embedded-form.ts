@@ -5,26 +5,14 @@ import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import type { EmbeddedNode } from '../embedded/embedded-cluster.ts'
 import type { HostedCluster } from '../embedded/host-protocol.ts'
-import { HostThread } from '../embedded/host-thread.ts'
+import type { HostThread } from '../embedded/host-thread.ts'
 import type { ClusterForm } from './cluster-form.ts'
+import { hostThread } from './host-thread.ts'
 import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
 
-/** The thread of this process; another one when it has died. */
-let shared: HostThread | undefined
-
-function hostThread(): HostThread {
-  if (shared === undefined || shared.hasEnded) shared = new HostThread()
-  return shared
-}
-
 function nodeOf(node: NodeOptions): EmbeddedNode {
   return { name: node.name, flags: nodeFlags(node) }
-}
-
-/** Starts the thread and loads its code, while the caller does something else: it takes half of a first start. */
-export function prepareEmbedded(): void {
-  hostThread()
 }
 
 export async function startEmbedded(
