@@ -1,15 +1,20 @@
 /** Cluster: what both forms of a cluster share, over the form. */
+import { serveApiService } from './api-service.ts'
 import { applyManifests } from './apply-manifests.ts'
 import type { ClusterForm } from './cluster-form.ts'
 import { connect } from './connection.ts'
 import type { Connection } from './connection.ts'
+import { createConversions } from './conversion.ts'
 import { expectObjects } from './expect.ts'
 import { createIdentities, userNameOf } from './identities.ts'
 import { readManifests } from './manifests.ts'
 import { objectClientOver } from './object-client.ts'
 import {
+  checkApiService,
   checkApplied,
+  checkConversion,
   checkDuration,
+  checkHandler,
   checkIdentity,
   checkNamespace,
   checkNode,
@@ -23,12 +28,12 @@ import { serveWebhook } from './webhook.ts'
 /** What ends with the cluster. */
 interface Holdings {
   readonly connections: Set<Connection>
-  readonly webhooks: Set<Registration>
+  readonly registrations: Set<Registration>
 }
 
 export function clusterOver(form: ClusterForm): Cluster {
   const identities = createIdentities(form.authority)
-  const held: Holdings = { connections: new Set(), webhooks: new Set() }
+  const held: Holdings = { connections: new Set(), registrations: new Set() }
   let stopped: Promise<void> | undefined
 
   const open = (identity: Identity, namespace?: string): Connection => {
@@ -73,11 +78,7 @@ export function clusterOver(form: ClusterForm): Cluster {
     logs: (component) => form.logs(component),
     ...momentsOf(form),
     save: (file) => saveTo(file, own, form.nodeNames()),
-    webhook: async (options, handler) => {
-      const webhook = await serveWebhook(admin, form, checkWebhook(options), handler)
-      held.webhooks.add(webhook)
-      return webhook
-    },
+    ...handlerCalls(form, own, held),
     story: ({ namespace = admin.namespace } = {}) =>
       storyOf({ client: admin, logs: (component) => form.logs(component) }, { namespace }),
     stop: () => (stopped ??= endAll(form, held)),
@@ -96,8 +97,45 @@ function clientOver(connection: Connection, { connections }: Holdings) {
   return { ...client, close, [Symbol.dispose]: close }
 }
 
-async function endAll(form: ClusterForm, { connections, webhooks }: Holdings): Promise<void> {
-  const disposed = await Promise.allSettled([...webhooks].map((one) => one.dispose()))
+/** Until it is disposed of, the registration ends with the cluster. */
+function hold(registration: Registration, { registrations }: Holdings): Registration {
+  const dispose = async (): Promise<void> => {
+    try {
+      await registration.dispose()
+    } finally {
+      registrations.delete(registration)
+    }
+  }
+  registrations.add(registration)
+  return { dispose, [Symbol.asyncDispose]: dispose }
+}
+
+/** What handlers of this process answer. */
+function handlerCalls(
+  form: ClusterForm,
+  connection: Connection,
+  held: Holdings,
+): Pick<Cluster, 'webhook' | 'conversion' | 'apiService'> {
+  const client = objectClientOver(connection)
+  const convert = createConversions(client, form)
+  return {
+    webhook: async (options, handler) => {
+      const [checked, answer] = [checkWebhook(options), checkHandler('webhook', handler)]
+      return hold(await serveWebhook(client, form, checked, answer), held)
+    },
+    conversion: async (options, handler) => {
+      const [checked, answer] = [checkConversion(options), checkHandler('conversion', handler)]
+      return hold(await convert(checked, answer), held)
+    },
+    apiService: async (options, handler) => {
+      const [checked, answer] = [checkApiService(options), checkHandler('apiService', handler)]
+      return hold(await serveApiService(connection, form, checked, answer), held)
+    },
+  }
+}
+
+async function endAll(form: ClusterForm, { connections, registrations }: Holdings): Promise<void> {
+  const disposed = await Promise.allSettled([...registrations].map((one) => one.dispose()))
   for (const { client } of connections) client.close()
   await form.close()
   // What a handler threw: the test is to fail by it.

@@ -96,6 +96,21 @@ export function listOf<T>(what: string, item: Shape<T>): Shape<T[]> {
   }
 }
 
+/** The list with one item at least. */
+export function notEmpty<T>(list: Shape<T[]>): Shape<T[]> {
+  const what = `${list.what}, one at least`
+  return {
+    ...list,
+    what,
+    check: (value, path, issues) => {
+      const items = list.check(value, path, issues)
+      if (Array.isArray(value) && items.length === 0)
+        issues.push({ path, message: `must be ${what}, not empty` })
+      return items
+    },
+  }
+}
+
 /** An object with any names, which `isName` may refuse. */
 export function dictionary<T>(
   what: string,

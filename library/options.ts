@@ -13,6 +13,7 @@ import {
   either,
   flag,
   listOf,
+  notEmpty,
   oneOf,
   options,
   parsable,
@@ -22,6 +23,9 @@ import {
   word,
 } from './option-shapes.ts'
 import type {
+  ApiResource,
+  ApiServiceOptions,
+  ConversionOptions,
   Expectation,
   Identity,
   KubernetesObject,
@@ -249,6 +253,68 @@ const webhook = options('an object', webhookFields)
 /** Throws an OptionError. */
 export function checkWebhook(value: unknown): WebhookOptions {
   return checkedBy(webhook, 'webhook', value)
+}
+
+const crdName = plain(
+  'the name of a CustomResourceDefinition such as websites.example.com',
+  (value) =>
+    typeof value === 'string' && subdomain(value).length === 0 && value.includes('.')
+      ? value
+      : undefined,
+)
+const conversionFields = {
+  crd: crdName,
+  versions: optional(notEmpty(listOf('a list of versions', oneOf('v1', 'v1beta1')))),
+} satisfies ShapesOf<ConversionOptions>
+const conversion = options('an object', conversionFields)
+
+/** Throws an OptionError. */
+export function checkConversion(value: unknown): ConversionOptions {
+  return checkedBy(conversion, 'conversion', value)
+}
+
+/** A lower case name of the form. */
+const named = (what: string, form: RegExp): Shape<string> =>
+  plain(what, (value) => (typeof value === 'string' && form.test(value) ? value : undefined))
+
+const apiResourceFields = {
+  name: named(
+    'a plural such as flavors, or a subresource such as flavors/status',
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\/[a-z]+)?$/,
+  ),
+  kind: named('a kind such as Flavor', /^[A-Za-z][A-Za-z0-9]*$/),
+  namespaced: flag,
+  verbs: notEmpty(listOf('a list of verbs', word)),
+  singularName: optional(text),
+  shortNames: optional(words),
+  categories: optional(words),
+} satisfies ShapesOf<ApiResource>
+const apiServiceFields = {
+  group: plain('a group such as flavors.example.com', (value) =>
+    typeof value === 'string' && subdomain(value).length === 0 ? value : undefined,
+  ),
+  version: named('a version such as v1', /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/),
+  resources: optional(
+    notEmpty(listOf('a list of resources', options('a resource', apiResourceFields))),
+  ),
+  groupPriorityMinimum: optional(whole(1, 20_000)),
+  versionPriority: optional(whole(1, 1000)),
+} satisfies ShapesOf<ApiServiceOptions>
+const apiService = options('an object', apiServiceFields)
+
+/** Throws an OptionError. */
+export function checkApiService(value: unknown): ApiServiceOptions {
+  return checkedBy(apiService, 'apiService', value)
+}
+
+const handlerArgument = options('arguments', {
+  handler: plain('a function', (value) => (typeof value === 'function' ? value : undefined)),
+})
+
+/** Throws an OptionError. */
+export function checkHandler<H>(door: string, handler: H): H {
+  checkedBy(handlerArgument, door, { handler })
+  return handler
 }
 
 /** The one option of a function that has no other: a namespace. Throws an OptionError. */

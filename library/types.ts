@@ -173,7 +173,7 @@ export interface Snapshot extends Disposable {
   readonly takenAt: Date
 }
 
-/** A request of an API server to a webhook, and the answer of its handler. */
+/** An admission webhook, in the words of its configuration (admissionregistration.k8s.io/v1). */
 export interface WebhookOptions {
   readonly name: string
   readonly kind: 'validating' | 'mutating'
@@ -218,6 +218,68 @@ export type AdmissionAnswer =
 export type AdmissionHandler = (
   request: AdmissionRequest,
 ) => AdmissionAnswer | Promise<AdmissionAnswer>
+
+/** Which custom resources a handler converts. */
+export interface ConversionOptions {
+  /** The name of the CustomResourceDefinition: `websites.example.com`. */
+  readonly crd: string
+  /** Versions of ConversionReview, the preferred first (`conversionReviewVersions`); default v1. */
+  readonly versions?: readonly ('v1' | 'v1beta1')[] | undefined
+}
+
+/**
+ * The object in the desired version: with that apiVersion, and with its kind, name, namespace and uid as they were. It may be changed
+ * in place. Of the other metadata the API server takes labels and annotations.
+ */
+export type ConversionHandler = (
+  object: KubernetesObject,
+  desiredAPIVersion: string,
+) => KubernetesObject | Promise<KubernetesObject>
+
+/** A resource of an extension API server, as discovery lists it (`APIResource` of meta/v1). */
+export interface ApiResource {
+  /** The plural, such as `flavors`, or with a subresource, such as `flavors/status`. */
+  readonly name: string
+  readonly kind: string
+  readonly namespaced: boolean
+  readonly verbs: readonly string[]
+  /** Default: the kind in lower case. */
+  readonly singularName?: string | undefined
+  readonly shortNames?: readonly string[] | undefined
+  readonly categories?: readonly string[] | undefined
+}
+
+/** A group version that a handler serves. */
+export interface ApiServiceOptions {
+  readonly group: string
+  readonly version: string
+  /**
+   * What discovery lists; the handler then answers for paths below `/apis/GROUP/VERSION/` alone. Without it the handler answers every
+   * path that the API server asks for: `/apis/GROUP/VERSION` with an APIResourceList, and 404 for OpenAPI documents if it has none.
+   */
+  readonly resources?: readonly ApiResource[] | undefined
+  /** Where the group stands in discovery; default 1000. */
+  readonly groupPriorityMinimum?: number | undefined
+  /** Where the version stands in its group; default 10. */
+  readonly versionPriority?: number | undefined
+}
+
+/** The user of a request, whom the API server has authenticated. */
+export interface UserInfo {
+  readonly username: string
+  readonly uid?: string | undefined
+  readonly groups: readonly string[]
+  readonly extra: Readonly<Record<string, readonly string[]>>
+}
+
+/**
+ * Answers one request, which the API server has authenticated and authorized. The request's signal aborts when its client leaves,
+ * or the registration is disposed of: then the body of the response is cancelled.
+ */
+export type ApiServiceHandler = (
+  request: Request,
+  context: { readonly userInfo: UserInfo },
+) => Response | Promise<Response>
 
 /** Something that lasts until it is disposed or its cluster ends. */
 export interface Registration extends AsyncDisposable {
@@ -286,8 +348,12 @@ export interface Cluster extends AsyncDisposable {
   fork(): Promise<Cluster>
   /** Writes the whole cluster to a file: for `from`, `skiff up --from`, a bug report. */
   save(file: string): Promise<void>
-  /** Serves a webhook from this process: its certificate, its configuration, and the handler's answers. */
+  /** Serves an admission webhook from this process: its certificate, its configuration, and the handler's answers. */
   webhook(options: WebhookOptions, handler: AdmissionHandler): Promise<Registration>
+  /** Converts custom resources in this process, in the place of `spec.conversion` of their definition. */
+  conversion(options: ConversionOptions, handler: ConversionHandler): Promise<Registration>
+  /** Serves a group version from this process: its certificate, its APIService and Service, and the handler's responses. */
+  apiService(options: ApiServiceOptions, handler: ApiServiceHandler): Promise<Registration>
   /** What happened in a namespace, in order: changes of objects and who made them, events, denied requests. */
   story(of?: { readonly namespace?: string | undefined }): Promise<string>
   stop(): Promise<void>

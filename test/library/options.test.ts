@@ -3,9 +3,12 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { OptionError } from '../../library/option-error.ts'
 import {
+  checkApiService,
   checkApplied,
+  checkConversion,
   checkDuration,
   checkExpectation,
+  checkHandler,
   checkIdentity,
   checkNamespace,
   checkNode,
@@ -238,4 +241,87 @@ describe('other functions', () => {
       'webhook: timeoutSeconds must be a whole number from 1 to 30, not 31',
     ])
   })
+})
+
+describe('conversion', () => {
+  it('takes every option', () => {
+    const options = { crd: 'websites.example.com', versions: ['v1', 'v1beta1'] }
+    expect(checkConversion(options)).toEqual(options)
+    expect(checkConversion({ crd: 'a.b' })).toEqual({ crd: 'a.b' })
+  })
+
+  const name = 'the name of a CustomResourceDefinition such as websites.example.com'
+  it.each([
+    [{}, `crd is missing: it must be ${name}`],
+    [{ crd: 'websites' }, `crd must be ${name}, not "websites"`],
+    [{ crd: 'Websites.example.com' }, `crd must be ${name}, not "Websites.example.com"`],
+    [{ crd: 'a.b', versions: [] }, 'versions must be a list of versions, one at least, not empty'],
+    [{ crd: 'a.b', versions: 'v1' }, 'versions must be a list of versions, not "v1"'],
+    [{ crd: 'a.b', versions: ['v2'] }, 'versions[0] must be one of v1, v1beta1, not "v2"'],
+    [{ crd: 'a.b', version: ['v1'] }, 'version is not an option; did you mean versions?'],
+  ])('refuses %j', (options, message) => {
+    expect(faultsOf(() => checkConversion(options))).toEqual([`conversion: ${message}`])
+  })
+})
+
+describe('apiService', () => {
+  const resource = { name: 'flavors', kind: 'Flavor', namespaced: true, verbs: ['get'] }
+  const options = { group: 'flavors.example.com', version: 'v1beta1' }
+
+  it('takes every option', () => {
+    const all = {
+      ...options,
+      resources: [
+        { ...resource, singularName: 'flavor', shortNames: ['fl'], categories: ['all'] },
+        { ...resource, name: 'flavors/status' },
+      ],
+      groupPriorityMinimum: 20_000,
+      versionPriority: 1000,
+    }
+    expect(checkApiService(all)).toEqual(all)
+    expect(checkApiService(options)).toEqual(options)
+  })
+
+  it.each([
+    [{ group: 'a_b' }, 'group must be a group such as flavors.example.com, not "a_b"'],
+    [{ version: '1' }, 'version must be a version such as v1, not "1"'],
+    [{ version: 'v1/flavors' }, 'version must be a version such as v1, not "v1/flavors"'],
+    [{ resources: [] }, 'resources must be a list of resources, one at least, not empty'],
+    [
+      { resources: [{ ...resource, name: 'Flavors' }] },
+      'resources[0].name must be a plural such as flavors, or a subresource such as flavors/status, not "Flavors"',
+    ],
+    [
+      { resources: [{ ...resource, kind: 'my flavor' }] },
+      'resources[0].kind must be a kind such as Flavor, not "my flavor"',
+    ],
+    [
+      { resources: [{ ...resource, namespaced: undefined }] },
+      'resources[0].namespaced is missing: it must be true or false',
+    ],
+    [
+      { resources: [{ ...resource, verbs: [] }] },
+      'resources[0].verbs must be a list of verbs, one at least, not empty',
+    ],
+    [
+      { groupPriorityMinimum: 0 },
+      'groupPriorityMinimum must be a whole number from 1 to 20000, not 0',
+    ],
+    [{ versionPriority: 1001 }, 'versionPriority must be a whole number from 1 to 1000, not 1001'],
+    [{ versoin: 'v1' }, 'versoin is not an option; did you mean version?'],
+  ])('refuses %j', (more, message) => {
+    const [fault] = faultsOf(() => checkApiService({ ...options, ...more }))
+    expect(fault).toBe(`apiService: ${message}`)
+  })
+})
+
+it('a handler is a function', () => {
+  const handler = (): void => {}
+  expect(checkHandler('webhook', handler)).toBe(handler)
+  expect(faultsOf(() => checkHandler('webhook', undefined))).toEqual([
+    'webhook: handler is missing: it must be a function',
+  ])
+  expect(faultsOf(() => checkHandler('apiService', {}))).toEqual([
+    'apiService: handler must be a function, not a mapping',
+  ])
 })

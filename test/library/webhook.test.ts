@@ -7,19 +7,20 @@ import type {
   ObjectClient,
   WebhookOptions,
 } from '../../library/types.ts'
-import { serveWebhook, type WebhookHost } from '../../library/webhook.ts'
+import type { ServedCluster } from '../../library/handler-server.ts'
+import { serveWebhook } from '../../library/webhook.ts'
 import { startApiServer, user, type TestApiServer } from '../support/api-server.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { clientOf } from './support/clients.ts'
 
-function hostOf({ pki, dialect }: TestApiServer): WebhookHost {
+function hostOf({ pki, dialect }: TestApiServer): ServedCluster {
   const { certificatePem, privateKey } = pki.authority
   return { authority: { certificatePem, privateKeyPem: privateKeyPem(privateKey) }, dialect }
 }
 
 let server: TestApiServer
 let client: ObjectClient
-let host: WebhookHost
+let host: ServedCluster
 beforeAll(async () => {
   server = await startApiServer()
   client = clientOf(server)
@@ -110,6 +111,15 @@ describe('a validating webhook', () => {
     await expect(fetch(url)).rejects.toThrow('fetch failed')
     await client.create(map())
   })
+})
+
+test('a configuration that is another one by now stays when a webhook is disposed of', async () => {
+  const hook = await serve(() => undefined)
+  const [own] = await configurations('Validating')
+  await client.replace({ ...own, webhooks: [] })
+  await hook.dispose()
+  expect(await configurations('Validating')).toMatchObject([{ metadata: { name: options().name } }])
+  await client.delete({ kind: 'ValidatingWebhookConfiguration', name: options().name })
 })
 
 describe('a mutating webhook', () => {
@@ -223,7 +233,7 @@ test('webhooks of two clusters on one machine do not meet', async () => {
   await using other = await startApiServer()
   const theirs = clientOf(other)
   const asked: string[] = []
-  const at = (name: string, of: WebhookHost, by: ObjectClient) =>
+  const at = (name: string, of: ServedCluster, by: ObjectClient) =>
     serveWebhook(by, of, options(), () => void asked.push(name))
   await using one = await at('one', host, client)
   await using two = await at('two', hostOf(other), theirs)
