@@ -24,7 +24,7 @@ import type {
 
 /** The API server takes no larger objects. */
 const maxBodyBytes = 16 * 1024 * 1024
-const availableTimeoutMs = 10_000
+const availableTimeoutMs = 30_000
 const lookEveryMs = 20
 
 /** Always the same for a group version; no other Service has it by chance. */
