@@ -467,8 +467,8 @@ describe('a group version that is served already', () => {
 })
 
 describe('other forms of a cluster', () => {
-  test('a fork is served by the handler, too', async () => {
-    await using _ = await serve(flavors)
+  test('a fork is served by the handler, too, until that is disposed of', async () => {
+    const registration = await serve(flavors)
     await using fork = await cluster.fork()
     const list = () => fork.admin.list({ kind: 'Flavor' })
     await expect.poll(() => list().catch(() => [])).toHaveLength(2)
@@ -478,6 +478,8 @@ describe('other forms of a cluster', () => {
     )
     expect(other).toBeDefined()
     expect(await apiServices()).toHaveLength(1)
+    await registration.dispose()
+    await expect(list()).rejects.toMatchObject({ code: 503 })
   })
 
   test('a cluster of processes is served, too', async () => {
