@@ -19,7 +19,7 @@ import {
 import { jsonKind } from '../../machinery/schema/decode-context.ts'
 import { badRequest, isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
 import { maxBodyValues, TooManyValuesError } from '../../machinery/values/value-limit.ts'
-import { checkKind, versionPart, type BodyKind } from './body-kind.ts'
+import { checkKind, type BodyKind } from './body-kind.ts'
 import { bodyWording, type DecodeWording } from './decode-wording.ts'
 import type { Cbor } from '../encoding/cbor-form.ts'
 import type { RequestContext } from '../request/request.ts'
@@ -207,17 +207,14 @@ const structOf = remembered(({ schema }: BodyKind) => schemaOf(schema))
 function report(
   context: RequestContext,
   problems: readonly string[],
-  to: { wanted: BodyKind; fieldValidation: FieldValidation },
+  to: { wanted: BodyKind; fieldValidation: FieldValidation; wording: DecodeWording },
 ): void {
   if (problems.length === 0 || to.fieldValidation === 'Ignore') return
   if (to.fieldValidation === 'Warn') {
     context.warnings.push(...problems)
     return
   }
-  const { kind, apiVersion } = to.wanted
-  throw badRequest(
-    `${kind} in version "${versionPart(apiVersion)}" cannot be handled as a ${kind}: strict decoding error: ${problems.join(', ')}`,
-  )
+  throw to.wording.unusable(to.wanted, `strict decoding error: ${problems.join(', ')}`)
 }
 
 /** Faults that strict decoding reports. */
@@ -275,7 +272,7 @@ export function decodeAs(context: RequestContext, wanted: BodyKind, from: Decode
   const fault = wording.isConverted ? problems.unconverted : problems.fatal
   if (fault !== undefined) throw wording.unusable(wanted, fault)
   const texts = isSilent ? [] : strictTexts(problems.unknown, { json, hasRepeated, wanted })
-  report(context, texts, { wanted, fieldValidation })
+  report(context, texts, { wanted, fieldValidation, wording })
   object.kind = wanted.kind
   object.apiVersion = wanted.apiVersion
   object.metadata ??= {}

@@ -18,17 +18,17 @@ describe('field validation', () => {
     const at = await collection()
     const body = { metadata: { name: 'x' }, size: 3 }
     await server().ok('POST', at, { body: { metadata: { name: 'x' } } })
-    for (const [method, path, headers] of [
-      ['POST', at, {}],
-      ['PUT', `${at}/x`, {}],
-      ['PATCH', `${at}/x`, merge],
-      ['PATCH', `${at}/x`, { 'content-type': 'application/strategic-merge-patch+json' }],
+    for (const [method, path, headers, code] of [
+      ['POST', at, {}, 400],
+      ['PUT', `${at}/x`, {}, 400],
+      ['PATCH', `${at}/x`, merge, 422],
+      ['PATCH', `${at}/x`, { 'content-type': 'application/strategic-merge-patch+json' }, 422],
     ] as const) {
       const answer = await server().request(method, `${path}?fieldValidation=Strict`, {
         body,
         headers,
       })
-      expect(answer.status, method).toBe(400)
+      expect(answer.status, method).toBe(code)
       expect(answer.body.message).toContain('unknown field "size"')
     }
   })
@@ -79,6 +79,23 @@ describe('field validation', () => {
     expect((await server().ok('GET', at)).items).toEqual([])
     const clean = '{"metadata":{"name":"x"},"data":{"a":"1"}}'
     await server().ok('POST', `${at}?fieldValidation=Strict`, { body: clean })
+  })
+
+  it('[VAL-012] Strict rejects what a patch makes of an object with 422, and names the fields', async () => {
+    const at = await collection()
+    await server().ok('POST', at, { body: { metadata: { name: 'x' } } })
+    const answer = await server().request('PATCH', `${at}/x?fieldValidation=Strict`, {
+      body: { size: 3, metadata: { colour: 'red' } },
+      headers: merge,
+    })
+    expect(answer.status).toBe(422)
+    expect(answer.body.reason).toBe('Invalid')
+    expect(answer.body.details.causes).toHaveLength(1)
+    expect(answer.body.details.causes[0].field).toBe('patch')
+    expect(answer.body.message).toMatch(
+      /: strict decoding error: unknown field "metadata.colour", unknown field "size"$/,
+    )
+    expect((await server().ok('GET', `${at}/x`)).metadata.colour).toBeUndefined()
   })
 
   it('YAML is checked like JSON', async () => {
