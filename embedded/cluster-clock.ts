@@ -5,6 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../components/component-base/clock.ts'
 import { nextTurn } from '../components/component-base/next-turn.ts'
+import { patienceMs } from '../components/component-base/under-way.ts'
+import type { UnderWay } from '../components/component-base/under-way.ts'
 
 interface Timer {
   readonly dueMs: number
@@ -19,9 +21,6 @@ export interface ClockState {
   readonly seed: number
 }
 
-/** Turns of the loop in which the consequences of what was due happen, before what is due next. */
-const turnsBetween = 4
-
 export class ClusterClock {
   readonly #base: Clock
   readonly #seed: number
@@ -33,11 +32,18 @@ export class ClusterClock {
   #stoodMs: number | undefined
   #armed: { readonly dueMs: number; readonly cancel: () => void } | undefined
   #isEnded = false
+  readonly #underWay: Pick<UnderWay, 'next'> | undefined
   /** The last advance; a callback that throws ends the process, as any timer's does. */
   #advanced: Promise<void> = Promise.resolve()
 
-  constructor(base: Clock, state: Partial<ClockState> = {}) {
+  /** `underWay`: work that an advance waits for before time goes on. */
+  constructor(
+    base: Clock,
+    state: Partial<ClockState> = {},
+    underWay: Pick<UnderWay, 'next'> | undefined = undefined,
+  ) {
     this.#base = base
+    this.#underWay = underWay
     this.#seed = state.seed ?? 1
     this.#drawn = new Map(state.drawn)
     this.#offsetMs = (state.nowMs ?? base.now()) - base.now()
@@ -128,17 +134,31 @@ export class ClusterClock {
     const endMs = this.now() + ms
     this.#stoodMs = this.now()
     try {
-      await settle()
+      await this.#settle()
       for (let next = this.#timers[0]; next !== undefined; next = this.#timers[0]) {
         if (next.dueMs > endMs) break
         this.#stoodMs = Math.max(this.#stoodMs, next.dueMs)
         this.#fireDue(this.#stoodMs)
-        await settle()
+        await this.#settle()
       }
     } finally {
       this.#stoodMs = undefined
       this.#offsetMs = endMs - this.#base.now()
       this.#arm()
+    }
+  }
+
+  /**
+   * Resolves when what was due has had its consequences: no promise callback is left, no work is under way, and none has begun by the
+   * end of some other. Work is waited for as `UnderWay` says; where it never ends, no longer than that either.
+   */
+  async #settle(): Promise<void> {
+    await nextTurn()
+    const untilMs = this.#base.elapsed() + patienceMs
+    for (let ended = this.#underWay?.next(); ended !== undefined; ended = this.#underWay?.next()) {
+      if (this.#base.elapsed() >= untilMs) return
+      await ended
+      await nextTurn()
     }
   }
 
@@ -182,10 +202,6 @@ export class ClusterClock {
     })
     this.#armed = { dueMs: first.dueMs, cancel }
   }
-}
-
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < turnsBetween; turn += 1) await nextTurn()
 }
 
 /** Where the timer is, or belongs, in a list in the order of time, and of what was asked for first. */

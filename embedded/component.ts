@@ -9,6 +9,7 @@ import { parseFlags } from '../components/component-base/flags.ts'
 import type { FlagDeclarations } from '../components/component-base/flags.ts'
 import type { LocalNetwork } from '../components/component-base/local-network.ts'
 import { createLog } from '../components/component-base/log.ts'
+import type { UnderWay } from '../components/component-base/under-way.ts'
 import { controllerManagerFlags } from '../components/controller-manager/options.ts'
 import { runManagerProcess } from '../components/controller-manager/run-manager.ts'
 import { runNodeAgent } from '../components/node-agent/node-agent.ts'
@@ -23,6 +24,7 @@ export interface Surroundings {
   readonly clock: Clock
   readonly files: Files
   readonly network: LocalNetwork
+  readonly underWay: UnderWay
   /** Lines of logs, as the programs write them. */
   readonly write: (line: string) => void
 }
@@ -70,7 +72,7 @@ function start<D extends FlagDeclarations>(
   run: (context: ComponentContext<D>) => Promise<void>,
   { program, args, around }: { program: Program; args: readonly string[]; around: Surroundings },
 ): EmbeddedComponent {
-  const { clock, files, network, write } = around
+  const { clock, files, network, underWay, write } = around
   const options = parseFlags({ ...declared, ...commonFlags, ...declared }, args)
   const log = createLog({ clock, fields: { component: program }, write })
   const stopping = new AbortController()
@@ -81,7 +83,8 @@ function start<D extends FlagDeclarations>(
     log.info('ready', info)
     ready.resolve(info)
   }
-  const context = { options, signal, clock, log, files, network, drainMs, ready: nowReady }
+  const given = { clock, files, network, underWay, drainMs }
+  const context = { options, signal, log, ...given, ready: nowReady }
   const ended = run(context as ComponentContext<D>).catch((error: unknown) => {
     if (signal.aborted && error === signal.reason) return
     log.error('failed', { error })

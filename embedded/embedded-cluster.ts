@@ -12,6 +12,7 @@ import { systemClock } from '../components/component-base/clock.ts'
 import { createMemoryFiles } from '../components/component-base/files.ts'
 import type { MemoryFiles } from '../components/component-base/files.ts'
 import { createLocalNetwork } from '../components/component-base/local-network.ts'
+import { UnderWay } from '../components/component-base/under-way.ts'
 import {
   clientCredentialFile,
   readNodeCredential,
@@ -104,6 +105,7 @@ export class EmbeddedCluster {
   readonly #clock: ClusterClock
   readonly #store: Store
   readonly #network = createLocalNetwork()
+  readonly #underWay = new UnderWay(systemClock)
   readonly #logs = new LogTail()
   readonly #components: EmbeddedComponent[] = []
   readonly #nodes = new Map<string, RunningNode>()
@@ -117,7 +119,7 @@ export class EmbeddedCluster {
     this.#paths = pathsIn(this.#files.root)
     const { seed, startAtMs } = options
     const initial = startAtMs === undefined ? { seed } : { seed, nowMs: startAtMs }
-    this.#clock = new ClusterClock(systemClock, image?.clock ?? initial)
+    this.#clock = new ClusterClock(systemClock, image?.clock ?? initial, this.#underWay)
     this.#store = createMemoryStore()
     this.#config = {
       name: 'embedded',
@@ -321,6 +323,7 @@ export class EmbeddedCluster {
       clock: this.#clock.of(part),
       files: this.#files,
       network: this.#network,
+      underWay: this.#underWay,
       write: (line) => this.#logs.write(line),
     }
   }

@@ -9,6 +9,7 @@ import type { LocalNetwork } from './local-network.ts'
 import type { Log, LogLevel } from './log.ts'
 import { createLogWriter } from './log-writer.ts'
 import { writeStatusLine } from './status-line.ts'
+import type { UnderWay } from './under-way.ts'
 
 /** Flags every component has. */
 export const commonFlags = defineFlags({
@@ -36,6 +37,8 @@ export interface ComponentContext<D extends FlagDeclarations> {
   readonly files?: Files
   /** Servers of this process; by default none. */
   readonly network?: LocalNetwork
+  /** What a clock waits for that is advanced; by default nothing is counted. */
+  readonly underWay?: UnderWay
   /** How long listeners wait for requests under way when they end; by default as long as they do. */
   readonly drainMs?: number
   /** Why the newest lines of the log are not written; undefined when they are. */

@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
 import { aborted } from '../component-base/aborted.ts'
+import { systemClock } from '../component-base/clock.ts'
 import type { ComponentContext } from '../component-base/component.ts'
 import { diskFiles } from '../component-base/files.ts'
 import { StartError } from '../component-base/component.ts'
@@ -197,7 +198,8 @@ async function createAgent(context: Context): Promise<Agent> {
     thresholds: settings.resources.evictionHard,
     folder: files.diskOf(rootDir),
     freshMs: options['node-status-update-frequency'],
-    clock,
+    // The machine does not follow a cluster's clock that is advanced.
+    clock: systemClock,
     log,
   })
   const running: RunningNode[] = []

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { patienceMs, UnderWay } from '../../components/component-base/under-way.ts'
 import { ClusterClock } from '../../embedded/cluster-clock.ts'
-import { FakeClock } from '../support/fake-clock.ts'
+import { FakeClock, settle } from '../support/fake-clock.ts'
 
 const start = Date.parse('2025-01-01T00:00:00Z')
 
@@ -51,6 +52,46 @@ describe('the clock of an embedded cluster', () => {
     await Promise.all([clock.advance(1500), clock.advance(1500)])
     expect(seen).toEqual([1000, 2000, 3000])
     expect(clock.now() - start).toBe(3000)
+  })
+
+  it('stands still while work is under way that became due', async () => {
+    const base = new FakeClock(start)
+    const work = new UnderWay(base)
+    const clock = new ClusterClock(base, {}, work)
+    const seen: string[] = []
+    let endWork = (): void => {}
+    clock.after(1000, () => (endWork = work.begin()))
+    clock.after(2000, () => seen.push('later'))
+    const advanced = clock.advance(3000)
+    await settle(50)
+    expect(clock.now() - start).toBe(1000)
+    // What follows from it is due at the same time.
+    endWork()
+    endWork = work.begin()
+    await settle(50)
+    expect(clock.now() - start).toBe(1000)
+    expect(seen).toEqual([])
+    endWork()
+    await advanced
+    expect(seen).toEqual(['later'])
+  })
+
+  it('goes on without work that takes too long, which may wait for time itself', async () => {
+    const base = new FakeClock(start)
+    const work = new UnderWay(base)
+    const clock = new ClusterClock(base, {}, work)
+    let hasEnded = false
+    const end = work.begin()
+    clock.after(10_000, () => {
+      end()
+      hasEnded = true
+    })
+    const advanced = clock.advance(10_000)
+    await settle(50)
+    expect(clock.now()).toBe(start)
+    await base.step(patienceMs)
+    await advanced
+    expect(hasEnded).toBe(true)
   })
 
   it('wakes what sleeps, and rejects an aborted sleep with its reason', async () => {

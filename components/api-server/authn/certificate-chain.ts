@@ -6,8 +6,6 @@ import { readCertificate, type Certificate } from '../x509/certificate.ts'
 import { mostRsaBits, rsaBits } from '../x509/signature.ts'
 import { clientAuth, verifyChain } from '../x509/verify-chain.ts'
 
-/** How long a failed verification is cached: the certificate may become valid. */
-const refusalHoldsMs = 1_000
 /** Certificates a client may send besides its own. */
 const mostIntermediates = 8
 
@@ -15,44 +13,59 @@ const mostIntermediates = 8
 export type TrustedAuthorities = readonly Certificate[]
 
 type ChainResult =
-  | {
-      readonly ok: true
-      readonly leaf: X509Certificate
-      /** How long the result is valid: as long as every certificate of the chain. */
-      readonly notBeforeMs: number
-      readonly notAfterMs: number
-    }
+  | { readonly ok: true; readonly leaf: X509Certificate }
   | { readonly ok: false; readonly why: string }
+
+/** From when until when, both included, a result stays the same. */
+interface Period {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+const always: Period = { fromMs: -Infinity, untilMs: Infinity }
+
+/** The time around `nowMs` in which none of the certificates becomes valid or expires. */
+function steadyPeriod(certificates: readonly Certificate[], nowMs: number): Period {
+  const turns = certificates.flatMap(({ fromMs, untilMs }) => [fromMs, untilMs + 1])
+  return {
+    fromMs: Math.max(...turns.filter((ms) => ms <= nowMs), -Infinity),
+    untilMs: Math.min(...turns.filter((ms) => ms > nowMs), Infinity) - 1,
+  }
+}
 
 /** Finds a chain to a trusted authority whose certificates are valid now and allow client authentication. */
 function verifyClientChain(
   peer: PeerCertificate,
   roots: TrustedAuthorities,
   nowMs: number,
-): ChainResult {
+): { readonly result: ChainResult; readonly period: Period } {
   let leaf: Certificate
   let intermediates: readonly Certificate[]
   try {
     leaf = readCertificate(peer.der)
     intermediates = peer.intermediates.slice(0, mostIntermediates).map(readCertificate)
   } catch (error) {
-    return { ok: false, why: (error as Error).message }
+    return { result: { ok: false, why: (error as Error).message }, period: always }
   }
   // Verifying a signature of a huge key takes milliseconds.
   if ([leaf, ...intermediates].some((one) => rsaBits(one) > mostRsaBits)) {
-    return { ok: false, why: `x509: RSA key larger than ${mostRsaBits} bits` }
+    const why = `x509: RSA key larger than ${mostRsaBits} bits`
+    return { result: { ok: false, why }, period: always }
   }
   const answer = verifyChain(leaf, { roots, intermediates, use: clientAuth, nowMs })
-  if (!answer.ok) return answer
+  if (!answer.ok) {
+    return { result: answer, period: steadyPeriod([leaf, ...intermediates, ...roots], nowMs) }
+  }
   return {
-    ok: true,
-    leaf: leaf.x509,
-    notBeforeMs: Math.max(...answer.chain.map(({ fromMs }) => fromMs)),
-    notAfterMs: Math.min(...answer.chain.map(({ untilMs }) => untilMs)),
+    result: { ok: true, leaf: leaf.x509 },
+    period: {
+      fromMs: Math.max(...answer.chain.map(({ fromMs }) => fromMs)),
+      untilMs: Math.min(...answer.chain.map(({ untilMs }) => untilMs)),
+    },
   }
 }
 
-/** Verifies a connection's certificate; returns the same result while it is valid. */
+/** Verifies a connection's certificate; returns the same result until a certificate becomes valid or expires. */
 type ChainVerifier = (peer: PeerCertificate) => ChainResult
 
 /**
@@ -65,19 +78,17 @@ export function createChainVerifier(options: {
 }): ChainVerifier {
   const verdicts = new WeakMap<
     PeerCertificate,
-    { authorities: TrustedAuthorities; result: ChainResult; fromMs: number; untilMs: number }
+    { authorities: TrustedAuthorities; result: ChainResult; period: Period }
   >()
   return (peer) => {
     const authorities = options.authorities()
     const nowMs = options.clock.now()
     const known = verdicts.get(peer)
-    const holds = known !== undefined && nowMs >= known.fromMs && nowMs <= known.untilMs
+    const holds =
+      known !== undefined && nowMs >= known.period.fromMs && nowMs <= known.period.untilMs
     if (holds && known.authorities === authorities) return known.result
-    const result = verifyClientChain(peer, authorities, nowMs)
-    const [fromMs, untilMs] = result.ok
-      ? [result.notBeforeMs, result.notAfterMs]
-      : [nowMs, nowMs + refusalHoldsMs]
-    verdicts.set(peer, { authorities, result, fromMs, untilMs })
+    const { result, period } = verifyClientChain(peer, authorities, nowMs)
+    verdicts.set(peer, { authorities, result, period })
     return result
   }
 }

@@ -12,6 +12,7 @@ import { recheck } from '../filters/recheck.ts'
 import { recover } from '../filters/recover.ts'
 import { storageVersionPrecondition } from '../filters/storage-version-precondition.ts'
 import { timeout } from '../filters/timeout.ts'
+import { countUnderWay } from '../filters/under-way.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
 import type { DeniedRequests } from '../filters/denied-requests.ts'
@@ -21,10 +22,15 @@ import { asOwnUser } from '../registry/local-client.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
 import type { PendingStorageVersions } from '../request/pending-storage-versions.ts'
 import type { Filter, Next } from '../request/request.ts'
+import type { UnderWay } from '../../component-base/under-way.ts'
 
 /** The first filter is visited first; `last` is the router. */
 export function compose(filters: readonly Filter[], last: Next): Next {
   return filters.reduceRight<Next>((next, filter) => (context) => filter(context, next), last)
+}
+
+function underWayOf(underWay: UnderWay | undefined): Filter[] {
+  return underWay === undefined ? [] : [countUnderWay(underWay)]
 }
 
 /** The filters in visit order. */
@@ -38,6 +44,7 @@ export function filtersOf(options: {
   uncounted: { authenticateRequest: AuthenticateRequest; authorizer: Authorizer }
   denied: DeniedRequests
   measure: Filter
+  underWay: UnderWay | undefined
   /** Undefined: max-in-flight limits requests instead. */
   flowControl: FlowControl | undefined
   /** Undefined: StorageVersions are not written. */
@@ -47,6 +54,7 @@ export function filtersOf(options: {
   const { uncounted, flowControl, pendingVersions } = options
   const { dialect, clock, log } = parts
   return [
+    ...underWayOf(options.underWay),
     ...(audit === undefined ? [] : [auditAnswer(audit)]),
     measure,
     compress,
@@ -75,10 +83,12 @@ export function ownFiltersOf(options: {
   authorizer: Authorizer
   denied: DeniedRequests
   measure: Filter
+  underWay: UnderWay | undefined
 }): Filter[] {
-  const { parts, audit, authorizer, denied, measure } = options
+  const { parts, audit, authorizer, denied, measure, underWay } = options
   const { log } = parts
   return [
+    ...underWayOf(underWay),
     ...(audit === undefined ? [] : [auditAnswer(audit)]),
     measure,
     recover(log),

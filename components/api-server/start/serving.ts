@@ -121,11 +121,11 @@ function chainsOf(
   { settings, state, security }: ServingParts,
   { parts, audit, denied, routes, storageVersions }: ChainParts,
 ): { readonly handler: Send; readonly ownClient: LocalClient } {
-  const { options, clock, metrics, served, version } = settings
+  const { options, clock, metrics, served, version, underWay } = settings
   const { authentication, authorization } = security
   const authorizer = measuredAuthorizer(authorization.authorizer, metrics, clock)
   const measure = createRequestMetrics(metrics, clock)
-  const common = { parts, audit, authorizer, denied, measure }
+  const common = { parts, audit, authorizer, denied, measure, underWay }
   const { authenticateRequest } = authentication
   const filters = filtersOf({
     ...common,

@@ -11,6 +11,7 @@ import type { Files } from '../../component-base/files.ts'
 import { FlagError } from '../../component-base/flags.ts'
 import type { Log } from '../../component-base/log.ts'
 import { showHiddenFault, type Metrics } from '../../component-base/metrics.ts'
+import type { UnderWay } from '../../component-base/under-way.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { apiServerFlags, ApiServerOptions } from '../configuration/options.ts'
 import { metricsRelease, versionInfo, type VersionInfo } from '../discovery/version.ts'
@@ -23,6 +24,8 @@ export interface Settings {
   readonly log: Log
   readonly files: Files
   readonly drainMs: number | undefined
+  /** Counts requests for a clock that waits for them; undefined where none does. */
+  readonly underWay: UnderWay | undefined
   readonly dialect: Dialect
   readonly resources: Resources
   /** Built-in resources that `--runtime-config` leaves on. */
@@ -53,7 +56,7 @@ function runtimeConfigOf(options: ApiServerOptions, { podMetrics }: Resources): 
 
 /** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
-  const { options, clock, log, files = diskFiles, drainMs } = context
+  const { options, clock, log, files = diskFiles, drainMs, underWay } = context
   const dialect = dialectNamed(options.dialect) ?? dialects.kubernetes
   const resources = resourcesOf(dialect)
   const parsed = startValue(() => parseFeatureGates(options['feature-gates']))
@@ -75,6 +78,7 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
     log,
     files,
     drainMs,
+    underWay,
     dialect,
     resources,
     served,
