@@ -99,7 +99,7 @@ function onWaitingPod(
   const info = podInfoOf(pod)
   if (pod.status?.nominatedNodeName) snapshot.nominate(info, pod.status.nominatedNodeName)
   else if (old?.status?.nominatedNodeName) snapshot.withdraw(key)
-  if (old !== undefined && queue.has(key)) {
+  if (old !== undefined && queue.has(info)) {
     const changes = podUpdateEvents('UnscheduledPod', old, pod)
     queue.update(info, changes)
     return changes.map(eventLabel)

@@ -195,15 +195,13 @@ export class ScheduleOne {
 
   /** Queues the newest form of a pod that still waits for a node, after a back-off, and reports the error. */
   async #handleError({ queued, profile, startedMs }: Attempt, error: unknown): Promise<void> {
-    const { queue, reporter, waitingPod, log, metrics, clock } = this.#options
+    const { queue, reporter, log, metrics, clock } = this.#options
     const { info } = queued
     metrics?.attempt(profile.schedulerName, 'error', (clock.now() - startedMs) / 1000)
-    const now = waitingPod(info.key)
-    if (now === undefined || now.metadata.uid !== info.uid) {
+    if (!this.#renew(queued)) {
       queue.done(queued)
       return
     }
-    queued.info = podInfoOf(now)
     log.warn('an attempt failed; the pod is tried again', { pod: info.key, error })
     queue.addBackoff(queued)
     const cause = error instanceof Error ? (error.cause ?? error) : error
@@ -213,19 +211,32 @@ export class ScheduleOne {
     await reporter.failed(info, { reason: 'SchedulerError', message })
   }
 
+  /** Gives the attempt the newest form of its pod. False when that waits for a node no more: it is gone, another one, or bound. */
+  #renew(queued: QueuedPod): boolean {
+    const { info } = queued
+    const now = this.#options.waitingPod(info.key)
+    if (now === undefined || now.metadata.uid !== info.uid) return false
+    queued.info = podInfoOf(now)
+    return true
+  }
+
   /** Looks for pods to preempt, and reports why the pod fits nowhere. */
   async #handleUnschedulable(attempt: Attempt, diagnosis: Diagnosis): Promise<Write> {
     const { queue, snapshot, reporter, clock, metrics } = this.#options
     const { queued, profile, startedMs } = attempt
     const { info } = queued
     const outcome = await this.#postFilter(attempt, diagnosis)
+    metrics?.attempt(profile.schedulerName, 'unschedulable', (clock.now() - startedMs) / 1000)
+    if (!this.#renew(queued)) {
+      queue.done(queued)
+      return async () => {}
+    }
     const eviction = outcome?.ok === true ? outcome.eviction : undefined
     const keepsNomination = outcome?.ok === false && outcome.keepsNomination
     const outdated = eviction === undefined ? [] : snapshot.nominatedAfter(info, eviction.nodeName)
     if (eviction !== undefined) snapshot.nominate(info, eviction.nodeName)
     else if (!keepsNomination) snapshot.withdraw(info.key)
     queue.addUnschedulable(queued, diagnosis.rejectedBy)
-    metrics?.attempt(profile.schedulerName, 'unschedulable', (clock.now() - startedMs) / 1000)
     const message = fitMessage(diagnosis, outcome?.ok === false ? outcome.message : undefined)
     const report = (): Promise<void> =>
       reporter.failed(info, {

@@ -79,6 +79,8 @@ export class SchedulingQueue {
   #cancelTimer: (() => void) | undefined
   /** Pods that `tryPop` has given out. */
   readonly #inFlight = new InFlight<QueuedPod>()
+  /** The same by key, with what changed of them meanwhile. */
+  readonly #tried = new Map<string, { readonly pod: QueuedPod; readonly changes: ClusterEvent[] }>()
   #order = 0
 
   constructor(options: QueueOptions) {
@@ -122,8 +124,7 @@ export class SchedulingQueue {
 
   /** A new pod; one that waits already gets its newest form. */
   add(info: PodInfo): void {
-    const known = this.#parts.get(info.key)
-    if (known === undefined) {
+    if (!this.has(info)) {
       const queuedAtMs = this.#clock.now()
       const fresh = {
         attempts: 0,
@@ -136,8 +137,12 @@ export class SchedulingQueue {
     } else this.update(info, [])
   }
 
-  /** A changed pod, with what changed: it gets another attempt if that may help it. */
+  /**
+   * A changed pod, with what changed: it gets another attempt if that may help it. One that is being tried stays out of the queue until
+   * it is given back, with its newest form.
+   */
   update(info: PodInfo, changes: readonly ClusterEvent[]): void {
+    this.#attemptAt(info)?.changes.push(...changes)
     const known = this.#parts.get(info.key)
     if (known === undefined) return
     const { pod, part } = known
@@ -152,8 +157,14 @@ export class SchedulingQueue {
     }
   }
 
-  has(key: string): boolean {
-    return this.#parts.has(key)
+  /** Whether the pod waits or is being tried. */
+  has(info: PodInfo): boolean {
+    return this.#parts.has(info.key) || this.#attemptAt(info) !== undefined
+  }
+
+  #attemptAt({ key, uid }: PodInfo) {
+    const tried = this.#tried.get(key)
+    return tried?.pod.info.uid === uid ? tried : undefined
   }
 
   remove(key: string): void {
@@ -192,6 +203,7 @@ export class SchedulingQueue {
     this.#parts.delete(pod.info.key)
     pod.attempts++
     this.#inFlight.begin(pod)
+    this.#tried.set(pod.info.key, { pod, changes: [] })
     return pod
   }
 
@@ -202,7 +214,18 @@ export class SchedulingQueue {
 
   /** The pod is bound, or gone. */
   done(pod: QueuedPod): void {
+    this.#endAttempt(pod)
+  }
+
+  /** What changed of the pod during its attempt. */
+  #endAttempt(pod: QueuedPod): readonly ClusterEvent[] {
     this.#inFlight.ended(pod)
+    const { key } = pod.info
+    const tried = this.#tried.get(key)
+    // Another pod of that name may be tried already.
+    if (tried?.pod !== pod) return []
+    this.#tried.delete(key)
+    return tried.changes
   }
 
   /**
@@ -212,9 +235,8 @@ export class SchedulingQueue {
   addUnschedulable(pod: QueuedPod, rejectedBy: ReadonlySet<string>): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
     pod.rejectedBy = rejectedBy
-    const isHelped = this.#inFlight.eventsSince(pod).some((event) => this.#mayHelp(pod, event))
-    this.#inFlight.ended(pod)
-    if (isHelped) {
+    const events = [...this.#inFlight.eventsSince(pod), ...this.#endAttempt(pod)]
+    if (events.some((event) => this.#mayHelp(pod, event))) {
       this.#enterBackoff(pod, 'ScheduleAttemptFailure')
       return
     }
@@ -229,7 +251,7 @@ export class SchedulingQueue {
   /** The attempt failed for another reason (a lost race, an unreachable server): it is tried again after its back-off. */
   addBackoff(pod: QueuedPod): void {
     pod.backoffUntil = this.#clock.now() + this.#backoffOf(pod)
-    this.#inFlight.ended(pod)
+    this.#endAttempt(pod)
     this.#enterBackoff(pod, 'ScheduleAttemptFailure')
   }
 

@@ -23,7 +23,7 @@ import { Snapshot } from '../../components/scheduler/snapshot.ts'
 import { defaultRights } from '../support/component-rights.ts'
 import { FakeCluster } from '../support/fake-client.ts'
 import { FakeClock, settle } from '../support/fake-clock.ts'
-import { node, pod } from './build.ts'
+import { node, pod, type PodWishes } from './build.ts'
 
 const schedulerName = 'default-scheduler'
 const stops: AbortController[] = []
@@ -436,6 +436,54 @@ describe('what is in flight', () => {
       'scheduler_inflight_events{event="PodPopped"} 0',
       'scheduler_inflight_events{event="NodeAdd"} 0',
     ])
+  })
+})
+
+describe('a pod that changes during its attempt', () => {
+  /** The attempt lasts until `end` is called. */
+  async function attempt(wishes: PodWishes) {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    const postFilters = [{ name: 'Slow', postFilter: () => promise }]
+    const cluster = await startWith({ more: { postFilters } }, node('n1', { cpu: '2' }))
+    await cluster.add(pod({ name: 'p', ...wishes }))
+    return { ...cluster, end: () => resolve(undefined) }
+  }
+  const nothing = { active: 0, backoff: 0, unschedulable: 0, gated: 0 }
+
+  test('stays out of the queue until the attempt has ended, and waits there once', async () => {
+    const { server, resources, queue, clock, end } = await attempt({ cpu: '4' })
+    server.change(resources.pods, 'default/p', ({ metadata }) => {
+      metadata.labels = { color: 'blue' }
+    })
+    await settle()
+    expect(queue.sizes).toEqual(nothing)
+    end()
+    await settle()
+    expect(queue.sizes).toEqual({ ...nothing, unschedulable: 1 })
+    await clock.step(60_000)
+    expect(queue.sizes).toEqual({ ...nothing, unschedulable: 1 })
+  })
+
+  test('is tried again after a change that helps it, in its newest form', async () => {
+    const { server, resources, bound, clock, end } = await attempt({ cpu: '4' })
+    server.change(resources.pods, 'default/p', (stored) => {
+      stored['spec'].containers[0].resources.requests.cpu = '1'
+    })
+    await settle()
+    end()
+    await clock.step(1000)
+    expect(bound).toEqual(['default/p n1'])
+  })
+
+  test('is forgotten when it is deleted, and does not come back with a pod of its name', async () => {
+    const { server, resources, queue, bound, clock, add, end } = await attempt({ cpu: '4' })
+    await server.client().resource(resources.pods).delete({ namespace: 'default', name: 'p' })
+    await settle()
+    await add({ ...pod({ name: 'p', cpu: '1' }), metadata: { ...pod().metadata, name: 'p' } })
+    end()
+    await clock.step(1000)
+    expect(bound).toEqual(['default/p n1'])
+    expect(queue.sizes).toEqual(nothing)
   })
 })
 
