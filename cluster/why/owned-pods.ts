@@ -81,10 +81,14 @@ export function creationFinding(owner: KubeObject, related: Related): Finding | 
     evidence: [...eventsSeen(related, owner, reasons), ...quotas],
     next:
       quotas.length > 0
-        ? quotas.map(
-            ({ object }) =>
-              `raise the quota, or delete what uses it: skiff why quota ${object.name} -n ${object.namespace}`,
-          )
+        ? [
+            ...quotas.map(
+              ({ object }) =>
+                `raise the quota, or delete what uses it: skiff why quota ${object.name} -n ${object.namespace}`,
+            ),
+            // Webhooks and policies are asked before quotas: what they deny is denied whatever the quota says.
+            'correct whatever else the event names; the controller tries again',
+          ]
         : ['correct what the event names; the controller tries again'],
   }
 }

@@ -93,6 +93,21 @@ itExplains([
     ['admission webhook denied'],
   ],
   [
+    'a webhook that refuses pods is to be corrected, too, where a quota is full',
+    replicaSet,
+    short,
+    {
+      events: [event('ReplicaSet', 'web-2', 'FailedCreate', 'admission webhook denied')],
+      resourceQuotas: [quota],
+    },
+    ['QuotaFull', 'NotAvailable'],
+    [
+      'admission webhook denied',
+      'skiff why quota few -n shop',
+      'correct whatever else the event names',
+    ],
+  ],
+  [
     'a quota that is full of other things is not blamed',
     replicaSet,
     short,
