@@ -106,17 +106,22 @@ export function authorityFor<T>(
   return name === 'front-proxy-client' ? pki.frontProxyAuthority : pki.authority
 }
 
-/** Everything new: a few milliseconds with elliptic-curve keys. */
-export function createPki(options: PkiOptions & { nowMs: number }): Pki {
-  const { nowMs, keyKind = 'ec' } = options
-  const authority = createAuthority({ commonName: options.apiServer.serviceName, nowMs, keyKind })
-  const frontProxyAuthority = createAuthority({ commonName: 'front-proxy-ca', nowMs, keyKind })
+/**
+ * Everything new: a few milliseconds with elliptic-curve keys. `untilMs`: when all certificates end; default as their profiles say,
+ * and ten years for authorities.
+ */
+export function createPki(options: PkiOptions & { nowMs: number; untilMs?: number }): Pki {
+  const { nowMs, untilMs, keyKind = 'ec' } = options
+  const lasting = untilMs === undefined ? {} : { lifetimeMs: untilMs - nowMs }
+  const own = { nowMs, keyKind, ...lasting }
+  const authority = createAuthority({ commonName: options.apiServer.serviceName, ...own })
+  const frontProxyAuthority = createAuthority({ commonName: 'front-proxy-ca', ...own })
   const tokenKeys = generateKeyPair(keyKind)
   const credentials = Object.fromEntries(
     credentialNames.map((name) => [
       name,
       issue(authorityFor({ authority, frontProxyAuthority }, name), {
-        profile: credentialProfile(name, options),
+        profile: { ...credentialProfile(name, options), ...lasting },
         nowMs,
         keyKind,
       }),

@@ -69,6 +69,8 @@ export interface ClusterImage {
 
 const address = '127.0.0.1'
 const serviceRange = '10.96.0.0/16'
+/** RFC 5280 (4.1.2.5): no well-defined end. Clients compare certificates with their own clocks, the cluster with its. */
+const certificatesEndMs = Date.parse('9999-12-31T23:59:59Z')
 const dialect = dialects.kubernetes
 
 /** What differs from a cluster of processes: one of each needs no lease, and nothing here has a folder on disk. */
@@ -289,6 +291,7 @@ export class EmbeddedCluster {
     const pki = createPki({
       apiServer: apiServerNames(this.#config),
       nowMs: Math.min(this.#clock.now(), systemClock.now()),
+      untilMs: certificatesEndMs,
     })
     for (const [name, text] of pkiTexts(pki))
       await this.#files.write(join(this.#paths.pki, name), text)

@@ -33,9 +33,12 @@ export const flag = plain('true or false', (value) =>
   typeof value === 'boolean' ? value : undefined,
 )
 export const duration = plain(durationForm, durationMs)
-export const date = plain('a valid Date', (value) =>
-  tagOf(value) === 'Date' && !Number.isNaN((value as Date).getTime()) ? (value as Date) : undefined,
-)
+/** Timestamps of the API have years of four digits, and certificates end with the year 9999. */
+const lastDateMs = Date.UTC(9000, 0)
+export const date = plain('a Date between 1970 and 9000', (value) => {
+  const ms = tagOf(value) === 'Date' ? (value as Date).getTime() : Number.NaN
+  return ms >= 0 && ms <= lastDateMs ? (value as Date) : undefined
+})
 export const signal = plain('an AbortSignal', (value) =>
   tagOf(value) === 'AbortSignal' ? (value as AbortSignal) : undefined,
 )

@@ -98,8 +98,15 @@ describe('startCluster', () => {
       'flags.api-server.--v cannot be a name in an object of flags without dashes, such as v or audit-log-path',
     ],
     [{ port: 70_000 }, 'port must be a whole number from 0 to 65535, not 70000'],
-    [{ startAt: '2025-01-01' }, 'startAt must be a valid Date, not "2025-01-01"'],
-    [{ startAt: new Date(Number.NaN) }, 'startAt must be a valid Date, not a mapping'],
+    [{ startAt: '2025-01-01' }, 'startAt must be a Date between 1970 and 9000, not "2025-01-01"'],
+    [
+      { startAt: new Date(Number.NaN) },
+      'startAt must be a Date between 1970 and 9000, not a mapping',
+    ],
+    [
+      { startAt: new Date('+010000-01-01') },
+      'startAt must be a Date between 1970 and 9000, not a mapping',
+    ],
     [
       { within: 'soon' },
       'within must be a duration such as 250ms, 10s, 6m, 1h or 7d, or a number of milliseconds, not "soon"',
