@@ -8,7 +8,7 @@ import type { Files } from '../components/component-base/files.ts'
 import { parseFlags } from '../components/component-base/flags.ts'
 import type { FlagDeclarations } from '../components/component-base/flags.ts'
 import type { LocalNetwork } from '../components/component-base/local-network.ts'
-import { createLog } from '../components/component-base/log.ts'
+import { createLog, messageOf } from '../components/component-base/log.ts'
 import type { UnderWay } from '../components/component-base/under-way.ts'
 import { controllerManagerFlags } from '../components/controller-manager/options.ts'
 import { runManagerProcess } from '../components/controller-manager/run-manager.ts'
@@ -25,6 +25,8 @@ export interface Surroundings {
   readonly files: Files
   readonly network: LocalNetwork
   readonly underWay: UnderWay
+  /** The component was ready, and has ended without being stopped. */
+  readonly failed: (text: string) => void
   /** Lines of logs, as the programs write them. */
   readonly write: (line: string) => void
 }
@@ -79,7 +81,9 @@ function start<D extends FlagDeclarations>(
   const ready = Promise.withResolvers<Readonly<Record<string, unknown>>>()
   ready.promise.catch(() => {})
   const { signal } = stopping
+  let isReady = false
   const nowReady = (info: Readonly<Record<string, unknown>> = {}): void => {
+    isReady = true
     log.info('ready', info)
     ready.resolve(info)
   }
@@ -90,10 +94,11 @@ function start<D extends FlagDeclarations>(
     log.error('failed', { error })
     throw error
   })
-  ended.then(
-    () => ready.reject(new Error(`the ${program} ended before it was ready`)),
-    (error: unknown) => ready.reject(error),
-  )
+  const noteEnd = (error: unknown): void => {
+    ready.reject(error)
+    if (isReady && !signal.aborted) around.failed(`the ${program} failed: ${messageOf(error)}`)
+  }
+  ended.then(() => noteEnd(new Error(`the ${program} ended`)), noteEnd)
   return {
     ready: ready.promise,
     ended,

@@ -34,6 +34,7 @@ import type { StatePaths } from '../cluster/state/state-dir.ts'
 import { ClusterClock } from './cluster-clock.ts'
 import type { ClockState } from './cluster-clock.ts'
 import { startComponent } from './component.ts'
+import { ComponentFaults } from './component-faults.ts'
 import type { EmbeddedComponent, Surroundings } from './component.ts'
 import { LogTail } from './log-tail.ts'
 
@@ -109,6 +110,8 @@ export class EmbeddedCluster {
   readonly #network = createLocalNetwork()
   readonly #underWay = new UnderWay(systemClock)
   readonly #logs = new LogTail()
+  /** Components that have failed since they were ready. */
+  readonly faults = new ComponentFaults()
   readonly #components: EmbeddedComponent[] = []
   readonly #nodes = new Map<string, RunningNode>()
   readonly #paths: StatePaths
@@ -196,6 +199,7 @@ export class EmbeddedCluster {
   async stopNode(name: string): Promise<void> {
     const { component, ...node } = this.#node(name)
     this.#nodes.set(name, { ...node, component: undefined })
+    this.faults.clear(name)
     await component?.stop()
   }
 
@@ -327,6 +331,7 @@ export class EmbeddedCluster {
       files: this.#files,
       network: this.#network,
       underWay: this.#underWay,
+      failed: (text) => this.faults.report(part, text),
       write: (line) => this.#logs.write(line),
     }
   }

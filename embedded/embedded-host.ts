@@ -1,9 +1,9 @@
 /** The entry of the thread that hosts embedded clusters: hands the host its calls. */
 import { parentPort } from 'node:worker_threads'
 import { createHost } from './host.ts'
-import type { HostAnswer, HostCall } from './host-protocol.ts'
+import type { HostAnswer, HostCall, HostFaults } from './host-protocol.ts'
 
-const host = createHost()
+const host = createHost((faults: HostFaults) => parentPort?.postMessage(faults))
 
 async function answerTo({ id, name, request }: HostCall): Promise<HostAnswer> {
   try {

@@ -52,6 +52,12 @@ export interface HostCall<Name extends HostCallName = HostCallName> {
   readonly request: HostCalls[Name]['request']
 }
 
+/** Sent by itself: the cluster's components that have failed; none when all of them run again. */
+export interface HostFaults {
+  readonly cluster: number
+  readonly faults: readonly string[]
+}
+
 export type HostAnswer = { readonly id: number } & (
   | { readonly answer: unknown }
   | { readonly error: { readonly name: string; readonly message: string } }

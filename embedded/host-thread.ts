@@ -6,7 +6,8 @@ import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { Worker } from 'node:worker_threads'
 import { workerFile } from '../components/component-base/worker-file.ts'
-import type { HostAnswer, HostCall, HostCallName, HostCalls } from './host-protocol.ts'
+import { ComponentError } from './component-error.ts'
+import type { HostAnswer, HostCall, HostCallName, HostCalls, HostFaults } from './host-protocol.ts'
 
 interface Caller {
   readonly resolve: (answer: never) => void
@@ -20,6 +21,7 @@ export class HostThread {
   readonly #clock: Pick<Clock, 'after'>
   readonly #worker: Worker
   readonly #callers = new Map<number, Caller>()
+  readonly #faults = new Map<number, AbortController>()
   #called = 0
   #clusters = 0
   #cancelEnd = (): void => {}
@@ -35,7 +37,10 @@ export class HostThread {
       resourceLimits: { maxYoungGenerationSizeMb: 32 },
     })
     this.#worker.unref()
-    this.#worker.on('message', (answer: HostAnswer) => this.#receive(answer))
+    this.#worker.on('message', (message: HostAnswer | HostFaults) => {
+      if ('faults' in message) this.#noteFaults(message)
+      else this.#receive(message)
+    })
     this.#worker.on('error', (error) => this.#fail(error))
     this.#worker.on('exit', () => this.#fail(new Error('it has ended')))
     this.#endWhenIdle()
@@ -44,6 +49,22 @@ export class HostThread {
   /** Its clusters are gone, and it takes no more calls. */
   get hasEnded(): boolean {
     return this.#end !== undefined
+  }
+
+  /** Aborts with a ComponentError when a component of the cluster fails. When all of them run again, there is another signal. */
+  faultOf(cluster: number): AbortSignal {
+    return this.#faultsOf(cluster).signal
+  }
+
+  #faultsOf(cluster: number): AbortController {
+    const known = this.#faults.get(cluster) ?? new AbortController()
+    this.#faults.set(cluster, known)
+    return known
+  }
+
+  #noteFaults({ cluster, faults }: HostFaults): void {
+    if (faults.length > 0) this.#faultsOf(cluster).abort(new ComponentError(faults))
+    else if (this.#faults.get(cluster)?.signal.aborted === true) this.#faults.delete(cluster)
   }
 
   async call<Name extends HostCallName>(
@@ -61,7 +82,10 @@ export class HostThread {
         this.#worker.postMessage(message)
       })
       if (name === 'start' || name === 'fork') this.#clusters += 1
-      if (name === 'close') this.#clusters -= 1
+      if (name === 'close') {
+        this.#clusters -= 1
+        this.#faults.delete((request as HostCalls['close']['request']).cluster)
+      }
       return answer
     } finally {
       this.#endWhenIdle()

@@ -1,8 +1,9 @@
 /** Host: the embedded clusters of a thread, and the images that were taken of them, by number. */
 import { systemClock } from '../components/component-base/clock.ts'
+import { messageOf } from '../components/component-base/log.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
 import type { ClusterImage } from './embedded-cluster.ts'
-import type { HostCallName, HostCalls, HostedCluster } from './host-protocol.ts'
+import type { HostCallName, HostCalls, HostedCluster, HostFaults } from './host-protocol.ts'
 
 type Handlers = {
   readonly [Name in HostCallName]: (
@@ -49,11 +50,16 @@ class Register<T> {
   }
 }
 
-export function createHost(): Handlers {
+/** `onFaults` is called for each cluster that starts, and when components of it fail or run again. */
+export function createHost(onFaults: (faults: HostFaults) => void = () => {}): Handlers {
   const clusters = new Register<Hosted>('the cluster has been stopped')
   const images = new Register<ClusterImage>('the snapshot has been disposed')
+  const follow = (id: number, cluster: EmbeddedCluster): HostedCluster => {
+    cluster.faults.follow((faults) => onFaults({ cluster: id, faults }))
+    return describe(id, cluster)
+  }
   const add = async (cluster: EmbeddedCluster): Promise<HostedCluster> =>
-    describe(clusters.add({ cluster, first: await cluster.image() }), cluster)
+    follow(clusters.add({ cluster, first: await cluster.image() }), cluster)
   return {
     start: async (options) => add(await EmbeddedCluster.start(options)),
     close: async ({ cluster: id }) => {
@@ -77,9 +83,15 @@ export function createHost(): Handlers {
       const { cluster, first } = clusters.get(id)
       const wanted = image === undefined ? first : images.get(image)
       await cluster.close()
-      const next = await EmbeddedCluster.from(wanted, cluster.port)
-      clusters.replace(id, { cluster: next, first })
-      return describe(id, next)
+      try {
+        const next = await EmbeddedCluster.from(wanted, cluster.port)
+        clusters.replace(id, { cluster: next, first })
+        return follow(id, next)
+      } catch (error) {
+        clusters.remove(id)
+        const why = `the cluster has been stopped, since it cannot start again: ${messageOf(error)}`
+        throw new Error(why, { cause: error })
+      }
     },
     fork: async ({ cluster }) => {
       const image = await clusters.get(cluster).cluster.image()

@@ -18,6 +18,8 @@ export interface ClusterForm {
   readonly dialect: Dialect
   /** The cluster's time, for what this process does for it: deadlines, certificates. */
   readonly clock: Clock
+  /** Aborts with an error that names the component when one fails for good. When all run again, there is another signal. */
+  fault(): AbortSignal
   nodeNames(): readonly string[]
   /** Resolves when the node is Ready, as `startNode` does. */
   addNode(node: NodeOptions): Promise<void>

@@ -66,7 +66,7 @@ export function clusterOver(form: ClusterForm): Cluster {
       return client.kubeconfig()
     },
     apply: async (...what) => applyManifests(await readManifests(checkApplied(what)), own),
-    expect: (expectation) => expectObjects(expectation, own),
+    expect: (expectation) => expectObjects(expectation, own, form.fault()),
     get nodes() {
       return form.nodeNames().map((name) => nodeOf(form, name))
     },
@@ -80,7 +80,7 @@ export function clusterOver(form: ClusterForm): Cluster {
     save: (file) => saveTo(file, own, form.nodeNames()),
     ...handlerCalls(form, own, held),
     story: ({ namespace = admin.namespace } = {}) =>
-      storyOf({ client: admin, logs: (component) => form.logs(component) }, { namespace }),
+      storyOf({ client: admin, form }, { namespace }),
     stop: () => (stopped ??= endAll(form, held)),
     [Symbol.asyncDispose]: () => cluster.stop(),
   }

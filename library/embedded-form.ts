@@ -59,10 +59,22 @@ async function startedIn<T>(
   }
 }
 
+/** Calls of one cluster that rely on all of its components: they reject when one has failed, before the call or meanwhile. */
+function sound(host: HostThread, cluster: number) {
+  const whileSound = async <T>(call: () => Promise<T>): Promise<T> => {
+    host.faultOf(cluster).throwIfAborted()
+    const answer = await call()
+    host.faultOf(cluster).throwIfAborted()
+    return answer
+  }
+  return whileSound
+}
+
 function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
   const { cluster, server, authority } = hosted
   let { aheadMs } = hosted
   const names = new Set(hosted.nodes)
+  const whileSound = sound(host, cluster)
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
   const restore = async (image: number | undefined): Promise<void> => {
     const restored = await host.call('restore', { cluster, image })
@@ -76,9 +88,10 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
     authority,
     dialect: dialects.kubernetes,
     clock,
+    fault: () => host.faultOf(cluster),
     nodeNames: () => [...names],
     addNode: async (node) => {
-      await host.call('addNode', { cluster, node: nodeOf(node) })
+      await whileSound(() => host.call('addNode', { cluster, node: nodeOf(node) }))
       names.add(node.name)
     },
     startNode: (name) => host.call('startNode', { cluster, name }),
@@ -89,16 +102,23 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
     },
     logs: (program) => host.call('logs', { cluster, program }),
     advance: async (ms) => {
-      aheadMs = await host.call('advance', { cluster, ms })
+      await whileSound(async () => {
+        aheadMs = await host.call('advance', { cluster, ms })
+      })
     },
     snapshot: async () => {
-      const { image, resourceVersion, takenAtMs } = await host.call('snapshot', { cluster })
+      const { image, resourceVersion, takenAtMs } = await whileSound(() =>
+        host.call('snapshot', { cluster }),
+      )
       const drop = (): void => void host.call('drop', { image }).catch(() => {})
       return { id: String(image), resourceVersion, takenAtMs, drop }
     },
     restore: (id) => restore(Number(id)),
     reset: () => restore(undefined),
-    fork: async () => formOf(host, await host.call('fork', { cluster })),
+    fork: async () => {
+      host.faultOf(cluster).throwIfAborted()
+      return formOf(host, await host.call('fork', { cluster }))
+    },
     close: () => host.call('close', { cluster }),
   }
 }

@@ -11,20 +11,16 @@ const defaultWithinMs = 10_000
 
 /**
  * Resolves with the objects that match once the expectation holds, by the cluster's clock. Rejects with an ExpectationError, with
- * `signal.reason` when aborted, and with errors that waiting does not mend, such as a Forbidden.
+ * `signal.reason` when aborted, that of `fault` when the cluster itself fails, and with errors that waiting does not mend, such as a Forbidden.
  */
 export async function expectObjects<T extends KubernetesObject = KubernetesObject>(
   expectation: Expectation,
   { client, kinds, namespace }: Connection,
+  fault: AbortSignal = new AbortController().signal,
 ): Promise<T[]> {
   const checked = checkExpectation(expectation)
-  const {
-    where = [],
-    match,
-    count,
-    absent = false,
-    signal = new AbortController().signal,
-  } = checked
+  const { where = [], match, count, absent = false, signal: given } = checked
+  const signal = given === undefined ? fault : AbortSignal.any([given, fault])
   signal.throwIfAborted()
   try {
     const found: unknown = await kinds.request(checked, (resource) =>

@@ -2,6 +2,7 @@
 export { ConnectionError } from '../components/client/connection-error.ts'
 export { StatusError } from '../components/machinery/objects/status-error.ts'
 export { UnknownKindError } from '../scenarios/engine/unknown-kind-error.ts'
+export { ComponentError } from '../embedded/component-error.ts'
 export { ExpectationError } from './expectation-error.ts'
 export { ManifestError } from './manifest-error.ts'
 export { OptionError } from './option-error.ts'

@@ -60,6 +60,8 @@ function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
     authority: readCheckedCredential(paths, 'ca'),
     dialect: dialectOf(config),
     clock: systemClock,
+    // The supervisor starts again what fails.
+    fault: () => new AbortController().signal,
     nodeNames: () => [...names],
     addNode: async (node) => {
       await cluster.addNode(configOf(node))

@@ -10,6 +10,7 @@ import type {
 } from '../components/api/explanations.ts'
 import { messageOf } from '../components/component-base/log.ts'
 import { brief } from '../components/machinery/objects/differences.ts'
+import type { ClusterForm } from './cluster-form.ts'
 import type { Component, ObjectClient } from './types.ts'
 
 const mostLines = 60
@@ -22,7 +23,7 @@ const mostWarnings = 20
 export interface StorySource {
   /** Of the administrator. */
   readonly client: Pick<ObjectClient, 'request'>
-  logs(component: Component): Promise<readonly string[]>
+  readonly form: Pick<ClusterForm, 'logs' | 'fault'>
 }
 
 interface Moment {
@@ -104,7 +105,7 @@ async function deniedIn({ client }: StorySource, namespace: string): Promise<Mom
 
 /** Lines of levels warn and error. */
 async function warningsOf(source: StorySource, component: Component): Promise<Moment[]> {
-  const lines = await source.logs(component)
+  const lines = await source.form.logs(component)
   return lines.flatMap((line) => {
     const { time, level, message, component: _, ...fields } = fieldsOf(line)
     if (level !== 'warn' && level !== 'error') return []
@@ -142,6 +143,15 @@ function linesOf(moments: readonly Moment[], startMs: number): string[] {
 
 /** Never rejects. At most 60 lines, of which the first and the last are shown, without a newline at the end. */
 export async function storyOf(
+  source: StorySource,
+  of: { readonly namespace: string },
+): Promise<string> {
+  const told = await changesOf(source, of)
+  const { aborted: hasFault, reason } = source.form.fault()
+  return hasFault ? `${plain(messageOf(reason))}\n${told}` : told
+}
+
+async function changesOf(
   source: StorySource,
   { namespace }: { readonly namespace: string },
 ): Promise<string> {

@@ -1,7 +1,10 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { issue } from '../../certs/pki.ts'
 import { loadAuthority } from '../../certs/authority.ts'
 import { adminSubject, clientProfile } from '../../certs/profiles.ts'
+import type { ExtraFlags } from '../../cluster/plan/cluster-config.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import type { Deployment } from '../../components/api/generated/types.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
@@ -10,6 +13,7 @@ import type { Client } from '../../components/client/client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { createHost } from '../../embedded/host.ts'
 import type { HostedCluster } from '../../embedded/host-protocol.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { deployment } from '../support/workloads.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
@@ -19,14 +23,14 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end()
 })
 
-async function start(): Promise<HostedCluster> {
+async function start(extraFlags: ExtraFlags = {}): Promise<HostedCluster> {
   const hosted = await host.start({
     nodes: [
       { name: 'node-1', flags: {} },
       { name: 'node-2', flags: {} },
     ],
     components: ['controller-manager', 'scheduler'],
-    extraFlags: {},
+    extraFlags,
     port: 0,
     seed: 1,
     startAtMs: undefined,
@@ -111,6 +115,21 @@ describe('the host of embedded clusters', () => {
     expect(Number(resourceVersion)).toBeGreaterThan(0)
     await host.drop({ image })
     await expect(host.restore({ cluster, image })).rejects.toThrow('the snapshot has been disposed')
+  })
+
+  it('says why a cluster cannot start again, which is gone then', async () => {
+    const policy = join(temporaryFolder('policy'), 'policy.yaml')
+    await writeFile(policy, 'apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{ level: None }]\n')
+    const { cluster } = await start({
+      'api-server': { 'audit-policy-file': policy, 'audit-log-path': '/dev/null' },
+    })
+    await rm(policy)
+    const restoring = host.restore({ cluster, image: undefined })
+    await expect(restoring).rejects.toThrow(
+      /^the cluster has been stopped, since it cannot start again: .*policy\.yaml/,
+    )
+    await expect(host.snapshot({ cluster })).rejects.toThrow('the cluster has been stopped')
+    await host.close({ cluster })
   })
 
   it('advances the clock of one cluster alone', async () => {

@@ -20,8 +20,12 @@ afterAll(async () => {
 })
 
 const logs: Partial<Record<Component, string[]>> = {}
+const fault = (): AbortSignal => new AbortController().signal
 const story = (namespace: string): Promise<string> =>
-  storyOf({ client, logs: async (of) => await Promise.resolve(logs[of] ?? []) }, { namespace })
+  storyOf(
+    { client, form: { logs: async (of) => await Promise.resolve(logs[of] ?? []), fault } },
+    { namespace },
+  )
 
 /** The lines of what happened, without the service account that every namespace has. */
 const linesOf = (text: string): string[] =>
@@ -131,8 +135,18 @@ test('begins with what there was when older changes are forgotten', async () => 
 test('of a namespace that never was, and of a server that does not answer, it says so', async () => {
   expect(await story('nowhere')).toBe('Nothing is known of namespace nowhere')
   const gone = { request: () => Promise.reject(new Error('nothing listens there')) }
-  const source = { client: gone, logs: () => Promise.reject(new Error('no log')) }
-  expect(await storyOf(source, { namespace: 'a' })).toBe(
+  const source = (of = fault) => ({
+    client: gone,
+    form: { logs: () => Promise.reject(new Error('no log')), fault: of },
+  })
+  expect(await storyOf(source(), { namespace: 'a' })).toBe(
     'The story of namespace a cannot be read: nothing listens there',
   )
+  const failed = AbortSignal.abort(new Error('the scheduler failed'))
+  expect(
+    await storyOf(
+      source(() => failed),
+      { namespace: 'a' },
+    ),
+  ).toBe('the scheduler failed\nThe story of namespace a cannot be read: nothing listens there')
 })
