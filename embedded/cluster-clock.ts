@@ -121,8 +121,8 @@ export class ClusterClock {
   }
 
   /**
-   * Moves time on. What falls due on the way happens at its time and in its order; resolves when the last has begun. Calls that overlap
-   * follow each other.
+   * Moves time on. What falls due on the way happens at its time and in its order, with what follows from it. Calls that overlap follow
+   * each other.
    */
   advance(ms: number): Promise<void> {
     const advanced = this.#advanced.then(() => this.#advance(ms))

@@ -168,10 +168,11 @@ async function changesOf(
   const moments = [...changes, ...others].toSorted((one, other) => one.atMs - other.atMs)
   const reach = {
     creation: '',
-    history: '; older changes are forgotten',
+    history: '; older changes are forgotten: what was deleted before is missing',
     limit: `; the last ${mostChanges} changes`,
   }[found.reaches]
-  if (moments.length === 0) return `Nothing is known of namespace ${namespace}`
+  if (moments.length === 0)
+    return `Nothing is known of namespace ${namespace}: it is empty, and older changes are forgotten`
   const since = new Date(startMs).toISOString()
   return [
     `What happened in namespace ${namespace} (since ${since}${reach}):`,

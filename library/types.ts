@@ -162,7 +162,10 @@ export interface ClusterNode {
 export interface ClusterClock {
   /** What time it is in the cluster. */
   now(): Date
-  /** Everything that is due on the way happens in its order; resolves when it has begun. Embedded clusters only. */
+  /**
+   * Everything that is due on the way happens in its order; resolves when no request to the API server is under way that follows from
+   * it. Embedded clusters only.
+   */
   advance(by: Duration): Promise<void>
 }
 
@@ -329,7 +332,10 @@ export interface Cluster extends AsyncDisposable {
   kubeconfig(identity?: Identity): string
   /** Applies manifests (files, folders) and objects as the administrator; gives what the server stored. */
   apply(...what: readonly (string | KubernetesObject)[]): Promise<KubernetesObject[]>
-  /** Resolves with the objects when it holds; rejects with an ExpectationError that shows what is there instead, and what happened. */
+  /**
+   * Resolves with the objects when it holds; rejects with an ExpectationError that shows what is there instead, and what happened, and
+   * with a ComponentError as soon as a component of an embedded cluster has failed.
+   */
   expect<T extends KubernetesObject = KubernetesObject>(expectation: Expectation): Promise<T[]>
   readonly nodes: readonly ClusterNode[]
   /** Throws for a name that no node has. */

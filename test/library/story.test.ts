@@ -125,7 +125,7 @@ test('begins with what there was when older changes are forgotten', async () => 
     { fieldManager: 'jane' },
   )
   const text = await story(ns)
-  expect(text).toContain('; older changes are forgotten)')
+  expect(text).toContain('; older changes are forgotten: what was deleted before is missing)')
   expect(linesOf(text).map((line) => line.replace(/^\+36\d\.\d\d s {2}/, ''))).toEqual([
     'ConfigMap/web deleted',
     'ConfigMap/new created by jane',
@@ -133,7 +133,9 @@ test('begins with what there was when older changes are forgotten', async () => 
 })
 
 test('of a namespace that never was, and of a server that does not answer, it says so', async () => {
-  expect(await story('nowhere')).toBe('Nothing is known of namespace nowhere')
+  expect(await story('nowhere')).toBe(
+    'Nothing is known of namespace nowhere: it is empty, and older changes are forgotten',
+  )
   const gone = { request: () => Promise.reject(new Error('nothing listens there')) }
   const source = (of = fault) => ({
     client: gone,
