@@ -1,6 +1,7 @@
 /** Embedded clusters whose clock is far from that of this machine, by which their clients check certificates. */
 import { expect, test } from 'vitest'
 import { startCluster } from '../../library/index.ts'
+import type { KubernetesObject } from '../../library/index.ts'
 
 const yearMs = 365 * 86_400_000
 
@@ -11,7 +12,7 @@ test.each([
 ])('a cluster that starts %s serves users, tokens and its nodes, and goes on', async (_, offMs) => {
   await using cluster = await startCluster({ startAt: new Date(Date.now() + offMs) })
   const jane = cluster.client({ user: 'jane', groups: ['system:masters'] })
-  const created = await jane.create({
+  const created = await jane.create<KubernetesObject>({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web' },
