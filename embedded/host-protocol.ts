@@ -38,7 +38,9 @@ export interface HostCalls {
   /** How far the clock is ahead then. */
   advance: { request: OfCluster & { readonly ms: number }; answer: number }
   snapshot: { request: OfCluster; answer: HostedImage }
-  /** In the place of the cluster, on its port. `image` undefined: as it had started. */
+  /** What a later `restore` goes back to by default is the cluster as it is now. */
+  markStart: { request: OfCluster; answer: undefined }
+  /** In the place of the cluster, on its port. `image` undefined: as it had started, or when it was marked. */
   restore: { request: OfCluster & { readonly image: number | undefined }; answer: HostedCluster }
   fork: { request: OfCluster; answer: HostedCluster }
   drop: { request: { readonly image: number }; answer: undefined }

@@ -13,7 +13,7 @@ type Handlers = {
 
 interface Hosted {
   readonly cluster: EmbeddedCluster
-  /** As it was when it had started. */
+  /** As it was when it had started, or when it was last marked. */
   readonly first: ClusterImage
 }
 
@@ -78,6 +78,11 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
       const { revision, clock } = image
       const resourceVersion = String(revision)
       return { image: images.add(image), resourceVersion, takenAtMs: clock.nowMs }
+    },
+    markStart: async ({ cluster: id }) => {
+      const { cluster } = clusters.get(id)
+      clusters.replace(id, { cluster, first: await cluster.image() })
+      return undefined
     },
     restore: async ({ cluster: id, image }) => {
       const { cluster, first } = clusters.get(id)

@@ -32,6 +32,8 @@ export interface ClusterForm {
   /** The handle of a snapshot that this form keeps. */
   snapshot(): Promise<FormSnapshot>
   restore(id: string): Promise<void>
+  /** `reset` goes back to the cluster as it is now. */
+  markStart(): Promise<void>
   reset(): Promise<void>
   /** A form of its own, which its caller closes. */
   fork(): Promise<ClusterForm>

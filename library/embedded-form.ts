@@ -114,6 +114,7 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
       return { id: String(image), resourceVersion, takenAtMs, drop }
     },
     restore: (id) => restore(Number(id)),
+    markStart: () => host.call('markStart', { cluster }),
     reset: () => restore(undefined),
     fork: async () => {
       host.faultOf(cluster).throwIfAborted()

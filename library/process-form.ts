@@ -85,6 +85,8 @@ function formOf(cluster: Cluster, nodes: readonly NodeOptions[]): ClusterForm {
     advance: embeddedOnly,
     snapshot: embeddedOnly,
     restore: embeddedOnly,
+    // It has no reset.
+    markStart: async () => {},
     reset: embeddedOnly,
     fork: embeddedOnly,
     close: async () => cluster[Symbol.asyncDispose](),

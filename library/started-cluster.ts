@@ -34,10 +34,14 @@ export async function startedCluster(options: StartClusterOptions): Promise<Clus
   const wanted = { ...checked, nodes: await nodesOf(checked), waitMs }
   const start = (): Promise<ClusterForm> =>
     checked.form === 'processes' ? startProcesses(wanted) : startEmbedded(wanted)
-  const cluster = clusterOver(await start())
+  const form = await start()
+  const cluster = clusterOver(form)
   try {
     signal?.throwIfAborted()
-    if (manifests.length + objects.length > 0) await cluster.apply(...manifests, ...objects)
+    if (manifests.length + objects.length > 0) {
+      await cluster.apply(...manifests, ...objects)
+      await form.markStart()
+    }
     return cluster
   } catch (error) {
     await cluster.stop()

@@ -348,7 +348,7 @@ export interface Cluster extends AsyncDisposable {
   snapshot(): Promise<Snapshot>
   /** Goes back; connections end, and clients list again. */
   restore(to: Snapshot): Promise<void>
-  /** As it was when it had started: the same resourceVersions, and the same names for what comes next. */
+  /** As it was when `startCluster` resolved: the same resourceVersions, and the same names for what comes next. */
   reset(): Promise<void>
   /** A second cluster that starts from this moment, on a port of its own. Clients of this one notice nothing. */
   fork(): Promise<Cluster>

@@ -116,6 +116,20 @@ describe('an embedded cluster as a value', () => {
     await cluster.expect({ kind: 'ConfigMap', name: 'one', absent: true })
   })
 
+  it('goes back to its start with the objects that it was started with', async () => {
+    const given = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'given' } }
+    const cluster = await start({ nodes: 0, objects: [given] })
+    const { metadata: before } = await cluster.admin.get({ kind: 'ConfigMap', name: 'given' })
+    for (const name of ['first', 'second']) {
+      await cluster.admin.delete({ kind: 'ConfigMap', name: 'given' })
+      await cluster.admin.create({ ...given, metadata: { name } })
+      await cluster.reset()
+      const { metadata } = await cluster.admin.get({ kind: 'ConfigMap', name: 'given' })
+      expect(metadata).toEqual(before)
+      await cluster.expect({ kind: 'ConfigMap', name, absent: true })
+    }
+  })
+
   it('goes back under a watch, which tells what is gone and goes on', async () => {
     const cluster = await start({ nodes: 0 })
     const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } })
