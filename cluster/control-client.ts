@@ -1,11 +1,11 @@
 /** Control client: calls a cluster's supervisor over its control socket. */
 import { once } from 'node:events'
-import { createConnection } from 'node:net'
 import type { Socket } from 'node:net'
 import { basename } from 'node:path'
 import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'
 import { ClusterError } from './cluster-error.ts'
+import { connectTo } from './control-address.ts'
 import type {
   ComponentStatus,
   ControlMethod,
@@ -26,21 +26,6 @@ export interface ControlClient {
   /** Resolves when either side has ended the connection. */
   readonly closed: Promise<void>
   close(): void
-}
-
-/** The longest path a unix socket address holds on every system we run on. */
-const longestSocketPath = 100
-
-/** Connects. If the path is too long for a socket address, connects from inside its folder. */
-function connect(paths: StatePaths): Socket {
-  if (Buffer.byteLength(paths.socket) <= longestSocketPath) return createConnection(paths.socket)
-  const before = process.cwd()
-  process.chdir(paths.dir)
-  try {
-    return createConnection('control.sock')
-  } finally {
-    process.chdir(before)
-  }
 }
 
 /** A supervisor answers within a millisecond; one that takes this long is stopped or stuck. */
@@ -133,7 +118,7 @@ export async function connectControl(
 ): Promise<ControlClient> {
   let socket: Socket
   try {
-    socket = connect(paths)
+    socket = connectTo(paths.socket)
     await once(socket, 'connect')
   } catch (error) {
     throw notAnswering(paths, error)

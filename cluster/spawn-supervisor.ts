@@ -59,6 +59,7 @@ export function spawnSupervisor(options: SpawnSupervisorOptions): SupervisorProc
     ],
     {
       detached: true,
+      windowsHide: true,
       stdio: [lifetime === 'owner' ? 'pipe' : 'ignore', log, log, 'pipe'],
       env: {
         ...environment,

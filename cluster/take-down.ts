@@ -4,7 +4,13 @@ import { readClusterConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { connectControl } from './control-client.ts'
 import type { ComponentStatus } from './control-protocol.ts'
-import { asIdentity, endProcesses, isAlive, processesMarked } from './state/process-identity.ts'
+import {
+  asIdentity,
+  endProcesses,
+  isAlive,
+  lookAt,
+  processesMarked,
+} from './state/process-identity.ts'
 import type { ProcessIdentity } from './state/process-identity.ts'
 import { acquireLock, lockHolder, releaseLock } from './state/lock.ts'
 import { readList, removeStateDir, stateDirExists } from './state/state-dir.ts'
@@ -81,7 +87,8 @@ async function waitForEnd(
   { clock, graceMs }: { clock: Clock; graceMs: number },
 ): Promise<void> {
   const deadline = clock.now() + graceMs
-  while (isAlive(process_) && clock.now() < deadline) await clock.sleep(5)
+  const runs = lookAt(process_, clock)
+  while (runs() && clock.now() < deadline) await clock.sleep(5)
 }
 
 /** Takes the lock, or says who holds it. On a full disk no process can write a lock. */

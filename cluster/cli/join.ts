@@ -124,7 +124,7 @@ async function tokenOf(given: Given): Promise<string | undefined> {
   return text === '' ? undefined : formatToken(parseToken(text))
 }
 
-/** Runs the agent until it ends; resolves with how it ended. Aborting sends it TERM. */
+/** Runs the agent until it ends; resolves with how it ended. Aborting ends the channel to it, which stops it on every system. */
 async function runAgent(
   args: readonly string[],
   { signal, terminal }: CommandContext,
@@ -135,8 +135,12 @@ async function runAgent(
   const agent = spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'inherit', 'pipe', 'ignore', 'ipc'],
     detached: true,
+    windowsHide: true,
   })
-  signal.addEventListener('abort', () => agent.kill('SIGTERM'), { once: true })
+  const stop = (): void => {
+    if (agent.connected) agent.disconnect()
+  }
+  signal.addEventListener('abort', stop, { once: true })
   const { stderr } = agent
   if (stderr === null) throw new Error('standard error is a pipe')
   const logged = readLines(stderr, (line) => terminal.err(`${readableLine(line)}\n`))

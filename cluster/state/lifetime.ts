@@ -2,7 +2,7 @@
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ClusterEnd } from '../control-protocol.ts'
-import { identify, isAlive } from './process-identity.ts'
+import { identify, lookAt } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface Lifetime {
@@ -33,7 +33,8 @@ export async function lifetimeOver(
 ): Promise<string> {
   const never = new Promise<never>(() => {})
   const parentGone = async (one: ProcessIdentity): Promise<string> => {
-    while (isAlive(one)) await clock.sleep(lookEveryMs, signal)
+    const runs = lookAt(one, clock)
+    while (runs()) await clock.sleep(lookEveryMs, signal)
     return `its parent, pid ${one.pid}, has ended`
   }
   const expired = async (ms: number): Promise<string> => {

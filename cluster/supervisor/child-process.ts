@@ -7,6 +7,7 @@ import { readStatusLines } from '../lines.ts'
 import type { StatusLine } from '../lines.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
+import type { ProcessControl } from './process-control.ts'
 
 export interface ChildOptions {
   /** Its name in messages. */
@@ -24,7 +25,9 @@ export interface ChildOptions {
   readonly unhinderedSinceMs?: () => number | undefined
   /** Called with each line on the channel other than the ready line. */
   readonly onReport?: (report: ReadyLine) => void
-  /** Time between TERM and KILL. */
+  /** Default: `signal`. */
+  readonly stopBy?: ProcessControl['stopBy']
+  /** Time between the request to stop and KILL. */
   readonly stopTimeoutMs: number
 }
 
@@ -47,7 +50,7 @@ export interface Child {
   /** Resolves when the process has ended; never rejects. */
   readonly exited: Promise<ChildExit>
   signal(signal: NodeJS.Signals): void
-  /** Sends TERM, then KILL after the stop timeout. Resolves when the process has ended; a second call returns the same promise. */
+  /** Asks it to stop, and sends KILL after the stop timeout. Resolves when the process has ended; a second call returns the same promise. */
   stop(): Promise<ChildExit>
 }
 
@@ -84,6 +87,8 @@ function spawn(options: ChildOptions, log: number) {
   const output = log as 1
   return execa(options.command, options.args, {
     stdio: ['ignore', output, output, 'pipe'],
+    ipc: options.stopBy === 'channel',
+    windowsHide: true,
     env: options.environment ?? {},
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     reject: false,
@@ -186,13 +191,24 @@ async function readyOf(
   }
 }
 
-/** TERM, then KILL after the stop timeout. */
+/** A request to stop, then KILL after the stop timeout. */
 async function stopped(
   subprocess: Subprocess,
-  { exited, timeoutMs, clock }: { exited: Promise<ChildExit>; timeoutMs: number; clock: Clock },
+  more: {
+    readonly exited: Promise<ChildExit>
+    readonly stopBy: ProcessControl['stopBy']
+    readonly timeoutMs: number
+    readonly clock: Clock
+  },
 ): Promise<ChildExit> {
-  subprocess.kill('SIGTERM')
-  subprocess.kill('SIGCONT') // a stopped process does not receive TERM
+  const { exited, stopBy, timeoutMs, clock } = more
+  if (stopBy === 'channel') {
+    const { nodeChildProcess: child } = subprocess
+    if (child.connected) child.disconnect()
+  } else {
+    subprocess.kill('SIGTERM')
+    subprocess.kill('SIGCONT') // a stopped process does not receive TERM
+  }
   const cancel = clock.after(timeoutMs, () => subprocess.kill('SIGKILL'))
   const exit = await exited
   cancel()
@@ -201,7 +217,7 @@ async function stopped(
 
 /** Starts a process. Does not throw for a process that fails: `ready` and `exited` report every failure. */
 export function startChild(options: ChildOptions, clock: Clock): Child {
-  const { logFile, stopTimeoutMs: timeoutMs } = options
+  const { logFile, stopTimeoutMs: timeoutMs, stopBy = 'signal' } = options
   const leaveLog = keepLogBounded(logFile, clock)
   const log = openSync(logFile, 'a', 0o600)
   const logStart = fstatSync(log).size
@@ -221,6 +237,6 @@ export function startChild(options: ChildOptions, clock: Clock): Child {
     ready,
     exited,
     signal: (signal) => void subprocess.kill(signal),
-    stop: () => (stopping ??= stopped(subprocess, { exited, timeoutMs, clock })),
+    stop: () => (stopping ??= stopped(subprocess, { exited, stopBy, timeoutMs, clock })),
   }
 }

@@ -14,6 +14,7 @@ import { startChild } from './child-process.ts'
 import type { Child, ReadyLine } from './child-process.ts'
 import { createManagedComponent } from './managed-component.ts'
 import type { ManagedComponent } from './managed-component.ts'
+import type { ProcessControl } from './process-control.ts'
 import { createProcessRecord } from './process-record.ts'
 import { noticeStopped } from './pulse.ts'
 
@@ -27,6 +28,7 @@ export interface ComponentSetOptions {
   readonly ownsFolder: () => boolean
   /** The script of a program. */
   readonly scriptOf: (program: Program) => string
+  readonly processControl: ProcessControl
   readonly readyTimeoutMs: number
   readonly stopTimeoutMs: number
 }
@@ -64,13 +66,14 @@ export class ComponentSet {
 
   /** Adds a component and creates its folders; it does not start it. */
   add(spec: ComponentSpec): ManagedComponent {
-    const { cluster, clock, log, scriptOf } = this.#options
+    const { cluster, clock, log, processControl, scriptOf } = this.#options
     for (const folder of spec.folders) mkdirSync(folder, { recursive: true, mode: 0o700 })
     const component = createManagedComponent({
       cluster: cluster.name,
       spec,
       clock,
       log,
+      processControl,
       spawn: (onReport) => this.#spawn(spec, onReport),
       waitsFor: () => this.#waitsFor(spec),
       onChange: (status) => this.#changed(status),
@@ -174,6 +177,7 @@ export class ComponentSet {
     // A start that was requested before the shutdown and waited: its process would outlive the supervisor.
     this.checkOpen()
     const { cluster, paths, clock, scriptOf, readyTimeoutMs, stopTimeoutMs } = this.#options
+    const { stopBy } = this.#options.processControl
     const once = this.#firstRun.get(spec.name) ?? []
     this.#firstRun.delete(spec.name)
     return startChild(
@@ -188,6 +192,7 @@ export class ComponentSet {
         // A node is ready once it has joined, and that can wait for an approval by hand.
         readyTimeoutMs: spec.program === 'node-agent' ? undefined : readyTimeoutMs,
         unhinderedSinceMs: () => this.#unhinderedSinceMs(spec),
+        stopBy,
         stopTimeoutMs,
       },
       clock,

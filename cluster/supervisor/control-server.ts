@@ -1,8 +1,12 @@
-/** Control server: the supervisor's end of the socket. Only the cluster's owner can connect: the folder is 0700, the socket 0600. */
+/**
+ * Control server: the supervisor's end of the socket. Only the cluster's owner can connect: the folder is 0700, the socket 0600. For a pipe
+ * of Windows see control-address.ts.
+ */
 import { chmodSync, rmSync } from 'node:fs'
-import { createConnection, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import { ClusterError } from '../cluster-error.ts'
+import { connectTo, namedPipe, newPipe } from '../control-address.ts'
 import { readLines } from '../lines.ts'
 import type {
   ComponentStatus,
@@ -11,6 +15,7 @@ import type {
   ControlReply,
   ControlRequest,
 } from '../control-protocol.ts'
+import { writePrivateFile } from '../state/state-dir.ts'
 
 function faultOf(error: unknown): ControlFault {
   if (error instanceof ClusterError) {
@@ -64,12 +69,18 @@ function serveConnection(
   })
 }
 
-/** Whether a process listens on the socket. One that is stopped counts: the system accepts for it. */
+/** Whether a process listens there. One that is stopped counts: the system accepts for it. */
 function isListenedOn(socketPath: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = createConnection(socketPath)
+    const socket = connectTo(socketPath)
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
     socket.once('close', () => resolve(false)).once('connect', () => socket.destroy())
+  })
+}
+
+function alreadyListens(socketPath: string, cause?: unknown): ClusterError {
+  return new ClusterError('already-exists', `another supervisor listens on ${socketPath}`, {
+    cause,
   })
 }
 
@@ -89,14 +100,22 @@ async function listenAlone(server: Server, socketPath: string): Promise<void> {
     await listen(server, socketPath)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    if (await isListenedOn(socketPath)) {
-      throw new ClusterError('already-exists', `another supervisor listens on ${socketPath}`, {
-        cause: error,
-      })
-    }
+    if (await isListenedOn(socketPath)) throw alreadyListens(socketPath, error)
     rmSync(socketPath, { force: true })
     await listen(server, socketPath)
   }
+  chmodSync(socketPath, 0o600)
+}
+
+/** Listens on a new pipe, whose name the file holds from then on. The file goes with the server, as a socket does. */
+async function listenOnPipe(server: Server, socketPath: string, prefix: string): Promise<void> {
+  if (namedPipe(socketPath) !== undefined && (await isListenedOn(socketPath))) {
+    throw alreadyListens(socketPath)
+  }
+  const pipe = newPipe(prefix)
+  await listen(server, pipe)
+  writePrivateFile(socketPath, pipe)
+  server.once('close', () => rmSync(socketPath, { force: true }))
 }
 
 /**
@@ -108,16 +127,21 @@ async function listenAlone(server: Server, socketPath: string): Promise<void> {
 export async function serveControl(
   socketPath: string,
   handlers: ControlHandlers,
-  onAnswered: (method: string) => void = () => {},
+  options: {
+    readonly onAnswered?: (method: string) => void
+    /** Listens on a pipe with such a name in place of the socket. */
+    readonly pipePrefix?: string
+  } = {},
 ): Promise<{ close(): Promise<void> }> {
+  const { onAnswered = () => {}, pipePrefix = '' } = options
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
     serveConnection(socket, handlers, onAnswered)
   })
-  await listenAlone(server, socketPath)
-  chmodSync(socketPath, 0o600)
+  if (pipePrefix === '') await listenAlone(server, socketPath)
+  else await listenOnPipe(server, socketPath, pipePrefix)
   return {
     close: () =>
       new Promise((resolve) => {

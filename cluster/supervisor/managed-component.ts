@@ -8,6 +8,7 @@ import { ClusterError } from '../cluster-error.ts'
 import type { ComponentState, ComponentStatus } from '../control-protocol.ts'
 import type { ComponentSpec } from '../plan/plan.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
+import type { ProcessControl } from './process-control.ts'
 import { decideRestart } from './restart-policy.ts'
 
 export interface ManagedComponent {
@@ -35,6 +36,7 @@ export interface ManagedComponentOptions {
   readonly spec: ComponentSpec
   readonly clock: Clock
   readonly log: Log
+  readonly processControl: ProcessControl
   /** Spawns one run of the component. */
   readonly spawn: (onReport: (report: ReadyLine) => void) => Child
   /** Why it cannot become ready yet: the component that it waits for. */
@@ -142,11 +144,13 @@ class Managed implements ManagedComponent {
   }
 
   pause(): void {
+    this.#checkPausable()
     this.signal('SIGSTOP')
     this.#enter('paused')
   }
 
   resume(): void {
+    this.#checkPausable()
     this.signal('SIGCONT')
     if (this.#state === 'paused') this.#enter(this.#run?.info === undefined ? 'starting' : 'ready')
   }
@@ -155,6 +159,14 @@ class Managed implements ManagedComponent {
     const child = this.#running()
     child.signal('SIGKILL')
     await child.exited
+  }
+
+  #checkPausable(): void {
+    if (this.#options.processControl.canPause) return
+    const { name } = this.spec
+    throw new ClusterError('usage', `${name} cannot be paused: Windows has no SIGSTOP`, {
+      hint: `kill it instead: skiff fault kill ${name}${nameFlagOf(this.#options.cluster)}`,
+    })
   }
 
   #running(): Child {

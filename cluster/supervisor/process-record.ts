@@ -19,12 +19,20 @@ export function createProcessRecord(
   options: { readonly ownsFolder: () => boolean; readonly log: Log },
 ): (components: Iterable<ManagedComponent>) => void {
   let recorded = ''
+  // A run keeps its identity: a look can cost a process of its own.
+  let known = new Map<string, ProcessIdentity>()
   return (components) => {
+    const looked = new Map<string, ProcessIdentity>()
     const processes = [...components].flatMap((component): RecordedProcess[] => {
-      const { name, pid } = component.status()
-      const identity = pid === undefined ? undefined : identify(pid)
-      return identity === undefined ? [] : [{ component: name, ...identity }]
+      const { name, pid, restarts } = component.status()
+      if (pid === undefined) return []
+      const run = `${name} ${restarts} ${pid}`
+      const identity = known.get(run) ?? identify(pid)
+      if (identity === undefined) return []
+      looked.set(run, identity)
+      return [{ component: name, ...identity }]
     })
+    known = looked
     const text = JSON.stringify(processes)
     if (text === recorded || !options.ownsFolder()) return
     try {

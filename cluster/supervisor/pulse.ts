@@ -3,7 +3,7 @@ import { connect } from 'node:tls'
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { Log } from '../../components/component-base/log.ts'
 import type { ManagedComponent } from './managed-component.ts'
-import { isStopped } from '../state/process-identity.ts'
+import { systemProcesses } from '../state/processes/system-processes.ts'
 
 const lookEveryMs = 2000
 const patienceMs = 3000
@@ -34,7 +34,7 @@ export function completesHandshake(
 export function noticeStopped(component: ManagedComponent, nowMs: number): boolean {
   const { pid, state } = component.status()
   if (pid === undefined || (state !== 'ready' && state !== 'stuck')) return false
-  const stopped = isStopped(pid)
+  const stopped = systemProcesses.isStopped(pid)
   if (stopped) component.silent(nowMs, 'stopped by a signal')
   return stopped
 }

@@ -8,6 +8,7 @@ import type { Clock } from '../../components/component-base/clock.ts'
 import { readClusterConfig } from '../plan/cluster-config.ts'
 import { packageFolder } from '../plan/programs.ts'
 import { ClusterError } from '../cluster-error.ts'
+import { pipePrefixOf } from '../control-address.ts'
 import { serveControl } from './control-server.ts'
 import { watchFolder } from './folder-watch.ts'
 import { endOf, lifetimeOver } from '../state/lifetime.ts'
@@ -16,6 +17,8 @@ import { inheritLock } from '../state/lock.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { logOf, pathsIn, removeStateDir } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
+import { controlWayOf, controlWays, processControlOf } from './process-control.ts'
+import type { ControlWay } from './process-control.ts'
 import { createSupervisor } from './supervisor.ts'
 import { endLeftovers } from '../take-down.ts'
 
@@ -33,6 +36,15 @@ const flags = defineFlags({
   ),
   'parent-pid': flag.int('When this process is gone, take the cluster down and remove it.'),
   'parent-start-time': flag.string('When that process started: tells it from a later one.', ''),
+  'process-control': flag.string(
+    'How components are stopped: by SIGTERM, or on Windows by the end of an IPC channel.',
+    controlWayOf(process.platform),
+    { choices: controlWays },
+  ),
+  'pipe-prefix': flag.string(
+    'Listen for commands on a named pipe with such a name, as on Windows; by default on a socket.',
+    pipePrefixOf(process.platform),
+  ),
   ttl: flag.duration('After this time, take the cluster down and remove it.'),
 })
 
@@ -93,13 +105,17 @@ void runComponent({
       ownsFolder: () => folder.isThere(),
       scriptOf: (program) => join(options['programs-dir'], `${program}.js`),
       ends: endOf(lifetime, clock.now()),
+      processControl: processControlOf(options['process-control'] as ControlWay),
       readyTimeoutMs: options['ready-timeout'],
       stopTimeoutMs: options['stop-timeout'],
     })
     // A relative path: the folder may be too deep for a socket address.
     const asked = Promise.withResolvers<void>()
-    const control = await serveControl('control.sock', supervisor.handlers, (method) => {
-      if (method === 'shutdown') asked.resolve()
+    const control = await serveControl('control.sock', supervisor.handlers, {
+      onAnswered: (method) => {
+        if (method === 'shutdown') asked.resolve()
+      },
+      pipePrefix: options['pipe-prefix'],
     })
     context.ready()
     const looking = new AbortController()

@@ -171,8 +171,9 @@ function followProcess(log: Log): AbortSignal {
   process.on('disconnect', () => {
     if (stop.signal.aborted) return
     process.stderr.removeAllListeners('error').on('error', () => {})
-    log.info('stopping', { why: 'the process that started it is gone' })
-    stop.abort(new Error('the process that started it is gone'))
+    const why = 'the process that started it asks for it, or is gone'
+    log.info('stopping', { why })
+    stop.abort(new Error(why))
   })
   process.channel?.unref()
   process.on('unhandledRejection', onFault)

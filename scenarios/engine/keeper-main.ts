@@ -3,32 +3,24 @@
  * reason, the IPC channel closes and the keeper ends the whole group.
  */
 import { spawn } from 'node:child_process'
-import { isGroupAlive } from '../../cluster/state/process-identity.ts'
 import { systemClock as clock } from '../../components/component-base/clock.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
+import { processGroupOf } from './process-group.ts'
+import type { ProcessGroup } from './process-group.ts'
 
 const graceMs = 5000
 /** Time for killed processes to exit. */
 const killMs = 1000
 
-function signalGroup(group: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-group, signal)
-  } catch {
-    // The group is empty, or belongs to another user.
-  }
-}
-
 /** Sends SIGTERM, and SIGKILL after the grace period. Resolves when the group is empty. */
-async function endGroup(group: number): Promise<void> {
-  signalGroup(group, 'SIGTERM')
-  signalGroup(group, 'SIGCONT') // a stopped process sees no TERM
+async function endGroup(group: ProcessGroup): Promise<void> {
+  group.terminate()
   const killAt = clock.now() + graceMs
   let killed = false
-  while (isGroupAlive(group) && clock.now() < killAt + killMs) {
+  while (group.isAlive() && clock.now() < killAt + killMs) {
     if (!killed && clock.now() >= killAt) {
       killed = true
-      signalGroup(group, 'SIGKILL')
+      group.kill()
     }
     await clock.sleep(20)
   }
@@ -41,15 +33,18 @@ function report(what: KeeperReport): Promise<void> {
   })
 }
 
-function keep({ command, args, cwd, environment }: KeeperWork): void {
+function keep({ command, args, windowsVerbatimArguments, cwd, environment }: KeeperWork): void {
   const child = spawn(command, args, {
     cwd,
     env: environment,
     detached: true,
+    windowsHide: true,
+    windowsVerbatimArguments,
     stdio: 'inherit',
   })
+  const group = child.pid === undefined ? undefined : processGroupOf(child.pid)
   const leave = async (what: KeeperReport): Promise<void> => {
-    if (child.pid !== undefined) await endGroup(child.pid)
+    if (group !== undefined) await endGroup(group)
     await report(what)
     process.exit()
   }
@@ -58,13 +53,13 @@ function keep({ command, args, cwd, environment }: KeeperWork): void {
   })
   child.once('exit', (code, signal) => void leave({ kind: 'ended', code, signal }))
   const { pid } = child
-  if (pid === undefined) return
+  if (pid === undefined || group === undefined) return
   void report({ kind: 'started', pid })
   process.on('message', (message) => {
-    if (message === 'kill') signalGroup(pid, 'SIGKILL')
-    else void endGroup(pid)
+    if (message === 'kill') group.kill()
+    else void endGroup(group)
   })
-  const orphaned = (): void => void endGroup(pid).then(() => process.exit())
+  const orphaned = (): void => void endGroup(group).then(() => process.exit())
   process.on('disconnect', orphaned)
   if (!process.connected) orphaned()
 }

@@ -4,6 +4,8 @@
 export interface KeeperWork {
   readonly command: string
   readonly args: readonly string[]
+  /** The arguments are a command line of Windows, quoted already. */
+  readonly windowsVerbatimArguments: boolean
   readonly cwd: string
   readonly environment: Readonly<Record<string, string | undefined>>
 }

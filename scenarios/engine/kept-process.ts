@@ -1,12 +1,14 @@
 /** Kept process: a command under a keeper, which ends the command together with the process that runs the scenario. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { join } from 'node:path'
 import { environment } from '../../components/component-base/environment.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { clusterMarker } from '../../cluster/state/process-identity.ts'
 import { builtPrograms } from '../../cluster/plan/programs.ts'
 import type { KeeperReport, KeeperWork } from './keeper-protocol.ts'
+import { shellWords } from './shell-words.ts'
 import { commandLineOf } from './typescript-command.ts'
 
 export interface ProcessOptions {
@@ -37,12 +39,14 @@ export interface KeptProcess {
 
 function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork {
   const { command, env = {}, cwd } = options
-  const [name = '', ...words] = typeof command === 'string' ? ['/bin/sh', '-c', command] : command
+  const isShell = typeof command === 'string'
+  const [name = '', ...words] = isShell ? shellWords(command) : command
   const line = commandLineOf(name, words, cwd)
   const [program = '', ...args] = line.words
   return {
     command: program,
     args,
+    windowsVerbatimArguments: isShell && process.platform === 'win32',
     cwd,
     environment: {
       ...environment,
@@ -58,7 +62,7 @@ function workOf(options: ProcessOptions, { config, paths }: Cluster): KeeperWork
 /** Starts a command with the administrator's kubeconfig in its environment. The promises report errors. */
 export function startProcess(options: ProcessOptions, cluster: Cluster): KeptProcess {
   const files = [
-    openSync(options.inputFile ?? '/dev/null', 'r'),
+    openSync(options.inputFile ?? devNull, 'r'),
     openSync(options.outputFile, 'a', 0o600),
     openSync(options.errorFile, 'a', 0o600),
   ]
@@ -66,7 +70,7 @@ export function startProcess(options: ProcessOptions, cluster: Cluster): KeptPro
     process.execPath,
     ['--max-semi-space-size=1', join(builtPrograms().folder, 'keeper.js')],
     // Detached, so that Ctrl-C in a terminal reaches only this process, which then ends the keeper.
-    { stdio: [...files, 'ipc'], detached: true },
+    { stdio: [...files, 'ipc'], detached: true, windowsHide: true },
   )
   for (const file of files) closeSync(file)
 

@@ -91,7 +91,7 @@ test('a launched cluster runs the plan: the API server first, then the others; a
   expect(processesMarked(cluster.config.id)).toHaveLength(6)
 
   await removeCluster(cluster.paths, { clock })
-  expect(recorded.filter(isAlive)).toEqual([])
+  expect(recorded.filter((one) => isAlive(one))).toEqual([])
   expect(processesMarked(cluster.config.id)).toEqual([])
   expect(existsSync(cluster.paths.dir)).toBe(false)
 })
@@ -208,9 +208,9 @@ test('after kill -9 of the supervisor its components run on, and down finds and 
   const recorded = readJsonFile<RecordedProcess[]>(cluster.paths.processes) ?? []
   process.kill(lockHolder(cluster.paths)?.pid ?? 0, 'SIGKILL')
   await cluster.control.closed
-  expect(recorded.filter(isAlive)).toHaveLength(5)
+  expect(recorded.filter((one) => isAlive(one))).toHaveLength(5)
   await removeCluster(cluster.paths, { clock })
-  expect(recorded.filter(isAlive)).toEqual([])
+  expect(recorded.filter((one) => isAlive(one))).toEqual([])
   expect(existsSync(cluster.paths.dir)).toBe(false)
 })
 
@@ -254,7 +254,7 @@ test('up after kill -9 of the supervisor ends what was left and goes on with the
   expect(second.resumed).toBe(true)
   expect(second.config).toEqual(first.config)
   expect(readFileSync(join(first.paths.pki, 'ca.crt'), 'utf8')).toBe(ca)
-  expect(recorded.filter(isAlive)).toEqual([])
+  expect(recorded.filter((one) => isAlive(one))).toEqual([])
   expect(processesMarked(second.config.id)).toHaveLength(6)
 })
 

@@ -203,7 +203,7 @@ export function openPlace(root: string, options: PlaceOptions = {}): Place {
           // Too damaged for that; its processes are found by their mark.
         })
       }
-      const left = [...processesIn(root), ...[...ids].flatMap(processesMarked)]
+      const left = [...processesIn(root), ...[...ids].flatMap((id) => processesMarked(id))]
       await endProcesses(left, { clock, graceMs: 0 })
       await rm(root, { recursive: true, force: true })
       if (refused.size > 0)

@@ -200,7 +200,7 @@ test('down after kill -9 of the supervisor, and of it alone, leaves nothing eith
   expect(orphans).toHaveLength(4)
   const down = await place.run(['down', '--name', 'lab'])
   expect(down).toMatchObject({ code: 0, stdout: 'Cluster "lab" is gone\n' })
-  expect(orphans.filter(isAlive)).toEqual([])
+  expect(orphans.filter((one) => isAlive(one))).toEqual([])
   expectNothingLeft(before)
   expect(existsSync(cluster.paths.dir)).toBe(false)
 })

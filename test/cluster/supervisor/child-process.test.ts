@@ -114,6 +114,21 @@ test('a child that ignores TERM is killed after the stop timeout, not before', a
   expect(await stopping).toEqual({ code: undefined, signal: 'SIGKILL' })
 })
 
+test('where signals cannot stop a child, the end of its channel does', async () => {
+  const child = start('channel-ends', { stopBy: 'channel' })
+  await child.ready
+  expect(await child.stop()).toEqual({ code: 0, signal: undefined })
+})
+
+test('a child that ignores the end of its channel is killed after the stop timeout', async () => {
+  const clock = new FakeClock()
+  const child = start('ignore-term', { stopBy: 'channel', stopTimeoutMs: 3000 }, clock)
+  await child.ready
+  const stopping = child.stop()
+  await clock.step(3000)
+  expect(await stopping).toEqual({ code: undefined, signal: 'SIGKILL' })
+})
+
 test('stop called twice is one stop', async () => {
   const child = start('ready')
   await child.ready

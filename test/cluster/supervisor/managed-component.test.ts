@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import type { Child, ChildExit } from '../../../cluster/supervisor/child-process.ts'
 import type { ComponentStatus } from '../../../cluster/control-protocol.ts'
 import { createManagedComponent } from '../../../cluster/supervisor/managed-component.ts'
+import { processControlOf } from '../../../cluster/supervisor/process-control.ts'
+import type { ControlWay } from '../../../cluster/supervisor/process-control.ts'
 import type { ComponentSpec } from '../../../cluster/plan/plan.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
@@ -28,13 +30,14 @@ function fakeChild(pid: number): FakeChild {
 }
 
 /** A component whose processes the test plays. */
-function managed() {
+function managed(way: ControlWay = 'signals') {
   const children: FakeChild[] = []
   const states: string[] = []
   const component = createManagedComponent({
     spec: { name: 'api-server', program: 'api-server' } as ComponentSpec,
     clock: new FakeClock(),
     log: silentLog,
+    processControl: processControlOf(way),
     spawn: () => {
       const child = fakeChild(children.length + 1)
       children.push(child)
@@ -55,8 +58,8 @@ function childOf(children: readonly FakeChild[], number: number): FakeChild {
   return child
 }
 
-async function running() {
-  const all = managed()
+async function running(way?: ControlWay) {
+  const all = managed(way)
   const started = all.component.start()
   childOf(all.children, 1).serve()
   await started
@@ -122,4 +125,18 @@ test('a component that answers nothing is stuck since then, and ready again when
   component.pause()
   component.silent(sinceMs, 'does not answer')
   expect(component.status()).toMatchObject({ state: 'paused' })
+})
+
+test('on Windows a component cannot be paused, and the error says what to do', async () => {
+  const { component, states } = await running('channels')
+  for (const verb of ['pause', 'resume'] as const) {
+    expect(() => component[verb]()).toThrow(
+      expect.objectContaining({
+        kind: 'usage',
+        message: 'api-server cannot be paused: Windows has no SIGSTOP',
+        hint: 'kill it instead: skiff fault kill api-server --name lab',
+      }),
+    )
+  }
+  expect(states).toEqual(['starting', 'ready'])
 })

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { completesHandshake } from '../../../cluster/supervisor/pulse.ts'
-import { isStopped } from '../../../cluster/state/process-identity.ts'
+import { systemProcesses } from '../../../cluster/state/processes/system-processes.ts'
 import { systemClock } from '../../../components/component-base/clock.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
@@ -44,6 +44,6 @@ test('one that answers anything is not stuck, nor is one whose port is closed', 
 })
 
 test('a process that runs, or has ended, is not stopped by a signal', () => {
-  expect(isStopped(process.pid)).toBe(false)
-  expect(isStopped(2 ** 22 + 1)).toBe(false)
+  expect(systemProcesses.isStopped(process.pid)).toBe(false)
+  expect(systemProcesses.isStopped(2 ** 22 + 1)).toBe(false)
 })
