@@ -35,7 +35,8 @@ function handOver(binary) {
   // The channel tells the child when this process is gone, however it ended.
   const stdio = ['inherit', 'inherit', 'inherit', 'ignore', 'ipc']
   const child = spawn(binary, process.argv.slice(1), { stdio })
-  const forward = (signal) => child.kill(signal)
+  // The end of the channel stops it, also on Windows, where a signal ends a process at once.
+  const forward = (signal) => (child.connected ? child.disconnect() : child.kill(signal))
   // A terminal sends its Ctrl-C to parent and child alike; the parent only has to outlive the child.
   process.on('SIGINT', process.stdin.isTTY ? () => {} : forward)
   process.on('SIGTERM', forward)

@@ -1,7 +1,8 @@
 /** A pki folder: kubeadm's file names, keys readable by the owner alone, every file replaced in one step. */
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readFile, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { replaceFile } from '../components/component-base/replace-file.ts'
 import { loadAuthority } from './authority.ts'
 import { privateKeyPem } from './keys.ts'
 import type { Credential, CredentialName, Pki } from './pki.ts'
@@ -29,7 +30,7 @@ export async function writeFileAtomically(
     } finally {
       await file.close()
     }
-    await rename(temporary, path)
+    await replaceFile(temporary, path)
   } catch (error) {
     await rm(temporary, { force: true })
     throw error

@@ -1,4 +1,5 @@
 /** Scripts: what the folder of `skiff envtest` holds, as text: a program of each name that envtest starts. Pure. */
+import { shellWord } from '../cluster/shell-word.ts'
 import { markerFile } from './find-kubectl.ts'
 import { parentVariable } from './parent.ts'
 
@@ -34,24 +35,19 @@ function programs({ withControllers }: ScriptOptions, nodeOptions: readonly stri
   ]
 }
 
-/** A word of sh. */
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`
-}
-
 function shellScript(program: Program, options: ScriptOptions): string {
   const { name, bundle, nodeOptions, args } = program
-  const words = [...nodeOptions, `${options.programs}/${bundle}.js`, ...args].map(quoted)
+  const words = [...nodeOptions, `${options.programs}/${bundle}.js`, ...args].map(shellWord)
   return [
     '#!/bin/sh',
     '# Written by `kube-skiff envtest`.',
-    `node=${quoted(options.node)}`,
+    `node=${shellWord(options.node)}`,
     `if [ ! -x "$node" ]; then`,
     `  echo "${name}: $node is gone: run kube-skiff envtest again" >&2`,
     '  exit 1',
     'fi',
     `${parentVariable}=$PPID`,
-    `NODE_COMPILE_CACHE=${quoted(options.compileCache)}`,
+    `NODE_COMPILE_CACHE=${shellWord(options.compileCache)}`,
     `export ${parentVariable} NODE_COMPILE_CACHE`,
     `exec "$node" ${words.join(' ')} "$@"`,
     '',

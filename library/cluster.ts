@@ -61,10 +61,7 @@ export function clusterOver(form: ClusterForm): Cluster {
       const { namespace } = checkNamespace('client', options)
       return clientOver(open(checkIdentity('client', identity), namespace), held)
     },
-    kubeconfig: (identity = 'admin') => {
-      using client = cluster.client(identity)
-      return client.kubeconfig()
-    },
+    kubeconfig: (identity = 'admin') => kubeconfigOf(cluster.client(identity)),
     apply: async (...what) => applyManifests(await readManifests(checkApplied(what)), own),
     expect: (expectation) => expectObjects(expectation, own, form.fault()),
     get nodes() {
@@ -140,6 +137,15 @@ async function endAll(form: ClusterForm, { connections, registrations }: Holding
   await form.close()
   // What a handler threw: the test is to fail by it.
   for (const one of disposed) if (one.status === 'rejected') throw one.reason
+}
+
+/** Closes the client. */
+function kubeconfigOf(client: ReturnType<Cluster['client']>): string {
+  try {
+    return client.kubeconfig()
+  } finally {
+    client[Symbol.dispose]()
+  }
 }
 
 function nodeOf(form: ClusterForm, name: string): ClusterNode {

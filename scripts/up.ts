@@ -4,8 +4,8 @@
  * The same code as `skiff up`, but without a supervisor: a process that ends is not restarted.
  */
 import { join, resolve } from 'node:path'
-import { readFileSync } from 'node:fs'
-import { $, chalk, echo } from 'zx'
+import { readdirSync, readFileSync } from 'node:fs'
+import { chalk, echo } from 'zx'
 import { createPki } from '../certs/pki.ts'
 import { createBootstrapToken, formatToken, tokenSecret } from '../cluster/plan/bootstrap-token.ts'
 import { startChild } from '../cluster/supervisor/child-process.ts'
@@ -23,6 +23,7 @@ import { clusterMarker, identify } from '../cluster/state/process-identity.ts'
 import { builtPrograms } from '../cluster/plan/programs.ts'
 import { createStateDir, logOf, pathsIn, writePrivateFile } from '../cluster/state/state-dir.ts'
 import type { RecordedProcess } from '../cluster/supervisor/process-record.ts'
+import { exportLine } from '../cluster/shell-word.ts'
 import { waitForNodes } from '../cluster/wait-for-nodes.ts'
 import { resourcesOf } from '../components/api/resources.ts'
 import { systemClock } from '../components/component-base/clock.ts'
@@ -59,7 +60,7 @@ const token = createBootstrapToken(clock)
 const plan = planCluster(config, paths)
 writeClusterConfig(paths, config)
 await prepareCluster(plan, { config, paths, pki, token: formatToken(token) })
-show((await $`ls ${paths.pki}`.quiet()).stdout)
+show(readdirSync(paths.pki).join('\n'))
 
 const started: RecordedProcess[] = []
 /** Starts one process of the plan and waits until it reports ready. */
@@ -137,6 +138,6 @@ await waitForNodes({
   onReady: (name) => show(`${name} is Ready`),
 })
 client.close()
-echo(`\n  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n`)
+echo(`\n  ${exportLine('KUBECONFIG', paths.adminKubeconfig)}\n  kubectl get nodes\n`)
 echo('Delete it: npx node scripts/down.ts')
 process.exit(0)

@@ -196,6 +196,15 @@ describe('architecture', () => {
     expect(found).toEqual([])
   })
 
+  it('no source declares with `using`, which Node.js 22 cannot parse', async () => {
+    const files = (await sources()).filter((file) => !/^(?:scripts|test)\//.test(file))
+    expect(files.length).toBeGreaterThan(500)
+    const found = files.filter((file) =>
+      /^\s*(?:await )?using \w+ = /m.test(readFileSync(join(root, file), 'utf8')),
+    )
+    expect(found).toEqual([])
+  })
+
   it('no import cycle exists', async () => {
     const edges = new Map<string, string[]>()
     for (const { from, specifier, isType } of await imports()) {

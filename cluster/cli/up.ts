@@ -6,6 +6,7 @@ import { nodeNames, programs } from '../plan/cluster-config.ts'
 import type { ExtraFlags, Program } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { parentOf } from '../state/lifetime.ts'
+import { exportLine } from '../shell-word.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
 import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -152,7 +153,7 @@ export const up = defineCommand({
       const suffix = nameFlagOf(given.name)
       terminal.out(
         `Cluster "${config.name}" is Ready after ${shortDuration(clock.now() - startedMs)}: ${server}\n\n` +
-          `  export KUBECONFIG=${paths.adminKubeconfig}\n  kubectl get nodes\n\n` +
+          `  ${exportLine('KUBECONFIG', paths.adminKubeconfig)}\n  kubectl get nodes\n\n` +
           asTyped(
             `What runs: skiff status${suffix}    Delete it: skiff down${suffix}\n`,
             context.program,

@@ -28,21 +28,25 @@ function checkNodes(nodes: readonly NodeConfig[]): void {
     throw new SavedClusterError('is damaged: it has two nodes of one name')
 }
 
+function checked(header: SavedHeader): CheckedHeader {
+  const dialect = dialectNamed(header.dialect)
+  if (dialect === undefined)
+    throw new SavedClusterError(`is of an unknown dialect, "${header.dialect}"`)
+  const nodes = (header.nodes ?? []).map(({ name, simulated, flags }) => ({
+    name,
+    ...(simulated === undefined ? {} : { simulated }),
+    ...(flags === undefined ? {} : { flags }),
+  }))
+  checkNodes(nodes)
+  return { ...header, dialect: dialect.name, nodes }
+}
+
 /** Rejects with a ClusterError that names the file. The keys are checked by the API server that reads them. */
 export async function readSavedHeader(path: string): Promise<CheckedHeader> {
   try {
-    await using saved = await explained(path, () => openSavedFile(path))
-    const { header } = saved
-    const dialect = dialectNamed(header.dialect)
-    if (dialect === undefined)
-      throw new SavedClusterError(`is of an unknown dialect, "${header.dialect}"`)
-    const nodes = (header.nodes ?? []).map(({ name, simulated, flags }) => ({
-      name,
-      ...(simulated === undefined ? {} : { simulated }),
-      ...(flags === undefined ? {} : { flags }),
-    }))
-    checkNodes(nodes)
-    return { ...header, dialect: dialect.name, nodes }
+    const saved = await explained(path, () => openSavedFile(path))
+    await saved[Symbol.asyncDispose]()
+    return checked(saved.header)
   } catch (error) {
     if (!(error instanceof SavedClusterError)) throw error
     throw new ClusterError('failed', `${path} ${error.message}`, {

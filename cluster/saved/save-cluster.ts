@@ -99,8 +99,12 @@ export async function saveCluster(options: SaveClusterOptions): Promise<SavedRes
   const config = stateDirExists(paths) ? readClusterConfig(paths) : undefined
   if (config === undefined) throw noSuchCluster(name)
   const file = resolve(options.file)
-  await using state = await openStoredState({ ...options, config, paths })
   const { nodes, extraFlags: flags } = config
-  const written = await writeState(state.chunks, { file, nodes, flags, onProgress })
-  return { file, ...written, from: state.from }
+  const state = await openStoredState({ ...options, config, paths })
+  try {
+    const written = await writeState(state.chunks, { file, nodes, flags, onProgress })
+    return { file, ...written, from: state.from }
+  } finally {
+    await state[Symbol.asyncDispose]()
+  }
 }

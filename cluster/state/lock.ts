@@ -1,8 +1,9 @@
 /** Lock of a cluster: names the process that owns its state directory. A process that has ended owns nothing. */
 import { createHash } from 'node:crypto'
-import { linkSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Clock } from '../../components/component-base/clock.ts'
+import { replaceFileNow } from '../../components/component-base/replace-file.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { asIdentity, identify, isAlive } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
@@ -79,7 +80,7 @@ function takeOverDead(lock: string, own: string): ProcessIdentity | undefined {
       if (readText(lock) === dead) {
         const copy = `${own}.copy`
         linkSync(own, copy)
-        renameSync(copy, lock)
+        replaceFileNow(copy, lock)
       }
     } finally {
       unlinkSync(claim)

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
+import { replaceFileNow } from '../../components/component-base/replace-file.ts'
 import { ClusterError } from '../cluster-error.ts'
 
 export const defaultClusterName = 'default'
@@ -131,7 +132,7 @@ export function writePrivateFile(path: string, content: string): void {
     const temporary = `${path}.${process.pid}.tmp`
     try {
       writeFileSync(temporary, content, { mode: 0o600 })
-      renameSync(temporary, path)
+      replaceFileNow(temporary, path)
     } finally {
       rmSync(temporary, { force: true })
     }

@@ -1,5 +1,5 @@
 /** Supervisor process: one per cluster, detached from its starter. Its state directory is its working directory. */
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import { aborted } from '../../components/component-base/aborted.ts'
 import { runComponent, StartError } from '../../components/component-base/component.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
@@ -63,6 +63,8 @@ async function removeAll(paths: StatePaths, name: string, clock: Clock): Promise
   await endLeftovers(paths, { clock })
   const { forgetMerged } = await import('../state/merge-kubeconfig.ts')
   await forgetMerged(paths, name)
+  // Windows removes no folder that a process is in.
+  process.chdir(parse(paths.dir).root)
   removeStateDir(paths)
 }
 

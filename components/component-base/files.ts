@@ -1,8 +1,9 @@
 /** Files that a component reads and keeps: on disk, or for an embedded cluster in memory. */
 import { readFileSync, watch } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
 import { dirname, resolve, sep } from 'node:path'
+import { replaceFile } from './replace-file.ts'
 
 /** Faults are Node's: an error with the `code` ENOENT for a missing file. */
 export interface Files {
@@ -25,7 +26,7 @@ export const diskFiles: Files = {
     const draft = `${path}.${randomUUID()}`
     try {
       await writeFile(draft, content, { mode: 0o600, flush: true })
-      await rename(draft, path)
+      await replaceFile(draft, path)
     } catch (error) {
       await rm(draft, { force: true })
       throw error

@@ -1,9 +1,10 @@
 /** The file of a saved cluster: its lines, compressed with gzip, readable by its owner alone. */
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { open, rm, type FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip, type Gunzip } from 'node:zlib'
+import { replaceFile } from '../component-base/replace-file.ts'
 import {
   readSaved,
   SavedClusterError,
@@ -43,7 +44,7 @@ export async function writeSavedFile(
     await file.sync()
     const { size } = await file.stat()
     await file.close()
-    await rename(draft, path)
+    await replaceFile(draft, path)
     return { bytes: size }
   } catch (error) {
     await file.close().catch(() => {}) // closed already

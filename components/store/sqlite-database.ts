@@ -2,7 +2,7 @@
  * The SQLite file of the embedded store: one row for each kept revision, so that a commit only appends. Runs in the
  * writer's thread; the only file that imports node:sqlite.
  */
-import { chmodSync, closeSync, fsyncSync, openSync, statfsSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { DiskReserve } from './disk-reserve.ts'
@@ -17,6 +17,7 @@ import {
   type StoredVersions,
 } from './sqlite-messages.ts'
 import { StoreError } from './store.ts'
+import { syncFolder } from './sync-folder.ts'
 
 /** `PRAGMA user_version`. A change of the tables raises it and converts what is older. */
 const schemaVersion = 1
@@ -366,9 +367,7 @@ function createFile(path: string): void {
     return
   }
   closeSync(openSync(path, 'wx', 0o600))
-  const directory = openSync(dirname(path), 'r')
-  fsyncSync(directory)
-  closeSync(directory)
+  syncFolder(dirname(path))
 }
 
 function prepareFile(db: DatabaseSync, path: string, isSynced: boolean): void {

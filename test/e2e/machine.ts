@@ -4,6 +4,7 @@ import type { Cluster } from '../../cluster/cluster.ts'
 import { identify, isAlive, signalProcess } from '../../cluster/state/process-identity.ts'
 import type { ProcessIdentity } from '../../cluster/state/process-identity.ts'
 import { eventually } from '../support/eventually.ts'
+import { listProcesses } from '../support/process-list.ts'
 
 interface TcpSocket {
   /** Address and port in the form of proc(5). */
@@ -68,16 +69,11 @@ export function connectionsOf(pid: number): string[] {
 
 /** Living processes with this folder somewhere in their command line, this one not counted. */
 export function processesIn(folder: string): (ProcessIdentity & { command: string })[] {
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
-    .flatMap((entry) => {
-      try {
-        const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ')
-        const identity = command.includes(folder) ? identify(Number(entry)) : undefined
-        return identity === undefined ? [] : [{ ...identity, command }]
-      } catch {
-        return [] // gone meanwhile
-      }
+  return listProcesses()
+    .filter(({ pid, command }) => pid !== process.pid && command.includes(folder))
+    .flatMap(({ pid, command }) => {
+      const identity = identify(pid)
+      return identity === undefined ? [] : [{ ...identity, command }]
     })
 }
 

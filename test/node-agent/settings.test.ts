@@ -10,8 +10,15 @@ const settings = (...args: string[]) => settingsOf(parseFlags(nodeAgentFlags, ar
 test('[CKPT-010] archives go below /var/lib/kubelet unless told otherwise', () => {
   const { rootDir } = parseDefaults()
   const target = { namespace: 'ns', pod: 'p', container: 'c', nowMs: 0 }
-  expect(checkpointPath(rootDir, target)).toBe(
+  expect(checkpointPath(rootDir, target, 'linux')).toBe(
     '/var/lib/kubelet/checkpoints/checkpoint-p_ns-c-1970-01-01T00:00:00Z.tar',
+  )
+})
+
+test('names of archives on Windows hold no colons', () => {
+  const target = { namespace: 'ns', pod: 'p', container: 'c', nowMs: 0 }
+  expect(checkpointPath('/x', target, 'win32')).toMatch(
+    /checkpoint-p_ns-c-1970-01-01T00-00-00Z\.tar$/,
   )
 })
 

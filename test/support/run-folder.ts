@@ -1,51 +1,42 @@
 /**
- * One folder for all that a run of tests writes to disk, as TMPDIR of every process it starts. The run fails when a file, a
+ * One folder for all that a run of tests writes to disk, as temporary folder of every process it starts. The run fails when a file, a
  * socket or a process is left in it at the end. For `globalSetup`.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
+import { listProcesses } from './process-list.ts'
 import { addToSummary } from './summary-reporter.ts'
 
 let folder: string | undefined
-let outer: string | undefined
+/** Variables that name the temporary folder: of Unix, and of Windows. */
+const variables = process.platform === 'win32' ? ['TEMP', 'TMP'] : ['TMPDIR']
+const outer = new Map<string, string | undefined>()
 
 export function setup(): void {
-  outer = process.env['TMPDIR']
+  for (const name of variables) outer.set(name, process.env[name])
   // Short: paths of sockets may not be long.
   folder = mkdtempSync(join(tmpdir(), 't-'))
-  process.env['TMPDIR'] = folder
+  for (const name of variables) process.env[name] = folder
 }
 
 /** Processes that were started with this folder in their environment or command line: `pid command`. */
 export function processesOf(mark: string): string[] {
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
-    .flatMap((pid) => {
-      try {
-        const read = (name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8')
-        const command = read('cmdline')
-        // The state follows the name, which may contain anything; then comes the parent.
-        const [state, parent] = read('stat')
-          .replace(/^.*\) /s, '')
-          .split(' ')
-        const isWorker = Number(parent) === process.pid
-        if (isWorker || state === 'Z') return []
-        if (!command.includes(mark) && !read('environ').includes(mark)) return []
-        return [`${pid} ${command.replaceAll('\0', ' ').trim()}`]
-      } catch {
-        return [] // gone meanwhile, or somebody else's
-      }
-    })
+  return listProcesses()
+    .filter(({ pid, parent }) => pid !== process.pid && parent !== process.pid)
+    .filter(({ command, environment }) => command.includes(mark) || environment.includes(mark))
+    .map(({ pid, command }) => `${pid} ${command}`)
 }
 
 /** Rejects with the names of what is left. */
 export async function teardown(): Promise<void> {
   if (folder === undefined) return
   const own = folder
-  if (outer === undefined) delete process.env['TMPDIR']
-  else process.env['TMPDIR'] = outer
+  for (const [name, value] of outer) {
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+  }
   try {
     let left: string[] = []
     await eventually(() => {

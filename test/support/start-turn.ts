@@ -22,7 +22,9 @@ const longestTurnMs = 20_000
 let server: Server | undefined
 
 export async function setup(project: TestProject): Promise<void> {
-  const path = join(tmpdir(), 'turns')
+  // Windows has pipes in place of sockets in folders.
+  const isWindows = process.platform === 'win32'
+  const path = isWindows ? `\\\\.\\pipe\\turns-${process.pid}` : join(tmpdir(), 'turns')
   project.provide('startTurns', path)
   const waiting: Socket[] = []
   let current: Socket | undefined

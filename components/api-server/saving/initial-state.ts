@@ -44,11 +44,15 @@ export async function fillStore(
   { dialect, transformers }: FillOptions,
 ): Promise<void> {
   try {
-    await using saved = await openSavedFile(path)
-    const { header, kvs } = saved
-    if (header.dialect !== dialect.name)
-      throw new SavedClusterError(`is of the dialect ${header.dialect}, not of ${dialect.name}`)
-    await store.load(encrypted(kvs, transformers), header.revision)
+    const saved = await openSavedFile(path)
+    try {
+      const { header, kvs } = saved
+      if (header.dialect !== dialect.name)
+        throw new SavedClusterError(`is of the dialect ${header.dialect}, not of ${dialect.name}`)
+      await store.load(encrypted(kvs, transformers), header.revision)
+    } finally {
+      await saved[Symbol.asyncDispose]()
+    }
   } catch (error) {
     await store.close()
     const reason = reasonOf(error)

@@ -4,7 +4,8 @@
  */
 import { readFileSync, statfsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { arch, cpus, freemem, hostname, machine, platform, release, totalmem } from 'node:os'
+import { arch, cpus, hostname, machine, platform, release, totalmem } from 'node:os'
+import { availableMemory } from './available-memory.ts'
 
 export interface HostInfo {
   readonly hostname: string
@@ -112,21 +113,10 @@ export async function hostRoom(folder: string): Promise<HostRoom> {
   const processesTotal = Number(firstLine('/proc/sys/kernel/pid_max')) || Infinity
   const running = Number(firstLine('/proc/loadavg').split(/[ /]/)[4] ?? 0)
   return {
-    memoryAvailableBytes: availableMemory(),
+    memoryAvailableBytes: await availableMemory(),
     diskAvailableBytes: disk.bavail * disk.bsize,
     diskTotalBytes: disk.blocks * disk.bsize,
     processesAvailable: processesTotal - running,
     processesTotal,
   }
-}
-
-/** Memory that could be had without swapping; free memory alone leaves out what caches would give back. */
-function availableMemory(): number {
-  try {
-    const match = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))
-    if (match?.[1] !== undefined) return Number(match[1]) * 1024
-  } catch {
-    // Not Linux: free memory is what there is to know.
-  }
-  return freemem()
 }

@@ -1,20 +1,26 @@
 /** CheckpointArchive: the tar file of a simulated checkpoint. It holds the container's configuration and no memory pages. */
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { chmod, mkdir, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Pod } from '../../api/generated/types.ts'
 import { timestamp } from '../../component-base/clock.ts'
+import { replaceFile } from '../../component-base/replace-file.ts'
 import type { RuntimeContainer } from './container-runtime.ts'
 
-/** `checkpoint-<pod>_<namespace>-<container>-<time>.tar` in the folder `checkpoints` of the agent's root folder. */
+/**
+ * `checkpoint-<pod>_<namespace>-<container>-<time>.tar` in the folder `checkpoints` of the agent's root folder. Names of Windows hold no
+ * colons: there the time has dashes.
+ */
 export function checkpointPath(
   rootDir: string,
   target: { namespace: string; pod: string; container: string; nowMs: number },
+  platform: NodeJS.Platform = process.platform,
 ): string {
   const { namespace, pod, container, nowMs } = target
-  const name = `checkpoint-${pod}_${namespace}-${container}-${timestamp(nowMs)}.tar`
+  const time = platform === 'win32' ? timestamp(nowMs).replaceAll(':', '-') : timestamp(nowMs)
+  const name = `checkpoint-${pod}_${namespace}-${container}-${time}.tar`
   return join(rootDir, 'checkpoints', name)
 }
 
@@ -74,7 +80,7 @@ export async function writeCheckpointArchive(what: {
     }
     archive.finalize()
     await written
-    await rename(draft, location)
+    await replaceFile(draft, location)
   } catch (error) {
     await rm(draft, { force: true })
     throw error

@@ -40,7 +40,8 @@ function faultsOfArchive(path: string, namePattern: RegExp): string[] {
   if (!namePattern.test(path)) faults.push(`${path} is not named like ${String(namePattern)}`)
   const stat = statSync(path, { throwIfNoEntry: false })
   if (stat === undefined) return [...faults, `${path} is not there`]
-  if ((stat.mode & 0o077) !== 0)
+  // Windows shows the same mode for every file.
+  if (process.platform !== 'win32' && (stat.mode & 0o077) !== 0)
     faults.push(`others may read it: mode ${(stat.mode & 0o777).toString(8)}`)
   // POSIX tar: the magic of every header block stands at byte 257.
   if (readFileSync(path).toString('latin1', 257, 262) !== 'ustar')
