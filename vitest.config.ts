@@ -1,6 +1,12 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './test/support/longest-first.ts'
 import { SummaryReporter } from './test/support/summary-reporter.ts'
+import { filesLeftOut } from './test/support/system-needs.ts'
+
+const leftOut = filesLeftOut(process.platform)
+for (const { file, system, uses } of leftOut)
+  process.stderr.write(`NOT TESTED: ${file}: it needs ${system} for ${uses}\n`)
+const excluded = leftOut.map(({ file }) => file)
 
 /**
  * Tests that leave nothing in their process, so that one runs file after file: to load the API server costs more than most of
@@ -45,6 +51,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: [
             '**/node_modules/**',
+            ...excluded,
             ...sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
           ],
         },
@@ -54,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'sharing',
           include: sharing,
-          exclude: ['**/slow-start.test.ts'],
+          exclude: ['**/slow-start.test.ts', ...excluded],
           isolate: false,
         },
       },

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { X509Certificate } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -9,6 +9,7 @@ import { clientProfile, nodeSubject } from '../../certs/profiles.ts'
 import { createAuthority } from '../../certs/authority.ts'
 import { needsRenewal, renewPki } from '../../certs/renew.ts'
 import { openssl, temporaryFiles } from './openssl.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const nowMs = Date.now()
 const options = { apiServer: { serviceName: 'kubernetes' } }
@@ -22,11 +23,11 @@ test('a written pki reads back the same, with keys for the owner only', async ()
   expect(back.credentials).toEqual(pki.credentials)
   expect(back.serviceAccountKey).toEqual(pki.serviceAccountKey)
   expect(back.authority.certificatePem).toBe(pki.authority.certificatePem)
-  expect(statSync(path).mode & 0o777).toBe(0o700)
+  expectMode(path, 0o700)
   const files = readdirSync(path)
   expect(files.filter((name) => name.startsWith('.'))).toEqual([])
   for (const name of files.filter((file) => file.endsWith('.key'))) {
-    expect(statSync(join(path, name)).mode & 0o777).toBe(0o600)
+    expectMode(join(path, name), 0o600)
   }
 })
 

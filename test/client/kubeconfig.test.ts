@@ -1,4 +1,4 @@
-import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, it, vi } from 'vitest'
@@ -11,6 +11,7 @@ import {
   type PluginStarter,
 } from '../../components/client/kubeconfig.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const folder = temporaryFolder('kubeconfig')
 const made = createKubeconfig({
@@ -27,7 +28,7 @@ describe('kubeconfig', () => {
     async (style) => {
       const path = join(folder, style, 'config')
       await writeKubeconfig(path, made, { style })
-      expect(statSync(path).mode & 0o777).toBe(0o600)
+      expectMode(path, 0o600)
       expect(await readKubeconfig(path)).toEqual(made)
     },
   )

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createMemoryFiles, diskFiles } from '../../components/component-base/files.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 describe('files on disk', () => {
   it('are written whole, for their owner alone', async () => {
@@ -12,7 +13,7 @@ describe('files on disk', () => {
     await diskFiles.write(path, 'one')
     await diskFiles.write(path, 'two')
     expect(readFileSync(path, 'utf8')).toBe('two')
-    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expectMode(path, 0o600)
     await expect(diskFiles.write(join(folder, 'none', 'x'), '')).rejects.toThrow('ENOENT')
   })
 })

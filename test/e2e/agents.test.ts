@@ -14,6 +14,7 @@ import { isStatusError } from '../../components/machinery/objects/status-error.t
 import { eventually } from '../support/eventually.ts'
 import { startAgentProcess, type AgentProcess } from './agent-process.ts'
 import { createPlace } from './place.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const place = createPlace()
 let cluster: Cluster
@@ -107,9 +108,7 @@ test('an agent joins with its token, and then has a certificate of its own and n
   ])
   const authority = new X509Certificate(readFileSync(join(cluster.paths.pki, 'ca.crt')))
   expect(certificate.verify(authority.publicKey)).toBe(true)
-  expect(statSync(join(plain.rootDir, 'pki', 'kubelet-client-current.pem')).mode & 0o777).toBe(
-    0o600,
-  )
+  expectMode(join(plain.rootDir, 'pki', 'kubelet-client-current.pem'), 0o600)
   expect(readFileSync(join(plain.rootDir, 'kubeconfig'), 'utf8')).not.toContain(plain.token)
 
   const [id] = plain.token.split('.')

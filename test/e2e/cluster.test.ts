@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { processesIn } from './machine.ts'
 import { createPlace } from './place.ts'
+import { exportLine } from '../../cluster/shell-word.ts'
+import { statePaths } from '../../cluster/state/state-dir.ts'
 import type { Place } from './place.ts'
 
 interface Status {
@@ -31,7 +33,8 @@ test('up ends with exit code 0, three Ready nodes and what to type next; down le
   expect(up.stderr).toMatch(/✓ api-server .* ready\n/)
   expect(up.stderr).toMatch(/✓ node-3 .* Ready\n/)
   expect(up.code).toBe(0)
-  expect(up.stdout).toContain(`export KUBECONFIG=${place.stateRoot}/clusters/default/kubeconfig`)
+  const { adminKubeconfig } = statePaths(place.stateRoot, 'default')
+  expect(up.stdout).toContain(exportLine('KUBECONFIG', adminKubeconfig))
   expect(up.stdout).toContain('kubectl get nodes')
 
   const status = await statusOf(place)

@@ -1,5 +1,5 @@
 /** Whole clusters in places that are not like most: without /proc, below odd names, with any umask, beside a read-only package. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { identify } from '../../cluster/state/process-identity.ts'
@@ -17,7 +17,9 @@ afterEach(async () => {
 
 /** A place below a folder of blanks and non-Latin letters. */
 function oddPlace(): Place {
-  const place = openPlace(join(temporaryFolder('e2e'), 'my clusters', 'кластер 集群'))
+  const root = join(temporaryFolder('e2e'), 'my clusters', 'кластер 集群')
+  mkdirSync(root, { recursive: true })
+  const place = openPlace(root)
   places.push(place)
   return place
 }
@@ -105,7 +107,7 @@ test('a scenario below such a folder runs its commands there', async () => {
     [
       'description: A command whose folder and file have blanks.',
       'steps:',
-      `  - command: { run: 'node -p "process.env.KUBECONFIG"', stdout: кластер }`,
+      `  - run: { command: 'node -p "process.env.KUBECONFIG"', expect: { stdout: кластер } }`,
       '',
     ].join('\r\n'),
   )

@@ -1,13 +1,5 @@
 /** Clusters as files: saved while clients write, started from the file, saved again when stopped; and what is refused. */
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { openCluster } from '../../cluster/cluster.ts'
@@ -20,6 +12,7 @@ import { openSavedFile } from '../../components/store/saved-cluster-file.ts'
 import type { KeyValue } from '../../components/store/store.ts'
 import { eventually } from '../support/eventually.ts'
 import { createPlace } from './place.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const place = createPlace()
 afterAll(() => place[Symbol.asyncDispose]())
@@ -132,7 +125,7 @@ test('a cluster that is saved under writes starts from the file with the same ob
   expect(outcome.code, outcome.stderr).toBe(0)
   const result = JSON.parse(outcome.stdout) as { revision: number; objects: number; from: string }
   expect(result).toMatchObject({ name: 'lab', file: file('lab.skiff'), from: 'running' })
-  expect(statSync(file('lab.skiff')).mode & 0o777).toBe(0o600)
+  expectMode(file('lab.skiff'), 0o600)
 
   // One revision: of the writer's objects the first ones, without a gap, and nothing later.
   const { kvs, revision } = await keysOf(file('lab.skiff'))

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { cacheRoot, envtestAssets } from '../../envtest/assets.ts'
 import type { AssetsOptions } from '../../envtest/assets.ts'
 import { scriptsOf } from '../../envtest/scripts.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 /** Bundles that print how they were started. */
 const echo =
@@ -54,7 +55,7 @@ describe('the folder of envtest', () => {
       'kubectl',
       'skiff-envtest.json',
     ])
-    expect(statSync(first).mode & 0o777).toBe(0o755)
+    expectMode(first, 0o755)
   })
 
   it('is another one with controllers, and for another Node', async () => {

@@ -11,9 +11,9 @@ const modules = join(root, 'node_modules')
 
 beforeAll(builtOnce)
 
-/** The examples as `npm install` leaves them: a folder above has what their package.json names. */
+/** The examples as `npm install` leaves them, in a folder with a blank: a folder above has what their package.json names. */
 function installed(): string {
-  const place = temporaryFolder('examples')
+  const place = temporaryFolder('my examples 示例')
   const folder = join(place, 'node_modules')
   mkdirSync(folder)
   symlinkSync(root, join(folder, 'kube-skiff'))

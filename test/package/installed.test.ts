@@ -1,7 +1,8 @@
 /** The installed package: what npm, pnpm and yarn make of the tarball in an empty project, in JavaScript and in TypeScript. */
-import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { inTurn } from '../support/start-turn.ts'
 import { findKubectl } from '../docs/reader-shell.ts'
 import { emptyProject, installWithNpm, packedOnce, root } from './packed.ts'
 import type { Project } from './packed.ts'
@@ -160,6 +161,23 @@ test('a map is stored', async ({ cluster, namespace, client }) => {
       { compiler: older },
     )
   })
+})
+
+test('in a folder of blanks and non-Latin letters, below such a home, all of it works', async () => {
+  const project = emptyProject(undefined, "Jane's home 家", 'мой оператор 集群')
+  await installWithNpm(project, tarball)
+  const bin = join(project.folder, 'node_modules', '.bin')
+  const skiff = join(bin, process.platform === 'win32' ? 'skiff.cmd' : 'skiff')
+  expect(await project.run(skiff, ['--version'])).toMatch(versionLine)
+  project.write('main.js', importing)
+  expect(JSON.parse(await project.run(process.execPath, ['main.js']))).toEqual(isOne)
+  for (const form of ['embedded', 'processes']) {
+    project.write('start.js', starting.replace('nodes: 1', `nodes: 1, form: '${form}'`))
+    const start = async () => await project.run(process.execPath, ['start.js'])
+    expect(await inTurn(start)).toBe('node-1\n')
+  }
+  const envtest = (await project.run(skiff, ['envtest'])).trim()
+  expect(readdirSync(envtest).length).toBeGreaterThan(3)
 })
 
 describe('pnpm', () => {

@@ -75,11 +75,11 @@ export interface Project {
   run(program: string, words: readonly string[]): Promise<string>
 }
 
-/** An empty project of somebody else. */
-export function emptyProject(nodeBin?: string): Project {
-  const home = temporaryFolder('user')
-  const folder = join(home, 'app')
-  mkdirSync(folder)
+/** An empty project of somebody else, below a home and in a folder of these names. */
+export function emptyProject(nodeBin?: string, homeName = 'user', name = 'app'): Project {
+  const home = join(temporaryFolder('home'), homeName)
+  const folder = join(home, name)
+  mkdirSync(folder, { recursive: true })
   const env = userEnvironment(home, nodeBin)
   const project: Project = {
     folder,

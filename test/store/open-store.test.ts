@@ -1,10 +1,11 @@
 /** The text of `--store`. */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openStore } from '../../components/store/open-store.ts'
 import { put } from './actions.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const directory = temporaryFolder('open-store')
 
@@ -34,7 +35,7 @@ describe('openStore', () => {
       code: 'cannot-open',
       message: `${folder} cannot be opened: it is not a file`,
     })
-    expect(statSync(folder).mode & 0o777).toBe(0o755)
+    expectMode(folder, 0o755)
   })
 
   it('refuses a file store without a path', async () => {

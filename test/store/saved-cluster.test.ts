@@ -1,5 +1,5 @@
 /** Saved clusters: what is written is read back, and whatever is not whole is refused with the reason. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -15,6 +15,7 @@ import {
 } from '../../components/store/saved-cluster.ts'
 import type { KeyValue } from '../../components/store/store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const path = join(temporaryFolder('saved-cluster'), 'saved')
 
@@ -80,7 +81,8 @@ describe('a saved cluster', () => {
   it('is a file for its owner alone, the same for the same cluster, and leaves nothing beside it', async () => {
     const { bytes } = await writeSavedFile(path, header, kvs)
     const first = readFileSync(path)
-    expect([first.length, statSync(path).mode & 0o777]).toEqual([bytes, 0o600])
+    expect(first.length).toBe(bytes)
+    expectMode(path, 0o600)
     await writeSavedFile(path, header, kvs)
     expect(readFileSync(path).equals(first)).toBe(true)
     expect(await readdir(dirname(path))).toEqual(['saved'])

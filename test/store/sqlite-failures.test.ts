@@ -20,6 +20,7 @@ import type { Store } from '../../components/store/store.ts'
 import { bytes, collect, committed, put, remove, revisionOf, text, until } from './actions.ts'
 import { eventually } from '../support/eventually.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { expectMode } from '../support/file-mode.ts'
 
 const directory = temporaryFolder('sqlite-failures')
 let files = 0
@@ -132,12 +133,12 @@ describe('opening', () => {
 
   it('makes a file that only its owner can read, and takes others their rights', async () => {
     const path = await filled(1)
-    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expectMode(path, 0o600)
     const copy = newPath()
     copyFileSync(path, copy)
     const store = await openSqliteStore({ path: copy })
     await put(store, 'a', '1')
-    for (const file of [copy, `${copy}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600)
+    for (const file of [copy, `${copy}-wal`]) expectMode(file, 0o600)
     await store.close()
   })
 

@@ -1,5 +1,5 @@
 /** Ports that stay a test's own also while nothing listens there: no other test process of the run hands them out. */
-import { tcpListeners } from '../e2e/machine.ts'
+import { listeningPorts } from './listening-ports.ts'
 
 const perWorker = 2000
 /** Below the ports that systems give to clients, and below those of the stand-ins in test/cluster. */
@@ -8,9 +8,7 @@ let at = Math.floor(Math.random() * perWorker)
 
 /** The next one that is free. */
 export function ownPort(): number {
-  const taken = new Set(
-    tcpListeners().map(({ address }) => parseInt(address.split(':')[1] ?? '', 16)),
-  )
+  const taken = listeningPorts()
   for (let tries = 0; tries < perWorker; tries += 1) {
     at = (at + 1) % perWorker
     if (!taken.has(first + at)) return first + at

@@ -30,7 +30,7 @@ export const run = defineStep({
   summary: 'Run a command to its end.',
   shape: object({
     command: described(
-      'A list is a program with its arguments; a text is for the shell.',
+      'A list is a program with its arguments; a text is for sh, on Windows for cmd.exe.',
       commandShape,
     ),
     env: described('Further environment variables.', optional(record(scalar))),

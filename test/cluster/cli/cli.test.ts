@@ -340,7 +340,7 @@ describe('with a running cluster', () => {
     expect(JSON.parse(merged.stdout)).toEqual({ file, context: 'skiff-lab' })
     expect((await skiff(`kubeconfig --kubeconfig ${file} --name lab`, root)).code).toBe(2)
     expect((await skiff('kubeconfig --path --merge --name lab', root)).code).toBe(2)
-    const stopped = await skiff('fault pause scheduler --name lab', root)
+    const stopped = await skiff('fault kill scheduler --name lab', root)
     expect(stopped).toMatchObject({
       code: exitCodes['not-running'],
       stderr:

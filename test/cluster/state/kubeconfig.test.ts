@@ -1,5 +1,5 @@
 /** Kubeconfig: as kubectl reads it, and merged into a user's own without harm to what is there. */
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -14,6 +14,7 @@ import type { StatePaths } from '../../../cluster/state/state-dir.ts'
 import { parseYaml } from '../../../cluster/yaml.ts'
 import { formatKubeconfig } from '../../../components/client/kubeconfig.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { expectMode } from '../../support/file-mode.ts'
 
 const own = adminKubeconfig('lab', {
   server: 'https://[::1]:6443',
@@ -76,7 +77,7 @@ test('it goes to the first file of KUBECONFIG, else to ~/.kube/config', () => {
 test('merging keeps what is there, makes the context current, and can be undone', async () => {
   const { paths, file } = await place()
   await mergeKubeconfig(paths, { name: 'lab', file })
-  expect(statSync(file).mode & 0o777).toBe(0o600)
+  expectMode(file, 0o600)
   const other = {
     apiVersion: 'v1',
     kind: 'Config',

@@ -1,6 +1,6 @@
 /** State directory: where it is, who owns it, and what is said when it cannot be used. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ClusterError } from '../../../cluster/cluster-error.ts'
@@ -17,6 +17,7 @@ import {
 } from '../../../cluster/state/state-dir.ts'
 import { systemClock } from '../../../components/component-base/clock.ts'
 import { temporaryStateRoot } from '../temporary-state.ts'
+import { expectMode } from '../../support/file-mode.ts'
 
 const dead = { pid: 1, startTime: 'before the world began' }
 
@@ -43,7 +44,7 @@ describe('where it is', () => {
     const paths = statePaths(root, 'lab')
     expect(createStateDir(paths)).toBe(true)
     expect(createStateDir(paths)).toBe(false)
-    expect(statSync(paths.dir).mode & 0o777).toBe(0o700)
+    expectMode(paths.dir, 0o700)
     mkdirSync(join(root, 'clusters', '.old'))
     expect(listClusters(root)).toEqual(['lab'])
   })
@@ -135,7 +136,7 @@ test('a private file is replaced whole and is for its owner alone', () => {
   writePrivateFile(paths.config, 'one')
   writePrivateFile(paths.config, 'two')
   expect(readFileSync(paths.config, 'utf8')).toBe('two')
-  expect(statSync(paths.config).mode & 0o777).toBe(0o600)
+  expectMode(paths.config, 0o600)
 })
 
 test('a process is itself only with its own start time, and no other is signalled', () => {

@@ -8,6 +8,7 @@ import { identify } from '../../../cluster/state/process-identity.ts'
 import { systemClock } from '../../../components/component-base/clock.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { testOn } from '../../support/test-on.ts'
 
 const fixture = join(import.meta.dirname, '..', 'fixtures', 'child.js')
 let dir: string
@@ -96,7 +97,7 @@ test('a command that does not exist is an error that says so', async () => {
   expect(child.pid).toBeUndefined()
 })
 
-test('stop ends a child by TERM, also one that is paused', async () => {
+testOn('unix', 'SIGSTOP')('stop ends a child by TERM, also one that is paused', async () => {
   const child = start('ready')
   await child.ready
   child.signal('SIGSTOP')

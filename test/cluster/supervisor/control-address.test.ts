@@ -1,5 +1,5 @@
 /** Control address: sockets with long paths, and pipes with names as Windows has them. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
@@ -10,6 +10,7 @@ import type { StatePaths } from '../../../cluster/state/state-dir.ts'
 import { serveControl } from '../../../cluster/supervisor/control-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testOn } from '../../support/test-on.ts'
+import { expectMode } from '../../support/file-mode.ts'
 
 const handlers = { status: async () => ({ components: [] }) } as never
 
@@ -103,7 +104,7 @@ test('on Windows a supervisor listens on a pipe, whose random name is in a priva
   const name = readFileSync(paths.socket, 'utf8')
   expect(name.startsWith(names)).toBe(true)
   expect(name.slice(names.length)).toMatch(/^[0-9a-f-]{36}$/)
-  if (process.platform !== 'win32') expect(statSync(paths.socket).mode & 0o777).toBe(0o600)
+  expectMode(paths.socket, 0o600)
   expect(await statusOf(paths)).toEqual({ components: [] })
   await close()
   expect(existsSync(paths.socket)).toBe(false)

@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createAuthority, sign } from '../../../certs/authority.ts'
@@ -21,6 +21,7 @@ import { runRotation } from '../../../components/node-agent/join/rotate-certific
 import { FakeCluster } from '../../support/fake-client.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { expectMode } from '../../support/file-mode.ts'
 
 const dayMs = 24 * 3_600_000
 
@@ -191,8 +192,8 @@ test('a credential lies in one file that only its owner may read, and leaves no 
   const folder = temporaryFolder('credential')
   const pair = pairFor(Date.now(), dayMs)
   const path = await writeNodeCredential(join(folder, 'pki'), clientCredentialFile, pair)
-  expect((await stat(path)).mode & 0o777).toBe(0o600)
-  expect((await stat(join(folder, 'pki'))).mode & 0o777).toBe(0o700)
+  expectMode(path, 0o600)
+  expectMode(join(folder, 'pki'), 0o700)
   expect(await readdir(join(folder, 'pki'))).toEqual([clientCredentialFile])
   const found = await readNodeCredential(join(folder, 'pki'), clientCredentialFile)
   expect(found?.cert).toContain(pair.cert.trim())

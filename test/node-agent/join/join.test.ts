@@ -17,6 +17,7 @@ import type { Lab } from '../lab.ts'
 import { startLab } from '../lab.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
+import { expectMode } from '../../support/file-mode.ts'
 
 const resources = resourcesOf(dialects.kubernetes)
 let lab: Lab
@@ -75,7 +76,7 @@ describe('a node that may join', () => {
     const agent = start('quiet')
     await agent.ready
     const path = join(rootDir, 'pki', 'kubelet-client-current.pem')
-    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expectMode(path, 0o600)
     expect(await readdir(join(rootDir, 'pki'))).toEqual(['kubelet-client-current.pem'])
     const key = /PRIVATE KEY-----\n(.*)\n/.exec(await readFile(path, 'utf8'))?.[1] ?? 'no key'
     const told = agent.logged.join('') + JSON.stringify(agent.reports)

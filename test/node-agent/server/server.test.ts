@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { DelegatedAuth } from '../../../components/client/delegated-auth.ts'
@@ -18,6 +18,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { pod, runPod } from '../build.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { eventually } from '../../support/eventually.ts'
+import { expectMode } from '../../support/file-mode.ts'
 
 let rootDir = ''
 beforeEach(async () => {
@@ -171,8 +172,8 @@ describe('the checkpoint endpoint', () => {
     const { call } = await start()
     const { items } = JSON.parse(text(await call('POST', target))) as { items: string[] }
     const [path = ''] = items
-    expect((await stat(path)).mode & 0o777).toBe(0o600)
-    expect((await stat(join(rootDir, 'checkpoints'))).mode & 0o777).toBe(0o700)
+    expectMode(path, 0o600)
+    expectMode(join(rootDir, 'checkpoints'), 0o700)
     const { extract } = await import('tar-stream')
     const entries: Record<string, string> = {}
     const reading = extract()
