@@ -7,6 +7,7 @@ import { ClusterError } from '../../cluster/cluster-error.ts'
 import { runScenario } from './run-scenario.ts'
 import type { ScenarioResult, StepResult } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
+import { scenarioClusterName } from './scenario-cluster-name.ts'
 
 export interface RunnerOptions {
   readonly clock: Clock
@@ -36,7 +37,7 @@ async function clusterFor(
   }
   const { nodes, simulatedNodes, dialect, flags } = scenario.cluster
   const cluster = await startCluster({
-    name: `scenario-${scenario.name}`.slice(0, 50).replace(/-+$/, ''),
+    name: scenarioClusterName(scenario.name),
     stateRoot,
     nodes,
     simulatedNodes,

@@ -127,7 +127,7 @@ describe('npm', () => {
   })
 
   test.for([
-    ['vitest', ['node_modules/vitest/vitest.mjs', 'run', '--root', '.']],
+    ['vitest', ['node_modules/vitest/vitest.mjs', 'run', '--root', '.', '--testTimeout=60000']],
     ['node-test', ['--test', 'node-test.test.js']],
   ] as const)('a suite in %s uses its fixtures', async ([runner, words]) => {
     project.write(

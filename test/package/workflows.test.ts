@@ -22,6 +22,7 @@ interface Job {
   readonly strategy?: { readonly matrix: Readonly<Record<string, readonly unknown[]>> }
   readonly outputs?: Readonly<Record<string, string>>
   readonly permissions?: Readonly<Record<string, string>>
+  readonly defaults?: { readonly run: { readonly shell: string } }
   readonly steps: readonly Step[]
 }
 
@@ -144,6 +145,13 @@ test('the suite runs on three systems and on every Node.js in support', () => {
     new Set(['ubuntu-latest', 'macos-latest', 'windows-latest']),
   )
   expect(new Set(include.map(({ node }) => node))).toEqual(new Set([22, 24, 26]))
+})
+
+test('jobs on several systems run their commands in the one shell that all of them have', () => {
+  const { jobs } = workflows.find(([path]) => path.endsWith('ci.yml'))?.[1] as Workflow
+  const several = Object.entries(jobs).filter(([, job]) => job['runs-on'].includes('matrix.os'))
+  expect(several.map(([name]) => name)).toEqual(['suite', 'package'])
+  for (const [, job] of several) expect(job.defaults).toEqual({ run: { shell: 'bash' } })
 })
 
 test('a release has provenance, and is published by the one job that may', () => {
