@@ -10,6 +10,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
+import { fitsSocketAddress } from '../components/component-base/socket-address.ts'
 
 /** The start of the names of pipes; empty where Node listens on sockets in folders. */
 export function pipePrefixOf(platform: NodeJS.Platform): string {
@@ -26,14 +27,11 @@ export function namedPipe(socketPath: string): string | undefined {
   return isFile ? readFileSync(socketPath, 'utf8').trim() || undefined : undefined
 }
 
-/** The longest path that a socket address holds on every system: 103 bytes on macOS, 107 on Linux. */
-const longestSocketPath = 100
-
 /** Connects to what listens there. */
 export function connectTo(socketPath: string): Socket {
   const pipe = namedPipe(socketPath)
   if (pipe !== undefined) return createConnection(pipe)
-  if (Buffer.byteLength(socketPath) <= longestSocketPath) return createConnection(socketPath)
+  if (fitsSocketAddress(socketPath)) return createConnection(socketPath)
   return isMainThread ? connectFromInside(socketPath) : connectOverLink(socketPath)
 }
 

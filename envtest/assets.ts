@@ -51,7 +51,8 @@ function digestOf(scripts: readonly Script[]): string {
   return hash.digest('hex').slice(0, 12)
 }
 
-const notWritable = new Set(['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOTDIR'])
+/** ENOENT: what Node says of a new folder on a read-only disk. */
+const notWritable = new Set(['EACCES', 'EPERM', 'EROFS', 'EEXIST', 'ENOTDIR', 'ENOENT'])
 const alreadyThere = new Set(['EEXIST', 'ENOTEMPTY', 'EPERM'])
 
 /** Writes the files into a folder of that name below `parent`, all or nothing. */

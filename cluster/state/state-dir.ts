@@ -115,13 +115,25 @@ export function withClearErrors<T>(path: string, operation: () => T): T {
   }
 }
 
+/** Returns false if it existed. */
+function makeFolder(path: string): boolean {
+  try {
+    return mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined
+  } catch (error) {
+    // Of a read-only disk Node says that the folder does not exist.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new ClusterError('permission', `cannot create the state directory ${path}`, {
+      hint: 'set XDG_STATE_HOME to a directory of yours on a disk that can be written',
+      cause: error,
+    })
+  }
+}
+
 /** Creates the directory and its folders (0700); returns false if it existed. */
 export function createStateDir(paths: StatePaths): boolean {
   return withClearErrors(paths.dir, () => {
-    const created = mkdirSync(paths.dir, { recursive: true, mode: 0o700 }) !== undefined
-    for (const folder of [paths.pki, paths.logs, paths.nodes]) {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-    }
+    const created = makeFolder(paths.dir)
+    for (const folder of [paths.pki, paths.logs, paths.nodes]) makeFolder(folder)
     return created
   })
 }

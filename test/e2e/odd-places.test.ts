@@ -1,5 +1,5 @@
 /** Whole clusters in places that are not like most: without /proc, below odd names, with any umask, beside a read-only package. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { identify } from '../../cluster/state/process-identity.ts'
@@ -7,6 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { inTurn } from '../support/start-turn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { canUnshareMounts, testIf } from '../support/test-on.ts'
+import { builtOnce } from './built.ts'
 import { openPlace } from './place.ts'
 import type { Place } from './place.ts'
 
@@ -40,7 +41,8 @@ async function skiff(
   wrapper: readonly string[] = [],
 ): Promise<string> {
   const { code, stdout, stderr } = await place.run(words, { wrapper })
-  expect({ code, stderr }).toMatchObject({ code: 0 })
+  if (code !== 0)
+    throw new Error(`skiff ${words.join(' ')} ended with ${code}:\n${stdout}${stderr}`)
   return stdout
 }
 
@@ -114,7 +116,7 @@ test('a scenario below such a folder runs its commands there', async () => {
   const { code, stdout, stderr } = await inTurn(
     async () => await place.run(['scenario', 'run', file]),
   )
-  expect({ code, stdout, stderr }).toMatchObject({ code: 0 })
+  expect(code, `${stdout}${stderr}`).toBe(0)
 })
 
 /** Paths below the state directory that others than the owner may read or change, by their mode. */
@@ -147,14 +149,34 @@ testIf(
 
 withMounts('a package on a read-only disk runs clusters, and is left as it was', async () => {
   const dist = join(import.meta.dirname, '..', '..', 'dist')
+  await builtOnce()
   const place = oddPlace()
+  // As it is installed: nothing that earlier commands have put there.
+  const installed = join(temporaryFolder('installed'), 'dist')
+  const isMade = (path: string): boolean => /[/\\](?:envtest|\.compile-cache)$/.test(path)
+  cpSync(dist, installed, { recursive: true, filter: (path) => !isMade(path) })
   const readOnly = after(
-    `mount --bind '${dist}' '${dist}'`,
+    `mount --bind '${installed}' '${dist}'`,
     `mount -o remount,bind,ro '${dist}'`,
     `! touch '${dist}/touched' 2>/dev/null`,
   )
   await inTurn(async () => await skiff(place, ['up', '--nodes', '1'], readOnly))
   expect(await skiff(place, ['status'], readOnly)).toContain('node-1')
-  expect((await skiff(place, ['envtest'], readOnly)).trim()).toMatch(/envtest/)
+  const programs = (await skiff(place, ['envtest'], readOnly)).trim()
+  expect(programs).toContain(join(place.root, 'home', '.cache'))
+  expect(readdirSync(programs)).toContain('etcd')
   await skiff(place, ['down'], readOnly)
+})
+
+withMounts('a state directory on a read-only disk is an error that says what to do', async () => {
+  const place = oddPlace()
+  const state = join(place.root, 'state')
+  const readOnly = after(`mount -t tmpfs -o ro tmpfs '${state}'`)
+  const { code, stderr } = await place.run(['up', '--nodes', '0'], { wrapper: readOnly })
+  expect({ code, stderr }).toEqual({
+    code: 7,
+    stderr:
+      `error: cannot create the state directory ${join(state, 'skiff', 'clusters', 'default')}\n` +
+      'hint: set XDG_STATE_HOME to a directory of yours on a disk that can be written\n',
+  })
 })

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Dialect } from '../../api/dialect.ts'
 import { supportedDevicePluginVersions } from '../../api/lifecycles/device-plugin-api.ts'
 import { messageOf, type Log } from '../../component-base/log.ts'
+import { fitsSocketAddress } from '../../component-base/socket-address.ts'
 import { qualifiedName } from '../../machinery/validation/names.ts'
 import { GrpcError, readGrpcStream, serveGrpc } from './grpc.ts'
 import { readDevices, readRegisterRequest, type Device, type RegisterRequest } from './messages.ts'
@@ -129,6 +130,9 @@ async function serveRegistrations(
     versions.map((version) => [`/${version}.Registration/Register`, register]),
   )
   try {
+    if (!fitsSocketAddress(path)) {
+      throw new Error('the path of its socket is too long: choose a shorter --root-dir')
+    }
     await mkdir(folder, { recursive: true, mode: 0o750 })
     // Left by an agent that was killed.
     await rm(path, { force: true })
