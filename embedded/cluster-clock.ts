@@ -134,12 +134,12 @@ export class ClusterClock {
     const endMs = this.now() + ms
     this.#stoodMs = this.now()
     try {
-      await this.#settle()
+      await this.settled()
       for (let next = this.#timers[0]; next !== undefined; next = this.#timers[0]) {
         if (next.dueMs > endMs) break
         this.#stoodMs = Math.max(this.#stoodMs, next.dueMs)
         this.#fireDue(this.#stoodMs)
-        await this.#settle()
+        await this.settled()
       }
     } finally {
       this.#stoodMs = undefined
@@ -152,7 +152,7 @@ export class ClusterClock {
    * Resolves when what was due has had its consequences: no promise callback is left, no work is under way, and none has begun by the
    * end of some other. Work is waited for as `UnderWay` says; where it never ends, no longer than that either.
    */
-  async #settle(): Promise<void> {
+  async settled(): Promise<void> {
     await nextTurn()
     const untilMs = this.#base.elapsed() + patienceMs
     for (let ended = this.#underWay?.next(); ended !== undefined; ended = this.#underWay?.next()) {

@@ -90,6 +90,8 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
       await cluster.close()
       try {
         const next = await EmbeddedCluster.from(wanted, cluster.port)
+        // What its parts write as they start is written by then: the same resourceVersions each time.
+        await next.clock.settled()
         clusters.replace(id, { cluster: next, first })
         return follow(id, next)
       } catch (error) {
