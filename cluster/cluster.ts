@@ -21,6 +21,7 @@ import type { ComponentStatus } from './control-protocol.ts'
 import { checkAnonymousJoins } from './plan/join-objects.ts'
 import { launchCluster } from './launch.ts'
 import type { ClusterSettings } from './launch.ts'
+import { endedMeanwhile } from './state/lifetime.ts'
 import type { Lifetime } from './state/lifetime.ts'
 import { planNode } from './plan/plan.ts'
 import { writePlannedFiles, writeTokenFile } from './plan/prepare.ts'
@@ -51,7 +52,7 @@ export interface StartClusterOptions extends ClusterSettings, Lifetime {
   readonly onProgress?: (progress: Progress) => void
   /** Aborting undoes the start. */
   readonly signal?: AbortSignal
-  readonly supervisorFlags?: readonly string[]
+  readonly supervisorFlags?: readonly string[] | undefined
 }
 
 type CreateTokenOptions = Partial<Omit<TokenSecretOptions, 'dialect' | 'nowMs'>>
@@ -200,8 +201,7 @@ function withRemoveHint(error: unknown, paths: StatePaths): unknown {
 
 const mostTries = 3
 
-/** Creates a cluster, or resumes a stored one, and resolves when every node is Ready. A failed start is undone. */
-export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+async function tryToStart(options: StartClusterOptions): Promise<Cluster> {
   const { name, root } = placeOf(options)
   const { clock = systemClock, waitMs = defaultWaitMs, onProgress, signal } = options
   for (let tries = 1; ; tries += 1) {
@@ -235,6 +235,17 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       if (mayTryAgain && isPortTaken(error)) continue
       throw launched.resumed ? withRemoveHint(error, launched.paths) : error
     }
+  }
+}
+
+/** Creates a cluster, or resumes a stored one, and resolves when every node is Ready. A failed start is undone. */
+export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
+  const { clock = systemClock } = options
+  const startedMs = clock.now()
+  try {
+    return await tryToStart(options)
+  } catch (error) {
+    throw endedMeanwhile(options, { tookMs: clock.now() - startedMs, cause: error }) ?? error
   }
 }
 

@@ -106,6 +106,10 @@ export const up = defineCommand({
     ['skiff up --name copy --from saved.skiff', 'Start a copy of a saved cluster'],
     ['skiff up --parent $$ --ttl 1h', 'Delete it when this shell ends, or after an hour'],
     [
+      'skiff up --name test-$$ --parent $$ --ttl 10m --port 0 --output json',
+      'Start a cluster for one run of tests, and print where its kubeconfig is',
+    ],
+    [
       'skiff up --set controller-manager.node-monitor-grace-period=20s',
       'Notice a lost node after 20 seconds instead of 50',
     ],

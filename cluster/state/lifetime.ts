@@ -47,6 +47,37 @@ export async function lifetimeOver(
   ])
 }
 
+/**
+ * The error of a start that failed because the cluster's lifetime was over first: whatever failed, failed because the supervisor
+ * took the cluster down. Undefined while the lifetime lasts.
+ */
+export function endedMeanwhile(
+  { parent, ttlMs }: Lifetime,
+  { tookMs, cause }: { tookMs: number; cause: unknown },
+): ClusterError | undefined {
+  if (parent !== undefined && !isAlive(parent)) {
+    return new ClusterError(
+      'failed',
+      `--parent ${parent.pid}: this process ended before the cluster was ready`,
+      {
+        hint: 'pass the pid of a process that runs as long as the cluster is needed',
+        cause,
+      },
+    )
+  }
+  if (ttlMs !== undefined && tookMs >= ttlMs) {
+    return new ClusterError(
+      'failed',
+      `--ttl ${ttlMs / 1000}s: this time was over before the cluster was ready`,
+      {
+        hint: 'allow more time with --ttl',
+        cause,
+      },
+    )
+  }
+  return undefined
+}
+
 /** What `status` says about it. */
 export function endOf({ parent, ttlMs }: Lifetime, startedMs: number): ClusterEnd | undefined {
   if (parent === undefined && ttlMs === undefined) return undefined

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { startCluster } from '../../../cluster/cluster.ts'
 import { launchCluster } from '../../../cluster/launch.ts'
 import { lifetimeOver, parentOf } from '../../../cluster/state/lifetime.ts'
 import { mergeKubeconfig } from '../../../cluster/state/merge-kubeconfig.ts'
@@ -83,6 +84,35 @@ test('a cluster whose time to live is over is removed', async () => {
   await cluster.control.closed
   await eventually(() => expect(existsSync(cluster.paths.dir)).toBe(false))
   await eventually(() => expect(processesMarked(cluster.config.id)).toEqual([]))
+})
+
+test('a start whose parent is killed says so, and leaves nothing', async () => {
+  const root = temporaryStateRoot()
+  const parent = bystander()
+  const pid = parent.pid ?? 0
+  const starting = startCluster({
+    // Stand-ins never serve, so that this start cannot end before its parent.
+    ...fixtureLaunch(root, { nodes: 0, parent: parentOf(pid) }),
+    onProgress: () => void parent.kill('SIGKILL'),
+  })
+  await expect(starting).rejects.toMatchObject({
+    kind: 'failed',
+    message: `--parent ${pid}: this process ended before the cluster was ready`,
+    hint: 'pass the pid of a process that runs as long as the cluster is needed',
+  })
+  await eventually(() => expect(existsSync(statePaths(root, 'lab').dir)).toBe(false))
+  await eventually(() => expect(processesIn(root)).toEqual([]))
+})
+
+test('a start whose time to live is over says so, and leaves nothing', async () => {
+  const root = temporaryStateRoot()
+  const starting = startCluster(fixtureLaunch(root, { nodes: 0, ttlMs: 1500 }))
+  await expect(starting).rejects.toMatchObject({
+    kind: 'failed',
+    message: '--ttl 1.5s: this time was over before the cluster was ready',
+  })
+  await eventually(() => expect(existsSync(statePaths(root, 'lab').dir)).toBe(false))
+  await eventually(() => expect(processesIn(root)).toEqual([]))
 })
 
 test('a later process with the pid of the parent does not keep the cluster', async () => {
