@@ -28,15 +28,21 @@ function certificatesOf({ paths, clock }: ClusterPlace): CertificateSource {
   }
 }
 
+/** A server that is stopped keeps its connections; a caller that waits for it gets an error. */
+export const answerWithinMs = 15_000
+
 /** A client that opens no connection before its first request; the caller closes it. */
-export function clusterClient(place: ClusterPlace, identity: Identity = 'admin'): Client {
+export function clusterClient(
+  place: ClusterPlace,
+  identity: Identity = 'admin',
+  timeoutMs = answerWithinMs,
+): Client {
   return createClient({
     server: serverUrl(place.config),
     ca: readAuthorityPem(place.paths),
     credentials: credentialsOf(identity, certificatesOf(place)) ?? {},
     dialect: dialectOf(place.config),
-    // A server that is stopped keeps its connections; a caller that waits for it gets an error.
-    timeoutMs: 15_000,
+    timeoutMs,
     clock: place.clock,
   })
 }

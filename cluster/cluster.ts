@@ -10,7 +10,7 @@ import { createBootstrapToken, formatToken, tokenSecret } from './plan/bootstrap
 import type { BootstrapToken, TokenSecretOptions } from './plan/bootstrap-token.ts'
 import { bringUp } from './bring-up.ts'
 import type { Progress } from './bring-up.ts'
-import { clusterClient } from './cluster-client.ts'
+import { answerWithinMs, clusterClient } from './cluster-client.ts'
 import type { Identity } from './identity.ts'
 import { dialectOf, readClusterConfig, serverUrl } from './plan/cluster-config.ts'
 import type { ClusterConfig, NodeConfig } from './plan/cluster-config.ts'
@@ -117,11 +117,11 @@ async function dropTokens(
   await Promise.all(files.map((file) => writeTokenFile(file.path, undefined)))
 }
 
-function attach(attachment: Attachment): Cluster {
+function attach(attachment: Attachment, timeoutMs?: number): Cluster {
   const { config, paths, control, clock, resumed } = attachment
   const dialect = dialectOf(config)
   const resources = resourcesOf(dialect)
-  const client = clusterClient(attachment)
+  const client = clusterClient(attachment, 'admin', timeoutMs)
 
   const createToken: Cluster['createToken'] = async (options = {}) => {
     const token = options.token ?? createBootstrapToken(clock)
@@ -219,7 +219,8 @@ async function tryToStart(options: StartClusterOptions): Promise<Cluster> {
     const attachment = { ...launched, clock }
     let cluster: Cluster | undefined
     try {
-      cluster = attach(attachment)
+      // On a machine under load an answer may take as long as the start; its own limit comes first.
+      cluster = attach(attachment, Math.max(answerWithinMs, 2 * waitMs))
       const { client } = cluster
       const tokenTtlMs = defaultTokenTtlMs
       const checkJoins = (): Promise<void> => checkJoinsOf(attachment)
