@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startCluster } from '../../../cluster/cluster.ts'
 import { launchCluster } from '../../../cluster/launch.ts'
-import { lifetimeOver, parentOf } from '../../../cluster/state/lifetime.ts'
+import { endedMeanwhile, lifetimeOver, parentOf } from '../../../cluster/state/lifetime.ts'
 import { mergeKubeconfig } from '../../../cluster/state/merge-kubeconfig.ts'
 import {
   clusterMarker,
@@ -91,7 +91,7 @@ test('a start whose parent is killed says so, and leaves nothing', async () => {
   const parent = bystander()
   const pid = parent.pid ?? 0
   const starting = startCluster({
-    // Stand-ins never serve, so that this start cannot end before its parent.
+    // Stand-ins never serve, so that this start cannot succeed.
     ...fixtureLaunch(root, { nodes: 0, parent: parentOf(pid) }),
     onProgress: () => void parent.kill('SIGKILL'),
   })
@@ -104,15 +104,16 @@ test('a start whose parent is killed says so, and leaves nothing', async () => {
   await eventually(() => expect(processesIn(root)).toEqual([]))
 })
 
-test('a start whose time to live is over says so, and leaves nothing', async () => {
-  const root = temporaryStateRoot()
-  const starting = startCluster(fixtureLaunch(root, { nodes: 0, ttlMs: 1500 }))
-  await expect(starting).rejects.toMatchObject({
+test('a start that took as long as the time to live says so, with what failed as its cause', () => {
+  const parent = parentOf(process.pid)
+  const cause = new Error('the cluster is shutting down')
+  expect(endedMeanwhile({ parent, ttlMs: 1500 }, { tookMs: 1499, cause })).toBeUndefined()
+  expect(endedMeanwhile({ parent, ttlMs: 1500 }, { tookMs: 1500, cause })).toMatchObject({
     kind: 'failed',
     message: '--ttl 1.5s: this time was over before the cluster was ready',
+    hint: 'allow more time with --ttl',
+    cause,
   })
-  await eventually(() => expect(existsSync(statePaths(root, 'lab').dir)).toBe(false))
-  await eventually(() => expect(processesIn(root)).toEqual([]))
 })
 
 test('a later process with the pid of the parent does not keep the cluster', async () => {
