@@ -1,6 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { LongestFirst } from './test/support/longest-first.ts'
-import { SummaryReporter } from './test/support/summary-reporter.ts'
+import { suite } from './test/support/suite.ts'
 import { filesLeftOut } from './test/support/system-needs.ts'
 
 const leftOut = filesLeftOut(process.platform)
@@ -28,19 +27,7 @@ const sharing = [
 
 export default defineConfig({
   test: {
-    globalSetup: [
-      'test/support/run-folder.ts',
-      'test/support/start-turn.ts',
-      'test/e2e/shared-home.ts',
-    ],
-    setupFiles: ['test/support/set-up.ts'],
-    sequence: { sequencer: LongestFirst },
-    reporters: ['default', new SummaryReporter()],
-    // Of what hangs; what takes long on a busy machine is not to fail.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000, interval: 20 } },
-    pool: 'forks',
+    ...suite,
     // Twice the cores of a small machine: tests of processes wait for most of their time.
     maxWorkers: 4,
     projects: [
@@ -52,6 +39,8 @@ export default defineConfig({
           exclude: [
             '**/node_modules/**',
             ...excluded,
+            // Of `npm run examples`.
+            'test/examples/**',
             ...sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
           ],
         },

@@ -1,7 +1,10 @@
 /** Go: runs the tests of Go modules in this repository on the programs of `skiff envtest`. */
 import { execFileSync, spawn } from 'node:child_process'
 import { stripVTControlCharacters } from 'node:util'
-import { test } from 'vitest'
+import { expect } from 'vitest'
+import type { test } from 'vitest'
+import type { Place } from '../e2e/place.ts'
+import { requireParts } from './require-parts.ts'
 
 const leastMinor = 26
 /** The first build of client-go and controller-runtime takes minutes on a small machine. */
@@ -26,14 +29,16 @@ function hindrance(module: string): string | undefined {
   }
 }
 
-/** The tests that run the module in that folder. Where Go cannot they are skipped, and standard error says so. */
+/** The tests that run the module in that folder, where Go can. */
 export function requireGo(module: string): typeof test | typeof test.skip {
-  const why = hindrance(module)
-  if (why === undefined) return test
-  const message = `NOT TESTED: ${module}: ${why}`
-  process.stderr.write(`${message}\n`)
-  test.skip(message, () => {})
-  return test.skip
+  return requireParts(module, () => hindrance(module))
+}
+
+/** The folder with programs that `skiff envtest` prints, for KUBEBUILDER_ASSETS. */
+export async function envtestAssets(place: Place, ...words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await place.run(['envtest', ...words])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout.trim()
 }
 
 /** Runs `go test` in the folder; what it printed, whatever its end. */

@@ -1,0 +1,20 @@
+/** Settings of every run of tests: the suite, and that of the examples. */
+import type { ViteUserConfig } from 'vitest/config'
+import { LongestFirst } from './longest-first.ts'
+import { SummaryReporter } from './summary-reporter.ts'
+
+export const suite = {
+  globalSetup: [
+    'test/support/run-folder.ts',
+    'test/support/start-turn.ts',
+    'test/e2e/shared-home.ts',
+  ],
+  setupFiles: ['test/support/set-up.ts'],
+  sequence: { sequencer: LongestFirst },
+  reporters: ['default', new SummaryReporter()],
+  // Of what hangs; what takes long on a busy machine is not to fail.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 60_000, interval: 20 } },
+  pool: 'forks',
+} satisfies ViteUserConfig['test']

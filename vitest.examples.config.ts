@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config'
+import { suite } from './test/support/suite.ts'
+
+/** `npm run examples`: the suite of every example, in its own language. */
+export default defineConfig({
+  test: {
+    ...suite,
+    include: ['test/examples/*.test.ts'],
+    // Compilers take every core.
+    fileParallelism: false,
+    // The first build of an example's libraries takes minutes on a small machine.
+    testTimeout: 1_200_000,
+    hookTimeout: 1_200_000,
+  },
+})
