@@ -2,7 +2,7 @@
 import type { Clock } from '../../components/component-base/clock.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ClusterEnd } from '../control-protocol.ts'
-import { identify, lookAt } from './process-identity.ts'
+import { identify, isAlive, lookAt } from './process-identity.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 export interface Lifetime {

@@ -38,6 +38,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Test in jest', link: '/how-to/test-jest' },
       { text: 'Use it in CI', link: '/how-to/ci' },
       { text: 'Test a Go operator with envtest', link: '/how-to/envtest' },
+      { text: 'Test in other languages', link: '/how-to/other-languages' },
       { text: 'Run several clusters', link: '/how-to/several-clusters' },
       { text: 'Save and import clusters', link: '/how-to/save-and-import' },
       { text: 'Run a webhook on your machine', link: '/how-to/webhook' },

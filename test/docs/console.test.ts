@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { builtOnce } from '../e2e/built.ts'
 import { refusedComponents } from '../e2e/refused-components.ts'
 import { inTurn } from '../support/start-turn.ts'
-import { codeBlocks, commandsOf, pages, readDoc, writes } from './markdown.ts'
+import { codeBlocks, commandsOf, excerpted, pages, readDoc, writes } from './markdown.ts'
 import { fits, normalLines } from './output.ts'
 import { findKubectl, openReaderShell } from './reader-shell.ts'
 import type { CodeBlock } from './markdown.ts'
@@ -18,7 +18,7 @@ const docs = pages.filter((page) =>
   codeBlocks(readDoc(page)).some(({ language }) => language === 'console'),
 )
 /** Languages of blocks beside console; a diagram is drawn when the site is built. */
-const languages = ['console', 'yaml', 'json', 'ts', 'js', 'text', 'mermaid', '']
+const languages = ['console', 'yaml', 'json', 'ts', 'js', 'text', 'mermaid', '', ...excerpted]
 const commandTimeoutMs = 120_000
 
 const needsKubectl = ({ command }: { command: string }): boolean => command.startsWith('kubectl ')

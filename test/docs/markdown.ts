@@ -19,6 +19,9 @@ export const pages: readonly string[] = [
   ...globSync('docs/**/*.md', { cwd: root }).toSorted(),
 ]
 
+/** Languages of blocks that show a part of an example, whose own suite runs it. */
+export const excerpted = ['python', 'rust', 'java']
+
 export interface CodeBlock {
   /** What stands behind the fence; empty when nothing does. */
   readonly language: string

@@ -7,7 +7,16 @@ import { loadAll } from 'js-yaml'
 import { describe, expect, test } from 'vitest'
 import { parseScenario } from '../../scenarios/engine/scenario.ts'
 import { sidebar } from '../../docs/.vitepress/sidebar.ts'
-import { codeBlocks, codeSpans, commandsOf, fileLinks, pages, readDoc, root } from './markdown.ts'
+import {
+  codeBlocks,
+  codeSpans,
+  commandsOf,
+  excerpted,
+  fileLinks,
+  pages,
+  readDoc,
+  root,
+} from './markdown.ts'
 
 const isHidden = (path: string): boolean => /(^|\/)(node_modules|dist|\.[^/]*)(\/|$)/.test(path)
 const sources = globSync(
@@ -73,6 +82,27 @@ describe.each(pages)('%s', (doc) => {
       }
     }
   })
+})
+
+test('code in other languages is a part of an example', () => {
+  const examples = globSync('examples/**/*.{py,rs,java}', { cwd: root }).map(readDoc)
+  const shown = pages.flatMap((page) =>
+    codeBlocks(readDoc(page)).filter(({ language }) => excerpted.includes(language)),
+  )
+  expect(shown.length).toBeGreaterThan(1)
+  for (const { text } of shown)
+    expect(
+      examples.filter((source) => source.includes(text)),
+      text,
+    ).toHaveLength(1)
+})
+
+test('every example has a README, whose links lead to files that exist', () => {
+  for (const name of readdirSync(join(root, 'examples'))) {
+    const readme = join('examples', name, 'README.md')
+    const links = fileLinks(readDoc(readme)).map((to) => join(root, dirname(readme), to))
+    expect(links.filter((path) => !existsSync(path))).toEqual([])
+  }
 })
 
 test('the checks above have something to check', () => {
