@@ -176,11 +176,9 @@ async fn report(
     (status, reason, message): (&str, &str, String),
     ready_replicas: Option<i32>,
 ) -> Result<(), kube::Error> {
-    let before = site.status.iter().flat_map(|status| &status.conditions);
-    let since = before
-        .filter(|one| one.status == status)
-        .map(|one| one.last_transition_time.clone())
-        .next();
+    let mut before = site.status.iter().flat_map(|status| &status.conditions);
+    let same = before.find(|one| one.status == status);
+    let since = same.map(|one| one.last_transition_time.clone());
     let available = Condition {
         type_: "Available".into(),
         status: status.into(),
