@@ -30,6 +30,8 @@ export interface RunningProgram {
 
 export interface Example {
   readonly folder: string
+  /** Where its clusters keep their state. */
+  readonly stateRoot: string
   /** Starts a program in the folder. It finds `kube-skiff` as after `npm install`. */
   start(program: string, words: readonly string[]): RunningProgram
   /** Runs a program in the folder to its end. */
@@ -102,10 +104,12 @@ export function copyExample(name: string, options: CopyOptions = {}): Example {
       })
     return { process: child, ended, says }
   }
+  const stateRoot = join(state, 'skiff')
   return {
     folder,
+    stateRoot,
     start,
     run: (program, words) => start(program, words).ended,
-    leftovers: () => [...processesOf(place), ...(existsSync(join(state, 'skiff')) ? [state] : [])],
+    leftovers: () => [...processesOf(place), ...(existsSync(stateRoot) ? [stateRoot] : [])],
   }
 }

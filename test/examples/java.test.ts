@@ -1,53 +1,46 @@
-/** The Java example: its suite passes with the built package, and leaves nothing, not even when the JVM is killed. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+/** The Java example: its suite in JUnit passes on a cluster of its own, and leaves nothing, not even when the JVM is killed. */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeAll, expect } from 'vitest'
-import { listClusters, statePaths } from '../../cluster/state/state-dir.ts'
-import { readClusterConfig } from '../../cluster/plan/cluster-config.ts'
-import { processesMarked } from '../../cluster/state/process-identity.ts'
 import { builtOnce } from '../e2e/built.ts'
 import { eventually } from '../support/eventually.ts'
-import { mavenTimeoutMs, requireMaven, startMaven } from '../support/maven.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { requireParts } from '../support/require-parts.ts'
+import { copyExample, goneWithinMs } from './example.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const example = join(root, 'examples', 'java-operator')
-const test = requireMaven(example)
+const leastMajor = 17
+const dependencyPlugin = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1'
+/** The first build fetches the dependencies. */
+const mavenTimeoutMs = 600_000
+const suite = ['-q', '-B', 'test'] as const
 
-beforeAll(builtOnce)
-
-interface Installed {
-  readonly project: string
-  readonly stateRoot: string
-  readonly environment: NodeJS.ProcessEnv
-}
-
-/** The example as `npm install` leaves it, with folders of its own for all that it writes. */
-function installed(): Installed {
-  const place = temporaryFolder('java')
-  const project = join(place, 'java-operator')
-  const bin = join(project, 'node_modules', '.bin')
-  cpSync(example, project, {
-    recursive: true,
-    filter: (path) => !/[\\/](?:target|node_modules)$/.test(path),
-  })
-  mkdirSync(bin, { recursive: true })
-  symlinkSync(root, join(project, 'node_modules', 'kube-skiff'))
-  symlinkSync(join('..', 'kube-skiff', 'bin', 'skiff.js'), join(bin, 'kube-skiff'))
-  const [tmp, state, home] = ['tmp', 'state', 'home'].map((name) => join(place, name))
-  for (const folder of [tmp, state, home]) mkdirSync(folder ?? '')
-  return {
-    project,
-    stateRoot: join(state ?? '', 'skiff'),
-    environment: {
-      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
-      HOME: home,
-      TMPDIR: tmp,
-      XDG_STATE_HOME: state,
-      JAVA_TOOL_OPTIONS: `-Djava.io.tmpdir=${tmp}`,
-    },
+function hindrance(): string | undefined {
+  const cwd = join(root, 'examples', 'java-operator')
+  const run = (file: string, words: readonly string[]): string =>
+    execFileSync(file, words, { cwd, encoding: 'utf8', stdio: 'pipe', timeout: 300_000 })
+  try {
+    const [, major] = /^javac (\d+)/.exec(run('javac', ['--version'])) ?? []
+    if (Number(major) < leastMajor) return `Java ${leastMajor} is needed, there is ${major}`
+  } catch {
+    return 'there is no javac in PATH'
+  }
+  try {
+    run('mvn', ['--version'])
+  } catch {
+    return 'there is no mvn in PATH'
+  }
+  try {
+    run('mvn', ['-q', '-B', `${dependencyPlugin}:resolve`])
+    return undefined
+  } catch (error) {
+    return `its dependencies cannot be fetched: ${(error as Error).message.split('\n')[1] ?? ''}`
   }
 }
+
+const test = requireParts('examples/java-operator', hindrance)
+
+beforeAll(builtOnce)
 
 /** What each class's report counts: run, failed and skipped tests. */
 function counts(project: string): string[] {
@@ -59,38 +52,27 @@ function counts(project: string): string[] {
     )
 }
 
-test(
-  'the suite of a fabric8 operator passes, and its cluster is gone',
-  async () => {
-    const { project, stateRoot, environment } = installed()
-    const { code, output } = await startMaven(project, environment).ended
-    expect(code, output).toBe(0)
-    expect(counts(project)).toEqual(['Tests run: 7, Failures: 0, Errors: 0, Skipped: 0'])
-    expect(listClusters(stateRoot)).toEqual([])
-    expect(readFileSync(join(project, 'target', 'skiff.log'), 'utf8')).toContain('node-1')
-  },
-  mavenTimeoutMs,
-)
+test('the suite in JUnit is green, and leaves nothing', async () => {
+  const example = copyExample('java-operator')
+  const { code, output } = await example.run('mvn', suite)
+  expect(code, output).toBe(0)
+  expect(counts(example.folder)).toEqual(['Tests run: 7, Failures: 0, Errors: 0, Skipped: 0'])
+  expect(readFileSync(join(example.folder, 'target', 'skiff.log'), 'utf8')).toContain('node-1')
+  expect(example.leftovers()).toEqual([])
+})
 
-test(
-  'when the JVM is killed, its cluster goes with all of its processes',
-  async () => {
-    const { project, stateRoot, environment } = installed()
-    const { ended } = startMaven(project, environment)
-    const { jvm, id } = await eventually(() => {
-      const [name = ''] = listClusters(stateRoot)
-      const config = readClusterConfig(statePaths(stateRoot, name))
-      if (config === undefined) throw new Error('no cluster has been planned')
-      return { jvm: Number(name.replace('java-', '')), id: config.id }
-    }, mavenTimeoutMs / 2)
-    await eventually(() => expect(processesMarked(id)).not.toEqual([]))
-    process.kill(jvm, 'SIGKILL')
-    expect((await ended).code).not.toBe(0)
-    await eventually(() => {
-      expect(processesMarked(id)).toEqual([])
-      expect(listClusters(stateRoot)).toEqual([])
-    })
-    expect(existsSync(join(project, 'target', 'skiff.log'))).toBe(true)
-  },
-  mavenTimeoutMs,
-)
+test('a JVM that is killed leaves no process and no cluster', async () => {
+  const example = copyExample('java-operator')
+  const maven = example.start('mvn', suite)
+  // The cluster's name has the pid of the JVM that Maven starts for the tests.
+  const jvm = await eventually(() => {
+    const [name = ''] = readdirSync(join(example.stateRoot, 'clusters'))
+    const [, pid] = /^java-(\d+)$/.exec(name) ?? []
+    if (pid === undefined) throw new Error(`${name} has no pid in its name`)
+    return Number(pid)
+  }, mavenTimeoutMs)
+  expect(example.leftovers()).not.toEqual([])
+  process.kill(jvm, 'SIGKILL')
+  expect((await maven.ended).code).not.toBe(0)
+  await eventually(() => expect(example.leftovers()).toEqual([]), goneWithinMs)
+})
