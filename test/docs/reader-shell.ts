@@ -77,6 +77,8 @@ export function openReaderShell(): ReaderShell {
       HOME: home,
       XDG_STATE_HOME: join(home, '.local', 'state'),
       NO_COLOR: '1',
+      // For the scripts that a page runs from their sources.
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
     },
   })
   let output = ''
