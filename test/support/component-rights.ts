@@ -19,11 +19,21 @@ export function userOfController(name: string, dialect: Dialect): string {
     : `system:serviceaccount:${dialect.systemNamespace}:${account}`
 }
 
+/** By dialect and gates: an index of the default roles takes longer than most tests that ask it. */
+const indexed = new Map<string, (user: string) => CallCheck>()
+
 /** Checks that throw the API server's 403 for what the default roles refuse a user. */
 export function defaultRights(
   dialect: Dialect,
   gates: FeatureGates = defaultFeatureGates,
 ): (user: string) => CallCheck {
+  const key = JSON.stringify([dialect.name, gates])
+  const known = indexed.get(key) ?? indexRights(dialect, gates)
+  indexed.set(key, known)
+  return known
+}
+
+function indexRights(dialect: Dialect, gates: FeatureGates): (user: string) => CallCheck {
   const reader = new FakeReader()
   const { clusterRoles, clusterRoleBindings, roles, roleBindings } = resourcesOf(dialect)
   const policy = policyObjects(dialect, { servesMetrics: true, gates })

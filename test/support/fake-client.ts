@@ -32,6 +32,7 @@ import {
   notFound,
   objectModified,
 } from '../../components/machinery/objects/status-error.ts'
+import { copyJson } from '../../components/machinery/values/json-copy.ts'
 import { jsonPatch, matches, mergePatch } from './fake-matching.ts'
 
 export interface RecordedCall {
@@ -52,8 +53,6 @@ interface Logged {
   readonly store: string
   readonly event: WatchEvent
 }
-
-const copy = <T>(value: T): T => structuredClone(value)
 
 /** Something is still to be done before a deleted object may go. */
 function isHeld({ kind, metadata, ...rest }: KubeObject): boolean {
@@ -111,17 +110,17 @@ export class FakeCluster {
   /** What is stored; undefined for nothing. A copy. */
   peek<T extends KubeObject = KubeObject>(resource: Resource, key: string): T | undefined {
     const found = this.#store(resource).get(key)
-    return found === undefined ? undefined : (copy(found) as T)
+    return found === undefined ? undefined : (copyJson(found) as T)
   }
 
   /** All stored objects of the resource, by key. Copies. */
   all<T extends KubeObject = KubeObject>(resource: Resource): T[] {
-    return [...this.#store(resource).values()].map((object) => copy(object) as T)
+    return [...this.#store(resource).values()].map((object) => copyJson(object) as T)
   }
 
   /** Changes a stored object as another client would. */
   change(resource: Resource, key: string, edit: (object: KubeObject) => void): KubeObject {
-    const object = copy(this.#mustGet(resource, key))
+    const object = copyJson(this.#mustGet(resource, key))
     edit(object)
     return this.#replace(resource, object)
   }
@@ -163,9 +162,14 @@ export class FakeCluster {
   #rest(): RestClient {
     const json: RestClient['json'] = async ({ method, path, body }) => {
       const [resource = '', key = ''] = path.split('?')
-      const reacted = this.#call({ verb: method.toLowerCase(), resource, key, object: copy(body) })
+      const reacted = this.#call({
+        verb: method.toLowerCase(),
+        resource,
+        key,
+        object: copyJson(body),
+      })
       if (reacted === undefined) throw noSuchResource()
-      return copy(reacted.answer)
+      return copyJson(reacted.answer)
     }
     return { json } as RestClient
   }
@@ -194,7 +198,7 @@ export class FakeCluster {
   }
 
   #insert(resource: Resource, given: KubeObject): KubeObject {
-    const object = copy(given)
+    const object = copyJson(given)
     const { metadata } = object
     if (metadata.name === undefined) {
       this.#names += 1
@@ -210,13 +214,13 @@ export class FakeCluster {
     metadata.resourceVersion = String(this.#version)
     this.#store(resource).set(keyOf(object), object)
     this.#emit(resource, 'ADDED', object)
-    return copy(object)
+    return copyJson(object)
   }
 
   #replace(resource: Resource, object: KubeObject): KubeObject {
     const key = keyOf(object)
     const old = this.#mustGet(resource, key)
-    const next = copy(object)
+    const next = copyJson(object)
     next.apiVersion = apiVersionOf(resource)
     next.kind = resource.kind
     next.metadata.uid = old.metadata.uid as string
@@ -224,7 +228,7 @@ export class FakeCluster {
     next.metadata.resourceVersion = old.metadata.resourceVersion as string
     if (old.metadata.deletionTimestamp !== undefined)
       next.metadata.deletionTimestamp = old.metadata.deletionTimestamp
-    if (deepEqual(old, next)) return copy(old)
+    if (deepEqual(old, next)) return copyJson(old)
     if (!deepEqual(old['spec'], next['spec']))
       next.metadata.generation = (old.metadata.generation ?? 1) + 1
     this.#version += 1
@@ -232,11 +236,11 @@ export class FakeCluster {
     if (next.metadata.deletionTimestamp !== undefined && !isHeld(next)) {
       this.#store(resource).delete(key)
       this.#emit(resource, 'DELETED', next)
-      return copy(next)
+      return copyJson(next)
     }
     this.#store(resource).set(key, next)
     this.#emit(resource, 'MODIFIED', next)
-    return copy(next)
+    return copyJson(next)
   }
 
   #delete(resource: Resource, key: string, options: DeleteOptions): KubeObject {
@@ -254,19 +258,19 @@ export class FakeCluster {
       ...(finalizer === '' ? [] : [finalizer]),
     ]
     this.#version += 1
-    const next = copy(old)
+    const next = copyJson(old)
     next.metadata.resourceVersion = String(this.#version)
     if (finalizers.length === 0 && !isHeld(next)) {
       this.#store(resource).delete(key)
       this.#emit(resource, 'DELETED', next)
-      return copy(next)
+      return copyJson(next)
     }
-    if (old.metadata.deletionTimestamp !== undefined) return copy(old)
+    if (old.metadata.deletionTimestamp !== undefined) return copyJson(old)
     next.metadata.deletionTimestamp = timestamp(this.clock.now())
     if (finalizers.length > 0) next.metadata.finalizers = finalizers
     this.#store(resource).set(key, next)
     this.#emit(resource, 'MODIFIED', next)
-    return copy(next)
+    return copyJson(next)
   }
 
   #call(call: RecordedCall): { answer: unknown } | undefined {
@@ -353,7 +357,7 @@ export class FakeCluster {
       const type = isMatch ? (visible.has(key) ? 'MODIFIED' : 'ADDED') : 'DELETED'
       if (isMatch) visible.add(key)
       else visible.delete(key)
-      queue.push({ type, object: copy(object) })
+      queue.push({ type, object: copyJson(object) })
     }
     // What the watcher's list showed it, so that a first change is told as a change.
     for (const object of this.#store(resource).values()) {
@@ -388,13 +392,13 @@ export class FakeCluster {
     const answer = async <T>(call: RecordedCall, act: () => T): Promise<T> => {
       check(call, resource)
       const reacted = this.#call(call)
-      const result = reacted === undefined ? act() : (copy(reacted.answer) as T)
+      const result = reacted === undefined ? act() : (copyJson(reacted.answer) as T)
       if ([...this.#losing].some((isLost) => isLost(call)))
         throw new ConnectionError('lost', 'the connection was lost')
       return result
     }
     const create = (object: KubeObject): KubeObject => {
-      if (resource.virtual) return copy(object)
+      if (resource.virtual) return copyJson(object)
       const { namespace = '', generateName, name } = object.metadata
       const made = this.#insert(resource, object)
       this.created.push(`${resource.plural} ${namespace}/${name ?? generateName}`)
@@ -406,7 +410,7 @@ export class FakeCluster {
           verb: 'update',
           resource: named(options.subresource),
           key: keyOf(object),
-          object: copy(object),
+          object: copyJson(object),
         },
         () => this.#update(resource, object, options),
       )
@@ -414,7 +418,7 @@ export class FakeCluster {
       resource,
       get: (ref, options = {}) =>
         answer({ verb: 'get', resource: named(options.subresource), key: keyFor(ref) }, () =>
-          copy(this.#mustGet(resource, keyFor(ref))),
+          copyJson(this.#mustGet(resource, keyFor(ref))),
         ),
       list: (options = {}) =>
         answer({ verb: 'list', resource: named(), key: options.namespace ?? '' }, () => ({
@@ -429,19 +433,29 @@ export class FakeCluster {
             verb: 'create',
             resource: named(options.subresource),
             key: keyOf(object),
-            object: copy(object),
+            object: copyJson(object),
           },
           () => create(object),
         ),
       createSubresource: (ref, subresource, object) =>
         answer(
-          { verb: 'create', resource: named(subresource), key: keyFor(ref), object: copy(object) },
-          () => copy(object),
+          {
+            verb: 'create',
+            resource: named(subresource),
+            key: keyFor(ref),
+            object: copyJson(object),
+          },
+          () => copyJson(object),
         ),
       updateSubresource: (ref, subresource, object) =>
         answer(
-          { verb: 'update', resource: named(subresource), key: keyFor(ref), object: copy(object) },
-          () => copy(object),
+          {
+            verb: 'update',
+            resource: named(subresource),
+            key: keyFor(ref),
+            object: copyJson(object),
+          },
+          () => copyJson(object),
         ),
       update,
       updateStatus: (object, options = {}) => update(object, { ...options, subresource: 'status' }),
@@ -451,7 +465,7 @@ export class FakeCluster {
             verb: 'patch',
             resource: named(options.subresource),
             key: keyFor(ref),
-            object: copy(patch),
+            object: copyJson(patch),
           },
           () => this.#patch(resource, ref, patch, options),
         ),

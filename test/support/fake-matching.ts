@@ -1,6 +1,7 @@
 /** Selectors and patches of the in-memory cluster: as far as controllers use them. */
 import type { ListOptions } from '../../components/client/resource-client.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
+import { copyJson } from '../../components/machinery/values/json-copy.ts'
 
 function fieldOf(object: KubeObject, path: string): string {
   let value: unknown = object
@@ -30,8 +31,7 @@ export function matches(object: KubeObject, options: ListOptions): boolean {
 
 /** RFC 7386; lists are replaced, so of strategic patches it serves those that merge no lists, or delete from lists of texts. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch))
-    return structuredClone(patch)
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return copyJson(patch)
   const result: Record<string, unknown> =
     typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {}
   const deletion = '$deleteFromPrimitiveList/'
@@ -52,7 +52,7 @@ export function jsonPatch(
   target: KubeObject,
   patch: readonly { op: string; path: string; value?: unknown }[],
 ) {
-  const result = structuredClone(target)
+  const result = copyJson(target)
   for (const { op, path, value } of patch) {
     const parts = path
       .slice(1)

@@ -6,6 +6,7 @@ import type {
 import { deepFreeze, keyOf } from '../../components/machinery/objects/object.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
+import { copyJson } from '../../components/machinery/values/json-copy.ts'
 
 export class FakeReader implements ObjectReader {
   readonly #objects = new Map<string, Map<string, KubeObject>>()
@@ -19,10 +20,10 @@ export class FakeReader implements ObjectReader {
     const old = objects.get(key)
     this.#revision += 1
     const stored = deepFreeze<KubeObject>({
-      ...structuredClone(object),
+      ...copyJson(object),
       metadata: {
         uid: old?.metadata.uid ?? `uid-${this.#revision}`,
-        ...structuredClone(object.metadata),
+        ...copyJson(object.metadata),
         resourceVersion: String(this.#revision),
       },
     })

@@ -17,6 +17,7 @@ import {
 } from '../../components/machinery/validation/object-meta-validation.ts'
 import type { Resource } from '../../components/machinery/objects/resource.ts'
 import type { FieldError } from '../../components/machinery/objects/status-error.ts'
+import { copyJson } from '../../components/machinery/values/json-copy.ts'
 import { FakeReader } from './fake-reader.ts'
 
 export const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5)
@@ -123,7 +124,7 @@ export function strategyRuns(
 
   function updated(before: KubeObject, object: unknown, subresource = ''): KubeObject {
     // Stored objects are frozen; a strategy that writes to one must fail here too.
-    const old = deepFreeze(structuredClone(before))
+    const old = deepFreeze(copyJson(before))
     const stored = draft(object)
     stored.metadata.resourceVersion = '7'
     keepMetadata(stored, old)
