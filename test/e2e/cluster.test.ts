@@ -82,20 +82,6 @@ test('every process survives kill -9: it comes back, and the nodes are Ready', a
   expect((await statusOf(place)).server).toBe(before.server)
 })
 
-test('after kill -9 of the supervisor down leaves nothing', async () => {
-  const { place, skiff } = begin()
-  await skiff('up', '--nodes', '1')
-  const supervisor = processesIn(place.root).find(({ command }) =>
-    command.includes('supervisor.js'),
-  )
-  process.kill(supervisor?.pid ?? 0, 'SIGKILL')
-  await expect.poll(() => processesIn(place.root).length).toBe(4)
-  expect((await skiff('status')).code).toBe(5)
-  expect((await skiff('down')).code).toBe(0)
-  expect(processesIn(place.root)).toEqual([])
-  expect(place.leftovers()).toEqual([])
-})
-
 test('a cluster that was left goes on with its data, its port and its nodes', async () => {
   const { place, skiff } = begin()
   await skiff('up', '--nodes', '1')
