@@ -2,7 +2,7 @@
  * One folder for all that a run of tests writes to disk, as temporary folder of every process it starts. The run fails when a file, a
  * socket or a process is left in it at the end. For `globalSetup`.
  */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
@@ -54,6 +54,10 @@ export async function teardown(): Promise<void> {
       throw error
     })
   } finally {
-    rmSync(own, { recursive: true, force: true })
+    // A worker that ends meanwhile writes to the compile cache; rmSync does not say that something is left.
+    await eventually(() => {
+      rmSync(own, { recursive: true, force: true })
+      if (existsSync(own)) throw new Error(`${own} is not empty`)
+    }, 10_000)
   }
 }
