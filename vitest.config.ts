@@ -52,6 +52,7 @@ export default defineConfig({
             ...excluded,
             // Of `npm run examples`.
             'test/examples/**',
+            'test/clients/go.test.ts',
             ...sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
           ],
         },

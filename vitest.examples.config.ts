@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
 import { suite } from './test/support/suite.ts'
 
-/** `npm run examples`: the suite of every example, in its own language. */
+/** `npm run examples`: what other compilers build. The suite of every example in its own language, and the tests of client-go. */
 export default defineConfig({
   test: {
     ...suite,
-    include: ['test/examples/*.test.ts'],
+    include: ['test/examples/*.test.ts', 'test/clients/go.test.ts'],
     // Compilers take every core.
     fileParallelism: false,
     // The first build of an example's libraries takes minutes on a small machine.

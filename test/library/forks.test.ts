@@ -52,4 +52,4 @@ it('a hundred forks of 5,000 objects are changed on their own, and an informer o
   await expect.poll(() => seen.size).toBe(objects + forks)
   expect(lost).toEqual([])
   await informer.stop()
-})
+}, 600_000)
