@@ -75,7 +75,8 @@ function optionsOf(group: BundleGroup) {
     external,
     // Names of inputs, and with them hashes, are the same wherever node_modules leads to.
     preserveSymlinks: true,
-    define: { __SKIFF_BUILD__: JSON.stringify(commit) },
+    // A text: for an object esbuild makes a module that is filled later, which no script can have.
+    define: { __SKIFF_BUILD__: JSON.stringify(JSON.stringify(commit)) },
     // Whitespace stays: a crash prints its source line, and a minified bundle is one line.
     minifySyntax: true,
     // Licences are in the notices.

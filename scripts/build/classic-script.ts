@@ -38,10 +38,11 @@ function withAssignedExports(text: string): string {
 
 /**
  * The body of a strict function of `exports`, `require`, `importScript` (in the place of `import()` for other scripts) and `importMeta`.
- * Exports are assigned once, at the end. Throws when module syntax is left that a script cannot have.
+ * Exports are assigned once, at the end. Throws for what a script cannot have: exports that change later, or other module syntax.
  */
 export function classicScript(module: string): string {
   const [imports] = parse(module)
+  if (/= __esm\(\{$/m.test(module)) throw unfit('exports that change later')
   let text = module
   for (const { n: specifier, ss, se, d } of imports.toReversed()) {
     const statement = text.slice(ss, se)

@@ -26,12 +26,12 @@ interface Build {
   readonly gitTreeState: string
   readonly buildDate: string
 }
-declare const __SKIFF_BUILD__: Build | undefined
+declare const __SKIFF_BUILD__: string | undefined
 
 /** Run from its sources, it was not built. */
 const build: Build =
-  typeof __SKIFF_BUILD__ === 'object'
-    ? __SKIFF_BUILD__
+  typeof __SKIFF_BUILD__ === 'string'
+    ? (JSON.parse(__SKIFF_BUILD__) as Build)
     : { gitCommit: '', gitTreeState: '', buildDate: '1970-01-01T00:00:00Z' }
 
 /** The body of `/version`; goVersion and compiler name the runtime, which clients only print. */

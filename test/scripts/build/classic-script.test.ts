@@ -59,6 +59,8 @@ export {
 
   it('is refused when a script cannot say it', () => {
     expect(() => classicScript('export function made() {}')).toThrow(/no script can have/)
+    const late = 'var made;\nvar init_made = __esm({\n});\nexport {\n  made,\n  init_made\n};\n'
+    expect(() => classicScript(late)).toThrow(/exports that change later/)
     expect(() => classicScript('export * from "./other.cjs";')).toThrow(/no script can have/)
   })
 })
