@@ -20,7 +20,7 @@ const sharing = [
   'test/cluster/saved/*.test.ts',
   'test/cluster/why/*.test.ts',
   'test/client/*.test.ts',
-  'test/component-base/*.test.ts',
+  'test/component-base/**/*.test.ts',
   'test/controller-manager/**/*.test.ts',
   'test/docs/{charts,diagrams,names,output,reference,request-flow,security,spec}.test.ts',
   'test/envtest/*.test.ts',

@@ -210,6 +210,7 @@ async function createAgent(context: Context): Promise<Agent> {
     onChange: () => {
       for (const node of running) node.wake()
     },
+    clock,
     log,
   })
   const services = createServiceWatch({ clock, log })

@@ -6,13 +6,14 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dialect } from '../../api/dialect.ts'
 import { supportedDevicePluginVersions } from '../../api/lifecycles/device-plugin-api.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import { GrpcClient } from '../../component-base/grpc/grpc-client.ts'
+import { grpcCode, GrpcError } from '../../component-base/grpc/grpc-error.ts'
+import { serveGrpc } from '../../component-base/grpc/grpc-server.ts'
 import { messageOf, type Log } from '../../component-base/log.ts'
 import { fitsSocketAddress } from '../../component-base/socket-address.ts'
 import { qualifiedName } from '../../machinery/validation/names.ts'
-import { GrpcError, readGrpcStream, serveGrpc } from './grpc.ts'
 import { readDevices, readRegisterRequest, type Device, type RegisterRequest } from './messages.ts'
-
-const unknownCode = 2
 
 /** How many devices of a resource there are, and how many of them work. */
 export interface DeviceCount {
@@ -28,7 +29,7 @@ export interface DevicePlugins {
 }
 
 function refuse(message: string): never {
-  throw new GrpcError(unknownCode, message)
+  throw new GrpcError(grpcCode.unknown, message)
 }
 
 /** Rejects a registration with upstream's words. */
@@ -53,6 +54,7 @@ export interface DevicePluginsOptions {
   readonly folder: string
   readonly dialect: Dialect
   readonly onChange: () => void
+  readonly clock: Clock
   readonly log: Log
 }
 
@@ -98,24 +100,25 @@ function countOf(list: readonly Device[]): DeviceCount {
 
 /** Follows one plugin's devices until it ends. */
 async function listAndWatch(
-  { folder, log }: DevicePluginsOptions,
+  { folder, clock, log }: DevicePluginsOptions,
   { endpoint, resourceName, version }: RegisterRequest,
   to: { readonly update: (list: readonly Device[]) => void; readonly signal: AbortSignal },
 ): Promise<void> {
+  const client = new GrpcClient({ address: { path: join(folder, endpoint) }, clock })
   try {
-    await readGrpcStream(
-      {
-        path: join(folder, endpoint),
-        method: `/${version}.DevicePlugin/ListAndWatch`,
-        message: Buffer.alloc(0),
-        onMessage: (message) => to.update(readDevices(message)),
-      },
-      to.signal,
-    )
+    const call = client.stream(`/${version}.DevicePlugin/ListAndWatch`, {
+      onMessage: (message) => to.update(readDevices(message)),
+      signal: to.signal,
+    })
+    call.end(Buffer.alloc(0))
+    await call.ended
     log.info('a device plugin ended', { resource: resourceName })
   } catch (error) {
+    if (to.signal.aborted) return
     const why = messageOf(error)
     log.warn('a device plugin cannot be reached', { resource: resourceName, why })
+  } finally {
+    client.close()
   }
 }
 

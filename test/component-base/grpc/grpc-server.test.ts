@@ -1,16 +1,13 @@
-/** gRPC over a socket, with peers that give up, die or talk nonsense. */
+/** A gRPC server on a socket, whose callers give up, die or talk nonsense. */
 import http2 from 'node:http2'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
+import { framed } from '../../../components/component-base/grpc/grpc-messages.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
-import {
-  GrpcError,
-  readGrpcStream,
-  serveGrpc,
-  type GrpcMethod,
-} from '../../../components/node-agent/device-plugins/grpc.ts'
+import { GrpcError } from '../../../components/component-base/grpc/grpc-error.ts'
+import { serveGrpc, type GrpcMethod } from '../../../components/component-base/grpc/grpc-server.ts'
 import { eventually } from '../../support/eventually.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -43,11 +40,8 @@ async function session(): Promise<http2.ClientHttp2Session> {
   )
 }
 
-const call = (on: http2.ClientHttp2Session, body: Buffer): http2.ClientHttp2Stream =>
-  on
-    .request({ ':method': 'POST', ':path': '/a.A/A' })
-    .on('error', () => {}) // cut off, as the test wants it
-    .end(body)
+const call = (on: http2.ClientHttp2Session): http2.ClientHttp2Stream =>
+  on.request({ ':method': 'POST', ':path': '/a.A/A' }).on('error', () => {}) // cut off, as the test wants it
 
 /** An empty message. */
 const empty = Buffer.alloc(5)
@@ -62,29 +56,38 @@ test('a caller may give up at any moment: the server goes on', async () => {
   })
   const client = await session()
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    const asked = call(client, attempt % 5 === 0 ? Buffer.alloc(3) : empty)
+    const asked = call(client).end(attempt % 5 === 0 ? Buffer.alloc(3) : empty)
     for (let turn = 0; turn < attempt % 7; turn += 1) await nextTurn()
     asked.close(http2.constants.NGHTTP2_CANCEL)
   }
   const code = await new Promise((resolve) => {
-    call(client, Buffer.from([1, 0, 0, 0, 0])).on('response', (headers) =>
-      resolve(headers['grpc-status']),
-    )
+    call(client)
+      .on('response', (headers) => resolve(headers['grpc-status']))
+      .end(Buffer.from([1, 0, 0, 0, 0]))
   })
   expect(code).toBe('12')
 })
 
-test('an answer whose message cannot be read fails the call, not the process', async () => {
-  const server = http2.createServer()
-  server.on('stream', (stream) => {
-    const headers = { ':status': 200, 'grpc-status': '2', 'grpc-message': '100 % wrong' }
-    stream.respond(headers, { endStream: true })
+test('a caller may send a message in pieces of any size', async () => {
+  await serve((message) => message)
+  const asked = call(await session())
+  const message = Buffer.from('taken apart')
+  for (const byte of framed(message)) {
+    asked.write(Buffer.from([byte]))
+    await nextTurn()
+  }
+  asked.end()
+  const chunks: Buffer[] = []
+  for await (const chunk of asked) chunks.push(chunk as Buffer)
+  expect(Buffer.concat(chunks)).toEqual(framed(message))
+})
+
+test('a message of more than 4 MB is refused without being read', async () => {
+  await serve((message) => message)
+  const asked = call(await session())
+  const headers = new Promise<http2.IncomingHttpHeaders>((resolve) => {
+    asked.on('response', resolve)
   })
-  await new Promise<void>((resolve) => server.listen(path, resolve))
-  ends.push(() => new Promise((resolve) => server.close(resolve)))
-  const reading = readGrpcStream(
-    { path, method: '/a.A/A', message: Buffer.alloc(0), onMessage: () => {} },
-    new AbortController().signal,
-  )
-  await expect(reading).rejects.toThrow('100 % wrong')
+  asked.write(Buffer.from([0, 0, 0x40, 0, 1]))
+  expect(await headers).toMatchObject({ 'grpc-status': '8' })
 })
