@@ -48,6 +48,7 @@ export class GrpcClient {
   readonly #session: ClientHttp2Session
   readonly #calls = new Set<GrpcCall>()
   readonly #greeting = Promise.withResolvers<void>()
+  readonly #gone = Promise.withResolvers<void>()
   #isGreeted = false
   /** Why there is no connection any more. */
   #lost: GrpcError | undefined
@@ -83,6 +84,11 @@ export class GrpcClient {
   /** New calls have a chance. False once the connection is lost or the server said goodbye. */
   get isOpen(): boolean {
     return this.#lost === undefined && !this.#session.closed
+  }
+
+  /** Resolves when there is no connection any more. */
+  async gone(): Promise<void> {
+    await this.#gone.promise
   }
 
   /** Resolves when the server has greeted; rejects with a GrpcError when the connection fails before. */
@@ -129,6 +135,18 @@ export class GrpcClient {
     }
   }
 
+  /** Takes no more calls; the connection closes when those under way have ended. Idempotent. */
+  finish(): void {
+    if (!this.#session.closed) this.#session.close()
+  }
+
+  /** Sends a ping now; the connection is lost when it is not answered in time. */
+  probe(timeoutMs: number): void {
+    if (this.#lost !== undefined || this.#session.destroyed) return
+    const stopTimer = this.#options.clock.after(timeoutMs, () => this.#lose(unanswered(timeoutMs)))
+    this.#session.ping(stopTimer)
+  }
+
   /** Cuts the connection; calls reject with CANCELLED. Idempotent. */
   close(): void {
     this.#end(new GrpcError(grpcCode.cancelled, `the connection to ${this.address} was closed`))
@@ -149,6 +167,7 @@ export class GrpcClient {
     this.#lost = new GrpcError(error.code, error.message, { isUnsent: true, cause: error.cause })
     this.#stopTimer()
     this.#greeting.reject(error)
+    this.#gone.resolve()
     for (const call of [...this.#calls]) call.lose(error)
     this.#session.destroy()
     this.#socket.destroy()
@@ -159,9 +178,7 @@ export class GrpcClient {
     const { clock } = this.#options
     this.#stopTimer = clock.after(everyMs, () => {
       if (this.#session.destroyed) return
-      this.#stopTimer = clock.after(timeoutMs, () =>
-        this.#lose(`did not answer a ping within ${timeoutMs} ms`),
-      )
+      this.#stopTimer = clock.after(timeoutMs, () => this.#lose(unanswered(timeoutMs)))
       this.#session.ping((error) => {
         this.#stopTimer()
         if (error === null && this.#lost === undefined) this.#pingLater(keepAlive)
@@ -169,6 +186,8 @@ export class GrpcClient {
     })
   }
 }
+
+const unanswered = (timeoutMs: number): string => `did not answer a ping within ${timeoutMs} ms`
 
 function addressText(address: GrpcAddress): string {
   if ('path' in address) return address.path

@@ -1,0 +1,54 @@
+/** EtcdKeys: where a store's keys lie in etcd. Every key has the store's prefix before it, and is otherwise as it is. */
+import type { KeyValue } from '../store.ts'
+import type { EtcdKeyValue, KeyRange } from './etcd-messages.ts'
+
+export class EtcdKeys {
+  readonly #prefix: Buffer
+  /** Beside the store's keys: says that the store is being filled (etcd-load.ts). */
+  readonly fillMark: Buffer
+
+  /** `prefix` as in `--etcd-prefix`; slashes around it make no difference. */
+  constructor(prefix: string) {
+    const name = prefix.split('/').filter((part) => part !== '')
+    this.#prefix = Buffer.from(`/${name.map((part) => `${part}/`).join('')}`)
+    this.fillMark = Buffer.concat([this.#prefix.subarray(0, -1), Buffer.from('\0skiff-fill')])
+  }
+
+  /** Throws a TypeError for a key that has no UTF-8 form. */
+  inEtcd(key: string): Buffer {
+    if (!key.isWellFormed()) throw new TypeError(`the key ${JSON.stringify(key)} has no UTF-8 form`)
+    return this.#withPrefix(key)
+  }
+
+  /** The keys that begin with `prefix`, from `from` on. */
+  range(prefix: string, from = ''): Required<KeyRange> {
+    const first = this.#withPrefix(prefix)
+    const start = this.#withPrefix(from)
+    return { key: Buffer.compare(start, first) > 0 ? start : first, end: endOf(first) }
+  }
+
+  ofStore(key: Buffer): string {
+    return key.toString('utf8', this.#prefix.length)
+  }
+
+  keyValue({ key, value, createRevision, modRevision }: EtcdKeyValue): KeyValue {
+    return { key: this.ofStore(key), value, createRevision, modRevision }
+  }
+
+  #withPrefix(key: string): Buffer {
+    return Buffer.concat([this.#prefix, Buffer.from(key)])
+  }
+}
+
+/** The first key after all that begin with `prefix`. */
+function endOf(prefix: Buffer): Buffer {
+  const end = Buffer.from(prefix)
+  for (let at = end.length - 1; at >= 0; at -= 1) {
+    const byte = end[at] ?? 0xff
+    if (byte < 0xff) {
+      end[at] = byte + 1
+      return end.subarray(0, at + 1)
+    }
+  }
+  return Buffer.from([0])
+}

@@ -1,0 +1,290 @@
+/**
+ * EtcdStore: a store on etcd v3, 3.4 or newer. Revisions are etcd's own, so that whatever else writes to the same etcd moves
+ * them, too.
+ */
+import type { Clock } from '../../component-base/clock.ts'
+import { GrpcError } from '../../component-base/grpc/grpc-error.ts'
+import { silentLog, type Log } from '../../component-base/log.ts'
+import {
+  StoreError,
+  type KeyValue,
+  type RangeOptions,
+  type RangeResult,
+  type Store,
+  type StoreEvent,
+  type Txn,
+  type TxnResult,
+} from '../store.ts'
+import { EtcdClient, type EtcdUser } from './etcd-client.ts'
+import { etcdEndpoint, type EtcdTls } from './etcd-endpoint.ts'
+import { EtcdUnreachableError, noSpace, storeFailure } from './etcd-failures.ts'
+import { EtcdKeys } from './etcd-keys.ts'
+import { fillEtcd, isBeingFilled } from './etcd-load.ts'
+import { alarmQuery, etcdMethod, readAlarms, writeCompact, type Alarms } from './etcd-messages.ts'
+import { compactedBefore, EtcdRequests, futureRevision, isOutOfRange } from './etcd-requests.ts'
+import { commitTxn } from './etcd-txn.ts'
+import { EtcdWatches } from './etcd-watches.ts'
+import { RequestSlots } from './request-slots.ts'
+
+export interface EtcdStoreOptions {
+  /** `http://HOST:PORT` or `https://HOST:PORT`; at least one. */
+  readonly endpoints: readonly string[]
+  /** All keys lie below it, as with upstream's `--etcd-prefix`. */
+  readonly prefix: string
+  readonly tls?: EtcdTls | undefined
+  readonly user?: EtcdUser | undefined
+  readonly clock: Clock
+  readonly log?: Log
+  /** How long a request may take, with its attempts on all endpoints; default 10 s. */
+  readonly requestTimeoutMs?: number
+  /** How long to wait for etcd at the start; default 20 s, upstream's. */
+  readonly openTimeoutMs?: number
+  /**
+   * Requests that etcd works on at once; default 256. etcd decides in which order, so that only with 1 do concurrent
+   * commits keep their call order.
+   */
+  readonly maxInFlight?: number
+}
+
+/** History goes in steps of so many revisions: after one large step etcd 3.4 stays slow. */
+const compactStep = 5000
+/** How often a store that opens looks for etcd. */
+const openEveryMs = 250
+
+/** Rejects with StoreError `cannot-open`. */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+  const { clock, log = silentLog, user, tls, requestTimeoutMs = 10_000 } = options
+  const [first, ...rest] = options.endpoints
+  if (first === undefined) throw new StoreError('cannot-open', 'the store on etcd needs an address')
+  const endpoints = [first, ...rest].map((url) => etcdEndpoint(url, tls))
+  const client = new EtcdClient({ endpoints, user, clock, requestTimeoutMs })
+  const keys = new EtcdKeys(options.prefix)
+  const requests = new EtcdRequests(client, keys)
+  try {
+    await waitForEtcd(client, options)
+    const revision = await requests.revision()
+    if (await isBeingFilled(requests, keys)) {
+      throw new StoreError(
+        'cannot-open',
+        `a saved cluster was loaded below ${options.prefix} only in part: delete these keys, or choose another prefix`,
+      )
+    }
+    const watches = new EtcdWatches({ client, keys, clock, log, revision })
+    return new EtcdStore({ options, client, keys, requests, watches })
+  } catch (error) {
+    client.close()
+    throw cannotOpen(error)
+  }
+}
+
+function cannotOpen(error: unknown): unknown {
+  if (error instanceof GrpcError) {
+    const hint = 'check the user and its role, or pass a user'
+    return new StoreError('cannot-open', `etcd refuses to be read: ${error.message}: ${hint}`, {
+      cause: error,
+    })
+  }
+  if (error instanceof EtcdUnreachableError) {
+    return new StoreError('cannot-open', `etcd cannot be used: ${error.message}`, { cause: error })
+  }
+  return error
+}
+
+/** Resolves when one endpoint can be used. What waiting does not change rejects at once. */
+async function waitForEtcd(client: EtcdClient, options: EtcdStoreOptions): Promise<void> {
+  const { clock, openTimeoutMs = 20_000 } = options
+  const endMs = clock.elapsed() + openTimeoutMs
+  for (;;) {
+    try {
+      await client.connection()
+      return
+    } catch (error) {
+      const failures = error instanceof EtcdUnreachableError ? error.failures : []
+      if (failures.every(({ isLasting }) => isLasting) || clock.elapsed() >= endMs) throw error
+      await clock.sleep(openEveryMs)
+    }
+  }
+}
+
+interface Parts {
+  readonly options: EtcdStoreOptions
+  readonly client: EtcdClient
+  readonly keys: EtcdKeys
+  readonly requests: EtcdRequests
+  readonly watches: EtcdWatches
+}
+
+class EtcdStore implements Store {
+  readonly #parts: Parts
+  readonly #slots: RequestSlots
+  readonly #running: Promise<void>
+  readonly #underWay = new Set<Promise<unknown>>()
+  /** The newest commit of this process that is acknowledged. */
+  #newest = 0
+  #compacted = 0
+  #closing: Promise<void> | undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#slots = new RequestSlots(parts.options.maxInFlight ?? 256)
+    this.#running = parts.watches.run()
+  }
+
+  async load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void> {
+    const { keys, requests } = this.#parts
+    await this.#request(() => fillEtcd({ keys, requests }, kvs, revision))
+    await this.compact(revision)
+  }
+
+  async get(key: string): Promise<KeyValue | undefined> {
+    return await this.#request(() => this.#slots.run(() => this.#parts.requests.get(key)))
+  }
+
+  async range(options: RangeOptions): Promise<RangeResult> {
+    const { requests } = this.#parts
+    return await this.#request(async () => {
+      const { atRevision, limit = Infinity } = options
+      if (atRevision !== undefined && atRevision < 1) throw compactedBefore(atRevision)
+      const kvs: KeyValue[] = []
+      let page = await this.#slots.run(() => requests.page({ ...options, limit }))
+      const { revision } = page
+      for (;;) {
+        kvs.push(...page.kvs)
+        const last = page.kvs.at(-1)
+        if (!page.more || kvs.length >= limit || last === undefined) {
+          return { kvs, revision: atRevision ?? revision, more: page.more }
+        }
+        const rest = {
+          prefix: options.prefix,
+          from: `${last.key}\0`,
+          limit: limit - kvs.length,
+          atRevision: atRevision ?? revision,
+          pageKeys: page.nextKeys,
+        }
+        page = await this.#slots.run(() => requests.page(rest))
+      }
+    })
+  }
+
+  async txn(txn: Txn): Promise<TxnResult> {
+    const { requests, options, keys } = this.#parts
+    return await this.#request(async () => {
+      const { clock, requestTimeoutMs = 10_000 } = options
+      const { result, hasCommitted } = await this.#slots.run(() =>
+        commitTxn({ requests, keys, clock, timeoutMs: requestTimeoutMs }, txn),
+      )
+      if (result.ok && hasCommitted) await this.#show(txn.key, result.revision)
+      return result
+    })
+  }
+
+  async revision(): Promise<number> {
+    return await this.#request(() => this.#slots.run(() => this.#parts.requests.revision()))
+  }
+
+  async watch(
+    options: { prefix: string; fromRevision: number; signal: AbortSignal },
+    sink: (events: readonly StoreEvent[]) => void,
+  ): Promise<void> {
+    this.#checkOpen()
+    if (options.fromRevision < this.#compacted) throw compactedBefore(options.fromRevision)
+    await this.#parts.watches.watch(options, sink)
+  }
+
+  async compact(revision: number): Promise<void> {
+    await this.#request(async () => {
+      if (revision <= this.#compacted) return
+      const { requests, client } = this.#parts
+      const newest = await requests.revision()
+      if (revision > newest) throw futureRevision(revision, newest)
+      // Watchers are to see what each commit replaced.
+      await this.#show(undefined, Math.min(revision, this.#newest))
+      for (let at = await this.#compactedTo(revision); at < revision;) {
+        at = Math.min(revision, at + compactStep)
+        await client.call(etcdMethod.compact, writeCompact(at), true).catch((error: unknown) => {
+          // As far as another has compacted already.
+          if (!isOutOfRange(error)) throw error
+        })
+      }
+      this.#compacted = Math.max(this.#compacted, revision)
+    })
+  }
+
+  /** How far history is compacted already, to a step; at most `revision`. */
+  async #compactedTo(revision: number): Promise<number> {
+    const { requests } = this.#parts
+    if (this.#compacted > 0) return this.#compacted
+    let from = 0
+    for (let to = revision; to - from > compactStep;) {
+      const middle = Math.floor((from + to) / 2)
+      if (await requests.isReadable(middle)) to = middle
+      else from = middle
+    }
+    return from
+  }
+
+  async check(): Promise<StoreError | undefined> {
+    return await this.#request(async () => {
+      const alarms = await this.#alarms()
+      if (alarms.isCorrupt) throw new StoreError('damaged', 'etcd has raised the alarm CORRUPT')
+      return alarms.isOutOfSpace ? noSpace() : undefined
+    })
+  }
+
+  async releaseMemory(): Promise<void> {
+    this.#checkOpen()
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#close()
+    await this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
+    this.#parts.watches.close()
+    this.#parts.client.close()
+    await this.#running
+  }
+
+  #checkOpen(): void {
+    if (this.#closing !== undefined) throw new StoreError('closed', 'the store has been closed')
+  }
+
+  /** `close` waits for it. Its errors are a store's. */
+  async #request<T>(run: () => Promise<T>): Promise<T> {
+    this.#checkOpen()
+    const request = run()
+    this.#underWay.add(request)
+    try {
+      return await request
+    } catch (error) {
+      throw await storeFailure(error, () => this.#alarms())
+    } finally {
+      this.#underWay.delete(request)
+    }
+  }
+
+  async #alarms(): Promise<Alarms> {
+    return readAlarms(await this.#parts.client.call(etcdMethod.alarm, alarmQuery, true))
+  }
+
+  async #show(key: string | undefined, revision: number): Promise<void> {
+    const { options, watches } = this.#parts
+    const { clock, requestTimeoutMs = 10_000 } = options
+    this.#newest = Math.max(this.#newest, revision)
+    const late = new AbortController()
+    const stopTimer = clock.after(requestTimeoutMs, () => late.abort())
+    try {
+      await watches.shown(key, revision, late.signal)
+    } catch (error) {
+      throw new StoreError(
+        'unavailable',
+        `revision ${revision} is committed, and the watch of etcd has not shown it within ${requestTimeoutMs} ms`,
+        { reason: 'the change is stored, and etcd does not show it', cause: error },
+      )
+    } finally {
+      stopTimer()
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/** A real etcd of one member, for test files; a file kills what it starts. Its folder goes with the file. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { describe, test } from 'vitest'
+import { systemClock } from '../../components/component-base/clock.ts'
+import { openEtcdStore, type EtcdStoreOptions } from '../../components/store/etcd/etcd-store.ts'
+import { loadable } from '../../components/store/loadable.ts'
+import {
+  StoreError,
+  type KeyValue,
+  type Store,
+  type StoreEvent,
+} from '../../components/store/store.ts'
+import { eventually } from './eventually.ts'
+import { ownPort } from './own-port.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** The tests that need etcd. Where it is not installed they are skipped, and standard error says so. */
+export function requireEtcd(): typeof describe | typeof describe.skip {
+  if (spawnSync('etcd', ['--version']).error === undefined) return describe
+  const message = 'NOT TESTED: the store on etcd; there is no etcd (apt-get install etcd-server)'
+  process.stderr.write(`${message}\n`)
+  test.skip(message, () => {})
+  return describe.skip
+}
+
+export interface TestEtcd {
+  readonly url: string
+  /** The same member again, on the same port and with what it has stored. */
+  restart(): Promise<void>
+  /** As a power failure would; every test file does so with its etcd at the end. */
+  kill(): Promise<void>
+  /** Stops it where it is, as if it hung. */
+  pause(): void
+  resume(): void
+}
+
+/** `flags` are etcd's; `scheme` is https where they make it one. */
+export async function startEtcd(flags: readonly string[] = [], scheme = 'http'): Promise<TestEtcd> {
+  const folder = temporaryFolder('etcd')
+  const url = `${scheme}://127.0.0.1:${ownPort()}`
+  const peer = `http://127.0.0.1:${ownPort()}`
+  const words = [
+    ...['--name=m', `--data-dir=${join(folder, 'data')}`, '--logger=zap', '--log-level=error'],
+    ...[`--listen-client-urls=${url}`, `--advertise-client-urls=${url}`],
+    ...[`--listen-peer-urls=${peer}`, `--initial-advertise-peer-urls=${peer}`],
+    ...[`--initial-cluster=m=${peer}`, '--max-request-bytes=8388608', ...flags],
+  ]
+  let child: ChildProcess | undefined
+  const kill = async (): Promise<void> => {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  const restart = async (): Promise<void> => {
+    await kill()
+    const started = spawn('etcd', words, { stdio: ['ignore', 'ignore', 'pipe'] })
+    child = started
+    let log = ''
+    started.stderr.on('data', (chunk: Buffer) => {
+      log += chunk.toString()
+    })
+    await eventually(async () => {
+      if (started.exitCode !== null) throw new Error(`etcd ended: ${log}`)
+      await listens(url)
+    })
+  }
+  await restart()
+  return {
+    url,
+    restart,
+    kill,
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
+  }
+}
+
+async function listens(url: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  try {
+    await once(socket, 'connect')
+  } finally {
+    socket.destroy()
+  }
+}
+
+export async function openTestStore(
+  url: string,
+  more: Partial<EtcdStoreOptions> = {},
+): Promise<Store> {
+  return await openEtcdStore({ endpoints: [url], prefix: '/test', clock: systemClock, ...more })
+}
+
+/**
+ * The same store with revisions that begin at 0 where etcd was when it was opened first: what contract and model expect of an
+ * empty store. It holds as long as only this store is written to.
+ */
+export function fromZero(store: Store, start: number): Store {
+  const up = (revision: number): number => {
+    if (revision < 0) throw new StoreError('compacted', `revision ${revision} was before the store`)
+    return revision + start
+  }
+  const down = (kv: KeyValue): KeyValue => ({
+    ...kv,
+    createRevision: kv.createRevision - start,
+    modRevision: kv.modRevision - start,
+  })
+  const downEvent = (event: StoreEvent): StoreEvent => {
+    const before = event.previous === undefined ? {} : { previous: down(event.previous) }
+    if (event.type === 'put') return { ...event, kv: down(event.kv), ...before }
+    return { ...event, revision: event.revision - start, previous: down(event.previous) }
+  }
+  return {
+    load: async (kvs, revision) => {
+      const all = await loadable(kvs, revision)
+      const shifted = all.map((kv) => ({
+        ...kv,
+        createRevision: kv.createRevision + start,
+        modRevision: kv.modRevision + start,
+      }))
+      await store.load(shifted, revision + start)
+    },
+    get: async (key) => {
+      const kv = await store.get(key)
+      return kv && down(kv)
+    },
+    range: async (options) => {
+      const { atRevision } = options
+      const at = atRevision === undefined ? {} : { atRevision: up(atRevision) }
+      const { kvs, revision, more } = await store.range({ ...options, ...at })
+      return { kvs: kvs.map(down), revision: revision - start, more }
+    },
+    txn: async (txn) => {
+      const { expectedRevision } = txn
+      const shifted = expectedRevision === 0 ? 0 : expectedRevision + start
+      const result = await store.txn({ ...txn, expectedRevision: shifted })
+      if (result.ok) return { ok: true, revision: result.revision - start }
+      return result.current === undefined
+        ? { ok: false }
+        : { ok: false, current: down(result.current) }
+    },
+    revision: async () => (await store.revision()) - start,
+    watch: async (options, sink) => {
+      const shifted = { ...options, fromRevision: up(options.fromRevision) }
+      await store.watch(shifted, (events) => sink(events.map(downEvent)))
+    },
+    compact: async (revision) => await store.compact(up(revision)),
+    check: () => store.check(),
+    releaseMemory: () => store.releaseMemory(),
+    close: () => store.close(),
+  }
+}
