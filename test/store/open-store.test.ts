@@ -24,7 +24,7 @@ describe('openStore', () => {
     for (const spec of ['redis:x', 'memory', '', 'toString:'])
       await expect(openStore(spec)).rejects.toMatchObject({
         code: 'cannot-open',
-        message: `unknown store "${spec}": it starts with memory: or sqlite:`,
+        message: `unknown store "${spec}": it starts with memory:, sqlite: or etcd:`,
       })
   })
 

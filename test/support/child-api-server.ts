@@ -46,6 +46,8 @@ export async function startChildApiServer(
   options: {
     dialect?: 'kubernetes' | 'svc'
     flags?: readonly string[]
+    /** Flags that name its store; default: a file in its folder. */
+    store?: readonly string[]
     /** Words put before the command; they must become the server themselves. */
     wrapper?: readonly string[]
     environment?: Readonly<Record<string, string>>
@@ -66,7 +68,7 @@ export async function startChildApiServer(
     '--log-level=error',
     `--dialect=${dialect.name}`,
     '--authorization-mode=Node,RBAC',
-    `--store=sqlite:${file('state.db')}`,
+    ...(options.store ?? [`--store=sqlite:${file('state.db')}`]),
     `--client-ca-file=${file('ca.crt')}`,
     `--tls-cert-file=${file('apiserver.crt')}`,
     `--tls-private-key-file=${file('apiserver.key')}`,

@@ -15,7 +15,17 @@ export const apiServerFlags = defineFlags({
   'tls-cert-file': flag.string('Serving certificate, PEM.'),
   'tls-private-key-file': flag.string('Key of the serving certificate, PEM.'),
   'client-ca-file': flag.string('CAs of the client certificates that the server accepts, PEM.'),
-  store: flag.string("Store of the cluster's state: sqlite:PATH or memory:.", 'memory:'),
+  store: flag.string(
+    "Store of the cluster's state: sqlite:PATH, etcd:URL,URL or memory:. Default: memory:, without --etcd-servers.",
+  ),
+  'etcd-servers': flag.list(
+    'Addresses of the members of an etcd that holds the state, as https://HOST:PORT; as --store=etcd:.',
+    [],
+  ),
+  'etcd-prefix': flag.string('Prefix of all keys in etcd.', '/registry'),
+  'etcd-cafile': flag.string("CAs of etcd's certificates, PEM."),
+  'etcd-certfile': flag.string('Client certificate for etcd, PEM.'),
+  'etcd-keyfile': flag.string('Key of that client certificate, PEM.'),
   'quota-backend-bytes': flag.int(
     "Largest size of the store's file in bytes; a full store rejects writes of objects. 0 means 2 GiB, a negative number no limit.",
     0,

@@ -28,7 +28,7 @@ export function stateToSave(
 export async function printState(settings: Settings, output: Writable): Promise<void> {
   const { options, dialect, resources } = settings
   const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
-  const store = await openStorage(options)
+  const store = await openStorage(settings)
   try {
     const { savedState } = await import('../saving/saved-state.ts')
     const from = stateToSave(settings, { store, encrypted })

@@ -29,7 +29,7 @@ export async function openState(
 ): Promise<State> {
   const { options, clock, log, dialect, resources, metrics } = settings
   const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
-  const store = measuredStore(given ?? (await openStorage(options)), metrics, clock)
+  const store = measuredStore(given ?? (await openStorage(settings)), metrics, clock)
   const initial = options['initial-state'] ?? ''
   if (initial !== '') {
     const { fillStore } = await import('../saving/initial-state.ts')

@@ -27,6 +27,11 @@ export class EtcdKeys {
     return { key: Buffer.compare(start, first) > 0 ? start : first, end: endOf(first) }
   }
 
+  /** Of the store, its mark included. */
+  isOwn(key: Buffer): boolean {
+    return key.subarray(0, this.#prefix.length).equals(this.#prefix) || key.equals(this.fillMark)
+  }
+
   ofStore(key: Buffer): string {
     return key.toString('utf8', this.#prefix.length)
   }

@@ -179,7 +179,14 @@ class EtcdStore implements Store {
   }
 
   async revision(): Promise<number> {
-    return await this.#request(() => this.#slots.run(() => this.#parts.requests.revision()))
+    const { requests, watches } = this.#parts
+    return await this.#request(async () => {
+      const revision = await this.#slots.run(() => requests.revision())
+      return await this.#inTime(
+        (signal) => watches.newestOf(revision, signal),
+        `the watch of etcd has not come to revision ${revision}`,
+      )
+    })
   }
 
   async watch(
@@ -270,19 +277,25 @@ class EtcdStore implements Store {
   }
 
   async #show(key: string | undefined, revision: number): Promise<void> {
-    const { options, watches } = this.#parts
-    const { clock, requestTimeoutMs = 10_000 } = options
     this.#newest = Math.max(this.#newest, revision)
+    await this.#inTime(
+      (signal) => this.#parts.watches.shown(key, revision, signal),
+      `revision ${revision} is committed, and the watch of etcd has not shown it`,
+    )
+  }
+
+  /** `failure` says what has not come. */
+  async #inTime<T>(wait: (signal: AbortSignal) => Promise<T>, failure: string): Promise<T> {
+    const { clock, requestTimeoutMs = 10_000 } = this.#parts.options
     const late = new AbortController()
     const stopTimer = clock.after(requestTimeoutMs, () => late.abort())
     try {
-      await watches.shown(key, revision, late.signal)
+      return await wait(late.signal)
     } catch (error) {
-      throw new StoreError(
-        'unavailable',
-        `revision ${revision} is committed, and the watch of etcd has not shown it within ${requestTimeoutMs} ms`,
-        { reason: 'the change is stored, and etcd does not show it', cause: error },
-      )
+      throw new StoreError('unavailable', `${failure} within ${requestTimeoutMs} ms`, {
+        reason: 'etcd does not show its changes',
+        cause: error,
+      })
     } finally {
       stopTimer()
     }

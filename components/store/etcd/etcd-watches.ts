@@ -20,6 +20,7 @@ import {
 
 /** The watch that follows the newest commits. */
 const mainId = 1
+const allKeys = { key: Buffer.from([0]), end: Buffer.from([0]) }
 
 interface Watcher {
   readonly prefix: string
@@ -32,16 +33,13 @@ interface Watcher {
 /** A watcher whose events come from a watch of its own. */
 interface CatchUp {
   readonly watcher: Watcher
-  /** The main watch has shown everything from here on to `later`. */
+  /** The newest commit at the start; the main watch adds what follows it to `later`. */
   readonly from: number
   later: StoreEvent[]
 }
 
-/** A commit that is not acknowledged before all watchers have seen it. */
 interface Waiting {
-  /** Undefined: of all watchers. */
-  readonly key: string | undefined
-  readonly revision: number
+  readonly isMet: () => boolean
   readonly resolve: () => void
 }
 
@@ -62,6 +60,12 @@ export class EtcdWatches {
   #waiting: Waiting[] = []
   /** The main watch has shown everything up to here. */
   #position: number
+  /** The newest commit of this store, or the revision at the start. */
+  #newest: number
+  /** The user may not watch all keys of etcd: other clients' revisions are not seen. */
+  #isNarrow = false
+  /** etcd has made the main watch on this stream. */
+  #isFollowing = false
   #nextId = mainId + 1
   #stream: GrpcStream | undefined
   /** Of a response that is still coming, by watch. */
@@ -70,6 +74,7 @@ export class EtcdWatches {
   constructor(options: EtcdWatchesOptions) {
     this.#options = options
     this.#position = options.revision
+    this.#newest = options.revision
   }
 
   /** See Store.watch. */
@@ -89,18 +94,27 @@ export class EtcdWatches {
     const onAbort = (): void => end()
     const watcher: Watcher = { prefix, seen: fromRevision, sink, end }
     signal.addEventListener('abort', onAbort)
-    if (fromRevision >= this.#position) this.#live.add(watcher)
+    if (fromRevision >= this.#newest) this.#live.add(watcher)
     else this.#catchUp(watcher)
     return promise
   }
 
   /** Resolves when the watchers of `key`, or of any, have got the commit of `revision`, or there are none. */
   async shown(key: string | undefined, revision: number, signal: AbortSignal): Promise<void> {
-    if (this.#isShown(key, revision)) return
+    await this.#wait(() => this.#isShown(key, revision), signal)
+  }
+
+  /** The store's newest commit, of those up to `revision`: other clients of this etcd may have made the later ones. */
+  async newestOf(revision: number, signal: AbortSignal): Promise<number> {
+    await this.#wait(() => this.#isNarrow || this.#position >= revision, signal)
+    return this.#isNarrow ? revision : Math.min(revision, this.#newest)
+  }
+
+  async #wait(isMet: () => boolean, signal: AbortSignal): Promise<void> {
+    if (isMet()) return
     await new Promise<void>((resolve, reject) => {
       const waiting = {
-        key,
-        revision,
+        isMet,
         resolve: () => {
           signal.removeEventListener('abort', onAbort)
           resolve()
@@ -152,6 +166,7 @@ export class EtcdWatches {
       },
     })
     this.#stream = stream
+    this.#isFollowing = false
     this.#create(mainId, this.#position + 1)
     for (const [id, { watcher }] of this.#catchingUp) this.#create(id, watcher.seen)
     try {
@@ -163,14 +178,16 @@ export class EtcdWatches {
   }
 
   #create(watchId: number, startRevision: number): void {
-    const create = { ...this.#options.keys.range(''), watchId, startRevision }
+    // All keys for the main watch: every revision of etcd shows then, and how far it has come.
+    const range = watchId === mainId && !this.#isNarrow ? allKeys : this.#options.keys.range('')
+    const create = { ...range, watchId, startRevision }
     void this.#stream?.send(writeWatchCreate(create))
   }
 
   #catchUp(watcher: Watcher): void {
     const id = this.#nextId
     this.#nextId += 1
-    this.#catchingUp.set(id, { watcher, from: this.#position, later: [] })
+    this.#catchingUp.set(id, { watcher, from: this.#newest, later: [] })
     // From its own revision on, so that etcd says when that has been compacted away.
     this.#create(id, Math.max(1, watcher.seen))
   }
@@ -180,7 +197,7 @@ export class EtcdWatches {
     for (const [id, one] of this.#catchingUp) {
       if (one.watcher === watcher) this.#endCatchUp(id)
     }
-    this.#resolveShown()
+    this.#resolveWaiting()
   }
 
   #endCatchUp(id: number): void {
@@ -191,16 +208,19 @@ export class EtcdWatches {
 
   #receive(response: WatchResponse): void {
     const { watchId, isCanceled, isCreated, isFragment } = response
-    if (watchId !== mainId && !this.#catchingUp.has(watchId)) {
-      // A watch that etcd does not make has no number of ours.
-      if (isCreated && isCanceled) throw new Error(`etcd refused a watch: ${response.cancelReason}`)
+    if (isCreated && isCanceled) {
+      this.#refused(response)
       return
     }
+    if (watchId !== mainId && !this.#catchingUp.has(watchId)) return
     if (isCanceled) {
       this.#canceled(response)
       return
     }
-    if (isCreated) return
+    if (isCreated) {
+      if (watchId === mainId) this.#isFollowing = true
+      return
+    }
     const events = [...(this.#fragments.get(watchId) ?? []), ...response.events]
     if (isFragment) {
       this.#fragments.set(watchId, events)
@@ -208,9 +228,17 @@ export class EtcdWatches {
     }
     this.#fragments.delete(watchId)
     const position = events.at(-1)?.kv.modRevision ?? response.revision
-    if (watchId === mainId) this.#advance(this.#storeEvents(events), position)
+    if (watchId === mainId) this.#advance(events, position)
     else this.#advanceOne(watchId, events, position)
-    this.#resolveShown()
+    this.#resolveWaiting()
+  }
+
+  /** The main watch comes first on each stream. Releases of etcd differ in the number that a refusal has. */
+  #refused({ cancelReason }: WatchResponse): void {
+    if (this.#isFollowing || this.#isNarrow)
+      throw new Error(`etcd refused a watch: ${cancelReason}`)
+    this.#isNarrow = true
+    this.#create(mainId, this.#position + 1)
   }
 
   #canceled({ watchId, compactRevision, cancelReason }: WatchResponse): void {
@@ -223,6 +251,7 @@ export class EtcdWatches {
     // What came between is gone: all must read anew.
     this.#endAll(error)
     this.#position = compactRevision - 1
+    this.#newest = Math.max(this.#newest, this.#position)
     this.#create(mainId, compactRevision)
   }
 
@@ -246,8 +275,12 @@ export class EtcdWatches {
     return known
   }
 
-  #advance(events: readonly StoreEvent[] | undefined, position: number): void {
+  #advance(all: readonly EtcdEvent[], position: number): void {
+    const { keys } = this.#options
+    const own = all.filter(({ kv }) => keys.isOwn(kv.key))
     this.#position = Math.max(this.#position, position)
+    this.#newest = Math.max(this.#newest, own.at(-1)?.kv.modRevision ?? 0)
+    const events = this.#storeEvents(own.filter(({ kv }) => !kv.key.equals(keys.fillMark)))
     if (events === undefined) {
       this.#endAll(compacted(position))
       return
@@ -285,13 +318,12 @@ export class EtcdWatches {
     return true
   }
 
-  #resolveShown(): void {
+  #resolveWaiting(): void {
     if (this.#waiting.length === 0) return
-    const shown = this.#waiting.filter((one) => this.#isShown(one.key, one.revision))
-    if (shown.length === 0) return
-    const done = new Set(shown)
-    this.#waiting = this.#waiting.filter((one) => !done.has(one))
-    for (const { resolve } of shown) resolve()
+    const met = new Set(this.#waiting.filter((one) => one.isMet()))
+    if (met.size === 0) return
+    this.#waiting = this.#waiting.filter((one) => !met.has(one))
+    for (const { resolve } of met) resolve()
   }
 
   #endAll(error: StoreError): void {

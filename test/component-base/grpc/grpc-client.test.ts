@@ -15,6 +15,7 @@ import { serveGrpc } from '../../../components/component-base/grpc/grpc-server.t
 import { silentLog } from '../../../components/component-base/log.ts'
 import { eventually } from '../../support/eventually.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
+import { startTcpMiddle, type TcpMiddle } from '../../support/tcp-middle.ts'
 import { createTestPki } from '../../support/tls.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -87,22 +88,10 @@ async function failure(call: Promise<unknown>): Promise<GrpcError> {
   return error
 }
 
-/** Passes bytes on to a port until it falls silent or is cut. */
-async function startMiddle(port: number) {
-  const pairs: [net.Socket, net.Socket][] = []
-  const server = net.createServer((near) => {
-    const far = net.connect(port, '127.0.0.1')
-    far.on('error', () => {})
-    pairs.push([near, far])
-    near.pipe(far).pipe(near)
-  })
-  const own = await listening(server)
-  ends.push(() => pairs.forEach(([, far]) => far.destroy()))
-  return {
-    port: own,
-    silence: () => pairs.forEach(([near, far]) => near.unpipe(far).on('data', () => {})),
-    cut: () => pairs.forEach(([near]) => near.resetAndDestroy()),
-  }
+async function startMiddle(port: number): Promise<TcpMiddle> {
+  const middle = await startTcpMiddle(port)
+  ends.push(() => middle.close())
+  return middle
 }
 
 describe('a call with one message', () => {

@@ -1,0 +1,123 @@
+/** An API server's process that keeps its state in a real etcd. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { startChildApiServer, type ChildApiServer } from '../support/child-api-server.ts'
+import { requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
+import { eventually } from '../support/eventually.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createTestPki } from '../support/tls.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+const configMaps = '/api/v1/namespaces/default/configmaps'
+
+function configMap(name: string, data: Record<string, string> = {}) {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }
+}
+
+async function secureEtcd(): Promise<{ etcd: TestEtcd; flags: string[] }> {
+  const pki = createTestPki()
+  const folder = temporaryFolder('etcd-pki')
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(folder, name), content, { mode: 0o600 })
+    return join(folder, name)
+  }
+  const client = pki.client('skiff')
+  const ca = file('ca.crt', pki.caPem)
+  const etcd = await startEtcd(
+    [
+      `--cert-file=${file('server.crt', pki.server.cert)}`,
+      `--key-file=${file('server.key', pki.server.key)}`,
+      `--trusted-ca-file=${ca}`,
+      '--client-cert-auth',
+    ],
+    'https',
+  )
+  ends.push(() => etcd.kill())
+  const flags = [
+    `--etcd-servers=${etcd.url}`,
+    `--etcd-cafile=${ca}`,
+    `--etcd-certfile=${file('client.crt', client.cert)}`,
+    `--etcd-keyfile=${file('client.key', client.key)}`,
+    '--etcd-prefix=/clusters/one',
+  ]
+  return { etcd, flags }
+}
+
+async function start(store: readonly string[]): Promise<ChildApiServer> {
+  const server = await startChildApiServer({ store })
+  ends.push(() => server[Symbol.asyncDispose]())
+  return server
+}
+
+requireEtcd()('an API server on etcd', () => {
+  test('serves reads, writes, applies and watches, and has everything after it was killed', async () => {
+    const { flags } = await secureEtcd()
+    const server = await start(flags)
+    await eventually(async () => {
+      expect((await server.request('GET', '/api/v1/namespaces/default')).status).toBe(200)
+    })
+    const created = await server.request('POST', configMaps, { body: configMap('a', { k: '1' }) })
+    expect(created.status).toBe(201)
+    const { resourceVersion } = created.body.metadata
+    const watch = await server.watch(`${configMaps}?watch=1&resourceVersion=${resourceVersion}`)
+    const applied = await server.request('PATCH', `${configMaps}/a?fieldManager=t&force=true`, {
+      body: configMap('a', { k: '2' }),
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+    })
+    expect(applied.status).toBe(200)
+    expect(await watch.next()).toMatchObject({ type: 'MODIFIED', object: { data: { k: '2' } } })
+    const late = { ...configMap('a'), metadata: { name: 'a', resourceVersion } }
+    expect((await server.request('PUT', `${configMaps}/a`, { body: late })).status).toBe(409)
+    await server.request('POST', configMaps, { body: configMap('b') })
+    expect((await server.request('DELETE', `${configMaps}/b`)).status).toBe(200)
+    watch.close()
+    const before = await server.request('GET', configMaps)
+
+    await server.kill()
+    const after = await server.request('GET', configMaps)
+    expect(after.body.items).toEqual(before.body.items)
+    const again = await server.watch(`${configMaps}?watch=1&resourceVersion=${resourceVersion}`)
+    const events = await again.take(3)
+    expect(events.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+      'MODIFIED a',
+      'ADDED b',
+      'DELETED b',
+    ])
+    again.close()
+  })
+
+  test('waits out a restart of etcd, and goes on', async () => {
+    const { etcd, flags } = await secureEtcd()
+    const server = await start(flags)
+    await server.request('POST', configMaps, { body: configMap('a') })
+    const watch = await server.watch(`${configMaps}?watch=1`)
+    await watch.next()
+    await etcd.kill()
+    await eventually(async () => {
+      expect((await server.request('GET', '/readyz')).status).toBe(500)
+    })
+    expect((await server.request('GET', `${configMaps}/a?resourceVersion=0`)).status).toBe(200)
+    await etcd.restart()
+    await eventually(async () => {
+      expect((await server.request('GET', '/readyz')).status).toBe(200)
+    })
+    expect((await server.request('POST', configMaps, { body: configMap('b') })).status).toBe(201)
+    expect(await watch.next()).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'b' } } })
+    watch.close()
+  })
+
+  test('does not start when it cannot use etcd, and says why', async () => {
+    const { etcd, flags } = await secureEtcd()
+    const servers = `--etcd-servers=${etcd.url}`
+    await expect(start([servers])).rejects.toThrow(/does not take part in TLS/)
+    await expect(start([...flags, '--store=memory:'])).rejects.toThrow(
+      '--store=memory: and --etcd-servers cannot be combined: pass one of them',
+    )
+    await expect(start([servers, '--etcd-certfile=client.crt'])).rejects.toThrow('--etcd-certfile')
+  })
+})

@@ -1,0 +1,397 @@
+/** The store on etcd, when etcd dies, is full, refuses, or loses answers. */
+import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
+import http2 from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../components/component-base/clock.ts'
+import { GrpcClient } from '../../components/component-base/grpc/grpc-client.ts'
+import { protobufMessage } from '../../components/component-base/grpc/protobuf-fields.ts'
+import type { Store } from '../../components/store/store.ts'
+import { openTestStore, requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
+import { eventually } from '../support/eventually.ts'
+import { ownPort } from '../support/own-port.ts'
+import { startTcpMiddle, type TcpMiddle } from '../support/tcp-middle.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { createTestPki } from '../support/tls.ts'
+import { bytes, collect, committed, line, put, remove, revisionOf, text, until } from './actions.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end()
+})
+
+async function etcd(...[flags, scheme]: Parameters<typeof startEtcd>): Promise<TestEtcd> {
+  const started = await startEtcd(flags, scheme)
+  ends.push(() => started.kill())
+  return started
+}
+
+async function open(...[url, more]: Parameters<typeof openTestStore>): Promise<Store> {
+  const store = await openTestStore(url, more)
+  ends.push(() => store.close())
+  return store
+}
+
+const portOf = (url: string): number => Number(new URL(url).port)
+
+async function middle(url: string): Promise<TcpMiddle & { url: string }> {
+  const made = await startTcpMiddle(portOf(url))
+  ends.push(() => made.close())
+  return Object.assign(made, { url: `http://127.0.0.1:${made.port}` })
+}
+
+/** One call of etcd's API that the store does not need. */
+async function ask(url: string, method: string, ...fields: [number, string | number][]) {
+  const client = new GrpcClient({
+    address: { host: '127.0.0.1', port: portOf(url) },
+    clock: systemClock,
+  })
+  try {
+    await client.unary(`/etcdserverpb.${method}`, protobufMessage(...fields))
+  } finally {
+    client.close()
+  }
+}
+
+/** Creates keys until told to stop; a key whose write fails is written again under another number. */
+async function writeUntil(store: Store, name: string, isOver: () => boolean) {
+  const acknowledged = new Map<string, number>()
+  for (let at = 0; !isOver(); at += 1) {
+    const key = `${name}/${at}`
+    try {
+      const result = await store.txn({ key, expectedRevision: 0, value: bytes(key) })
+      acknowledged.set(key, committed(result))
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'unavailable' })
+    }
+  }
+  return acknowledged
+}
+
+requireEtcd()('a store on etcd', () => {
+  it('loses nothing that it acknowledged when etcd is killed under writers, and its watches go on', async () => {
+    const server = await etcd()
+    const store = await open(server.url)
+    const watch = collect(store, { prefix: '', fromRevision: await store.revision() })
+    let isOver = false
+    const writers = ['a', 'b', 'c', 'd'].map((name) => writeUntil(store, name, () => isOver))
+    for (let kills = 0; kills < 3; kills += 1) {
+      const before = watch.events.length
+      await until(() => watch.events.length > before + 50)
+      await server.kill()
+      await server.restart()
+    }
+    const before = watch.events.length
+    await until(() => watch.events.length > before + 50)
+    isOver = true
+    const acknowledged = (await Promise.all(writers)).flatMap((one) => [...one])
+    const stored = new Map((await store.range({ prefix: '' })).kvs.map((kv) => [kv.key, kv]))
+    for (const [key, revision] of acknowledged) expect(stored.get(key)?.modRevision).toBe(revision)
+    await until(() => watch.events.length === stored.size)
+    const seen = watch.events.map(revisionOf)
+    expect(seen).toEqual([...stored.values()].map((kv) => kv.modRevision).toSorted((a, b) => a - b))
+  })
+
+  it('goes on over another endpoint when one is dead, cut or hangs', async () => {
+    const server = await etcd()
+    const [one, other] = [await middle(server.url), await middle(server.url)]
+    const dead = `http://127.0.0.1:${ownPort()}`
+    const endpoints = [dead, one.url, other.url]
+    const store = await open('', { endpoints, requestTimeoutMs: 4000 })
+    const watch = collect(store, { prefix: '', fromRevision: await store.revision() })
+    await put(store, 'a', '1')
+    await one.close()
+    await put(store, 'a', '2')
+    await one.open()
+    other.silence()
+    await eventually(async () => await put(store, 'a', '3'))
+    await until(() => watch.events.length >= 3)
+    const lines = watch.events.map(line)
+    expect(lines).toEqual([...new Set(lines)])
+    expect(lines.at(-1)).toMatch(/^put a=3/)
+  })
+
+  it('rejects unavailable while no endpoint answers, and works again after', async () => {
+    const server = await etcd()
+    const store = await open(server.url, { requestTimeoutMs: 500 })
+    await put(store, 'a', '1')
+    await server.kill()
+    const unavailable = { code: 'unavailable', reason: 'etcd does not answer' }
+    await expect(store.get('a')).rejects.toMatchObject(unavailable)
+    await expect(store.revision()).rejects.toMatchObject(unavailable)
+    await expect(
+      store.txn({ key: 'a', expectedRevision: 0, value: bytes('2') }),
+    ).rejects.toMatchObject(unavailable)
+    await server.restart()
+    expect(await eventually(async () => text(await store.get('a')))).toBe('1')
+    await put(store, 'a', '2')
+  })
+
+  it('finds out what became of a write whose answer was lost', async () => {
+    const server = await etcd()
+    const between = await middle(server.url)
+    const store = await open(between.url)
+    const direct = await open(server.url)
+    const first = await put(store, 'a', '1')
+
+    between.keepAnswers()
+    const written = store.txn({ key: 'a', expectedRevision: first, value: bytes('2') })
+    await eventually(async () => expect(text(await direct.get('a'))).toBe('2'))
+    between.cut()
+    expect(await written).toEqual({ ok: true, revision: first + 1 })
+
+    between.keepRequests()
+    const repeated = store.txn({ key: 'a', expectedRevision: first + 1, value: bytes('3') })
+    await eventually(() => expect(between.keptBytes).toBeGreaterThan(0))
+    between.cut()
+    expect(await repeated).toEqual({ ok: true, revision: first + 2 })
+  })
+
+  it('knows a lost write that another has replaced since, and one that came too late', async () => {
+    const server = await etcd()
+    const between = await middle(server.url)
+    const store = await open(between.url)
+    const direct = await open(server.url)
+    const first = await put(store, 'a', '1')
+
+    between.keepAnswers()
+    const replaced = store.txn({ key: 'a', expectedRevision: first, value: bytes('mine') })
+    await eventually(async () => expect(text(await direct.get('a'))).toBe('mine'))
+    await put(direct, 'a', 'other')
+    between.cut()
+    expect(await replaced).toEqual({ ok: true, revision: first + 1 })
+
+    await eventually(async () => await store.get('a'))
+    between.keepRequests()
+    const late = store.txn({ key: 'a', expectedRevision: first + 2, value: bytes('late') })
+    await eventually(() => expect(between.keptBytes).toBeGreaterThan(0))
+    const winner = await put(direct, 'a', 'winner')
+    between.cut()
+    expect(await late).toMatchObject({ ok: false, current: { modRevision: winner } })
+  })
+
+  it('says so when it cannot know whether a key was deleted', async () => {
+    const server = await etcd()
+    const between = await middle(server.url)
+    const store = await open(between.url)
+    const direct = await open(server.url)
+    const first = await put(store, 'a', '1')
+    between.keepAnswers()
+    const deleted = store.txn({ key: 'a', expectedRevision: first, value: null })
+    const failed = expect(deleted).rejects.toMatchObject({
+      code: 'unavailable',
+      message:
+        'the connection to etcd was lost, and it is not known whether "a" was deleted: read it again',
+    })
+    await eventually(async () => expect(await direct.get('a')).toBeUndefined())
+    between.cut()
+    await failed
+  })
+
+  it('rejects a watch with compacted when its history goes while etcd is out of reach', async () => {
+    const server = await etcd()
+    const between = await middle(server.url)
+    const store = await open(between.url)
+    const direct = await open(server.url)
+    const watch = collect(store, { prefix: '', fromRevision: await store.revision() })
+    await put(store, 'a', '1')
+    await between.close()
+    await put(direct, 'a', '2')
+    await direct.compact(await put(direct, 'a', '3'))
+    await between.open()
+    await expect(watch.done).rejects.toMatchObject({ code: 'compacted' })
+    expect(watch.events.map(line)).toEqual(['put a=1'])
+    const next = collect(store, { prefix: '', fromRevision: await store.revision() })
+    await put(store, 'a', '4')
+    expect(next.events.map(line)).toEqual(['put a=4 was 3'])
+  })
+
+  it('compacts a long history in steps, and a history that another compacted', async () => {
+    const server = await etcd()
+    const store = await open(server.url)
+    let last = 0
+    for (let round = 0; round < 60; round += 1) {
+      const write = (at: number) =>
+        store.txn({ key: `${round}/${at}`, expectedRevision: 0, value: bytes('1') })
+      await Promise.all(Array.from({ length: 100 }, (_, at) => write(at)))
+      last = await store.revision()
+      if (round === 30) await (await open(server.url)).compact(last)
+    }
+    await store.compact(last)
+    await expect(store.range({ prefix: '', atRevision: last - 1 })).rejects.toMatchObject({
+      code: 'compacted',
+    })
+    expect((await store.range({ prefix: '', atRevision: last })).kvs).toHaveLength(6000)
+  })
+
+  it('refuses values with no-space when etcd is full, and deletes still', async () => {
+    const server = await etcd(['--quota-backend-bytes=6000000'])
+    const store = await open(server.url)
+    expect(await store.check()).toBeUndefined()
+    const value = Buffer.alloc(1_000_000, 'x')
+    const fill = async (): Promise<never> => {
+      for (let at = 0; ; at += 1) await store.txn({ key: `k${at}`, expectedRevision: 0, value })
+    }
+    const full = { code: 'no-space', reason: 'etcd is out of space' }
+    await expect(fill()).rejects.toMatchObject(full)
+    expect(await store.check()).toMatchObject(full)
+    expect(text(await store.get('k0'))).toBe(value.toString())
+    await remove(store, 'k0')
+    await expect(put(store, 'k0', '1')).rejects.toMatchObject(full)
+  })
+
+  it('reports an etcd that has found itself corrupt as damaged', async () => {
+    const server = await etcd()
+    const store = await open(server.url)
+    await put(store, 'a', '1')
+    await ask(server.url, 'Maintenance/Alarm', [1, 1], [3, 2])
+    await expect(store.check()).rejects.toMatchObject({ code: 'damaged' })
+    await expect(put(store, 'a', '2')).rejects.toMatchObject({ code: 'damaged' })
+  })
+
+  it('shares etcd with other clients: their revisions hold up nothing', async () => {
+    const server = await etcd()
+    const store = await open(server.url)
+    const other = await open(server.url, { prefix: 'test2' })
+    const watch = collect(store, { prefix: '', fromRevision: await store.revision() })
+    const own = await put(store, 'a', '1')
+    const later = await put(other, 'a', 'theirs')
+    expect(later).toBe(own + 1)
+    expect([await store.revision(), await other.revision()]).toEqual([own, later])
+    expect(watch.events.map(line)).toEqual(['put a=1'])
+    expect((await store.range({ prefix: '' })).kvs.map(text)).toEqual(['1'])
+  })
+
+  it('reads large values and many keys in pages of one revision', async () => {
+    const server = await etcd()
+    const store = await open(server.url)
+    const value = Buffer.alloc(200_000, 'x')
+    const write = (at: number) => store.txn({ key: `l${at}`, expectedRevision: 0, value })
+    await Promise.all(Array.from({ length: 300 }, (_, at) => write(at)))
+    const reading = store.range({ prefix: 'l' })
+    const { kvs, revision, more } = await reading
+    expect([kvs.length, more]).toEqual([300, false])
+    expect(kvs.every((kv) => kv.modRevision <= revision && kv.value.equals(value))).toBe(true)
+    expect((await store.range({ prefix: 'l', limit: 280 })).more).toBe(true)
+  })
+
+  it('is not filled in an etcd that is past the revisions, and opens no half-filled one', async () => {
+    const server = await etcd()
+    const store = await open(server.url)
+    const kv = { key: 'a', value: bytes('1'), createRevision: 1, modRevision: 1 }
+    await expect(store.load([kv], 5)).rejects.toMatchObject({
+      code: 'not-empty',
+      message: 'etcd is at revision 1, and what is to be loaded begins at 1: use a new etcd',
+    })
+    const later = { ...kv, createRevision: 3, modRevision: 40_000 }
+    const filling = store.load([later], 50_000)
+    const half = expect(filling).rejects.toMatchObject({ code: 'unavailable' })
+    await eventually(async () => {
+      await expect(openTestStore(server.url)).rejects.toMatchObject({
+        code: 'cannot-open',
+        message: expect.stringContaining('only in part'),
+      })
+    })
+    await (await open(server.url, { prefix: 'other' })).txn({ ...kv, expectedRevision: 0 })
+    await half
+    await (await open(server.url)).check()
+  })
+
+  describe('cannot be opened', () => {
+    const pki = createTestPki()
+    const tls = { ca: pki.caPem, ...pki.client('skiff') }
+
+    async function secure(): Promise<string> {
+      const folder = temporaryFolder('etcd-pki')
+      const file = (name: string, content: string): string => {
+        writeFileSync(join(folder, name), content)
+        chmodSync(join(folder, name), 0o600)
+        return join(folder, name)
+      }
+      const flags = [
+        `--cert-file=${file('server.crt', pki.server.cert)}`,
+        `--key-file=${file('server.key', pki.server.key)}`,
+        `--trusted-ca-file=${file('ca.crt', pki.caPem)}`,
+        '--client-cert-auth',
+      ]
+      return (await etcd(flags, 'https')).url
+    }
+
+    it('without the right authority and client certificate, and says which endpoint', async () => {
+      const url = await secure()
+      const store = await open(url, { tls })
+      await put(store, 'a', '1')
+      for (const wrong of [{ ...tls, ca: createTestPki().caPem }, { ca: pki.caPem }, {}]) {
+        const failed = await openTestStore(url, { tls: wrong }).catch((error: unknown) => error)
+        expect(failed).toMatchObject({ code: 'cannot-open' })
+        expect((failed as Error).message).toMatch(`${url} does not take part in TLS: `)
+        expect((failed as Error).message).toMatch(/check the certificate authority/)
+      }
+    })
+
+    it('without the right user and password; a user may be limited to the prefix', async () => {
+      const { url, restart } = await etcd()
+      await ask(url, 'Auth/RoleAdd', [1, 'root'])
+      await ask(url, 'Auth/UserAdd', [1, 'root'], [2, 'secret'])
+      await ask(url, 'Auth/UserGrantRole', [1, 'root'], [2, 'root'])
+      await limitedUser(url, 'skiff', '/test/')
+      await ask(url, 'Auth/AuthEnable')
+      const refused = { code: 'cannot-open' }
+      await expect(openTestStore(url)).rejects.toMatchObject(refused)
+      const wrong = { user: { name: 'skiff', password: 'guess' } }
+      await expect(openTestStore(url, wrong)).rejects.toMatchObject({
+        ...refused,
+        message: expect.stringContaining('check the name and the password'),
+      })
+      const store = await open(url, { user: { name: 'skiff', password: 'skiff' } })
+      const watch = collect(store, { prefix: '', fromRevision: await store.revision() })
+      await put(store, 'a', '1')
+      expect(watch.events.map(line)).toEqual(['put a=1'])
+      // etcd forgets its tokens.
+      await restart()
+      await put(store, 'a', '2')
+      expect(watch.events.map(line)).toEqual(['put a=1', 'put a=2 was 1'])
+      const elsewhere = { user: { name: 'skiff', password: 'skiff' }, prefix: 'elsewhere' }
+      await expect(openTestStore(url, elsewhere)).rejects.toMatchObject(refused)
+    })
+
+    async function limitedUser(url: string, name: string, prefix: string): Promise<void> {
+      await ask(url, 'Auth/RoleAdd', [1, name])
+      const end = `${prefix.slice(0, -1)}0`
+      const permission = protobufMessage([1, 2], [2, prefix], [3, end])
+      await ask(url, 'Auth/RoleGrantPermission', [1, name], [2, permission.toString()])
+      await ask(url, 'Auth/UserAdd', [1, name], [2, name])
+      await ask(url, 'Auth/UserGrantRole', [1, name], [2, name])
+    }
+
+    it('where nothing listens within the time, and at once where it is no etcd', async () => {
+      const url = `http://127.0.0.1:${ownPort()}`
+      await expect(openTestStore(url, { openTimeoutMs: 300 })).rejects.toMatchObject({
+        code: 'cannot-open',
+        message: expect.stringContaining('ECONNREFUSED'),
+      })
+      const server = http2.createServer()
+      server.on('stream', (stream) => stream.respond({ ':status': 404 }, { endStream: true }))
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const other = `http://127.0.0.1:${port}`
+      await expect(openTestStore(other)).rejects.toMatchObject({
+        code: 'cannot-open',
+        message: expect.stringContaining(`${other} is no etcd that can be used`),
+      })
+      await new Promise((resolve) => server.close(resolve))
+      for (const wrong of ['127.0.0.1:2379', 'ftp://a:1', 'http://a:1/path']) {
+        await expect(openTestStore(wrong)).rejects.toMatchObject({
+          code: 'cannot-open',
+          message: `"${wrong}" is not an address of etcd: write http://HOST:PORT or https://HOST:PORT`,
+        })
+      }
+      await expect(openTestStore('', { endpoints: [] })).rejects.toMatchObject({
+        code: 'cannot-open',
+      })
+    })
+  })
+})
