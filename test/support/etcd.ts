@@ -1,6 +1,7 @@
 /** A real etcd of one member, for test files; a file kills what it starts. Its folder goes with the file. */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
@@ -17,10 +18,13 @@ import { eventually } from './eventually.ts'
 import { ownPort } from './own-port.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
+/** Where Debian puts it. */
+const program = '/usr/bin/etcd'
+
 /** The tests that need etcd. Where it is not installed they are skipped, and standard error says so. */
 export function requireEtcd(): typeof describe | typeof describe.skip {
-  if (spawnSync('etcd', ['--version']).error === undefined) return describe
-  const message = 'NOT TESTED: the store on etcd; there is no etcd (apt-get install etcd-server)'
+  if (existsSync(program)) return describe
+  const message = `NOT TESTED: the store on etcd; there is no ${program} (apt-get install etcd-server)`
   process.stderr.write(`${message}\n`)
   test.skip(message, () => {})
   return describe.skip
@@ -56,7 +60,7 @@ export async function startEtcd(flags: readonly string[] = [], scheme = 'http'):
   }
   const restart = async (): Promise<void> => {
     await kill()
-    const started = spawn('etcd', words, { stdio: ['ignore', 'ignore', 'pipe'] })
+    const started = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'] })
     child = started
     let log = ''
     started.stderr.on('data', (chunk: Buffer) => {
@@ -87,11 +91,19 @@ async function listens(url: string): Promise<void> {
   }
 }
 
+/** Its patience is that of a machine with much else to do. */
 export async function openTestStore(
   url: string,
   more: Partial<EtcdStoreOptions> = {},
 ): Promise<Store> {
-  return await openEtcdStore({ endpoints: [url], prefix: '/test', clock: systemClock, ...more })
+  return await openEtcdStore({
+    endpoints: [url],
+    prefix: '/test',
+    clock: systemClock,
+    requestTimeoutMs: 120_000,
+    openTimeoutMs: 120_000,
+    ...more,
+  })
 }
 
 /**

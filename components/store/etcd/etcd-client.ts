@@ -212,15 +212,18 @@ function isRefused({ code }: GrpcError): boolean {
   return code === grpcCode.unauthenticated
 }
 
-/** Another connection may do better: this one is lost, its member cannot answer, or its token has expired. */
+/** The connection is lost, its member cannot answer, its token has expired, or the call broke off. */
+const passingCodes: ReadonlySet<number> = new Set([
+  grpcCode.unavailable,
+  grpcCode.deadlineExceeded,
+  grpcCode.cancelled,
+  grpcCode.unauthenticated,
+  grpcCode.internal,
+  grpcCode.unknown,
+])
+
+/** Another connection may do better. */
 function isPassing(error: unknown): boolean {
   if (error instanceof EtcdUnreachableError) return true
-  if (!(error instanceof GrpcError)) return false
-  const { code } = error
-  return (
-    code === grpcCode.unavailable ||
-    code === grpcCode.deadlineExceeded ||
-    code === grpcCode.cancelled ||
-    code === grpcCode.unauthenticated
-  )
+  return error instanceof GrpcError && passingCodes.has(error.code)
 }

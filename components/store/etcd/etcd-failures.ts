@@ -81,8 +81,6 @@ export async function storeFailure(
     case grpcCode.resourceExhausted:
       return await exhausted(error, alarms)
     case grpcCode.invalidArgument:
-    case grpcCode.internal:
-    case grpcCode.unknown:
       return error
     default:
       return unavailable(error)
