@@ -1,7 +1,7 @@
 /** The token webhook: a remote service authenticates tokens by TokenReview (spec: "Token webhook contract"). */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
-import { ExpiringCache } from '../egress/expiring-cache.ts'
+import { ExpiringCache } from '../../component-base/expiring-cache.ts'
 import { WebhookError, type WebhookClient } from '../egress/webhook-client.ts'
 import type { UserInfo } from '../request/request.ts'
 import type { AuthenticationResult, TokenAuthenticator } from './authenticator.ts'

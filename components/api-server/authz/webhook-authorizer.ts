@@ -2,7 +2,7 @@
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { CelProgram } from '../../cel/cel.ts'
-import { ExpiringCache } from '../egress/expiring-cache.ts'
+import { ExpiringCache } from '../../component-base/expiring-cache.ts'
 import { WebhookError, type WebhookClient } from '../egress/webhook-client.ts'
 import type { AuthorizationAttributes, UserInfo } from '../request/request.ts'
 import { asBeta, requestVariable, reviewSpecOf } from './access-review.ts'

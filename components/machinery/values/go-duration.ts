@@ -3,6 +3,11 @@
 const nanosOf = { h: 3.6e12, m: 6e10, s: 1e9, ms: 1e6, us: 1e3, µs: 1e3, ns: 1 } as const
 const wellFormed = /^-?(?:0|(?:\d+(?:\.\d+)?(?:h|ms|m|s|us|µs|ns))+)$/
 
+/** Whether Go reads the text as a duration. */
+export function isDuration(text: string): boolean {
+  return wellFormed.test(text)
+}
+
 /** 0 for a text of another form. */
 export function durationNanos(text: string): number {
   if (!wellFormed.test(text)) return 0

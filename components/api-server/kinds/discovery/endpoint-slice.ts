@@ -5,6 +5,7 @@ import type {
   Endpoint,
   EndpointSlice,
 } from '../../../api/generated/types.ts'
+import { validateFullyQualifiedDomain } from '../../../machinery/validation/domain-names.ts'
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { validateIpAddressOf } from '../../../machinery/validation/ip-address.ts'
 import {
@@ -16,7 +17,6 @@ import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import {
   semanticEqual,
-  validateFullyQualifiedDomain,
   validateImmutable,
   validateLabel1123,
   validateRequiredOneOf,

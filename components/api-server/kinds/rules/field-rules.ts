@@ -198,28 +198,3 @@ export function validateFullyQualifiedName(name: string, at: FieldPath): void {
     at.invalid(name, 'should be a domain with at least three segments separated by dots')
   }
 }
-
-/** A domain of at least two segments; a trailing dot is fine. */
-export function validateFullyQualifiedDomain(given: string, at: FieldPath): void {
-  if (given === '') {
-    at.required()
-    return
-  }
-  const name = given.endsWith('.') ? given.slice(0, -1) : given
-  const messages = subdomain(name)
-  if (messages.length > 0) {
-    at.invalid(name, messages.join(','))
-    return
-  }
-  const labels = name.split('.')
-  if (labels.length < 2) {
-    at.invalid(name, 'should be a domain with at least two segments separated by dots')
-    return
-  }
-  for (const label of labels) {
-    const faults = label1123(label)
-    if (faults.length === 0) continue
-    at.invalid(label, faults.join(','))
-    return
-  }
-}

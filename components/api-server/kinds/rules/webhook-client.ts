@@ -1,47 +1,13 @@
 /** How the server reaches a webhook: a URL or a Service (upstream: apiserver util/webhook/validation.go). */
 import type { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goQuote } from '../../../machinery/values/go-syntax.ts'
+import { parseGoUrl } from '../../../machinery/values/go-url.ts'
 import { portNumber, subdomain } from '../../../machinery/validation/names.ts'
 
 const form = '; desired format: https://host[/path]'
 
-interface UrlParts {
-  readonly scheme: string
-  readonly host: string
-  readonly user: string | undefined
-  readonly query: string
-  readonly fragment: string
-}
-
-const urlForm =
-  /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/s
-
-/** The parts as Go sees them, which is less forgiving and less tidy than the platform's parser; a text is its error. */
-function parseUrl(text: string): UrlParts | string {
-  // oxlint-disable-next-line no-control-regex -- these are what makes it invalid
-  if (/[\u0000-\u001f\u007f]/.test(text)) return 'net/url: invalid control character in URL'
-  if (text.startsWith(':')) return 'missing protocol scheme'
-  const badEscape = /%(?![0-9A-Fa-f]{2}).{0,2}/.exec(text)
-  if (badEscape !== null) return `invalid URL escape ${goQuote(badEscape[0])}`
-  const [, scheme = '', authority = '', path = '', query = '', fragment = ''] =
-    urlForm.exec(text) ?? []
-  if (scheme === '' && authority === '' && /^[^/]*:/.test(path)) {
-    return 'first path segment in URL cannot contain colon'
-  }
-  const at = authority.lastIndexOf('@')
-  const host = authority.slice(at + 1)
-  if (/[ <>"]/.test(host))
-    return `invalid character ${goQuote(host.match(/[ <>"]/)?.[0] ?? '')} in host name`
-  const port = /:([^\]]*)$/.exec(host)?.[1]
-  if (port !== undefined && !/^[0-9]*$/.test(port)) {
-    return `invalid port ${goQuote(`:${port}`)} after host`
-  }
-  const user = at < 0 ? undefined : authority.slice(0, at)
-  return { scheme: scheme.toLowerCase(), host, user, query, fragment }
-}
-
 export function validateWebhookUrl(url: string, at: FieldPath): void {
-  const parts = parseUrl(url)
+  const parts = parseGoUrl(url)
   if (typeof parts === 'string') {
     at.required(`url must be a valid URL: parse ${goQuote(url)}: ${parts}${form}`)
     return

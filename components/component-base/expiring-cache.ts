@@ -1,5 +1,5 @@
 /** ExpiringCache: values that expire, bounded in number; it evicts the least recently used. */
-import type { Clock } from '../../component-base/clock.ts'
+import type { Clock } from './clock.ts'
 
 interface Entry<V> {
   readonly value: V
@@ -17,6 +17,11 @@ export class ExpiringCache<V> {
   constructor(options: { most: number; clock: Clock }) {
     this.#most = options.most
     this.#clock = options.clock
+  }
+
+  /** With the expired ones that were not asked for since. */
+  get size(): number {
+    return this.#entries.size
   }
 
   get(key: string): V | undefined {
