@@ -6,8 +6,16 @@ export type FromStorage =
   | { readonly ok: false; readonly why: string }
 
 export interface Transformer {
-  /** `key` is the object's key in the store: bytes stored under one key cannot be read under another. */
+  /**
+   * `key` is the object's key in the store: bytes stored under one key cannot be read under another. Throws the StatusError of
+   * the request when it cannot encrypt at the moment.
+   */
   toStorage(bytes: Buffer, key: string): Buffer
+  /**
+   * Fetches what `fromStorage` needs to know for these bytes: call it before, and wait. Undefined when all is there. Never
+   * rejects: `fromStorage` then says what failed. Absent: nothing is ever fetched.
+   */
+  prepare?(stored: Buffer): Promise<void> | undefined
   /** Never throws for stored bytes; `why` is upstream's text and contains none of the data. */
   fromStorage(stored: Buffer, key: string): FromStorage
 }
@@ -34,6 +42,10 @@ export function isEncrypted(stored: Buffer): boolean {
   return encrypted.test(stored.toString('latin1', 0, 32))
 }
 
+function startsWith(stored: Buffer, prefix: Buffer): boolean {
+  return stored.subarray(0, prefix.length).equals(prefix)
+}
+
 /**
  * The first provider encrypts; every provider with the prefix decrypts, and bytes of another than the first are stale. Two
  * may share a prefix during key rotation, so a failed one does not end the search.
@@ -43,7 +55,16 @@ export function firstWrites(providers: readonly Provider[], noneMatches: string)
   if (first === undefined) throw new Error('a transformer needs a provider')
   const prefixes = providers.map(({ prefix }) => Buffer.from(prefix))
   const writes = prefixes[0] ?? Buffer.alloc(0)
+  const prepare = (stored: Buffer): Promise<void> | undefined => {
+    const waits = providers.flatMap((provider, at) => {
+      const prefix = prefixes[at] ?? writes
+      if (provider.prepare === undefined || !startsWith(stored, prefix)) return []
+      return [provider.prepare(stored.subarray(prefix.length)) ?? []].flat()
+    })
+    return waits.length === 0 ? undefined : Promise.all(waits).then(() => {})
+  }
   return {
+    ...(providers.some((provider) => provider.prepare !== undefined) ? { prepare } : {}),
     toStorage: (bytes, key) => {
       const stored = first.toStorage(bytes, key)
       return writes.length === 0 ? stored : Buffer.concat([writes, stored])
@@ -52,7 +73,7 @@ export function firstWrites(providers: readonly Provider[], noneMatches: string)
       const faults: string[] = []
       for (const [at, provider] of providers.entries()) {
         const prefix = prefixes[at] ?? writes
-        if (!stored.subarray(0, prefix.length).equals(prefix)) continue
+        if (!startsWith(stored, prefix)) continue
         const result = provider.fromStorage(stored.subarray(prefix.length), key)
         if (result.ok) return at === 0 ? result : { ...result, isStale: true }
         // Plain bytes have no prefix: when these are not plain, the next providers may still decrypt them.

@@ -1,5 +1,5 @@
 /** StoredObjects: how objects lie in the store, and what of it can be read: transformers, stale forms, corrupt objects. */
-import { notFound, StatusError } from '../../machinery/objects/status-error.ts'
+import { internalError, notFound, StatusError } from '../../machinery/objects/status-error.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
@@ -111,7 +111,10 @@ export class StoredObjects {
     return transformer === undefined ? bytes : transformer.toStorage(bytes, keyText)
   }
 
-  /** True when an update that changes nothing is to write all the same: what is stored would be written in another form today. */
+  /**
+   * True when an update that changes nothing is to write all the same: what is stored would be written in another form today.
+   * Throws InternalError when the key that it is stored under is out of reach.
+   */
   async isStale(resource: Resource, entry: Entry): Promise<boolean> {
     const { store, cache, transformers } = this.#options
     if (cache.isOutdated(entry)) return true
@@ -120,7 +123,10 @@ export class StoredObjects {
     if (transformer === undefined) return false
     const stored = await store.get(storeKey(resource, key))
     if (stored?.modRevision !== revision) return false
+    await transformer.prepare?.(stored.value)
     const read = transformer.fromStorage(stored.value, stored.key)
-    return read.ok && read.isStale
+    // Without the key, staleness is unknown: an answer of "not stale" would leave an old form behind.
+    if (!read.ok) throw internalError(read.why)
+    return read.isStale
   }
 }

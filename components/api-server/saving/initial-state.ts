@@ -2,6 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { StartError } from '../../component-base/component.ts'
 import { openSavedFile } from '../../store/saved-cluster-file.ts'
+import { StatusError } from '../../machinery/objects/status-error.ts'
 import { SavedClusterError } from '../../store/saved-cluster.ts'
 import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
@@ -30,6 +31,7 @@ function reasonOf(error: unknown): string | undefined {
       ? `needs an empty store, but ${error.message}`
       : `cannot be stored: ${error.message}`
   }
+  if (error instanceof StatusError) return `cannot be encrypted: ${error.message}`
   // The checksum holds, so these are not the keys of any store.
   if (error instanceof TypeError) return `is damaged: ${error.message}`
   return (error as NodeJS.ErrnoException).syscall === undefined

@@ -22,15 +22,16 @@ export interface SavedStateOptions {
 type Reading = Pick<SavedStateOptions, 'store' | 'transformers'>
 
 /** The bytes of an object. Throws when this server cannot decrypt them: a reader of the file could not either. */
-function decrypted(
+async function decrypted(
   { key, value }: KeyValue,
   transformers: StorageTransformers | undefined,
-): Buffer {
+): Promise<Buffer> {
   const transformer = transformers?.of(splitStoreKey(key)?.prefix ?? '')
   if (transformer === undefined) {
     if (isEncrypted(value)) throw new SavedClusterError(`cannot decrypt ${key}: ${readsPlainOnly}`)
     return value
   }
+  await transformer.prepare?.(value)
   const result = transformer.fromStorage(value, key)
   if (!result.ok) throw new SavedClusterError(`cannot decrypt ${key}: ${result.why}`)
   return result.bytes
@@ -62,7 +63,7 @@ async function* savedKeys(
   try {
     for await (const kvs of pagesAt(store, at.revision)) {
       for (const kv of kvs) {
-        const value = at.formOf(kv.key, decrypted(kv, transformers))
+        const value = at.formOf(kv.key, await decrypted(kv, transformers))
         if (value !== undefined) yield { ...kv, value }
       }
     }

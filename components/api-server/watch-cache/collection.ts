@@ -113,7 +113,7 @@ export class Collection {
     this.#watchers.end()
   }
 
-  /** Notes an unreadable key that was there before any event. */
+  /** Notes an unreadable key that was there before any event, or another reason for one. */
   loadUnreadable(unreadable: Unreadable): void {
     this.#unreadable.set(unreadable.key, unreadable)
   }

@@ -8,6 +8,7 @@ import type { Resource } from '../../machinery/objects/resource.ts'
 import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../store/store.ts'
 import type { ObjectChange, ObjectReader } from './object-reader.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
+import { allValuesOf, Arrivals } from './arrivals.ts'
 import { Collection } from './collection.ts'
 import { Deliveries } from './deliveries.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
@@ -44,6 +45,7 @@ export class WatchCache implements ObjectReader {
   readonly #historyMs: number
   readonly #history: History
   readonly #transformers: StorageTransformers | undefined
+  readonly #arrivals: Arrivals
   readonly #upgrade: (prefix: string, bytes: Buffer) => Buffer | undefined
   /** Entries that the store holds in the form of an earlier release. */
   readonly #outdated = new WeakSet<Entry>()
@@ -78,7 +80,12 @@ export class WatchCache implements ObjectReader {
     upgrade?: (prefix: string, bytes: Buffer) => Buffer | undefined
   }) {
     this.#upgrade = options.upgrade ?? (() => undefined)
-    this.#transformers = options.transformers
+    const { transformers } = options
+    this.#transformers = transformers
+    this.#arrivals = new Arrivals({
+      transformerOf: transformers && ((key) => transformers.of(splitStoreKey(key)?.prefix ?? '')),
+      apply: (events) => this.#apply(events),
+    })
     this.#store = options.store
     this.#clock = options.clock
     this.#historyMs = options.historyMs ?? defaultHistoryMs
@@ -95,6 +102,7 @@ export class WatchCache implements ObjectReader {
       this.#revision = revision
       this.#startRevision = revision
       this.#reached = revision
+      await this.#arrivals.prepare(kvs)
       for (const kv of kvs) {
         const place = splitStoreKey(kv.key)
         if (place === undefined) continue
@@ -114,7 +122,7 @@ export class WatchCache implements ObjectReader {
     this.#startedAtMs = this.#clock.now()
     const run = this.#store
       .watch({ prefix: storeRoot, fromRevision: this.#revision, signal }, (events) =>
-        this.#apply(events),
+        this.#arrivals.receive(events),
       )
       .finally(() => this.#end())
     return { run }
@@ -161,19 +169,38 @@ export class WatchCache implements ObjectReader {
   /** Reads the store again: other keys may be readable now, and some no longer. For when the transformers have changed. */
   async reread(): Promise<void> {
     for await (const { kvs } of this.#stored()) {
-      for (const kv of kvs) {
-        const place = splitStoreKey(kv.key)
-        if (place === undefined) continue
-        const collection = this.#collection(place.prefix)
-        const known = collection.get(place.key)
-        const hidden = collection.unreadable.get(place.key)
-        // Later writes are read from the events of their commits.
-        if ((known ?? hidden)?.revision !== kv.modRevision) continue
-        const read = this.#read(kv, place)
-        if (read instanceof Entry === (known !== undefined)) continue
-        this.#replace(place, read instanceof Entry ? { entry: read } : { unreadable: read })
-      }
+      await this.#arrivals.prepare(kvs)
+      for (const kv of kvs) this.#reread(kv)
     }
+  }
+
+  /** Reads again what could not be read; resolves with how many can be read now. For when a key may be there again. */
+  async rereadUnreadable(): Promise<number> {
+    let count = 0
+    for (const { storeKey: key } of Array.from(this.unreadable())) {
+      const kv = await this.#store.get(key)
+      if (kv === undefined) continue
+      await this.#arrivals.prepare([kv])
+      if (this.#reread(kv)) count += 1
+    }
+    return count
+  }
+
+  /** True when a key is readable now and was not before, or the other way round. */
+  #reread(kv: KeyValue): boolean {
+    const place = splitStoreKey(kv.key)
+    if (place === undefined) return false
+    const collection = this.#collection(place.prefix)
+    const known = collection.get(place.key)
+    const hidden = collection.unreadable.get(place.key)
+    // Later writes are read from the events of their commits.
+    if ((known ?? hidden)?.revision !== kv.modRevision) return false
+    const read = this.#read(kv, place)
+    // The reason may be another one now.
+    if (!(read instanceof Entry) && known === undefined) collection.loadUnreadable(read)
+    if (read instanceof Entry === (known !== undefined)) return false
+    this.#replace(place, read instanceof Entry ? { entry: read } : { unreadable: read })
+    return true
   }
 
   /** The readable entry of a key, looked into at least once; undefined without one, or if it cannot be read. */
@@ -356,6 +383,7 @@ export class WatchCache implements ObjectReader {
     const upTo = this.#reached
     const commits = await commitsBetween(this.#store, { after: revision, upTo })
     if (commits === undefined) return
+    await this.#arrivals.prepare(allValuesOf(commits))
     const byPrefix = eventsByCollection(commits, {
       placeOf: splitStoreKey,
       read: (kv, place) => this.#read(kv, place),
