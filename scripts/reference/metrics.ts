@@ -14,6 +14,7 @@ import {
 } from '../../components/api-server/configuration/reload-metrics.ts'
 import { versionInfo } from '../../components/api-server/discovery/version.ts'
 import { countReloads } from '../../components/api-server/encryption/encryption-file.ts'
+import { createKmsMetrics } from '../../components/api-server/encryption/kms/kms-metrics.ts'
 import { createRequestMetrics } from '../../components/api-server/filters/request-metrics.ts'
 import { declareFlowMetrics } from '../../components/api-server/flow-control/flow-metrics.ts'
 import { createWatchEventCount } from '../../components/api-server/handlers/watch-metrics.ts'
@@ -67,6 +68,7 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
     createReloadMetrics(metrics, { subsystem, serverId: '', clock })
   }
   countReloads(metrics)
+  createKmsMetrics(metrics, { serverId: '', clock })
   measuredAdmission(unused<AdmissionChain>(), metrics, clock)
   admissionWebhookMetrics(metrics)
   declareFlowMetrics(metrics, unused())

@@ -1,6 +1,6 @@
 /**
- * keep-readable: checks once after the start that stored objects can be read, follows the encryption configuration, and logs
- * the objects that cannot be read.
+ * keep-readable: checks once after the start that stored objects can be read, follows the encryption configuration, logs the
+ * objects that cannot be read, and reads them again when a KMS plugin answers.
  */
 import { aborted } from '../../component-base/aborted.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -14,16 +14,17 @@ const pauseMs = 5
 /** The log names at most this many keys. */
 const mostNamed = 20
 
-/** Runs until `signal` aborts. `file` is the encryption configuration to follow, if any. */
+/** Runs until `signal` aborts. `file` is the encryption configuration, if any, which it follows with `followsFile`. */
 export async function keepReadable(options: {
   cache: WatchCache
   file: EncryptionFile | undefined
+  followsFile: boolean
   clock: Clock
   log: Log
   metrics: Metrics
   signal: AbortSignal
 }): Promise<void> {
-  const { cache, file, clock, log, signal } = options
+  const { cache, file, followsFile, clock, log, signal } = options
   const tell = (): void => {
     const unreadable = [...cache.unreadable()]
     if (unreadable.length === 0) return
@@ -36,7 +37,14 @@ export async function keepReadable(options: {
     await cache.proveAll(() => clock.sleep(pauseMs, signal))
     tell()
   }
+  file?.encryption.start(() => {
+    if (cache.unreadable().next().done === true) return
+    void cache.rereadUnreadable().then((count) => {
+      if (count > 0) log.info('stored objects can be read again', { count })
+    })
+  })
   const follow = async (): Promise<void> => {
+    if (!followsFile) return
     await file?.follow({
       ...options,
       onReload: async () => {

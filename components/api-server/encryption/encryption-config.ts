@@ -3,9 +3,10 @@ import { apiGroup, type Dialect } from '../../api/dialect.ts'
 import { canonicalBase64 } from '../../machinery/values/base64.ts'
 import { invalidValue, requiredValue } from '../../machinery/validation/field-errors.ts'
 import { goQuote, GoText } from '../../machinery/values/go-syntax.ts'
-import type { FieldError } from '../../machinery/objects/status-error.ts'
 import { load } from '../../machinery/values/yaml.ts'
+import { ConfigReader, fieldsOf } from './config-reader.ts'
 import { checkResourceNames } from './encrypted-resources.ts'
+import { kmsConfigOf, type KmsProviderConfig } from './kms/kms-config.ts'
 
 export const encryptionKinds = ['aesgcm', 'aescbc', 'secretbox'] as const
 export type EncryptionKind = (typeof encryptionKinds)[number]
@@ -17,6 +18,7 @@ export interface EncryptionKey {
 
 export type ProviderConfig =
   | { readonly kind: 'identity' }
+  | KmsProviderConfig
   | { readonly kind: EncryptionKind; readonly keys: readonly EncryptionKey[] }
 
 /** One element of `resources`: names as in the file (`secrets`, `*.apps`), and their providers in order. */
@@ -31,52 +33,8 @@ const keySizes: Readonly<Record<EncryptionKind, readonly number[]>> = {
   secretbox: [32],
 }
 
-type Fields = Readonly<Record<string, unknown>>
-
-function fieldsOf(value: unknown): Fields | undefined {
-  if (value === undefined || value === null) return {}
-  return typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined
-}
-
-/** Collects errors with their field paths. */
-class Reader {
-  readonly errors: FieldError[] = []
-
-  wrongType(path: string, wanted: string): void {
-    this.errors.push({
-      field: path,
-      type: 'FieldValueTypeInvalid',
-      message: `Invalid value: must be ${wanted}`,
-    })
-  }
-
-  fields(value: unknown, path: string): Fields {
-    const fields = fieldsOf(value)
-    if (fields === undefined) this.wrongType(path, 'an object')
-    return fields ?? {}
-  }
-
-  list(value: unknown, path: string, what = path): readonly unknown[] {
-    if (value !== undefined && value !== null && !Array.isArray(value)) {
-      this.wrongType(path, 'a list')
-      return []
-    }
-    const items = (value ?? []) as readonly unknown[]
-    if (items.length === 0)
-      this.errors.push(requiredValue(path, `at least one ${what} is required`))
-    return items
-  }
-
-  text(value: unknown, path: string): string {
-    if (value === undefined || value === null) return ''
-    if (typeof value === 'string') return value
-    this.wrongType(path, 'a string')
-    return ''
-  }
-}
-
 function keyOf(
-  reader: Reader,
+  reader: ConfigReader,
   value: unknown,
   at: { path: string; kind: EncryptionKind },
 ): EncryptionKey {
@@ -107,7 +65,7 @@ function keyOf(
   )
 }
 
-function providerOf(reader: Reader, value: unknown, path: string): ProviderConfig {
+function providerOf(reader: ConfigReader, value: unknown, path: string): ProviderConfig {
   const fields = reader.fields(value, path)
   // As upstream, `identity: {}` counts and `identity:` (null) does not.
   const given = Object.keys(fields).filter((name) => fields[name] !== null)
@@ -128,7 +86,7 @@ function providerOf(reader: Reader, value: unknown, path: string): ProviderConfi
       'more than one provider specified in a single element, should split into different list elements',
     )
   }
-  if (known[0] === 'kms') return refuse('this server has no KMS provider; use one with local keys')
+  if (known[0] === 'kms') return kmsConfigOf(reader, fields['kms'], `${path}.kms`)
   const kind = encryptionKinds.find((name) => name === known[0])
   if (kind === undefined) return { kind: 'identity' }
   const { keys } = reader.fields(fields[kind], `${path}.${kind}`)
@@ -142,7 +100,7 @@ function providerOf(reader: Reader, value: unknown, path: string): ProviderConfi
 }
 
 function ruleOf(
-  reader: Reader,
+  reader: ConfigReader,
   value: unknown,
   at: { path: string; dialect: Dialect },
 ): EncryptionRule {
@@ -190,7 +148,7 @@ export function parseEncryptionConfig(
         `wanted is "EncryptionConfiguration" in version ${goQuote(version)}`,
     )
   }
-  const reader = new Reader()
+  const reader = new ConfigReader()
   const rules = reader
     .list(fields?.['resources'], 'resources')
     .map((rule, index) => ruleOf(reader, rule, { path: `resources[${index}]`, dialect }))

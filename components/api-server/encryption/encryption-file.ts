@@ -8,6 +8,7 @@ import type { Counter, Family, Metrics } from '../../component-base/metrics.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { createEncryption, type Encryption } from './encryption.ts'
 import { parseEncryptionConfig, type EncryptionRule } from './encryption-config.ts'
+import { createKmsMetrics } from './kms/kms-metrics.ts'
 
 /** How often the file is read (upstream's interval). */
 const lookEveryMs = 60_000
@@ -37,6 +38,7 @@ export function countReloads(metrics: Metrics): Family<Counter> {
 }
 
 export interface EncryptionFile {
+  /** The caller closes it. */
   readonly encryption: Encryption
   /** Reads the file every minute until `signal` aborts. Calls `onReload` when the rules change. */
   follow(options: {
@@ -53,6 +55,11 @@ export async function openEncryptionFile(options: {
   path: string
   dialect: Dialect
   resources: readonly Resource[]
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  /** Tells the servers of a cluster apart in metrics. */
+  serverId: string
 }): Promise<EncryptionFile> {
   const { path, dialect } = options
   const loadRules = async (): Promise<Loaded> => {
@@ -65,12 +72,13 @@ export async function openEncryptionFile(options: {
   }
   const loaded = await loadRules()
   let { hash } = loaded
-  const encryption = await createEncryption(loaded.rules, options)
+  const metrics = createKmsMetrics(options.metrics, options)
+  const encryption = await createEncryption(loaded.rules, { ...options, metrics })
 
   return {
     encryption,
-    follow: async ({ clock, log, metrics, signal, onReload }) => {
-      const reloads = countReloads(metrics)
+    follow: async ({ clock, log, metrics: all, signal, onReload }) => {
+      const reloads = countReloads(all)
       while (!signal.aborted) {
         try {
           await clock.sleep(lookEveryMs, signal)
@@ -82,7 +90,7 @@ export async function openEncryptionFile(options: {
           const { hash: newest } = await read(path)
           if (newest === hash) continue
           const next = await loadRules()
-          await encryption.reload(next.rules)
+          await encryption.reload(next.rules, signal)
           hash = next.hash
           await onReload()
           reloads.with('success').inc()

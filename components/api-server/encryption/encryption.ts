@@ -3,133 +3,180 @@
  * one value; `reload` replaces the rules behind it.
  */
 import type { Dialect } from '../../api/dialect.ts'
+import type { Clock } from '../../component-base/clock.ts'
+import type { Log } from '../../component-base/log.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
-import { aesCbc } from './aes-cbc.ts'
-import { aesGcm } from './aes-gcm.ts'
-import { groupResourceName, parseGroupResource, type GroupResource } from './encrypted-resources.ts'
-import type { EncryptionKind, EncryptionRule, ProviderConfig } from './encryption-config.ts'
-import { identity } from './identity.ts'
-import {
-  firstWrites,
-  type Provider,
-  type StorageTransformers,
-  type Transformer,
-} from './transformer.ts'
+import { groupResourceName, type GroupResource } from './encrypted-resources.ts'
+import type { EncryptionRule } from './encryption-config.ts'
+import type { KmsMetrics } from './kms/kms-metrics.ts'
+import { createRuleSet, type RuleSet } from './rule-set.ts'
+import type { StorageTransformers, Transformer } from './transformer.ts'
 
-type CipherOf = (secret: Buffer) => Transformer
-
-/** Providers by kind; secretbox, which needs a package, is loaded when a rule names it. */
-async function ciphersFor(
-  rules: readonly EncryptionRule[],
-): Promise<Readonly<Record<EncryptionKind, CipherOf>>> {
-  const wantsBox = rules.some(({ providers }) => providers.some(({ kind }) => kind === 'secretbox'))
-  const secretbox: CipherOf = wantsBox
-    ? (await import('./secretbox.ts')).secretbox
-    : () => {
-        throw new Error('no rule names secretbox')
-      }
-  return { aesgcm: aesGcm, aescbc: aesCbc, secretbox }
-}
-
-/** How messages name a provider's family. */
-const families: Readonly<Record<EncryptionKind, string>> = {
-  aesgcm: 'AES',
-  aescbc: 'AES',
-  secretbox: 'Secretbox',
-}
-
-function providerOf(
-  config: ProviderConfig,
-  more: { dialect: Dialect; ciphers: Readonly<Record<EncryptionKind, CipherOf>> },
-): Provider {
-  if (config.kind === 'identity') return identity
-  const { kind, keys } = config
-  const byKey = keys.map((key): Provider => ({
-    ...more.ciphers[kind](key.secret),
-    prefix: `${key.name}:`,
-  }))
-  const noKey = `no matching key was found for the provided ${families[kind]} transformer`
-  return {
-    ...firstWrites(byKey, noKey),
-    prefix: `${more.dialect.encryptionPrefix}${kind}:v1:`,
-  }
-}
-
-/** Rules by name. Throws when an earlier wildcard hides a later rule. */
-async function transformersOf(
-  rules: readonly EncryptionRule[],
-  dialect: Dialect,
-): Promise<ReadonlyMap<string, Transformer>> {
-  const ciphers = await ciphersFor(rules)
-  const providers = new Map<string, Provider[]>()
-  for (const rule of rules) {
-    const made = rule.providers.map((provider) => providerOf(provider, { dialect, ciphers }))
-    for (const name of rule.resources) {
-      const asked = parseGroupResource(name)
-      const wider: GroupResource[] = [
-        { group: asked.group, resource: '*' },
-        { group: '*', resource: '*' },
-      ]
-      const hiding = wider.map(groupResourceName).find((wide) => providers.has(wide))
-      if (hiding !== undefined) {
-        throw new Error(
-          `error while building transformers: resource "${groupResourceName(asked)}" is masked by earlier rule "${hiding}"`,
-        )
-      }
-      const key = groupResourceName(asked)
-      providers.set(key, [...(providers.get(key) ?? []), ...made])
-    }
-  }
-  return new Map(
-    Array.from(providers, ([name, list]) => [name, firstWrites(list, 'no matching prefix found')]),
-  )
-}
+/** How long the plugins of a new configuration may take to become healthy, at least, and how often they are asked. */
+const leastHealthMs = 10_000
+const askHealthMs = 100
 
 /** The transformers of a server, exchangeable while it runs. */
 export interface Encryption extends StorageTransformers {
-  /** Replaces the rules for writes and reads. Rejects when they are unusable and keeps the old ones. */
-  reload(rules: readonly EncryptionRule[]): Promise<void>
+  /**
+   * Replaces the rules for writes and reads. Rejects and keeps the old ones when the new ones are unusable, their KMS plugins do
+   * not become healthy, or `signal` aborts before.
+   */
+  reload(rules: readonly EncryptionRule[], signal: AbortSignal): Promise<void>
+  /** Whether the rules name KMS providers. */
+  readonly usesKms: boolean
+  /** Why a KMS provider is not healthy (upstream: kmsHealthChecker). */
+  kmsFault(): Promise<string | undefined>
+  /** Keeps asking KMS plugins until `close`. Calls `onHealthy` whenever one has answered and is well. */
+  start(onHealthy: () => void): void
+  /** Ends the connections to KMS plugins. Idempotent. */
+  close(): void
 }
 
-/** Transformers for checked rules. `resources` are all stored ones, to find the group of a storage prefix. */
-export async function createEncryption(
-  rules: readonly EncryptionRule[],
-  options: { dialect: Dialect; resources: readonly Resource[] },
-): Promise<Encryption> {
-  const { dialect, resources } = options
-  let byName = await transformersOf(rules, dialect)
-  /** By storage prefix; each is looked up once. */
-  let found = new Map<string, Transformer | undefined>()
+export interface EncryptionOptions {
+  readonly dialect: Dialect
+  /** All stored ones, to find the group of a storage prefix. */
+  readonly resources: readonly Resource[]
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: KmsMetrics
+}
+
+async function faultOf({ kms }: RuleSet): Promise<string | undefined> {
+  const answers = await Promise.all(kms.map((provider) => provider.check()))
+  const faults = answers.flatMap((fault, at) =>
+    fault === undefined ? [] : [`kms-provider-${at}: ${fault}`],
+  )
+  return faults.length > 1 ? `[${faults.join(', ')}]` : faults[0]
+}
+
+function groupResourcesOf(resources: readonly Resource[]): ReadonlyMap<string, GroupResource> {
   const names = new Map<string, GroupResource>()
   for (const { group, plural, storagePrefix, package: own, storageVersion } of resources) {
     if (own === storageVersion.package || !names.has(storagePrefix)) {
       names.set(storagePrefix, { group, resource: plural })
     }
   }
+  return names
+}
 
-  function lookUp(storagePrefix: string): Transformer | undefined {
-    const [prefixGroup = '', plural = ''] = storagePrefix.split('/')
-    const { group, resource } = names.get(storagePrefix) ?? { group: prefixGroup, resource: plural }
-    const candidates: GroupResource[] = [
-      { group, resource },
-      { group, resource: '*' },
-      { group: '*', resource: '*' },
-    ]
-    for (const candidate of candidates) {
-      const transformer = byName.get(groupResourceName(candidate))
-      if (transformer !== undefined) return transformer
+function lookUp({ byName }: RuleSet, { group, resource }: GroupResource): Transformer | undefined {
+  const candidates: GroupResource[] = [
+    { group, resource },
+    { group, resource: '*' },
+    { group: '*', resource: '*' },
+  ]
+  for (const candidate of candidates) {
+    const transformer = byName.get(groupResourceName(candidate))
+    if (transformer !== undefined) return transformer
+  }
+  return undefined
+}
+
+/** Calls in flight at a reload end by themselves within this time (upstream: KMSCloseGracePeriod). */
+function graceMsOf({ kms }: RuleSet): number {
+  return 2 * kms.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0)
+}
+
+class ExchangeableRules implements Encryption {
+  readonly #options: EncryptionOptions
+  readonly #names: ReadonlyMap<string, GroupResource>
+  #current: RuleSet = { byName: new Map(), kms: [] }
+  /** By storage prefix; each is looked up once. */
+  #found = new Map<string, Transformer | undefined>()
+  /** With the sets whose last calls may still be under way. */
+  readonly #open = new Set<RuleSet>()
+  #onHealthy: (() => void) | undefined
+
+  constructor(options: EncryptionOptions) {
+    this.#options = options
+    this.#names = groupResourcesOf(options.resources)
+  }
+
+  async load(rules: readonly EncryptionRule[]): Promise<void> {
+    this.#current = await this.#make(rules)
+    await this.kmsFault()
+  }
+
+  async #make(rules: readonly EncryptionRule[]): Promise<RuleSet> {
+    const { dialect, clock, log, metrics } = this.#options
+    const onHealthy = (): void => this.#onHealthy?.()
+    const surroundings = { clock, log, metrics, onHealthy }
+    const set = await createRuleSet(rules, { dialect, surroundings })
+    this.#open.add(set)
+    return set
+  }
+
+  of(storagePrefix: string): Transformer | undefined {
+    if (!this.#found.has(storagePrefix)) {
+      const [group = '', resource = ''] = storagePrefix.split('/')
+      const name = this.#names.get(storagePrefix) ?? { group, resource }
+      this.#found.set(storagePrefix, lookUp(this.#current, name))
     }
-    return undefined
+    return this.#found.get(storagePrefix)
   }
 
-  return {
-    of: (storagePrefix) => {
-      if (!found.has(storagePrefix)) found.set(storagePrefix, lookUp(storagePrefix))
-      return found.get(storagePrefix)
-    },
-    reload: async (changed) => {
-      byName = await transformersOf(changed, dialect)
-      found = new Map()
-    },
+  async reload(rules: readonly EncryptionRule[], signal: AbortSignal): Promise<void> {
+    const next = await this.#make(rules)
+    try {
+      await this.#waitUntilHealthy(next, signal)
+    } catch (error) {
+      this.#close(next)
+      throw error
+    }
+    const last = this.#current
+    this.#current = next
+    this.#found = new Map()
+    if (this.#onHealthy !== undefined) for (const provider of next.kms) provider.start()
+    for (const provider of last.kms) provider.stop()
+    this.#options.clock.after(graceMsOf(last), () => this.#close(last))
   }
+
+  async #waitUntilHealthy(set: RuleSet, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    const limitMs = Math.max(leastHealthMs, graceMsOf(set))
+    const startMs = clock.elapsed()
+    for (;;) {
+      const fault = await faultOf(set)
+      if (fault === undefined) return
+      if (clock.elapsed() - startMs >= limitMs) {
+        throw new Error(
+          `health check for new transformers failed, polling error timed out waiting for the condition: ${fault}`,
+        )
+      }
+      await clock.sleep(askHealthMs, signal)
+    }
+  }
+
+  get usesKms(): boolean {
+    return this.#current.kms.length > 0
+  }
+
+  async kmsFault(): Promise<string | undefined> {
+    return await faultOf(this.#current)
+  }
+
+  start(onHealthy: () => void): void {
+    this.#onHealthy = onHealthy
+    for (const provider of this.#current.kms) provider.start()
+  }
+
+  close(): void {
+    for (const set of this.#open) this.#close(set)
+  }
+
+  #close(set: RuleSet): void {
+    this.#open.delete(set)
+    for (const provider of set.kms) provider.close()
+  }
+}
+
+/** Transformers for checked rules. KMS plugins have been asked once; one that does not answer is no error. */
+export async function createEncryption(
+  rules: readonly EncryptionRule[],
+  options: EncryptionOptions,
+): Promise<Encryption> {
+  const encryption = new ExchangeableRules(options)
+  await encryption.load(rules)
+  return encryption
 }

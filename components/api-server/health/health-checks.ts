@@ -30,11 +30,13 @@ export function healthChecks(state: {
   isStopping: () => boolean
   /** Whether start hooks may still be running (upstream: --livez-grace-period). Only /livez asks. */
   isInGrace: () => boolean
+  /** Why a KMS provider is not healthy; absent: there is no check of them. */
+  kmsFault?: (() => Promise<string | undefined>) | undefined
   /** For each followed configuration file, by name: why its newest content is not in use. */
   configurations?: ReadonlyMap<string, () => string | undefined>
 }): HealthCheck[] {
   const all = ['healthz', 'livez', 'readyz'] as const
-  const { hooks, store, storeTimeoutsMs } = state
+  const { hooks, store, storeTimeoutsMs, kmsFault } = state
   const healthy = (): undefined => undefined
   return [
     // As upstream: an answer at all is the check.
@@ -46,6 +48,10 @@ export function healthChecks(state: {
       endpoints: ['readyz'],
       check: () => store.ready(storeTimeoutsMs.ready),
     },
+    // As upstream, a server is live without its KMS plugins.
+    ...(kmsFault === undefined
+      ? []
+      : [{ name: 'kms-providers', endpoints: ['healthz', 'readyz'] as const, check: kmsFault }]),
     {
       name: 'informer-sync',
       endpoints: ['readyz'],

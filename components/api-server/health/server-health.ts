@@ -15,6 +15,9 @@ interface HealthParts extends Faults {
   readonly gates: FeatureGates
   readonly store: Store
   readonly cache: { readonly isFollowing: boolean }
+  /** Undefined without --encryption-provider-config. */
+  readonly encryption:
+    { readonly usesKms: boolean; kmsFault(): Promise<string | undefined> } | undefined
   readonly clock: Clock
   readonly log: Log
   readonly logFault: (() => string | undefined) | undefined
@@ -35,6 +38,7 @@ export interface ServerHealth {
 type HealthFlags = Pick<
   ApiServerOptions,
   | 'enable-priority-and-fairness'
+  | 'encryption-provider-config-automatic-reload'
   | 'etcd-healthcheck-timeout'
   | 'etcd-readycheck-timeout'
   | 'livez-grace-period'
@@ -42,7 +46,7 @@ type HealthFlags = Pick<
 
 /** Call at the start: the grace period of /livez begins. */
 export function createHealth(options: HealthFlags, parts: HealthParts): ServerHealth {
-  const { clock, cache, stop } = parts
+  const { clock, cache, encryption, stop } = parts
   const startedAtMs = clock.now()
   const hooks = expectedHooks({
     withPolicy: parts.authorization.usesRbac,
@@ -50,6 +54,8 @@ export function createHealth(options: HealthFlags, parts: HealthParts): ServerHe
     withProxyClient: parts.certificates.proxyClient !== undefined,
     gates: parts.gates,
   })
+  // With reload, KMS providers may come later.
+  const checksKms = encryption?.usesKms || options['encryption-provider-config-automatic-reload']
   const store = new StoreHealth(parts)
   const checks = healthChecks({
     hooks,
@@ -59,6 +65,7 @@ export function createHealth(options: HealthFlags, parts: HealthParts): ServerHe
       ready: options['etcd-readycheck-timeout'],
     },
     logFault: parts.logFault ?? (() => undefined),
+    kmsFault: checksKms ? async () => await encryption?.kmsFault() : undefined,
     isSynced: () => cache.isFollowing,
     isStopping: () => stop.aborted,
     isInGrace: () => clock.now() < startedAtMs + options['livez-grace-period'],

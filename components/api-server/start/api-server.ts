@@ -115,6 +115,7 @@ export async function runApiServer(
     inner.abort()
     await Promise.allSettled(background)
     await Promise.all([audit?.sink.close(), parts.yaml.close()])
+    state.encrypted?.encryption.close()
     await state.store.close()
   }
 }

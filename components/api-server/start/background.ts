@@ -40,7 +40,7 @@ export function startBackground(
   const { options, clock, log } = settings
   const { cache, store, expiry, encrypted, following } = state
   const { hooks } = serving.health
-  const followsEncryption = options['encryption-provider-config-automatic-reload']
+  const followsFile = options['encryption-provider-config-automatic-reload']
   return [
     hooks.keep(followingHooks, following),
     serving.health.run(signal),
@@ -50,7 +50,7 @@ export function startBackground(
     security.authentication.run(signal),
     security.authorization.run(signal),
     hooks.keep(['aggregator-reload-proxy-client-cert'], followCertificates(from, serving, signal)),
-    keepReadable({ ...settings, cache, file: followsEncryption ? encrypted : undefined, signal }),
+    keepReadable({ ...settings, cache, file: encrypted, followsFile, signal }),
   ]
 }
 

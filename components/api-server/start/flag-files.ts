@@ -5,16 +5,19 @@ import { isAdmissionPlugin } from '../../api/admission-plugins.ts'
 import type { Dialect } from '../../api/dialect.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { PluginSettings } from '../admission/plugin-settings.ts'
-import type { Resource } from '../../machinery/objects/resource.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
+import { serverIdentity } from '../controllers/identity-lease.ts'
 import type { EgressSelector } from '../egress/egress-selector.ts'
 import { openEncryptionFile, type EncryptionFile } from '../encryption/encryption-file.ts'
+import type { Settings } from './settings.ts'
 
-/** The file of --encryption-provider-config; undefined without the flag. */
-export async function encryptionOf(
-  options: ApiServerOptions,
-  more: { dialect: Dialect; resources: readonly Resource[] },
-): Promise<EncryptionFile | undefined> {
+/** The file of --encryption-provider-config, for the caller to close; undefined without the flag. */
+export async function encryptionOf({
+  options,
+  hostname,
+  resources,
+  ...settings
+}: Settings): Promise<EncryptionFile | undefined> {
   const path = options['encryption-provider-config']
   const follows = options['encryption-provider-config-automatic-reload']
   if (path === undefined || path === '') {
@@ -24,7 +27,8 @@ export async function encryptionOf(
     )
   }
   try {
-    return await openEncryptionFile({ path, ...more })
+    const serverId = serverIdentity(hostname)
+    return await openEncryptionFile({ ...settings, path, serverId, resources: resources.all })
   } catch (error) {
     throw new StartError(`--encryption-provider-config: ${(error as Error).message}`, error)
   }

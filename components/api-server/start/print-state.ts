@@ -26,8 +26,7 @@ export function stateToSave(
 
 /** Opens the store, writes and closes it. Rejects with a StartError for what cannot be saved. */
 export async function printState(settings: Settings, output: Writable): Promise<void> {
-  const { options, dialect, resources } = settings
-  const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
+  const encrypted = await encryptionOf(settings)
   const store = await openStorage(settings)
   try {
     const { savedState } = await import('../saving/saved-state.ts')
@@ -41,6 +40,7 @@ export async function printState(settings: Settings, output: Writable): Promise<
     if (!(error instanceof SavedClusterError)) throw error
     throw new StartError(error.message, error)
   } finally {
+    encrypted?.encryption.close()
     await store.close()
   }
 }

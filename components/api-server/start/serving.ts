@@ -199,7 +199,9 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   const { settings, state, security, writes, stop, stopping, logFault } = from
   const { options, clock, log, dialect, gates } = settings
   const parts = await partsOf(from)
-  const health = createHealth(options, { ...state, ...security, gates, clock, log, logFault, stop })
+  const encryption = state.encrypted?.encryption
+  const checked = { ...state, ...security, encryption }
+  const health = createHealth(options, { ...checked, gates, clock, log, logFault, stop })
   const aggregator = createAggregator(options, {
     ...settings,
     reader: state.cache,

@@ -28,7 +28,7 @@ export async function openState(
   given?: Store,
 ): Promise<State> {
   const { options, clock, log, dialect, resources, metrics } = settings
-  const encrypted = await encryptionOf(options, { dialect, resources: resources.all })
+  const encrypted = await encryptionOf(settings)
   const store = measuredStore(given ?? (await openStorage(settings)), metrics, clock)
   const initial = options['initial-state'] ?? ''
   if (initial !== '') {

@@ -4,6 +4,9 @@ import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import { createEncryption } from '../../../components/api-server/encryption/encryption.ts'
 import { parseEncryptionConfig } from '../../../components/api-server/encryption/encryption-config.ts'
+import { silentLog as log } from '../../../components/component-base/log.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
+import { kmsMetrics } from '../../support/fake-kms.ts'
 import { encryptionConfig, provider } from '../../support/raw-store.ts'
 
 const dialect = dialects.kubernetes
@@ -110,7 +113,6 @@ resources:
       file(rule(['secrets'], [{ ...(gcm as object), identity: {} }])),
       'more than one provider specified in a single element, should split into different list elements',
     ],
-    [file(rule(['secrets'], [{ kms: {} }])), 'this server has no KMS provider'],
     [file(rule('secrets')), 'resources[0].resources: Invalid value: must be a list'],
     [
       file(rule(['secrets'], ['aesgcm'])),
@@ -152,10 +154,99 @@ resources:
   })
 })
 
+describe('kms providers', () => {
+  const kms = (more: Readonly<Record<string, unknown>> = {}): unknown => ({
+    kms: { apiVersion: 'v2', name: 'foo', endpoint: 'unix:///run/kms.sock', ...more },
+  })
+  const kmsFile = (...providers: unknown[]): string => file(rule(['secrets'], providers))
+
+  it('have a name, a socket and a timeout', () => {
+    const [only] = parse(
+      kmsFile(kms(), kms({ name: 'bar', endpoint: 'unix:///@kms%20one', timeout: '1m500ms' })),
+    )
+    expect(only?.providers).toEqual([
+      {
+        kind: 'kms',
+        name: 'foo',
+        endpoint: 'unix:///run/kms.sock',
+        socketPath: '/run/kms.sock',
+        timeoutMs: 3000,
+      },
+      {
+        kind: 'kms',
+        name: 'bar',
+        endpoint: 'unix:///@kms%20one',
+        socketPath: '\0kms one',
+        timeoutMs: 60_500,
+      },
+    ])
+  })
+
+  const place = 'resources[0].providers[0].kms'
+  it.each([
+    [kms({ name: '' }), `${place}.name: Required value: name is a mandatory field for a provider`],
+    [
+      kms({ name: 'a:b' }),
+      `${place}.name: Invalid value: "a:b": invalid KMS provider name a:b, must not contain ':'`,
+    ],
+    [
+      kms({ timeout: '0s' }),
+      `${place}.timeout: Invalid value: 0s: timeout should be a positive value`,
+    ],
+    [
+      kms({ timeout: '-15s' }),
+      `${place}.timeout: Invalid value: -15s: timeout should be a positive value`,
+    ],
+    [kms({ timeout: 'soon' }), `${place}.timeout: Invalid value: must be a duration such as "3s"`],
+    [
+      kms({ endpoint: '' }),
+      `${place}.endpoint: Invalid value: "": endpoint is a mandatory field for a kms`,
+    ],
+    [
+      kms({ endpoint: 'unix:///foo\n.socket' }),
+      `${place}.endpoint: Invalid value: "unix:///foo\\n.socket": invalid endpoint for kms provider, error: parse "unix:///foo\\n.socket": net/url: invalid control character in URL`,
+    ],
+    [
+      kms({ endpoint: 'http://kms.sock' }),
+      `${place}.endpoint: Invalid value: "http://kms.sock": unsupported scheme "http" for KMS provider, only unix is supported`,
+    ],
+    [
+      kms({ endpoint: 'unix://kms.sock' }),
+      `${place}.endpoint: Invalid value: "unix://kms.sock": invalid endpoint for kms provider, error: the path of the socket is missing, as in unix:///run/kms.sock`,
+    ],
+    [
+      kms({ cachesize: 1000 }),
+      `${place}.cachesize: Invalid value: 1000: cachesize is not supported in v2`,
+    ],
+    [
+      kms({ apiVersion: 'v3' }),
+      `${place}.apiVersion: Invalid value: "v3": unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported`,
+    ],
+    [
+      kms({ apiVersion: 'v1', cachesize: 1000 }),
+      `${place}.apiVersion: Invalid value: "v1": KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead: this server has no KMSv1, so set apiVersion: v2`,
+    ],
+    [kms({ apiVersion: undefined }), `${place}.apiVersion: Invalid value: "v1": KMSv1 is`],
+    [{ kms: 'x' }, `${place}: Invalid value: must be an object`],
+  ])('%# a fault is told in upstream’s words', (provider, message) => {
+    expect(faultOf(kmsFile(provider))).toContain(message)
+  })
+
+  it('have names of their own in the whole file', () => {
+    const duplicate = 'Invalid value: "foo": duplicate KMS provider name foo, names must be unique'
+    expect(faultOf(kmsFile(kms(), kms()))).toBe(`resources[0].providers[1].kms.name: ${duplicate}`)
+    expect(faultOf(file(rule(['secrets'], [kms()]), rule(['configmaps'], [kms()])))).toBe(
+      `resources[1].providers[0].kms.name: ${duplicate}`,
+    )
+  })
+})
+
 describe('rules', () => {
   const { all: resources } = resourcesOf(dialect)
+  const clock = new FakeClock()
+  const { metrics } = kmsMetrics(clock)
   const create = async (...rules: Parameters<typeof file>) =>
-    await createEncryption(parse(file(...rules)), { dialect, resources })
+    await createEncryption(parse(file(...rules)), { dialect, resources, clock, log, metrics })
 
   it('a resource has the providers of its name, else of its group, else of *.*', async () => {
     const encryption = await create(
