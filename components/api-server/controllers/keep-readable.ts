@@ -37,11 +37,15 @@ export async function keepReadable(options: {
     await cache.proveAll(() => clock.sleep(pauseMs, signal))
     tell()
   }
+  const rereading = Promise.withResolvers<void>()
+  let last = Promise.resolve()
+  const rereadUnreadable = async (): Promise<void> => {
+    if (signal.aborted || cache.unreadable().next().done === true) return
+    const count = await cache.rereadUnreadable()
+    if (count > 0) log.info('stored objects can be read again', { count })
+  }
   file?.encryption.start(() => {
-    if (cache.unreadable().next().done === true) return
-    void cache.rereadUnreadable().then((count) => {
-      if (count > 0) log.info('stored objects can be read again', { count })
-    })
+    last = last.then(rereadUnreadable).catch(rereading.reject)
   })
   const follow = async (): Promise<void> => {
     if (!followsFile) return
@@ -56,5 +60,7 @@ export async function keepReadable(options: {
   const work = Promise.all([lookThrough(), follow()]).catch((error: unknown) => {
     if (!signal.aborted) throw error
   })
-  await Promise.all([work, aborted(signal)])
+  await Promise.race([Promise.all([work, aborted(signal)]), rereading.promise])
+  // The store closes next.
+  await last
 }

@@ -1,6 +1,6 @@
 /** api-server: builds the server from its flags in named steps, and runs it until its signal aborts. */
 import { aborted } from '../../component-base/aborted.ts'
-import type { ComponentContext } from '../../component-base/component.ts'
+import { StartError, type ComponentContext } from '../../component-base/component.ts'
 import type { Store } from '../../store/store.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
@@ -12,7 +12,7 @@ import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
 import { createServing, type Serving, type ServingParts } from './serving.ts'
 import { settingsOf } from './settings.ts'
-import { openState } from './state.ts'
+import { openState, type State } from './state.ts'
 import { createWrites } from './writes.ts'
 
 /** Writes what every cluster has: namespaces, roles, priorities, the server's own Service. */
@@ -41,6 +41,13 @@ function ensureOwnObjects(
     authentication: security.certificates.info,
     hooks: health.hooks,
   })
+}
+
+/** Rejects with a StartError that names the KMS provider, if one is the reason why the server cannot write. */
+async function explained(error: unknown, { encrypted }: State): Promise<never> {
+  const fault = await encrypted?.encryption.kmsFault()
+  if (fault === undefined) throw error
+  throw new StartError(`--encryption-provider-config: objects cannot be encrypted: ${fault}`, error)
 }
 
 /** Clients of a ready server need not wait for its storage versions. What fails now is tried again in the background. */
@@ -97,7 +104,7 @@ export async function runApiServer(
     const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     serving.useAddress(port)
     unserve = context.network?.serve(originOf(settings, port), handler)
-    await ensureOwnObjects(from, serving, port)
+    await ensureOwnObjects(from, serving, port).catch((error: unknown) => explained(error, state))
     await writeOwnStorageVersions(from, serving)
     controllers = startControllers(from, serving, stopping.signal)
     context.ready({ port })

@@ -26,6 +26,7 @@ export function stateToSave(
 
 /** Opens the store, writes and closes it. Rejects with a StartError for what cannot be saved. */
 export async function printState(settings: Settings, output: Writable): Promise<void> {
+  const { options } = settings
   const encrypted = await encryptionOf(settings)
   const store = await openStorage(settings)
   try {

@@ -176,12 +176,14 @@ export class WatchCache implements ObjectReader {
 
   /** Reads again what could not be read; resolves with how many can be read now. For when a key may be there again. */
   async rereadUnreadable(): Promise<number> {
+    const keys = Array.from(this.unreadable(), (unreadable) => unreadable.storeKey)
     let count = 0
-    for (const { storeKey: key } of Array.from(this.unreadable())) {
-      const kv = await this.#store.get(key)
-      if (kv === undefined) continue
-      await this.#arrivals.prepare([kv])
-      if (this.#reread(kv)) count += 1
+    // Together, so that objects under the same key wait for one call.
+    for (let at = 0; at < keys.length; at += loadPageSize) {
+      const found = keys.slice(at, at + loadPageSize).map((key) => this.#store.get(key))
+      const kvs = (await Promise.all(found)).filter((kv) => kv !== undefined)
+      await this.#arrivals.prepare(kvs)
+      for (const kv of kvs) if (this.#reread(kv)) count += 1
     }
     return count
   }

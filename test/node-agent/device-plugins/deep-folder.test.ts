@@ -15,6 +15,7 @@ test('in a folder too deep for a socket nothing listens, and a warning says what
     folder,
     dialect: dialects.kubernetes,
     onChange: () => {},
+    clock: systemClock,
     log: createLog({ clock: systemClock, write: (line) => lines.push(line) }),
   })
   await plugins.run(new AbortController().signal)

@@ -143,7 +143,7 @@ test('while the plugin is gone, reads go on, and writes for as long as the seed 
   expect(told[0]).toContain(plugin.endpoint)
 })
 
-test('health: /healthz and /readyz fail with an unhealthy plugin and say why, /livez does not', async () => {
+test('[HEALTH-017] /healthz and /readyz fail with an unhealthy plugin and say why, /livez does not', async () => {
   await using plugin = await startKmsPlugin()
   await using at = await started([kmsProvider('vault', plugin)])
   plugin.faults = { status: { healthz: 'the vault is sealed' } }
@@ -206,6 +206,18 @@ test('a plugin that comes after the start is taken up by itself, with all that i
   await at.create('two')
   const watch = await at.server.watch(`${secrets}?watch=1`)
   expect(await watch.take(2)).toHaveLength(2)
+})
+
+test('a server whose own objects need a plugin that is missing does not start, and says why', async () => {
+  await using plugin = await startKmsPlugin({ isStopped: true })
+  const providers = [kmsProvider('vault', plugin, { timeout: '200ms' })]
+  const starting = startStoredServer({
+    files: { 'enc.yaml': encryptionConfig('k8s.io', { resources: ['*.*'], providers }) },
+    flags: (path) => [configFlag(path('enc.yaml'))],
+  })
+  await expect(starting).rejects.toThrow(
+    /^--encryption-provider-config: objects cannot be encrypted: kms-provider-0: .* KMS Provider vault, error: .*kms.sock cannot be reached: connect ENOENT/,
+  )
 })
 
 test('several providers: the first one writes, all read, and objects move from one to the next and to identity', async () => {
