@@ -5,13 +5,8 @@ import { join } from 'node:path'
 import { grpcCode, GrpcError } from '../../components/component-base/grpc/grpc-error.ts'
 import { serveGrpc, type GrpcMethod } from '../../components/component-base/grpc/grpc-server.ts'
 import { silentLog } from '../../components/component-base/log.ts'
-import { bytesField, mapField, textField } from '../../components/machinery/protobuf/wire-writer.ts'
-import {
-  bytesOf,
-  mapOf,
-  readFields,
-  textOf,
-} from '../../components/api-server/encryption/kms/kms-messages.ts'
+import { protobufMessage } from '../../components/component-base/grpc/protobuf-fields.ts'
+import { mapFields, readFields } from '../../components/api-server/encryption/kms/kms-messages.ts'
 import type {
   Annotations,
   Encrypted,
@@ -125,29 +120,25 @@ export async function startKmsPlugin(
     '/v2.KeyManagementService/Status': method('Status', () => {
       const status = { version: 'v2', healthz: 'ok', keyId: keys.keyId, ...faults.status }
       const { version, healthz, keyId } = status
-      return Buffer.concat([textField(1, version), textField(2, healthz), textField(3, keyId)])
+      return protobufMessage([1, version], [2, healthz], [3, keyId])
     }),
     '/v2.KeyManagementService/Encrypt': method('Encrypt', (message) => {
       const fields = readFields(message)
-      if (textOf(fields, 2) === '') throw invalid('there is no uid')
-      const plaintext = Buffer.from(bytesOf(fields, 1))
+      if (fields.text(2) === '') throw invalid('there is no uid')
+      const plaintext = Buffer.from(fields.bytes(1))
       seeds.push(plaintext)
       const { ciphertext, keyId, annotations } = { ...keys.encrypt(plaintext), ...faults.encrypted }
-      return Buffer.concat([
-        bytesField(1, ciphertext),
-        textField(2, keyId),
-        mapField(3, annotations),
-      ])
+      return protobufMessage([1, ciphertext], [2, keyId], ...mapFields(3, annotations))
     }),
     '/v2.KeyManagementService/Decrypt': method('Decrypt', (message) => {
       const fields = readFields(message)
-      if (textOf(fields, 2) === '') throw invalid('there is no uid')
+      if (fields.text(2) === '') throw invalid('there is no uid')
       const plaintext = keys.decrypt({
-        ciphertext: bytesOf(fields, 1),
-        keyId: textOf(fields, 3),
-        annotations: mapOf(fields, 4),
+        ciphertext: fields.bytes(1),
+        keyId: fields.text(3),
+        annotations: fields.map(4),
       })
-      return bytesField(1, plaintext)
+      return protobufMessage([1, plaintext])
     }),
   }
   const start = async (): Promise<void> => {

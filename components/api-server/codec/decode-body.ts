@@ -11,8 +11,11 @@ import { measureJson, type JsonMeasure } from '../../machinery/values/json-measu
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import { remembered } from '../../machinery/values/remembered.ts'
 import { apiVersionOf, type Resource } from '../../machinery/objects/resource.ts'
-import { readProtobuf, readProtobufEnvelope } from '../../machinery/protobuf/protobuf-reader.ts'
-import { ProtobufError } from '../../machinery/protobuf/wire-reader.ts'
+import {
+  ProtobufError,
+  readProtobuf,
+  readProtobufEnvelope,
+} from '../../machinery/protobuf/protobuf-reader.ts'
 import { jsonKind } from '../../machinery/schema/decode-context.ts'
 import { badRequest, isStatusError, StatusError } from '../../machinery/objects/status-error.ts'
 import { maxBodyValues, TooManyValuesError } from '../../machinery/values/value-limit.ts'

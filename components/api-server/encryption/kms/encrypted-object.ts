@@ -5,13 +5,8 @@
 import { createHash } from 'node:crypto'
 import { validateFullyQualifiedDomain } from '../../../machinery/validation/domain-names.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
-import {
-  bytesField,
-  mapField,
-  numberField,
-  textField,
-} from '../../../machinery/protobuf/wire-writer.ts'
-import { bytesOf, mapOf, readFields, textOf } from './kms-messages.ts'
+import { protobufMessage } from '../../../component-base/grpc/protobuf-fields.ts'
+import { mapFields, readFields } from './kms-messages.ts'
 import type { Annotations, Encrypted } from './kms-service.ts'
 
 /** How the decrypted source makes the data's key: it is the key (older releases), or the seed of one key for each write. */
@@ -33,28 +28,23 @@ const mostSourceBytes = 1024
 const mostAnnotationBytes = 32 * 1024
 
 export function encodeEncryptedObject({ source, data }: EncryptedObject): Buffer {
-  return Buffer.concat([
-    bytesField(1, data),
-    textField(2, source.keyId),
-    bytesField(3, source.ciphertext),
-    mapField(4, source.annotations),
-    numberField(5, source.type),
+  const { keyId, ciphertext, annotations, type } = source
+  return protobufMessage([1, data], [2, keyId], [3, ciphertext], ...mapFields(4, annotations), [
+    5,
+    type,
   ])
 }
 
-/** Throws a ProtobufError for other bytes. Check the result's source with `sourceFault`. */
+/** Throws an Error for other bytes, without anything of them. Check the result's source with `sourceFault`. */
 export function readEncryptedObject(stored: Buffer): EncryptedObject {
-  let type = 0
-  const fields = readFields(stored, (number, value) => {
-    if (number === 5) type = value
-  })
+  const fields = readFields(stored)
   return {
-    data: bytesOf(fields, 1),
+    data: fields.bytes(1),
     source: {
-      keyId: textOf(fields, 2),
-      ciphertext: bytesOf(fields, 3),
-      annotations: mapOf(fields, 4),
-      type,
+      keyId: fields.text(2),
+      ciphertext: fields.bytes(3),
+      annotations: fields.map(4),
+      type: fields.integer(5),
     },
   }
 }

@@ -5,7 +5,6 @@
 import { timestamp, type Clock } from '../../../component-base/clock.ts'
 import { ExpiringCache } from '../../../component-base/expiring-cache.ts'
 import { internalError } from '../../../machinery/objects/status-error.ts'
-import { ProtobufError } from '../../../machinery/protobuf/wire-reader.ts'
 import { aesGcm } from '../aes-gcm.ts'
 import type { Transformer } from '../transformer.ts'
 import {
@@ -105,14 +104,14 @@ class OpenedSources {
 
 /** A text is what is wrong with the bytes. */
 function readObject(stored: Buffer): EncryptedObject | string {
+  let object: EncryptedObject
   try {
-    const object = readEncryptedObject(stored)
-    if (object.data.length === 0) return 'encrypted data is empty'
-    return sourceFault(object.source) ?? object
+    object = readEncryptedObject(stored)
   } catch (error) {
-    if (error instanceof ProtobufError) return error.message
-    throw error
+    return (error as Error).message
   }
+  if (object.data.length === 0) return 'encrypted data is empty'
+  return sourceFault(object.source) ?? object
 }
 
 export function createEnvelope(options: EnvelopeOptions): Transformer {

@@ -1,81 +1,79 @@
-/** The messages of a KMS plugin's gRPC service (upstream: k8s.io/kms apis/v2/api.proto). Readers throw a ProtobufError. */
+/** The messages of a KMS plugin's gRPC service (upstream: k8s.io/kms apis/v2/api.proto). Readers throw an Error for what is none. */
 import { isUtf8 } from 'node:buffer'
-import { eachField, ProtobufError, wire } from '../../../machinery/protobuf/wire-reader.ts'
-import { bytesField, mapField, textField } from '../../../machinery/protobuf/wire-writer.ts'
+import { protobufFields, protobufMessage } from '../../../component-base/grpc/protobuf-fields.ts'
 import type { Annotations, Encrypted, KmsStatus } from './kms-service.ts'
 
-export type LengthDelimited = ReadonlyMap<number, readonly Buffer[]>
-
-/** The values of all length-delimited fields, in order, by number. Other fields go to `visit`, if given. */
-export function readFields(
-  message: Buffer,
-  visit?: (number: number, value: number) => void,
-): LengthDelimited {
-  const fields = new Map<number, Buffer[]>()
-  eachField(message, (number, type, cursor) => {
-    if (type === wire.bytes) {
-      const values = fields.get(number) ?? []
-      values.push(cursor.slice())
-      fields.set(number, values)
-      return true
-    }
-    if (type !== wire.varint || visit === undefined) return false
-    visit(number, cursor.varint())
-    return true
-  })
-  return fields
+/** The last value of each field, but for maps: all of them. */
+export interface Fields {
+  bytes(number: number): Buffer
+  text(number: number): string
+  integer(number: number): number
+  /** A `map<string, bytes>`. */
+  map(number: number): Annotations
 }
 
-export function bytesOf(fields: LengthDelimited, number: number): Buffer {
-  return fields.get(number)?.at(-1) ?? Buffer.alloc(0)
-}
-
-export function textOf(fields: LengthDelimited, number: number): string {
-  const bytes = bytesOf(fields, number)
-  if (!isUtf8(bytes)) throw new ProtobufError('string field contains invalid UTF-8')
-  return bytes.toString()
-}
-
-/** A `map<string, bytes>`. */
-export function mapOf(fields: LengthDelimited, number: number): Annotations {
-  const map = new Map<string, Buffer>()
-  for (const entry of fields.get(number) ?? []) {
-    const parts = readFields(entry)
-    map.set(textOf(parts, 1), bytesOf(parts, 2))
+/** Throws an Error, without anything of the bytes, for what is no message. */
+export function readFields(message: Buffer): Fields {
+  const values = new Map<number, (number | Buffer)[]>()
+  for (const { number, value } of protobufFields(message)) {
+    const before = values.get(number)
+    if (before === undefined) values.set(number, [value])
+    else before.push(value)
   }
-  return map
+  const bytes = (number: number): Buffer => {
+    const value = values.get(number)?.at(-1)
+    return Buffer.isBuffer(value) ? value : Buffer.alloc(0)
+  }
+  const text = (number: number): string => {
+    const encoded = bytes(number)
+    if (!isUtf8(encoded)) throw new Error('string field contains invalid UTF-8')
+    return encoded.toString()
+  }
+  return {
+    bytes,
+    text,
+    integer: (number) => {
+      const value = values.get(number)?.at(-1)
+      return typeof value === 'number' ? value : 0
+    },
+    map: (number) => {
+      const entries = (values.get(number) ?? []).filter((value) => Buffer.isBuffer(value))
+      return new Map(
+        entries.map((entry) => {
+          const parts = readFields(entry)
+          return [parts.text(1), parts.bytes(2)]
+        }),
+      )
+    },
+  }
+}
+
+/** A `map<string, bytes>` as fields of that number; as upstream, an entry has its value even if it is empty. */
+export function mapFields(number: number, map: Annotations): (readonly [number, Buffer])[] {
+  return [...map].map(([key, value]) => [number, protobufMessage([1, key], [2, value])])
 }
 
 export const statusRequest = Buffer.alloc(0)
 
 export function readStatusResponse(message: Buffer): KmsStatus {
   const fields = readFields(message)
-  return { version: textOf(fields, 1), healthz: textOf(fields, 2), keyId: textOf(fields, 3) }
+  return { version: fields.text(1), healthz: fields.text(2), keyId: fields.text(3) }
 }
 
 export function encryptRequest(uid: string, plaintext: Buffer): Buffer {
-  return Buffer.concat([bytesField(1, plaintext), textField(2, uid)])
+  return protobufMessage([1, plaintext], [2, uid])
 }
 
 export function readEncryptResponse(message: Buffer): Encrypted {
   const fields = readFields(message)
-  return {
-    ciphertext: bytesOf(fields, 1),
-    keyId: textOf(fields, 2),
-    annotations: mapOf(fields, 3),
-  }
+  return { ciphertext: fields.bytes(1), keyId: fields.text(2), annotations: fields.map(3) }
 }
 
 export function decryptRequest(uid: string, encrypted: Encrypted): Buffer {
   const { ciphertext, keyId, annotations } = encrypted
-  return Buffer.concat([
-    bytesField(1, ciphertext),
-    textField(2, uid),
-    textField(3, keyId),
-    mapField(4, annotations),
-  ])
+  return protobufMessage([1, ciphertext], [2, uid], [3, keyId], ...mapFields(4, annotations))
 }
 
 export function readDecryptResponse(message: Buffer): Buffer {
-  return bytesOf(readFields(message), 1)
+  return readFields(message).bytes(1)
 }
