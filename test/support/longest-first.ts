@@ -30,6 +30,7 @@ const longest = [
   'e2e/envtest.test.ts',
   'e2e/helm.test.ts',
   'api-server/start/reloads.test.ts',
+  'api-server/encryption/kms/kms-server.test.ts',
   'node-agent/join/join.test.ts',
   'e2e/stuck.test.ts',
   'package/reproducible.test.ts',

@@ -114,7 +114,7 @@ test('a plugin’s new key encrypts within a minute; what is stored under the ol
 test('while the plugin is gone, reads go on, and writes for as long as the seed has time; then both come back', async () => {
   await using plugin = await startKmsPlugin()
   const lines: string[] = []
-  await using at = await started([kmsProvider('vault', plugin, { timeout: '1s' })], {
+  await using at = await started([kmsProvider('vault', plugin, { timeout: '1m' })], {
     onLog: (line) => lines.push(line),
   })
   await at.create('one')
@@ -132,8 +132,10 @@ test('while the plugin is gone, reads go on, and writes for as long as the seed 
   )
   expect([await at.read('one'), await at.read('two')]).toEqual([password, password])
   await plugin.start()
-  await at.untilAsked(plugin, 11_000)
-  await eventually(async () => await at.create('three'))
+  await eventually(async () => {
+    await at.clock.step(1000)
+    await at.create('three')
+  })
   expect(await at.health('/healthz/kms-providers')).toBe('200 ok')
   const told = lines.filter((line) => line.includes('"message":"KMS provider'))
   expect(told.map((line) => (JSON.parse(line) as { message: string }).message)).toEqual([
@@ -188,7 +190,7 @@ test('a key that the plugin has lost: the error names the provider, and the obje
 test('a plugin that comes after the start is taken up by itself, with all that is stored under it', async () => {
   await using plugin = await startKmsPlugin()
   const clock = new FakeClock(Date.now())
-  await using at = await started([kmsProvider('vault', plugin, { timeout: '15s' })], { clock })
+  await using at = await started([kmsProvider('vault', plugin, { timeout: '30s' })], { clock })
   await at.create('one')
   await at.server.stop()
   await plugin.stop()
@@ -201,8 +203,10 @@ test('a plugin that comes after the start is taken up by itself, with all that i
   const refused = await at.server.request('POST', secrets, { body: { metadata: { name: 'two' } } })
   expect(refused.body.message).toContain('it was not healthy since the start of this server')
   await plugin.start()
-  await at.untilAsked(plugin, 11_000)
-  await eventually(async () => expect(await at.read('one')).toBe(password))
+  await eventually(async () => {
+    await clock.step(1000)
+    expect(await at.read('one')).toBe(password)
+  })
   await at.create('two')
   const watch = await at.server.watch(`${secrets}?watch=1`)
   expect(await watch.take(2)).toHaveLength(2)
@@ -243,28 +247,36 @@ test('several providers: the first one writes, all read, and objects move from o
 test('reload takes up another plugin, and keeps the last one when the new one does not answer', async () => {
   await using first = await startKmsPlugin()
   await using second = await startKmsPlugin()
+  // So long that no call ends with its time, however fast the clock is stepped.
+  const patient = { timeout: '10m' }
+  const one = kmsProvider('one', first, patient)
+  const two = kmsProvider('two', second, patient)
   await using at = await started([identity], { reloads: true })
   await at.create('plain')
   const reloads = async (status: string): Promise<string | undefined> =>
     await at.metric(
       `apiserver_encryption_config_controller_automatic_reloads_total{status="${status}"}`,
     )
-  const reloaded = async (providers: unknown[], status: string, count: number): Promise<void> => {
+  const reloaded = async (
+    providers: unknown[],
+    status: string,
+    { count, stepMs = 1000 }: { count: number; stepMs?: number },
+  ): Promise<void> => {
     at.file('enc.yaml', config(...providers))
     await eventually(async () => {
-      await at.clock.step(1000)
+      await at.clock.step(stepMs)
       expect(await reloads(status)).toMatch(new RegExp(` ${count}$`))
     })
   }
-  await reloaded([kmsProvider('one', first), identity], 'success', 1)
+  await reloaded([one, identity], 'success', { count: 1 })
   await at.create('a')
   expect(await at.health('/readyz/kms-providers')).toBe('200 ok')
 
   second.faults = { status: { healthz: 'not yet' } }
-  await reloaded([kmsProvider('two', second), kmsProvider('one', first), identity], 'failure', 1)
+  await reloaded([two, one, identity], 'failure', { count: 1, stepMs: 60_000 })
   await at.create('b')
   second.faults = {}
-  await reloaded([kmsProvider('two', second), kmsProvider('one', first), identity], 'success', 2)
+  await reloaded([two, one, identity], 'success', { count: 2 })
   await at.create('c')
   const prefixes = await at.between(
     async (store) =>
@@ -273,14 +285,7 @@ test('reload takes up another plugin, and keeps the last one when the new one do
           (await store.get(keyOf(name)))?.value.toString('latin1', 0, 19),
         ),
       ),
-    [
-      configFlag(
-        at.file(
-          'enc.yaml',
-          config(kmsProvider('two', second), kmsProvider('one', first), identity),
-        ),
-      ),
-    ],
+    [configFlag(at.file('enc.yaml', config(two, one, identity)))],
   )
   expect(prefixes[0]).toMatch(/^\{/)
   expect(prefixes.slice(1)).toEqual([
