@@ -68,7 +68,10 @@ export interface Store {
   load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void>
   get(key: string): Promise<KeyValue | undefined>
   range(options: RangeOptions): Promise<RangeResult>
-  /** Commits durably before it resolves. Concurrent commits share one flush and keep their call order. */
+  /**
+   * Commits durably before it resolves. Concurrent commits share one flush and keep their call order; etcd keeps it only for
+   * one request at a time (`maxInFlight` of the store on etcd).
+   */
   txn(txn: Txn): Promise<TxnResult>
   /** The newest committed revision; a linearizable read in every backend. */
   revision(): Promise<number>
