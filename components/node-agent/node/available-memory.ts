@@ -1,6 +1,6 @@
 /** AvailableMemory: the memory that programs can have without swapping. Free memory alone leaves out what caches would give back. */
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { freemem } from 'node:os'
 import { promisify } from 'node:util'
 
@@ -32,7 +32,8 @@ export async function availableMemory(means: Means = {}): Promise<number> {
   try {
     if (platform === 'darwin') return bytesOfVmStat(await vmStat()) ?? freemem()
     if (platform !== 'linux') return freemem()
-    const found = /^MemAvailable:\s+(\d+) kB$/m.exec(await readFile(meminfo, 'utf8'))
+    // At once: in a process that starts, each turn of the event loop takes milliseconds.
+    const found = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync(meminfo, 'utf8'))
     return found === null ? freemem() : Number(found[1]) * 1024
   } catch {
     return freemem()
