@@ -30,7 +30,9 @@ async function serverOptions(
     ...options,
     'advertise-address': options['advertise-address'] || address,
     'feature-gates': knownGates(options['feature-gates'], log),
-    ...(etcd === undefined ? {} : await storeOfEtcd(etcd, { clock, signal })),
+    ...(etcd === undefined
+      ? {}
+      : { 'etcd-servers': [], ...(await storeOfEtcd(etcd, { clock, signal })) }),
     ...(hasPair
       ? {}
       : await servingCertificateIn(folder, { serviceName, address, nowMs: clock.now() })),
