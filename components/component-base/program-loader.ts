@@ -2,6 +2,7 @@
  * ProgramLoader: runs the scripts of a build. It keeps the code that V8 compiled, with every function that the start called, for the next
  * process: Node's compile cache holds none of these functions, and compiling them again takes a third of a start.
  */
+import { hash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -21,9 +22,19 @@ type Body = (
 
 const requireBuiltin = createRequire(import.meta.url)
 
-function readIfThere(file: string): Buffer | undefined {
+/** V8 believes what it is given, and aborts the process over a damaged byte: the digest stands before the code. */
+const digestBytes = 32
+
+function digestOf(code: Buffer): Buffer {
+  return hash('sha256', code, 'buffer')
+}
+
+/** Undefined for a file that is missing or damaged. */
+function readCode(file: string): Buffer | undefined {
   try {
-    return readFileSync(file)
+    const kept = readFileSync(file)
+    const code = kept.subarray(digestBytes)
+    return digestOf(code).equals(kept.subarray(0, digestBytes)) ? code : undefined
   } catch {
     return undefined
   }
@@ -72,7 +83,7 @@ export class ProgramLoader {
 
   #compile(file: string): Body {
     const cachedData =
-      this.#cache === undefined ? undefined : readIfThere(join(this.#cache, basename(file)))
+      this.#cache === undefined ? undefined : readCode(join(this.#cache, basename(file)))
     // Bundles are ASCII, which V8 holds and compares in one byte a character.
     const body = readFileSync(file, 'latin1')
     const script = new Script(
@@ -91,7 +102,8 @@ export class ProgramLoader {
 function write(path: string, script: Script): void {
   const written = `${path}.${process.pid}-${performance.now()}`
   try {
-    writeFileSync(written, script.createCachedData())
+    const code = script.createCachedData()
+    writeFileSync(written, Buffer.concat([digestOf(code), code]))
     renameSync(written, path)
   } catch (error) {
     rmSync(written, { force: true })

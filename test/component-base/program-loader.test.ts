@@ -76,11 +76,21 @@ describe('a program loader', () => {
     first.save()
     const [folder = ''] = readdirSync(cache)
     const file = join(cache, folder, 'main.cjs')
-    writeFileSync(file, 'damaged')
-    const second = new ProgramLoader(cache)
-    expect(greetingOf(second.load(built().main))).toBe('hello world of main.cjs')
-    second.save()
-    expect(readFileSync(file, 'utf8')).not.toBe('damaged')
+    const whole = readFileSync(file)
+    const middle = whole.length >> 1
+    const damages = [
+      Buffer.from('damaged'),
+      Buffer.alloc(0),
+      whole.subarray(0, -8),
+      Buffer.from(whole).fill(0, middle, middle + 40),
+    ]
+    for (const damaged of damages) {
+      writeFileSync(file, damaged)
+      const next = new ProgramLoader(cache)
+      expect(greetingOf(next.load(built().main))).toBe('hello world of main.cjs')
+      next.save()
+      expect(readFileSync(file).equals(damaged)).toBe(false)
+    }
   })
 
   it('runs where nothing can be kept, and leaves nothing', () => {

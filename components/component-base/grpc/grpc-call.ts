@@ -43,7 +43,7 @@ interface CallSettings extends GrpcStreamOptions {
   readonly onOver: (call: GrpcCall) => void
 }
 
-/** What an answer's HTTP status means when it is none of gRPC (gRPC: doc/http-grpc-status-mapping.md). */
+/** The gRPC code for the HTTP status of an answer that is not gRPC (gRPC: doc/http-grpc-status-mapping.md). */
 function codeOfHttpStatus(status: number): number {
   if (status === 400) return grpcCode.internal
   if (status === 401) return grpcCode.unauthenticated

@@ -59,7 +59,7 @@ function wideAt(message: Buffer, from: number): bigint {
   return value
 }
 
-/** The integers, booleans and length-delimited fields of a message, in order; others are skipped. Throws for what is none. */
+/** The integers, booleans and length-delimited fields of a message, in order; others are skipped. Throws for bytes that are not protobuf. */
 export function* protobufFields(message: Buffer): Generator<ProtobufField> {
   let at = 0
   const varint = (): number => {

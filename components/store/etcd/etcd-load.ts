@@ -85,7 +85,7 @@ async function replay(
     if (done.revision !== at) {
       throw new StoreError(
         'unavailable',
-        'another client writes to this etcd: a saved cluster can only be loaded while there is none',
+        'another client writes to this etcd: stop it before you load a saved cluster',
       )
     }
   }

@@ -228,7 +228,7 @@ describe('kms providers', () => {
     ],
     [kms({ apiVersion: undefined }), `${place}.apiVersion: Invalid value: "v1": KMSv1 is`],
     [{ kms: 'x' }, `${place}: Invalid value: must be an object`],
-  ])('%# a fault is told in upstream’s words', (provider, message) => {
+  ])('%# an error has upstream’s words', (provider, message) => {
     expect(faultOf(kmsFile(provider))).toContain(message)
   })
 

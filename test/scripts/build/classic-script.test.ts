@@ -43,7 +43,7 @@ export {
     })
   })
 
-  it('imports other scripts when it is told to, and modules of Node as modules', async () => {
+  it('imports other scripts on demand, and modules of Node as modules', async () => {
     const module = `export default [() => import("./late.cjs"), () => import("node:os"), import.meta.url];`
     const { default: made } = run(module, { './late.cjs': { late: true } })
     const [late, system, url] = made as [() => unknown, () => unknown, string]

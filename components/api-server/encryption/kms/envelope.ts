@@ -139,7 +139,7 @@ export function createEnvelope(options: EnvelopeOptions): Transformer {
 
     prepare: (stored) => {
       const object = readObject(stored)
-      // What is wrong is told by fromStorage.
+      // `fromStorage` says what is wrong.
       if (typeof object === 'string' || probe.key === undefined) return undefined
       const digest = sourceDigest(object.source)
       if (digest === probe.key.digest || sources.get(digest) !== undefined) return undefined

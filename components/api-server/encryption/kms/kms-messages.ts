@@ -1,4 +1,4 @@
-/** The messages of a KMS plugin's gRPC service (upstream: k8s.io/kms apis/v2/api.proto). Readers throw an Error for what is none. */
+/** The messages of a KMS plugin's gRPC service (upstream: k8s.io/kms apis/v2/api.proto). Readers throw an Error for bytes that are not protobuf. */
 import { isUtf8 } from 'node:buffer'
 import { protobufFields, protobufMessage } from '../../../component-base/grpc/protobuf-fields.ts'
 import type { Annotations, Encrypted, KmsStatus } from './kms-service.ts'
