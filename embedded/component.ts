@@ -16,7 +16,7 @@ import { runNodeAgent } from '../components/node-agent/node-agent.ts'
 import { nodeAgentFlags } from '../components/node-agent/options.ts'
 import { schedulerFlags } from '../components/scheduler/options.ts'
 import { runSchedulerProcess } from '../components/scheduler/run-scheduler.ts'
-import type { Store } from '../components/store/store.ts'
+import type { GivenStore } from '../components/api-server/start/state.ts'
 import type { Program } from '../cluster/plan/cluster-config.ts'
 
 /** What the components of a cluster share instead of a machine. */
@@ -46,11 +46,11 @@ export interface EmbeddedComponent {
 export function startComponent(
   program: Program,
   args: readonly string[],
-  around: Surroundings & { readonly store?: Store },
+  around: Surroundings & { readonly given?: GivenStore },
 ): EmbeddedComponent {
   switch (program) {
     case 'api-server':
-      return start(apiServerFlags, (context) => runApiServer(context, around.store), {
+      return start(apiServerFlags, (context) => runApiServer(context, around.given), {
         program,
         args,
         around,

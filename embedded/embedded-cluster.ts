@@ -261,8 +261,10 @@ export class EmbeddedCluster {
   async #startControlPlane(isNew: boolean): Promise<void> {
     const [apiServer] = planCluster(this.#config, this.#paths)
     if (apiServer === undefined) throw new Error('the plan has no API server')
-    const around = { ...this.#around(apiServer.name), store: this.#store }
     const { initialState } = this.#options
+    // A saved cluster may hold what cannot be read.
+    const given = { store: this.#store, isProven: initialState === undefined }
+    const around = { ...this.#around(apiServer.name), given }
     // An image has it already.
     const begins = isNew && initialState !== undefined ? [`--initial-state=${initialState}`] : []
     const server = startComponent('api-server', [...apiServer.args, ...begins], around)

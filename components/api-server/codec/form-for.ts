@@ -6,7 +6,13 @@ import { StatusError } from '../../machinery/objects/status-error.ts'
 import type { Form } from '../encoding/form.ts'
 import { mediaTypeOf, negotiate, viewsOf, type Encoding, type Representation } from './negotiate.ts'
 import type { RequestContext } from '../request/request.ts'
-import { customForm, jsonForm, prettyForm, storedForm } from '../encoding/json-form.ts'
+import {
+  customForm,
+  jsonForm,
+  metadataForm,
+  prettyForm,
+  storedForm,
+} from '../encoding/json-form.ts'
 import { protobufForm } from '../encoding/protobuf-form.ts'
 import {
   objectView,
@@ -82,7 +88,7 @@ export function formFor(
 ): Form {
   const { dialect, info } = context
   const { encodings, forms, stored } = knownOf(resource)
-  const { hasProtobuf } = objectKindOf(resource)
+  const { hasProtobuf, isShownAsStored } = objectKindOf(resource)
   const isStream = info.verb === 'watch'
   const representation = negotiate(context, {
     encodings: context.cbor === undefined ? encodings : [...encodings, 'cbor'],
@@ -109,10 +115,14 @@ export function formFor(
   }
   const shown = (): View =>
     view === 'object' ? objectView(resource) : partialView(metaVersion, resource)
+  const made = (): Form =>
+    view !== 'object' && encoding === 'json' && !pretty && isShownAsStored
+      ? metadataForm(shown(), resource)
+      : encoded(shown(), representation, context)
   // Its writer is the server's own.
   if (encoding === 'yaml') return encoded(shown(), representation, context)
   const key = `${encoding} ${view} ${viewVersion} ${pretty}`
   let form = forms.get(key)
-  if (form === undefined) forms.set(key, (form = encoded(shown(), representation, context)))
+  if (form === undefined) forms.set(key, (form = made()))
   return form
 }

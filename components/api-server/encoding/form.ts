@@ -18,6 +18,8 @@ export interface Shown {
   object(): KubeObject
   /** The same for those who look once: not kept for the next one. Default: as `object`. */
   glance?(): KubeObject
+  /** The bytes from `start`, where the metadata begins as a field, to its end; undefined where they have to be decoded. */
+  metadataFrom?(start: number): Buffer | undefined
 }
 
 /** What is kept as bytes that a list can copy: an Entry. */

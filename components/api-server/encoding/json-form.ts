@@ -6,6 +6,8 @@ import { listMetaOf, objectView, type View } from './view.ts'
 
 const mediaType = 'application/json'
 const nothing = Buffer.alloc(0)
+const closeBrace = Buffer.from('}')
+const betweenItems = Buffer.from('},{')
 const openBrace = Buffer.from('{')
 const commaAndBrace = Buffer.from(',{')
 const comma = Buffer.from(',')
@@ -61,10 +63,46 @@ export function jsonForm(view: View): Form {
   }
 }
 
+/** Where the fields after kind and apiVersion begin in the stored bytes of a built-in kind. */
+function fieldsStart({ kind, storageVersion }: Resource): number {
+  return Buffer.byteLength(`{"kind":"${kind}","apiVersion":"${storageVersion.apiVersion}",`)
+}
+
+/** A view of the metadata alone, of a kind in its stored version: copied from the stored bytes. */
+export function metadataForm(view: View, resource: Resource): Form {
+  const start = fieldsStart(resource)
+  const { kind, apiVersion } = view
+  const head = Buffer.from(`{"kind":"${kind}","apiVersion":"${apiVersion}",`)
+  const end = Buffer.from('}\n')
+  const plain = jsonForm(view)
+  const one = (shown: Shown): Buffer => {
+    const metadata = shown.metadataFrom?.(start)
+    return metadata === undefined
+      ? jsonLine(view.object(shown))
+      : Buffer.concat([head, metadata, end])
+  }
+  return {
+    ...plain,
+    one,
+    *list(meta, items) {
+      yield headOf(view, meta)
+      let separator = openBrace
+      for (const shown of items) {
+        const metadata = shown.metadataFrom?.(start)
+        yield separator
+        yield metadata ?? Buffer.from(JSON.stringify(view.item(shown)).slice(1, -1))
+        separator = betweenItems
+      }
+      if (items.length > 0) yield closeBrace
+      yield tail
+    },
+    frame: (type, shown) => frameOf(type, one(shown)),
+  }
+}
+
 /** The plain form of the stored version: the stored bytes themselves. Lists leave out their items' first two fields. */
 export function storedForm(resource: Resource): Form {
-  const { kind, storageVersion } = resource
-  const skip = Buffer.byteLength(`{"kind":"${kind}","apiVersion":"${storageVersion.apiVersion}",`)
+  const skip = fieldsStart(resource)
   const view = objectView(resource)
   return {
     ...jsonForm(view),

@@ -1,7 +1,6 @@
 /** api-server: builds the server from its flags in named steps, and runs it until its signal aborts. */
 import { aborted } from '../../component-base/aborted.ts'
 import { StartError, type ComponentContext } from '../../component-base/component.ts'
-import type { Store } from '../../store/store.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
 import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
@@ -12,7 +11,7 @@ import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
 import { createServing, type Serving, type ServingParts } from './serving.ts'
 import { settingsOf } from './settings.ts'
-import { openState, type State } from './state.ts'
+import { openState, type GivenStore, type State } from './state.ts'
 import { createWrites } from './writes.ts'
 
 /** Writes what every cluster has: namespaces, roles, priorities, the server's own Service. */
@@ -72,7 +71,7 @@ function originOf({ options }: ServingParts['settings'], port: number): string {
  */
 export async function runApiServer(
   context: ComponentContext<typeof apiServerFlags>,
-  store?: Store,
+  given?: GivenStore,
 ): Promise<void> {
   const { clock, log, logFault, options, signal } = context
   const settings = settingsOf(context)
@@ -80,7 +79,7 @@ export async function runApiServer(
   // Background work ends after the listener, so that requests in flight finish first.
   const inner = new AbortController()
   const stopping = new AbortController()
-  const state = await openState(settings, inner.signal, store)
+  const state = await openState(settings, inner.signal, given)
   const security = await openSecurity(settings, state)
   const writes = await createWrites(settings, state, security)
   const from: ServingParts = {

@@ -21,15 +21,22 @@ export interface State {
   readonly following: Promise<void>
 }
 
+/** What takes the place of --store. */
+export interface GivenStore {
+  readonly store: Store
+  /** All that is in it was written by this process, as objects: nothing looks whether it can be read. */
+  readonly isProven: boolean
+}
+
 /** Opens the store and fills the watch cache, which follows the store until `signal` aborts. */
 export async function openState(
   settings: Settings,
   signal: AbortSignal,
-  given?: Store,
+  given?: GivenStore,
 ): Promise<State> {
   const { options, clock, log, dialect, resources, metrics } = settings
   const encrypted = await encryptionOf(settings)
-  const store = measuredStore(given ?? (await openStorage(settings)), metrics, clock)
+  const store = measuredStore(given?.store ?? (await openStorage(settings)), metrics, clock)
   const initial = options['initial-state'] ?? ''
   if (initial !== '') {
     const { fillStore } = await import('../saving/initial-state.ts')
@@ -41,6 +48,7 @@ export async function openState(
     historyBytes: options['watch-history-bytes'],
     transformers: encrypted?.encryption,
     upgrade: createStoredUpgrade(resources, dialect),
+    isProven: given?.isProven ?? false,
   })
   const { run: following } = await cache.start(signal)
   const expiry = new Expiry({ store, clock, log })

@@ -1,7 +1,7 @@
 /** Entry: one revision of one object, as bytes; decoded only when a reader needs its fields. */
 import { nextTurn } from '../../component-base/next-turn.ts'
 import { deepFreeze, type KubeObject } from '../../machinery/objects/object.ts'
-import { revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
+import { metadataEnd, revisionEnd, revisionStart, withRevision } from './object-bytes.ts'
 import { keptBytes } from './object-memory.ts'
 import type { RecentBytes } from './recent-bytes.ts'
 import { UndecodableError } from './unreadable.ts'
@@ -82,6 +82,21 @@ export class Entry {
     let at = offset + source.copy(target, offset, skip, start)
     at += target.write(String(this.revision), at, 'latin1')
     return at + source.copy(target, at, revisionEnd(source, start), end)
+  }
+
+  /**
+   * The bytes from `start`, which is before the resourceVersion, to the end of the metadata, without decoding the object.
+   * Undefined for bytes that are not known to be an object.
+   */
+  metadataFrom(start: number): Buffer | undefined {
+    if (!this.isProven) return undefined
+    const [source, revisionAt] = [this.#source, this.#revisionStart]
+    const rest = revisionEnd(source, revisionAt)
+    const end = metadataEnd(source, rest)
+    if (end === undefined) return undefined
+    // Sent at once, so it need not lie where objects do.
+    const memory = (length: number): Buffer => Buffer.allocUnsafe(length)
+    return withRevision(source.subarray(start, end), this.revision, revisionAt - start, memory)
   }
 
   /** The object, frozen, decoded once. Throws UndecodableError when the bytes are not an object. */

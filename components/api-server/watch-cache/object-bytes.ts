@@ -9,6 +9,7 @@ import { objectBytes, objectMemory } from './object-memory.ts'
 
 const slot = Buffer.from('"resourceVersion":"')
 const closingQuote = 0x22
+const [backslash, openingBrace, closingBrace] = [0x5c, 0x7b, 0x7d]
 
 /** Clients compare a field of these byte by byte with what Go encodes: kubectl the `data` of a revision. */
 const comparedKinds: ReadonlySet<string | undefined> = new Set(['ControllerRevision'])
@@ -72,13 +73,36 @@ export function revisionEnd(bytes: Buffer, start: number): number {
   return bytes[start] === closingQuote ? start : bytes.indexOf(closingQuote, start)
 }
 
-/** The same bytes with `revision` as the resourceVersion, which starts at `start`. */
-export function withRevision(bytes: Buffer, revision: number, start: number): Buffer {
+/** The same bytes with `revision` as the resourceVersion, which starts at `start`. They are written to what `memory` gives. */
+export function withRevision(
+  bytes: Buffer,
+  revision: number,
+  start: number,
+  memory: (length: number) => Buffer = objectMemory,
+): Buffer {
   const end = revisionEnd(bytes, start)
   const digits = String(revision)
-  const result = objectMemory(bytes.length - (end - start) + digits.length)
+  const result = memory(bytes.length - (end - start) + digits.length)
   bytes.copy(result, 0, 0, start)
   result.write(digits, start, 'latin1')
   bytes.copy(result, start + digits.length, end)
   return result
+}
+
+/** The end of the metadata around the resourceVersion that ends at `from`, its closing brace included; undefined without one. */
+export function metadataEnd(bytes: Buffer, from: number): number | undefined {
+  let depth = 1
+  for (let at = from + 1; at < bytes.length; at += 1) {
+    const byte = bytes[at]
+    if (byte === closingQuote) {
+      at += 1
+      while (at < bytes.length && bytes[at] !== closingQuote) at += bytes[at] === backslash ? 2 : 1
+    } else if (byte === openingBrace) {
+      depth += 1
+    } else if (byte === closingBrace) {
+      depth -= 1
+      if (depth === 0) return at + 1
+    }
+  }
+  return undefined
 }

@@ -46,6 +46,7 @@ export class WatchCache implements ObjectReader {
   readonly #history: History
   readonly #transformers: StorageTransformers | undefined
   readonly #arrivals: Arrivals
+  readonly #isProven: boolean
   readonly #upgrade: (prefix: string, bytes: Buffer) => Buffer | undefined
   /** Entries that the store holds in the form of an earlier release. */
   readonly #outdated = new WeakSet<Entry>()
@@ -69,7 +70,7 @@ export class WatchCache implements ObjectReader {
 
   /**
    * `upgrade` makes the current form of stored bytes that have an older one, and answers undefined for all others. Without
-   * `transformers` the store holds the objects as they are.
+   * `transformers` the store holds the objects as they are. `isProven`: what it holds at the start are objects.
    */
   constructor(options: {
     store: Store
@@ -78,7 +79,9 @@ export class WatchCache implements ObjectReader {
     historyBytes?: number
     transformers?: StorageTransformers | undefined
     upgrade?: (prefix: string, bytes: Buffer) => Buffer | undefined
+    isProven?: boolean
   }) {
+    this.#isProven = options.isProven ?? false
     this.#upgrade = options.upgrade ?? (() => undefined)
     const { transformers } = options
     this.#transformers = transformers
@@ -108,7 +111,7 @@ export class WatchCache implements ObjectReader {
         if (place === undefined) continue
         const read = this.#read(kv, place)
         if (read instanceof Entry) {
-          read.isProven = false
+          read.isProven = this.#isProven
           read.page = this.#recent
           const before = entries.get(place.prefix)
           if (before === undefined) entries.set(place.prefix, [read])
