@@ -21,6 +21,6 @@ export const started = promise
 parentPort?.on('message', (call: HostCall) => {
   void answerTo(call).then((answer) => {
     parentPort?.postMessage(answer)
-    if (call.name === 'start') resolve()
+    if (call.name === 'start' || call.name === 'prepare') resolve()
   })
 })

@@ -28,6 +28,8 @@ interface OfNode extends OfCluster {
 
 /** Call -> what it takes and gives. */
 export interface HostCalls {
+  /** Starts a cluster for the first `start` with the same options. */
+  prepare: { request: EmbeddedClusterOptions; answer: undefined }
   start: { request: EmbeddedClusterOptions; answer: HostedCluster }
   close: { request: OfCluster; answer: undefined }
   addNode: { request: OfCluster & { readonly node: EmbeddedNode }; answer: undefined }

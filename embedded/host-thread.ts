@@ -67,6 +67,12 @@ export class HostThread {
     else if (this.#faults.get(cluster)?.signal.aborted === true) this.#faults.delete(cluster)
   }
 
+  /** Starts a cluster for the first `start` with the same options. It keeps neither the process nor the thread alive. */
+  prepare(request: HostCalls['prepare']['request']): void {
+    const message: HostCall<'prepare'> = { id: 0, name: 'prepare', request }
+    if (!this.hasEnded) this.#worker.postMessage(message)
+  }
+
   async call<Name extends HostCallName>(
     name: Name,
     request: HostCalls[Name]['request'],

@@ -3,6 +3,7 @@ import { systemClock } from '../components/component-base/clock.ts'
 import { messageOf } from '../components/component-base/log.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
 import type { ClusterImage } from './embedded-cluster.ts'
+import { SpareCluster } from './spare-cluster.ts'
 import type { HostCallName, HostCalls, HostedCluster, HostFaults } from './host-protocol.ts'
 
 type Handlers = {
@@ -60,8 +61,13 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
   }
   const add = async (cluster: EmbeddedCluster): Promise<HostedCluster> =>
     follow(clusters.add({ cluster, first: await cluster.image() }), cluster)
+  const spare = new SpareCluster((options) => EmbeddedCluster.start(options))
   return {
-    start: async (options) => add(await EmbeddedCluster.start(options)),
+    prepare: async (options) => {
+      await spare.prepare(options)
+      return undefined
+    },
+    start: async (options) => add(await spare.start(options)),
     close: async ({ cluster: id }) => {
       await clusters.remove(id)?.cluster.close()
       return undefined

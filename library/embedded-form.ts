@@ -1,19 +1,13 @@
 /** An embedded cluster: all of it in one thread of this process, which all embedded clusters of the process share. */
-import { resolve } from 'node:path'
 import { dialects } from '../components/api/dialect.ts'
 import { systemClock } from '../components/component-base/clock.ts'
 import type { Clock } from '../components/component-base/clock.ts'
-import type { EmbeddedNode } from '../embedded/embedded-cluster.ts'
 import type { HostedCluster } from '../embedded/host-protocol.ts'
 import type { HostThread } from '../embedded/host-thread.ts'
 import type { ClusterForm } from './cluster-form.ts'
+import { embeddedNode, embeddedOptions } from './embedded-options.ts'
 import { hostThread } from './host-thread.ts'
-import { nodeFlags } from './node-flags.ts'
 import type { NodeOptions, StartClusterOptions } from './types.ts'
-
-function nodeOf(node: NodeOptions): EmbeddedNode {
-  return { name: node.name, flags: nodeFlags(node) }
-}
 
 export async function startEmbedded(
   options: StartClusterOptions & {
@@ -21,17 +15,8 @@ export async function startEmbedded(
     readonly waitMs: number
   },
 ): Promise<ClusterForm> {
-  const { nodes, components = ['controller-manager', 'scheduler'], flags = {}, port = 0 } = options
   const host = hostThread()
-  const starting = host.call('start', {
-    nodes: nodes.map(nodeOf),
-    components,
-    extraFlags: flags,
-    port,
-    seed: options.seed ?? 1,
-    startAtMs: options.startAt?.getTime(),
-    initialState: options.from === undefined ? undefined : resolve(options.from),
-  })
+  const starting = host.call('start', embeddedOptions(options))
   try {
     return formOf(host, await startedIn(starting, options))
   } catch (error) {
@@ -91,7 +76,7 @@ function formOf(host: HostThread, hosted: HostedCluster): ClusterForm {
     fault: () => host.faultOf(cluster),
     nodeNames: () => [...names],
     addNode: async (node) => {
-      await whileSound(() => host.call('addNode', { cluster, node: nodeOf(node) }))
+      await whileSound(() => host.call('addNode', { cluster, node: embeddedNode(node) }))
       names.add(node.name)
     },
     startNode: (name) => host.call('startNode', { cluster, name }),

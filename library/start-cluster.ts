@@ -1,6 +1,13 @@
 /** startCluster: the door of the library. Little is loaded with it; the rest comes while the thread of an embedded cluster loads. */
-import { prepareEmbedded } from './host-thread.ts'
+import { prepareCluster, prepareEmbedded } from './host-thread.ts'
 import type { Cluster, StartClusterOptions } from './types.ts'
+
+/** For those who are about to call `startCluster`: starts the cluster that it gives without options, and loads the rest of the library. */
+export function prepareStart(): void {
+  prepareCluster()
+  // If it cannot be loaded, `startCluster` says so.
+  void import('./started-cluster.ts').catch(() => {})
+}
 
 /**
  * Starts a cluster; resolves when its nodes are Ready and its manifests are applied. Rejects with an OptionError, a ManifestError,

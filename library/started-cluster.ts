@@ -3,6 +3,7 @@ import { readSavedHeader } from '../cluster/saved/read-header.ts'
 import { clusterOver } from './cluster.ts'
 import type { ClusterForm } from './cluster-form.ts'
 import { startEmbedded } from './embedded-form.ts'
+import { namedNodes } from './embedded-options.ts'
 import { readManifests } from './manifests.ts'
 import { optionsOf } from './node-flags.ts'
 import { checkStartOptions } from './options.ts'
@@ -21,7 +22,7 @@ async function nodesOf(options: StartClusterOptions): Promise<readonly NodeOptio
   const hasManager = components?.includes('controller-manager') ?? true
   const wanted = nodes ?? (hasManager ? 1 : 0)
   if (typeof wanted !== 'number') return wanted
-  return Array.from({ length: wanted }, (_, index): NodeOptions => ({ name: `node-${index + 1}` }))
+  return namedNodes(wanted)
 }
 
 /** `startCluster`, loaded. */

@@ -51,3 +51,18 @@ it('a start that fails leaves the thread without a cluster', async () => {
   await clock.step(10_000)
   expect(host.hasEnded).toBe(true)
 })
+
+it('a cluster that was prepared is the first that is started, and keeps no idle thread alive', async () => {
+  const clock = new FakeClock()
+  const host = new HostThread(clock)
+  host.prepare(bare)
+  const prepared = await host.call('start', bare)
+  const other = await host.call('start', bare)
+  expect(prepared.cluster).not.toBe(other.cluster)
+  expect(prepared.server).not.toBe(other.server)
+  await host.call('close', { cluster: prepared.cluster })
+  await host.call('close', { cluster: other.cluster })
+  host.prepare(bare)
+  await clock.step(10_000)
+  expect(host.hasEnded).toBe(true)
+})
