@@ -61,13 +61,8 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
   }
   const add = async (cluster: EmbeddedCluster): Promise<HostedCluster> =>
     follow(clusters.add({ cluster, first: await cluster.image() }), cluster)
-  const spare = new SpareCluster((options) => EmbeddedCluster.start(options))
   return {
-    prepare: async (options) => {
-      await spare.prepare(options)
-      return undefined
-    },
-    start: async (options) => add(await spare.start(options)),
+    ...startCalls(add),
     close: async ({ cluster: id }) => {
       await clusters.remove(id)?.cluster.close()
       return undefined
@@ -114,6 +109,19 @@ export function createHost(onFaults: (faults: HostFaults) => void = () => {}): H
       images.remove(image)
       return undefined
     },
+  }
+}
+
+function startCalls(
+  add: (cluster: EmbeddedCluster) => Promise<HostedCluster>,
+): Pick<Handlers, 'prepare' | 'start'> {
+  const spare = new SpareCluster((options) => EmbeddedCluster.start(options))
+  return {
+    prepare: async (options) => {
+      await spare.prepare(options)
+      return undefined
+    },
+    start: async (options) => add(await spare.start(options)),
   }
 }
 

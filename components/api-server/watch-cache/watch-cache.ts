@@ -15,7 +15,7 @@ import { commitsBetween, eventsByCollection } from './earlier-history.ts'
 import { CacheEvent, Entry } from './entry.ts'
 import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
 import { RecentBytes } from './recent-bytes.ts'
-import { readStored, undecodable } from './stored-object.ts'
+import { canDecode, readStored, undecodable } from './stored-object.ts'
 import { UndecodableError, type Unreadable } from './unreadable.ts'
 
 /** All keys of this product's objects in a store start with it. */
@@ -473,16 +473,6 @@ export class WatchCache implements ObjectReader {
 function noLongerFollows(): StoreError {
   const reason = 'it no longer follows the store'
   return new StoreError('closed', `the server is ending: ${reason}`, { reason })
-}
-
-function canDecode(entry: Entry): boolean {
-  try {
-    entry.prove()
-    return true
-  } catch (error) {
-    if (error instanceof UndecodableError) return false
-    throw error
-  }
 }
 
 /** `/registry/<group>/<plural>/<key>` -> its parts; undefined for keys of another shape. */
