@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { startChildApiServer, type ChildApiServer } from '../support/child-api-server.ts'
-import { requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
+import { openTestStore, requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
 import { eventually } from '../support/eventually.ts'
+import { startTcpMiddle } from '../support/tcp-middle.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { createTestPki } from '../support/tls.ts'
 
@@ -109,6 +110,53 @@ requireEtcd()('an API server on etcd', () => {
     expect((await server.request('POST', configMaps, { body: configMap('b') })).status).toBe(201)
     expect(await watch.next()).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'b' } } })
     watch.close()
+  })
+
+  test('reads the state anew when history was compacted while it could not reach etcd', async () => {
+    const etcd = await startEtcd()
+    ends.push(() => etcd.kill())
+    const between = await startTcpMiddle(Number(new URL(etcd.url).port))
+    ends.push(() => between.close())
+    const server = await start([`--store=etcd:http://127.0.0.1:${between.port}`])
+    const other = await start([`--store=etcd:${etcd.url}`])
+    const roles = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+    const binding = {
+      metadata: { name: 'ann-reads' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'ann' }],
+    }
+    await server.request('POST', roles, { body: binding })
+    for (const name of ['a', 'b']) {
+      await server.request('POST', configMaps, { body: configMap(name) })
+    }
+    const ann = { as: { user: 'ann' } }
+    expect((await server.request('GET', configMaps, ann)).status).toBe(200)
+    const { resourceVersion } = (await server.request('GET', configMaps)).body.metadata
+    const from = `${configMaps}?watch=1&resourceVersion=${resourceVersion}`
+    const watch = await server.watch(from)
+
+    await between.close()
+    for (const path of [`${roles}/ann-reads`, `${configMaps}/a`]) {
+      expect((await other.request('DELETE', path)).status).toBe(200)
+    }
+    await other.request('POST', configMaps, { body: configMap('c') })
+    const store = await openTestStore(etcd.url)
+    await store.compact(await store.revision())
+    await store.close()
+    await between.open()
+
+    await watch.ended
+    expect(watch.waiting).toEqual([])
+    expect(await (await server.watch(from)).next()).toMatchObject({
+      type: 'ERROR',
+      object: { code: 410, reason: 'Expired' },
+    })
+    const { items } = (await server.request('GET', configMaps)).body
+    const names = (items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name)
+    expect(names.filter((name) => name.length === 1)).toEqual(['b', 'c'])
+    // What the server itself derives from objects follows, too.
+    expect((await server.request('GET', configMaps, ann)).status).toBe(403)
+    expect((await server.request('POST', configMaps, { body: configMap('d') })).status).toBe(201)
   })
 
   test('does not start when it cannot use etcd, and says why', async () => {

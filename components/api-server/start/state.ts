@@ -45,6 +45,7 @@ export async function openState(
   const cache = new WatchCache({
     store,
     clock,
+    log,
     historyBytes: options['watch-history-bytes'],
     transformers: encrypted?.encryption,
     upgrade: createStoredUpgrade(resources, dialect),

@@ -44,6 +44,11 @@ export class Arrivals {
     return waits.length === 0 ? undefined : Promise.all(waits).then(() => {})
   }
 
+  /** Resolves when all that came is applied. */
+  async settled(): Promise<void> {
+    await this.#last
+  }
+
   /** Applies events at once, unless they or some before them wait for a key. */
   receive(events: readonly StoreEvent[]): void {
     const prepare = (): Promise<void> | undefined => this.prepare(valuesOf(events))

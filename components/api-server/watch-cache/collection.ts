@@ -1,6 +1,7 @@
 /** Collection: the live index, the recent history and the watchers of one stored resource. All reads are views of it. */
 import { compareTexts, SortedMap, sortKey } from '../../component-base/sorted-map.ts'
 import type { CacheEvent, Entry } from './entry.ts'
+import type { StoredCollection } from './stored-state.ts'
 import type { Unreadable } from './unreadable.ts'
 import type { Watcher } from './watcher.ts'
 import { Watchers } from './watchers.ts'
@@ -17,6 +18,17 @@ export interface Snapshot {
   count(prefix: string, from?: string): number
   /** Makes known what `count` would answer: a client that lists page by page needs it next. */
   noteCount(prefix: string, from: string, count: number): void
+}
+
+/** What became of a key. Without `entry` it is gone, or cannot be read. */
+export interface Change {
+  readonly entry: Entry | undefined
+  readonly previous: Entry | undefined
+}
+
+/** What takes the place of something deleted, such as an address, comes after it. */
+export function deletionsFirst(a: Change, b: Change): number {
+  return Number(a.entry !== undefined) - Number(b.entry !== undefined)
 }
 
 const keptSnapshots = 4
@@ -46,13 +58,35 @@ export class Collection {
   }
 
   /** Puts all that the store already held, in key order, before any event. */
-  load(entries: readonly Entry[]): void {
+  load(entries: readonly Entry[], unreadable: readonly Unreadable[]): void {
     const keys = entries.map(({ key }) => sortKey(key))
     this.#index = SortedMap.ofSorted(compareTexts, keys, entries)
     for (const entry of entries) {
       this.#byKey.set(entry.key, entry)
       this.#countKey(entry.key, 1)
     }
+    for (const one of unreadable) this.#unreadable.set(one.key, one)
+  }
+
+  /**
+   * Puts what the store holds at `revision`, in key order, in the place of all that is here, and returns the differences. What
+   * came between is unknown: watches end, and history begins anew.
+   */
+  replaceAll({ entries, unreadable }: StoredCollection, revision: number): Change[] {
+    const before = new Map(this.#byKey)
+    this.#byKey.clear()
+    this.#namespaceSizes.clear()
+    this.#unreadable.clear()
+    this.load(entries, unreadable)
+    this.#beginAnew(revision)
+    const changes: Change[] = []
+    for (const entry of entries) {
+      const previous = before.get(entry.key)
+      before.delete(entry.key)
+      if (previous?.revision !== entry.revision) changes.push({ entry, previous })
+    }
+    for (const previous of before.values()) changes.push({ entry: undefined, previous })
+    return changes
   }
 
   #put(entry: Entry): void {
@@ -97,13 +131,17 @@ export class Collection {
     at: { revision: number; entry?: Entry | undefined; unreadable?: Unreadable | undefined },
   ): void {
     this.#remove(key)
-    this.#counts.clear()
     this.#unreadable.delete(key)
     if (at.unreadable !== undefined) this.#unreadable.set(key, at.unreadable)
     if (at.entry !== undefined) this.#put(at.entry)
+    this.#beginAnew(at.revision)
+  }
+
+  #beginAnew(revision: number): void {
+    this.#counts.clear()
     this.#history = []
     this.#head = 0
-    this.#oldestRevision = at.revision
+    this.#oldestRevision = revision
     this.#snapshots.clear()
     this.endWatches()
   }
@@ -113,7 +151,7 @@ export class Collection {
     this.#watchers.end()
   }
 
-  /** Notes an unreadable key that was there before any event, or another reason for one. */
+  /** Notes another reason why a key cannot be read. */
   loadUnreadable(unreadable: Unreadable): void {
     this.#unreadable.set(unreadable.key, unreadable)
   }

@@ -1,7 +1,7 @@
 /** Earlier history: commits from before the cache began, which the store still has, as events of its collections. */
 import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../store/store.ts'
-import { CacheEvent, Entry } from './entry.ts'
-import { UndecodableError, type Unreadable } from './unreadable.ts'
+import { CacheEvent, canDecode, Entry } from './entry.ts'
+import type { Unreadable } from './unreadable.ts'
 
 /**
  * All commits after `after` and up to `upTo`, oldest first; undefined when the store has compacted some of them. Both are
@@ -74,8 +74,8 @@ export function eventsByCollection(
     const entry = event.type === 'put' ? entryOf(event.kv, place) : undefined
     const previous = event.previous === undefined ? undefined : entryOf(event.previous, place)
     const isRead =
-      (event.type === 'delete' || isGood(entry)) &&
-      (event.previous === undefined || isGood(previous))
+      (event.type === 'delete' || (entry !== undefined && canDecode(entry))) &&
+      (event.previous === undefined || (previous !== undefined && canDecode(previous)))
     if (!isRead) {
       byPrefix.set(place.prefix, undefined)
       continue
@@ -84,14 +84,4 @@ export function eventsByCollection(
     events.push(new CacheEvent({ revision: revisionOf(event), entry, previous, appliedAtMs }))
   }
   return byPrefix
-}
-
-function isGood(entry: Entry | undefined): boolean {
-  try {
-    entry?.prove()
-    return entry !== undefined
-  } catch (error) {
-    if (error instanceof UndecodableError) return false
-    throw error
-  }
 }

@@ -153,6 +153,17 @@ export class Entry {
   }
 }
 
+/** Looks into the entry's bytes, unless somebody has before. */
+export function canDecode(entry: Entry): boolean {
+  try {
+    entry.prove()
+    return true
+  } catch (error) {
+    if (error instanceof UndecodableError) return false
+    throw error
+  }
+}
+
 /** What an event takes besides bytes of objects: itself, the replaced entry, and their places in lists. */
 const eventBytes = 600
 

@@ -66,6 +66,17 @@ export class History {
     }
   }
 
+  /** Drops everything; its collections begin anew. */
+  clear(): void {
+    for (let at = this.#head; at < this.#kept.length; at += 1) {
+      const kept = this.#kept[at]
+      if (kept !== undefined) kept.event.onGrowth = undefined
+    }
+    this.#kept = []
+    this.#head = 0
+    this.#bytes = 0
+  }
+
   /** Drops what is too old or too much. */
   trim(nowMs: number): void {
     const limitMs = nowMs - this.#maxAgeMs

@@ -2,7 +2,7 @@
 import type { KeyValue } from '../../store/store.ts'
 import { isEncrypted, readsPlainOnly, type Transformer } from '../encryption/transformer.ts'
 import { Entry } from './entry.ts'
-import { UndecodableError, type Unreadable } from './unreadable.ts'
+import type { Unreadable } from './unreadable.ts'
 
 const openingBrace = 0x7b
 const closingBrace = 0x7d
@@ -56,16 +56,5 @@ export function readStored(
   } catch {
     // It does not parse, or has no place for the resourceVersion: nothing that an API server wrote.
     return undecodable(at)
-  }
-}
-
-/** Looks into the entry, unless something has before. */
-export function canDecode(entry: Entry): boolean {
-  try {
-    entry.prove()
-    return true
-  } catch (error) {
-    if (error instanceof UndecodableError) return false
-    throw error
   }
 }

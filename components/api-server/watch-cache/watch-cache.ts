@@ -3,19 +3,23 @@
  * watch is served from it; a write is answered only after its commit was applied, so each client reads its own writes.
  */
 import type { Clock } from '../../component-base/clock.ts'
+import { silentLog, type Log } from '../../component-base/log.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import { StoreError, type KeyValue, type Store, type StoreEvent } from '../../store/store.ts'
 import type { ObjectChange, ObjectReader } from './object-reader.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import { allValuesOf, Arrivals } from './arrivals.ts'
-import { Collection } from './collection.ts'
+import { Collection, deletionsFirst, type Change } from './collection.ts'
 import { Deliveries } from './deliveries.ts'
 import { commitsBetween, eventsByCollection } from './earlier-history.ts'
-import { CacheEvent, Entry } from './entry.ts'
+import { CacheEvent, canDecode, Entry } from './entry.ts'
+import { followStore, storedPages } from './follow-store.ts'
 import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
+import { RevisionWaits } from './revision-waits.ts'
 import { RecentBytes } from './recent-bytes.ts'
-import { canDecode, readStored, undecodable } from './stored-object.ts'
+import { readStored, undecodable } from './stored-object.ts'
+import { readState, type StoredState } from './stored-state.ts'
 import { UndecodableError, type Unreadable } from './unreadable.ts'
 
 /** All keys of this product's objects in a store start with it. */
@@ -42,6 +46,7 @@ type ChangeHandler = (change: ObjectChange) => void
 export class WatchCache implements ObjectReader {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #log: Log
   readonly #historyMs: number
   readonly #history: History
   readonly #transformers: StorageTransformers | undefined
@@ -61,8 +66,7 @@ export class WatchCache implements ObjectReader {
   /** Collections that were never cut off have all events after it; at first it is the start. */
   #reached = 0
   #reaching: Promise<void> = Promise.resolve()
-  readonly #waiting: { revision: number; resolve: () => void; reject: (error: Error) => void }[] =
-    []
+  readonly #waits = new RevisionWaits()
   #hasEnded = false
   /** How far the cache was at past moments, oldest first; and how far it was when the history began. */
   #marks: { atMs: number; revision: number }[] = []
@@ -75,6 +79,7 @@ export class WatchCache implements ObjectReader {
   constructor(options: {
     store: Store
     clock: Clock
+    log?: Log
     historyMs?: number
     historyBytes?: number
     transformers?: StorageTransformers | undefined
@@ -91,6 +96,7 @@ export class WatchCache implements ObjectReader {
     })
     this.#store = options.store
     this.#clock = options.clock
+    this.#log = options.log ?? silentLog
     this.#historyMs = options.historyMs ?? defaultHistoryMs
     this.#history = new History({
       maxAgeMs: this.#historyMs,
@@ -100,59 +106,78 @@ export class WatchCache implements ObjectReader {
 
   /** Loads the newest state and follows the store from there. `run` ends when `signal` aborts, or fails with the store. */
   async start(signal: AbortSignal): Promise<{ run: Promise<void> }> {
-    const entries = new Map<string, Entry[]>()
-    for await (const { kvs, revision } of this.#stored()) {
-      this.#revision = revision
-      this.#startRevision = revision
-      this.#reached = revision
-      await this.#arrivals.prepare(kvs)
-      for (const kv of kvs) {
-        const place = splitStoreKey(kv.key)
-        if (place === undefined) continue
-        const read = this.#read(kv, place)
-        if (read instanceof Entry) {
-          read.isProven = this.#isProven
-          read.page = this.#recent
-          const before = entries.get(place.prefix)
-          if (before === undefined) entries.set(place.prefix, [read])
-          else before.push(read)
-        } else {
-          this.#collection(place.prefix).loadUnreadable(read)
-        }
+    const { revision, collections } = await this.#readState()
+    this.#begin(revision)
+    for (const [prefix, { entries, unreadable }] of collections) {
+      for (const entry of entries) {
+        entry.page = this.#recent
+        if (this.#isProven) entry.isProven = true
       }
+      this.#collection(prefix).load(entries, unreadable)
     }
-    for (const [prefix, loaded] of entries) this.#collection(prefix).load(loaded)
+    return { run: this.#follow(signal).finally(() => this.#end()) }
+  }
+
+  /** Where the cache begins, also when it begins again. */
+  #begin(revision: number): void {
+    this.#revision = revision
+    this.#startRevision = revision
+    this.#reached = revision
     this.#startedAtMs = this.#clock.now()
-    const run = this.#store
-      .watch({ prefix: storeRoot, fromRevision: this.#revision, signal }, (events) =>
-        this.#arrivals.receive(events),
-      )
-      .finally(() => this.#end())
-    return { run }
+    this.#marks = []
+    this.#historyStart = 0
+  }
+
+  async #readState(): Promise<StoredState> {
+    return await readState(storedPages(this.#store, storeRoot), {
+      prepare: (kvs) => this.#arrivals.prepare(kvs),
+      placeOf: splitStoreKey,
+      read: (kv, place) => this.#read(kv, place),
+      known: ({ prefix, key }) => this.#collections.get(prefix)?.get(key),
+    })
+  }
+
+  #follow(signal: AbortSignal): Promise<void> {
+    const follower = {
+      store: this.#store,
+      clock: this.#clock,
+      log: this.#log,
+      prefix: storeRoot,
+      revision: () => this.#revision,
+      receive: (events: readonly StoreEvent[]) => this.#arrivals.receive(events),
+      settled: () => this.#arrivals.settled(),
+      readState: () => this.#readState(),
+      beginAgain: (state: StoredState) => this.#beginAgain(state),
+    }
+    return followStore(follower, signal)
+  }
+
+  /**
+   * Watches end, since what came between is unknown; a client that asks for an older revision gets 410 and lists again
+   * (upstream: the cacher starts over). Handlers get the differences, deletions first.
+   */
+  #beginAgain({ revision, collections }: StoredState): void {
+    this.#history.clear()
+    this.#begin(revision)
+    const changes: (Change & { prefix: string })[] = []
+    for (const prefix of new Set([...this.#collections.keys(), ...collections.keys()])) {
+      const stored = collections.get(prefix) ?? { entries: [], unreadable: [] }
+      const changed = this.#collection(prefix).replaceAll(stored, revision)
+      for (const change of changed) changes.push({ prefix, ...change })
+    }
+    for (const { prefix, entry, previous } of changes.toSorted(deletionsFirst)) {
+      const isReadable = entry === undefined || entry.isProven || this.#proven(prefix, entry)
+      this.#tell(prefix, {
+        entry: isReadable ? entry : undefined,
+        previous: previous !== undefined && canDecode(previous) ? previous : undefined,
+      })
+    }
+    this.#waits.resolveUpTo(this.#revision)
   }
 
   /** True when the store holds the entry in an older form than its bytes: any write is worth it. */
   isOutdated(entry: Entry): boolean {
     return this.#outdated.has(entry)
-  }
-
-  /** All that is stored, in pages that read one revision. */
-  async *#stored(): AsyncGenerator<{ kvs: readonly KeyValue[]; revision: number }> {
-    let from: string | undefined
-    let atRevision: number | undefined
-    for (;;) {
-      const page = await this.#store.range({
-        prefix: storeRoot,
-        limit: loadPageSize,
-        ...(from === undefined ? {} : { from }),
-        ...(atRevision === undefined ? {} : { atRevision }),
-      })
-      atRevision ??= page.revision
-      yield { kvs: page.kvs, revision: atRevision }
-      const last = page.kvs.at(-1)
-      if (!page.more || last === undefined) return
-      from = `${last.key}\0`
-    }
   }
 
   #read(kv: KeyValue, place: { prefix: string; key: string }): Entry | Unreadable {
@@ -171,7 +196,7 @@ export class WatchCache implements ObjectReader {
 
   /** Reads the store again: other keys may be readable now, and some no longer. For when the transformers have changed. */
   async reread(): Promise<void> {
-    for await (const { kvs } of this.#stored()) {
+    for await (const { kvs } of storedPages(this.#store, storeRoot)) {
       await this.#arrivals.prepare(kvs)
       for (const kv of kvs) this.#reread(kv)
     }
@@ -306,15 +331,10 @@ export class WatchCache implements ObjectReader {
       }
       this.#revision = revision
     }
-    while (this.#waiting.length > 0) {
-      const first = this.#waiting[0]
-      if (first === undefined || first.revision > this.#revision) break
-      this.#waiting.shift()
-      first.resolve()
-    }
+    this.#waits.resolveUpTo(this.#revision)
   }
 
-  #tell(prefix: string, change: { entry: Entry | undefined; previous: Entry | undefined }): void {
+  #tell(prefix: string, change: Change): void {
     const handlers = this.#handlers.get(prefix)
     if (handlers === undefined || handlers.size === 0) return
     const { entry, previous } = change
@@ -348,17 +368,14 @@ export class WatchCache implements ObjectReader {
   /** Rejects every wait for a revision that will not come. */
   #end(): void {
     this.#hasEnded = true
-    for (const { reject } of this.#waiting.splice(0)) reject(noLongerFollows())
+    this.#waits.rejectAll(noLongerFollows())
   }
 
   /** Resolves once the commit numbered `revision` is in the cache; rejects when the cache no longer follows the store. */
   async applied(revision: number): Promise<void> {
     if (this.#revision >= revision) return
     if (this.#hasEnded) throw noLongerFollows()
-    await new Promise<void>((resolve, reject) => {
-      const at = this.#waiting.findIndex((waiter) => waiter.revision > revision)
-      this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, { revision, resolve, reject })
-    })
+    await this.#waits.come(revision)
   }
 
   /** Resolves once the cache is at least as new as the store was at the call: what a consistent read waits for. */
