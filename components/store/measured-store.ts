@@ -49,6 +49,7 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
     }
   }
   return {
+    isShared: store.isShared,
     load: (kvs, revision) => store.load(kvs, revision),
     get: (key) => measured('get', key, () => store.get(key)),
     range: (options) => measured('list', options.prefix, () => store.range(options)),

@@ -19,6 +19,7 @@ export function createMemoryStore(): Store {
 }
 
 class MemoryStore implements Store {
+  readonly isShared = false
   readonly #index = new RevisionIndex()
   readonly #hub = new WatchHub({
     index: this.#index,

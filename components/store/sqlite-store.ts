@@ -95,6 +95,7 @@ async function load(thread: SqliteThread, index: RevisionIndex): Promise<void> {
 }
 
 class SqliteStore implements Store {
+  readonly isShared = false
   readonly #thread: SqliteThread
   readonly #index: RevisionIndex
   readonly #hub: WatchHub

@@ -59,6 +59,8 @@ export interface RangeResult {
 }
 
 export interface Store {
+  /** Other processes may write to it, too: what this one has seen may be older than what is stored. */
+  readonly isShared: boolean
   /**
    * Fills a store that nothing was ever written to with what another held at `revision`: the keys, in any order, with their
    * revisions. The next commit is `revision` + 1, and history before it is `compacted`. Durable when it resolves, and all or

@@ -22,6 +22,8 @@ export interface ApiServerSetup {
   readonly dialect?: 'kubernetes' | 'svc'
   /** `sqlite` is a file that outlives a restart; default `memory`. */
   readonly store?: 'memory' | 'sqlite'
+  /** Makes the store of each start in the place of `store`, which the server closes. */
+  readonly openStore?: () => Store
   readonly clock?: Clock
   /** Told every line of the log of level info and above. */
   readonly onLog?: (line: string) => void
@@ -103,7 +105,12 @@ interface Running {
 
 async function launch(
   args: readonly string[],
-  more: { clock: Clock; faults: string[]; onLog?: ApiServerSetup['onLog'] | undefined },
+  more: {
+    clock: Clock
+    faults: string[]
+    onLog?: ApiServerSetup['onLog'] | undefined
+    store?: Store | undefined
+  },
 ): Promise<Running> {
   const { clock, faults, onLog } = more
   const write = (line: string): void => {
@@ -112,13 +119,14 @@ async function launch(
   }
   const stopping = new AbortController()
   const { promise: isReady, resolve: nowReady } = Promise.withResolvers<number>()
-  const done = runApiServer({
+  const context = {
     options: parseFlags({ ...apiServerFlags, ...commonFlags }, args),
     signal: stopping.signal,
     clock,
     log: createLog({ clock, level: onLog === undefined ? 'error' : 'info', write }),
-    ready: (info) => nowReady(Number(info?.['port'])),
-  })
+    ready: (info?: Readonly<Record<string, unknown>>) => nowReady(Number(info?.['port'])),
+  }
+  const done = runApiServer(context, more.store)
   const port = await Promise.race([isReady, done.then(() => 0)])
   if (port === 0) throw new Error('the API server ended before it was ready')
   return { port, done, stop: () => stopping.abort(new Error('stopped by a test')) }
@@ -153,6 +161,7 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
     clock: setup.clock ?? systemClock,
     faults,
     onLog: setup.onLog,
+    store: setup.openStore?.(),
   })
   const client = createApiClient({ pki, port: () => running.port })
   let namespaces = 0
@@ -162,6 +171,7 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
       clock: changed.clock ?? setup.clock ?? systemClock,
       faults,
       onLog: setup.onLog,
+      store: setup.openStore?.(),
     })
   }
   const ok: TestApiServer['ok'] = async (method, path, ask) => {

@@ -126,6 +126,7 @@ export function fromZero(store: Store, start: number): Store {
     return { ...event, revision: event.revision - start, previous: down(event.previous) }
   }
   return {
+    isShared: store.isShared,
     load: async (kvs, revision) => {
       const all = await loadable(kvs, revision)
       const shifted = all.map((kv) => ({

@@ -2,6 +2,7 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { notFound } from '../../machinery/objects/status-error.ts'
+import { findNewest } from '../watch-cache/find-newest.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin } from './admission.ts'
 
@@ -9,9 +10,10 @@ export function namespaceExists(reader: ObjectReader, dialect: Dialect): Admissi
   const { namespaces } = resourcesOf(dialect)
   return {
     name: 'NamespaceExists',
-    validate({ operation, resource, namespace }) {
+    async validate({ operation, resource, namespace }) {
       if (operation === 'CONNECT' || namespace === '' || resource === namespaces) return
-      if (reader.get(namespaces, '', namespace) === undefined) throw notFound(namespaces, namespace)
+      const found = await findNewest(reader, namespaces, { name: namespace })
+      if (found === undefined) throw notFound(namespaces, namespace)
     },
   }
 }

@@ -5,7 +5,9 @@
 import type { Dialect } from '../../api/dialect.ts'
 import { apiGroup } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
 import { StatusError, notFound } from '../../machinery/objects/status-error.ts'
+import { findNewest } from '../watch-cache/find-newest.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
@@ -35,11 +37,14 @@ export function namespaceLifecycle(reader: ObjectReader, dialect: Dialect): Admi
       if (!resource.namespaced || namespace === '') return
       // Reviews store nothing, so their namespace need not exist.
       if (resource.virtual && resource.group === authorizationGroup) return
-      const found = reader.get(namespaces, '', namespace)
-      if (found === undefined) throw notFound(namespaces, namespace)
-      if (operation === 'CREATE' && found['status']?.phase === 'Terminating') {
-        throw terminating(request)
+      const check = (found: KubeObject | undefined): void => {
+        if (found === undefined) throw notFound(namespaces, namespace)
+        if (operation === 'CREATE' && found['status']?.phase === 'Terminating') {
+          throw terminating(request)
+        }
       }
+      const found = findNewest(reader, namespaces, { name: namespace })
+      return found instanceof Promise ? found.then(check) : check(found)
     },
     validate(request) {
       const { operation, resource, subresource, name } = request

@@ -5,6 +5,8 @@
 import type { Dialect } from '../../api/dialect.ts'
 import type { Pod, PodSpec, PriorityClass } from '../../api/generated/types.ts'
 import { resourcesOf } from '../../api/resources.ts'
+import type { KubeObject } from '../../machinery/objects/object.ts'
+import { findNewest } from '../watch-cache/find-newest.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { admissionForbidden } from './forbid.ts'
@@ -85,11 +87,19 @@ export function priorityAdmission(reader: ObjectReader, dialect: Dialect): Admis
   const { pods, priorityClasses } = resourcesOf(dialect)
   const defaultClass = defaultClassOf(reader, dialect)
 
-  function classOf(request: AdmissionRequest, { priorityClassName }: PodSpec) {
-    if (!priorityClassName) return defaultClass()
-    const found = reader.get(priorityClasses, '', priorityClassName)
-    if (found !== undefined) return found as PriorityClass
-    throw admissionForbidden(request, `no PriorityClass with name ${priorityClassName} was found`)
+  function withClass(
+    request: AdmissionRequest,
+    spec: PodSpec,
+    use: (found: PriorityClass | undefined) => void,
+  ): void | Promise<void> {
+    const { priorityClassName: name } = spec
+    if (!name) return use(defaultClass())
+    const check = (found: KubeObject | undefined): void => {
+      if (found !== undefined) return use(found as PriorityClass)
+      throw admissionForbidden(request, `no PriorityClass with name ${name} was found`)
+    }
+    const found = findNewest(reader, priorityClasses, { name })
+    return found instanceof Promise ? found.then(check) : check(found)
   }
 
   return {
@@ -99,7 +109,9 @@ export function priorityAdmission(reader: ObjectReader, dialect: Dialect): Admis
       const spec = (object as Pod | undefined)?.spec
       if (resource !== pods || subresource !== '' || spec === undefined) return
       if (operation === 'CREATE') {
-        setPriority(spec, { request, priority: priorityOf(classOf(request, spec)) })
+        return withClass(request, spec, (found) =>
+          setPriority(spec, { request, priority: priorityOf(found) }),
+        )
       }
       if (operation === 'UPDATE') keepPriority(spec, (old as Pod | undefined)?.spec)
     },

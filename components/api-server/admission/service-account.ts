@@ -220,12 +220,16 @@ function assignAccount(
   spec.serviceAccount = name
   const at = { namespace: request.namespace, name }
   const stored = storedAccount(options, at)
+  const apply = (account: ServiceAccount | undefined): void =>
+    applyAccount(options, { spec, account: requireAccount(account, { name, request }) })
   if (stored === undefined && name === defaultAccount) {
-    return awaitAccount(options, at).then((late) => {
-      applyAccount(options, { spec, account: requireAccount(late, { name, request }) })
-    })
+    return awaitAccount(options, at).then(apply)
   }
-  applyAccount(options, { spec, account: requireAccount(stored, { name, request }) })
+  if (stored !== undefined) return apply(stored)
+  const refreshed = options.reader.refresh?.()
+  return refreshed === undefined
+    ? apply(undefined)
+    : refreshed.then(() => apply(storedAccount(options, at)))
 }
 
 /** An account with the annotation lets its pods use only the Secrets that it lists. */

@@ -8,6 +8,7 @@ import type { ApiServerOptions } from '../configuration/options.ts'
 import type { Dial } from '../egress/egress-selector.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import type { TokenAuthenticator } from './authenticator.ts'
+import { askedAgain } from './asked-again.ts'
 import { forOwnAudiences } from './bearer-token.ts'
 import { bootstrapTokenAuthenticator } from './bootstrap-token.ts'
 import type { LegacyTokenUses } from './legacy-token-uses.ts'
@@ -123,17 +124,21 @@ export async function tokenAuthenticators(
   }
   if (keys.verification.length > 0) {
     tokens.push(
-      serviceAccountTokenAuthenticator({
-        keys: keys.verification,
-        issuers: issuerNames,
-        apiAudiences,
-        lookup: options['service-account-lookup'],
-        ...parts,
-      }),
+      askedAgain(
+        serviceAccountTokenAuthenticator({
+          keys: keys.verification,
+          issuers: issuerNames,
+          apiAudiences,
+          lookup: options['service-account-lookup'],
+          ...parts,
+        }),
+        parts.reader,
+      ),
     )
   }
   if (options['enable-bootstrap-token-auth']) {
-    tokens.push(forOwnAudiences(bootstrapTokenAuthenticator(parts), apiAudiences))
+    const bootstrap = askedAgain(bootstrapTokenAuthenticator(parts), parts.reader)
+    tokens.push(forOwnAudiences(bootstrap, apiAudiences))
   }
   // An identity token's own audience is the issuer's client; a TokenReview asks about this server's audiences.
   if (issuers !== undefined) tokens.push(forOwnAudiences(issuers, apiAudiences))

@@ -14,9 +14,10 @@ const notYetSeconds = 1
 /** Waits until the cache may answer a read at `version`: '' is the newest, '0' any, else at least that. */
 export async function freshEnough(cache: WatchCache, version: string): Promise<void> {
   if (version === '0') return
+  const wanted = version === '' ? undefined : parseRevision(version)
+  if (wanted !== undefined && wanted <= cache.revision) return
   await cache.current()
-  if (version === '') return
-  const wanted = parseRevision(version)
+  if (wanted === undefined) return
   if (wanted > cache.revision) throw tooLargeVersion(wanted, cache.revision)
 }
 

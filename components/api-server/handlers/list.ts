@@ -44,7 +44,7 @@ async function snapshotFor(
   if (options.continue !== '') {
     const { continueTokens, cache } = parts
     const { revision, start } = continueTokens.decode(list, options.continue)
-    await freshEnough(cache, '')
+    await freshEnough(cache, revision === undefined ? '' : String(revision))
     if (revision === undefined) return { snapshot: collection.snapshot(cache.revision), start }
     const snapshot = await snapshotAt(collection, revision, parts)
     if (snapshot !== undefined) return { snapshot, start }

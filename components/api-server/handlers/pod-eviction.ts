@@ -72,6 +72,7 @@ interface Allowed {
 async function allowEviction(parts: Parts, deletion: DeleteRequest): Promise<Allowed | undefined> {
   const { resource, namespace, name } = deletion
   const { podDisruptionBudgets } = resourcesOf(parts.dialect)
+  await parts.cache.refresh()
   const pod = parts.registry.get(resource, namespace, name).object()
   checkPreconditions(deletion, pod)
   const budgets = parts.cache.list(podDisruptionBudgets, namespace)

@@ -180,6 +180,7 @@ export function createPodLog(credentials: NodeAgentCredentials): ResourceHandler
   return async (context, resource, parts) => {
     const { namespace, name } = context.info
     checkOptions(context)
+    await parts.cache.refresh()
     const pod = parts.cache.get(resource, namespace, name)
     if (pod === undefined) throw notFound(resource, name)
     const spec = pod['spec'] as PodSpec

@@ -139,6 +139,7 @@ export function createProxyHandlers(
     (find: typeof podTarget): ResourceHandler =>
     async (context, resource, parts) => {
       await admitConnection(context, resource, parts)
+      await parts.cache.refresh()
       const target = find(context, resource, parts)
       return await forward(context, wayToPod(context, parts, { target, credentials }))
     }

@@ -165,6 +165,7 @@ export function createStreamHandlers(
 ): Readonly<Record<string, ResourceHandler>> {
   const stream: ResourceHandler = async (context, resource, parts) => {
     const { namespace, name, subresource } = context.info
+    await parts.cache.refresh()
     const pod = parts.cache.get(resource, namespace, name)
     if (pod === undefined) throw notFound(resource, name)
     const spec = pod['spec'] as PodSpec

@@ -11,7 +11,7 @@ import { objectKey } from '../registry/registry.ts'
 import { asStatusError } from '../codec/respond.ts'
 import { ConvertedWatcher } from '../watch-cache/converted-watcher.ts'
 import { Watcher, type FrameEncoder, type WatcherOptions } from '../watch-cache/watcher.ts'
-import { tooLargeVersion, tooOldVersion } from './get.ts'
+import { freshEnough, tooOldVersion } from './get.ts'
 import { isWebSocketRequest } from '../request/websocket-request.ts'
 import type { Parts, ResourceHandler } from './parts.ts'
 import { wantedForm } from './wanted-form.ts'
@@ -32,9 +32,7 @@ async function startOf(
 ): Promise<{ revision: number; withInitial: boolean; marksInitial: boolean }> {
   const { resourceVersion, sendInitialEvents } = options
   if (sendInitialEvents === true || resourceVersion === '' || resourceVersion === '0') {
-    if (resourceVersion !== '0') await parts.cache.current()
-    const wanted = resourceVersion === '' ? 0 : parseRevision(resourceVersion)
-    if (wanted > parts.cache.revision) throw tooLargeVersion(wanted, parts.cache.revision)
+    await freshEnough(parts.cache, resourceVersion)
     return {
       revision: parts.cache.revision,
       withInitial: sendInitialEvents !== false,
@@ -42,8 +40,7 @@ async function startOf(
     }
   }
   const revision = parseRevision(resourceVersion)
-  await parts.cache.current()
-  if (revision > parts.cache.revision) throw tooLargeVersion(revision, parts.cache.revision)
+  await freshEnough(parts.cache, resourceVersion)
   await parts.cache.reach(revision)
   return { revision, withInitial: false, marksInitial: false }
 }

@@ -6,6 +6,7 @@ import type { KubeObject } from '../../machinery/objects/object.ts'
 import { conflict, forbidden, notFound } from '../../machinery/objects/status-error.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
+import { attemptWrite, type Attempt } from './attempts.ts'
 import { workingDraft, workingState } from './working-state.ts'
 import { isReadyToGo, objectKey, type Registry } from './registry.ts'
 import type { Strategy } from '../kinds/strategy.ts'
@@ -85,53 +86,73 @@ function startTermination(draft: KubeObject, graceSeconds: number, nowMs: number
 
 /** Deletes, or starts the termination of, one object. Throws NotFound and Conflict; retries lost races. */
 export async function deleteObject(registry: Registry, request: DeleteRequest): Promise<Written> {
-  const { resource, namespace, name, user, dryRun, warnings } = request
-  const strategy = registry.strategy(resource)
+  const { resource, namespace, name } = request
   const key = objectKey(resource, namespace, name)
-  for (;;) {
-    const current = registry.stored.find(resource, key)
+  const find = (): Entry | undefined => registry.stored.find(resource, key)
+  return await attemptWrite(registry.cache, { resource, key, find }, async (attempt) => {
+    const { current } = attempt
     if (current === undefined) throw notFound(resource, name)
-    const isLarge = current.mostBytes >= largeBytes
-    const old = await workingState(resource, current)
-    if (isLarge) await nextTurn()
-    const refusal = strategy.refuseDelete?.(old)
-    if (refusal !== undefined) throw forbidden(resource, name, refusal)
-    checkPreconditions(request, old)
-    if (request.isAdmitted !== true) {
-      await registry.admit({
-        operation: 'DELETE',
-        resource,
-        subresource: '',
-        namespace,
-        name,
-        object: undefined,
-        old,
-        user,
-        dryRun,
-        warnings,
-        context: request.context,
-        deletion: request,
-      })
-    }
-    const draft = workingDraft(old, current)
-    if (isLarge) await nextTurn()
-    const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
-    if (finalizers.length > 0) draft.metadata.finalizers = finalizers
-    else delete draft.metadata.finalizers
-    startTermination(draft, graceOf(strategy, old, request), registry.clock.now())
-    strategy.prepareForDelete?.(draft)
+    return await deleteOnce(registry, request, { ...attempt, current, key })
+  })
+}
 
-    if (isReadyToGo(strategy, draft)) {
-      const removed = await registry.commit(request, key, current.revision, null, current.object())
-      if (removed === undefined) continue
-      if (!dryRun) await strategy.afterDelete?.(old, registry.strategyContext(request))
-      return { entry: removed, outcome: 'removed' }
-    }
-    const bytes = encodeForStore(await objectKindOf(resource).toStored(draft))
-    if (new Entry(key, current.revision, bytes).bytes.equals(current.bytes)) {
-      return { entry: current, outcome: 'terminating' }
-    }
-    const written = await registry.commit(request, key, current.revision, bytes)
-    if (written !== undefined) return { entry: written, outcome: 'terminating' }
+/** Throws what keeps the object from being deleted. */
+async function checkDeletion(
+  registry: Registry,
+  request: DeleteRequest,
+  old: KubeObject,
+): Promise<void> {
+  const { resource, namespace, name, user, dryRun, warnings } = request
+  const refusal = registry.strategy(resource).refuseDelete?.(old)
+  if (refusal !== undefined) throw forbidden(resource, name, refusal)
+  checkPreconditions(request, old)
+  if (request.isAdmitted === true) return
+  await registry.admit({
+    operation: 'DELETE',
+    resource,
+    subresource: '',
+    namespace,
+    name,
+    object: undefined,
+    old,
+    user,
+    dryRun,
+    warnings,
+    context: request.context,
+    deletion: request,
+  })
+}
+
+/** Undefined when another writer was first. */
+async function deleteOnce(
+  registry: Registry,
+  request: DeleteRequest,
+  { current, key, isNewest }: Attempt & { readonly current: Entry; readonly key: string },
+): Promise<Written | undefined> {
+  const { resource, dryRun } = request
+  const strategy = registry.strategy(resource)
+  const isLarge = current.mostBytes >= largeBytes
+  const old = await workingState(resource, current)
+  if (isLarge) await nextTurn()
+  await checkDeletion(registry, request, old)
+  const draft = workingDraft(old, current)
+  if (isLarge) await nextTurn()
+  const finalizers = propagationFinalizers(strategy, request, draft.metadata.finalizers ?? [])
+  if (finalizers.length > 0) draft.metadata.finalizers = finalizers
+  else delete draft.metadata.finalizers
+  startTermination(draft, graceOf(strategy, old, request), registry.clock.now())
+  strategy.prepareForDelete?.(draft)
+
+  if (isReadyToGo(strategy, draft)) {
+    const removed = await registry.commit(request, key, current.revision, null, current.object())
+    if (removed === undefined) return undefined
+    if (!dryRun) await strategy.afterDelete?.(old, registry.strategyContext(request))
+    return { entry: removed, outcome: 'removed' }
   }
+  const bytes = encodeForStore(await objectKindOf(resource).toStored(draft))
+  if (new Entry(key, current.revision, bytes).bytes.equals(current.bytes)) {
+    return (await isNewest()) ? { entry: current, outcome: 'terminating' } : undefined
+  }
+  const written = await registry.commit(request, key, current.revision, bytes)
+  return written && { entry: written, outcome: 'terminating' }
 }

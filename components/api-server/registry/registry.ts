@@ -28,6 +28,7 @@ import type { AdmissionChain } from '../admission/chain.ts'
 import { Entry } from '../watch-cache/entry.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
+import { attemptWrite, type Attempt } from './attempts.ts'
 import { checkVersion } from './check-version.ts'
 import {
   ensureNamespace,
@@ -75,6 +76,8 @@ export interface RegistryOptions extends StoredObjectsOptions {
 export function objectKey(resource: Resource, namespace: string, name: string): string {
   return resource.namespaced ? `${namespace}/${name}` : name
 }
+
+type UpdateAttempt = Attempt & { readonly current: Entry; readonly key: string }
 
 export class Registry {
   readonly #options: RegistryOptions
@@ -229,37 +232,31 @@ export class Registry {
   async update(request: UpdateRequest): Promise<Written> {
     const { resource, namespace, name } = request
     const key = objectKey(resource, namespace, name)
-    for (;;) {
-      const current = this.stored.find(resource, key)
-      if (current === undefined) {
-        if (request.createInstead === undefined) throw notFound(resource, name)
-        try {
-          return await this.create({ ...request, object: await request.createInstead(), name })
-        } catch (error) {
-          // Another writer was first: now there is something to update.
-          const isOvertaken = isStatusError(error, 'AlreadyExists')
-          if (!isOvertaken || this.stored.find(resource, key) === undefined) throw error
-          continue
-        }
+    const find = (): Entry | undefined => this.stored.find(resource, key)
+    return await attemptWrite(this.cache, { resource, key, find }, async (attempt) => {
+      const { current } = attempt
+      if (current !== undefined)
+        return await this.#updateOnce(request, { ...attempt, current, key })
+      if (request.createInstead === undefined) throw notFound(resource, name)
+      try {
+        return await this.create({ ...request, object: await request.createInstead(), name })
+      } catch (error) {
+        // Another writer was first: now there is something to update.
+        if (!isStatusError(error, 'AlreadyExists') || find() === undefined) throw error
+        return undefined
       }
-      const written = await this.#updateOnce(request, current, key)
-      if (written !== undefined) return written
-    }
+    })
   }
 
   /** Undefined when another writer was first: try again. A caller that named a version then hears of the conflict. */
-  async #updateOnce(
-    request: UpdateRequest,
-    current: Entry,
-    key: string,
-  ): Promise<Written | undefined> {
-    const update = await this.#draftUpdate(request, current)
+  async #updateOnce(request: UpdateRequest, on: UpdateAttempt): Promise<Written | undefined> {
+    const update = await this.#draftUpdate(request, on.current)
     let admitted: AdmissionRequest | undefined
     try {
       admitted = await this.#prepareAdmitted(request, update)
       if (request.isAdmitted !== true) await this.#options.admission.validate(admitted)
       if (update.isLarge) await nextTurn()
-      return await this.#commitUpdate(request, update, { current, key })
+      return await this.#commitUpdate(request, update, on)
     } finally {
       admitted?.release?.()
       update.strategy.release?.(update.object, update.context)
@@ -348,7 +345,7 @@ export class Registry {
   async #commitUpdate(
     request: UpdateRequest,
     { strategy, context, object, old, isLarge }: Update,
-    { current, key }: { current: Entry; key: string },
+    { current, key, isNewest }: UpdateAttempt,
   ): Promise<Written | undefined> {
     const { resource } = request
     const next = await objectKindOf(resource).toStored(object)
@@ -359,7 +356,7 @@ export class Registry {
       return { entry: removed, outcome: 'removed' }
     }
     if (isSameState(next, current.object()) && !(await this.stored.isStale(resource, current))) {
-      return { entry: current, outcome: 'unchanged' }
+      return (await isNewest()) ? { entry: current, outcome: 'unchanged' } : undefined
     }
     if (isLarge) await nextTurn()
     const bytes = encodeForStore(next)
@@ -419,6 +416,7 @@ export class Registry {
     const bytes = Buffer.isBuffer(written) ? written : encodeForStore(written)
     if (value !== null) refuseTooLarge(bytes)
     if (target.dryRun) {
+      await cache.refresh()
       const there = cache.collection(target.resource).get(key)
       if ((there?.revision ?? 0) !== expectedRevision) return undefined
       return new Entry(key, expectedRevision, bytes)

@@ -30,6 +30,7 @@ export async function deleteUnreadable(
 ): Promise<void> {
   const { resource, namespace, name, user, warnings } = target
   const key = objectKey(resource, namespace, name)
+  await registry.cache.refresh()
   for (;;) {
     // Looks into it: what was never read may turn out to be unreadable just now.
     registry.cache.find(resource, key)

@@ -128,9 +128,13 @@ export function createRouter(served: readonly Resource[], routes: Routes, parts:
       return (await routes.nonResource(context)) ?? answerText(404, '404 page not found\n')
     }
     const groupVersion = `${info.group}/${info.version}`
+    const path = `${groupVersion}/${info.plural}`
+    const isServed = (): boolean =>
+      remotes.has(groupVersion) || byPath.has(path) || routes.custom(path) !== undefined
+    // Another server may have established the kind just now.
+    if (!isServed()) await parts.cache.refresh()
     const remote = remotes.get(groupVersion)
     if (remote !== undefined) return await aggregated.forward(context, remote)
-    const path = `${groupVersion}/${info.plural}`
     const resource = byPath.get(path) ?? routes.custom(path)
     if (resource === undefined) {
       if (!groupVersions.has(groupVersion)) return answerText(404, '404 page not found\n')

@@ -15,6 +15,11 @@ export interface ObjectReader {
   get(resource: Resource, namespace: string, name: string): KubeObject | undefined
   /** All objects of the resource, of one namespace or ('' or absent) of all, in key order. */
   list(resource: Resource, namespace?: string): readonly KubeObject[]
+  /**
+   * Resolves when what is read is as new as the store was at the call; undefined where it always is. Costs a request to the
+   * store, which callers share: for what is missing, since another server may have written it just now.
+   */
+  refresh?(): Promise<unknown> | undefined
   /** Calls back for each commit in order, synchronously, before the commit is acknowledged. Returns the way to stop. */
   onChange(resource: Resource, handler: (change: ObjectChange) => void): () => void
 }

@@ -18,6 +18,7 @@ import { followStore, storedPages } from './follow-store.ts'
 import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
 import { RevisionWaits } from './revision-waits.ts'
 import { RecentBytes } from './recent-bytes.ts'
+import { RevisionReads } from './revision-reads.ts'
 import { readStored, undecodable } from './stored-object.ts'
 import { readState, type StoredState } from './stored-state.ts'
 import { UndecodableError, type Unreadable } from './unreadable.ts'
@@ -52,6 +53,7 @@ export class WatchCache implements ObjectReader {
   readonly #transformers: StorageTransformers | undefined
   readonly #arrivals: Arrivals
   readonly #isProven: boolean
+  readonly #reads: RevisionReads
   readonly #upgrade: (prefix: string, bytes: Buffer) => Buffer | undefined
   /** Entries that the store holds in the form of an earlier release. */
   readonly #outdated = new WeakSet<Entry>()
@@ -95,6 +97,7 @@ export class WatchCache implements ObjectReader {
       apply: (events) => this.#apply(events),
     })
     this.#store = options.store
+    this.#reads = new RevisionReads(() => options.store.revision())
     this.#clock = options.clock
     this.#log = options.log ?? silentLog
     this.#historyMs = options.historyMs ?? defaultHistoryMs
@@ -380,9 +383,19 @@ export class WatchCache implements ObjectReader {
 
   /** Resolves once the cache is at least as new as the store was at the call: what a consistent read waits for. */
   async current(): Promise<number> {
-    const newest = await this.#store.revision()
+    const newest = await (this.#store.isShared ? this.#reads.revision() : this.#store.revision())
     await this.applied(newest)
     return this.#revision
+  }
+
+  /** Whether other processes write to the store: then the cache may be older than the store. */
+  get isShared(): boolean {
+    return this.#store.isShared
+  }
+
+  /** As `current`, where the cache may be older than the store; undefined where it cannot be. */
+  refresh(): Promise<number> | undefined {
+    return this.#store.isShared ? this.current() : undefined
   }
 
   /**

@@ -115,6 +115,7 @@ interface Parts {
 }
 
 class EtcdStore implements Store {
+  readonly isShared = true
   readonly #parts: Parts
   readonly #slots: RequestSlots
   readonly #running: Promise<void>

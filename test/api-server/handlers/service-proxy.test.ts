@@ -46,6 +46,7 @@ async function ask(
     resources,
     registry: { admit: async () => {} },
     cache: {
+      refresh: () => undefined,
       get: (resource: Resource, namespace: string, name: string) =>
         resource === resources.nodes
           ? listener.node(name)
