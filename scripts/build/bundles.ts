@@ -16,6 +16,7 @@ const processBundles: BundleGroup = {
   'controller-manager': 'components/controller-manager/main.ts',
   scheduler: 'components/scheduler/main.ts',
   'node-agent': 'components/node-agent/main.ts',
+  'load-balancer': 'components/load-balancer/main.ts',
   keeper: 'scenarios/engine/keeper-main.ts',
   'sqlite-writer': 'components/store/sqlite-writer.ts',
   'embedded-host': 'embedded/embedded-host.ts',

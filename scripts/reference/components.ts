@@ -4,6 +4,7 @@ import { commonFlags } from '../../components/component-base/component.ts'
 import type { ComponentDeclaration } from '../../components/component-base/component.ts'
 import type { FlagDeclarations } from '../../components/component-base/flags.ts'
 import { controllerManager } from '../../components/controller-manager/options.ts'
+import { loadBalancer } from '../../components/load-balancer/options.ts'
 import { nodeAgent } from '../../components/node-agent/options.ts'
 import { scheduler } from '../../components/scheduler/options.ts'
 import { controllers } from '../../components/controller-manager/controllers.ts'
@@ -16,6 +17,7 @@ export const components: readonly ComponentDeclaration<FlagDeclarations>[] = [
   controllerManager,
   scheduler,
   nodeAgent,
+  loadBalancer,
 ]
 
 function controllerList(): string[] {

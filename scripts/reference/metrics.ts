@@ -36,6 +36,8 @@ import {
 } from '../../components/component-base/metrics.ts'
 import type { DeclaredMetric } from '../../components/component-base/metrics.ts'
 import { createManagerMetrics } from '../../components/controller-manager/manager-metrics.ts'
+import { BackendSet } from '../../components/load-balancer/backend-set.ts'
+import { createBalancerMetrics } from '../../components/load-balancer/balancer-metrics.ts'
 import { createNodeMetrics } from '../../components/node-agent/node/node-metrics.ts'
 import type { NodeUsage } from '../../components/node-agent/node/node-usage.ts'
 import { cadvisorMetrics, resourceMetrics } from '../../components/node-agent/node/usage-metrics.ts'
@@ -120,6 +122,7 @@ export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]
     ['api-server: /metrics/slis', createHealthMetrics().declared],
     ['controller-manager', manager.metrics.declared],
     ['scheduler', schedulerMetrics()],
+    ['load-balancer', createBalancerMetrics(new BackendSet({ healthy: 1, unhealthy: 1 })).metrics.declared],
     ['node-agent', nodeMetrics()],
     ['node-agent: /metrics/resource', resourceMetrics(idleNode).declared],
     ['node-agent: /metrics/cadvisor', cadvisorMetrics(idleNode).declared],

@@ -1,0 +1,9 @@
+/** The load balancer's process. */
+import { runComponent } from '../component-base/component.ts'
+import { loadBalancer } from './options.ts'
+import { runLoadBalancer } from './run-load-balancer.ts'
+
+void runComponent({
+  ...loadBalancer,
+  run: runLoadBalancer,
+})
