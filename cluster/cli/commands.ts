@@ -63,6 +63,11 @@ export const clusterCommands: readonly CommandEntry[] = [
     load: async () => [(await import('./save.ts')).save],
   },
   {
+    name: 'backup',
+    summary: 'Back up a cluster to a file, and check backups',
+    load: async () => (await import('./backup.ts')).backupCommands,
+  },
+  {
     name: 'import',
     summary: 'Copy objects of any live cluster into a file or a cluster',
     load: async () => [(await import('./import.ts')).importCommand],

@@ -58,16 +58,16 @@ async function dispatch(
       entries.map((one) => one.name),
     )
   const commands = await entry.load()
-  const [only] = commands
-  if (only !== undefined && only.name === entry.name) {
-    return await runCommand(only, words.slice(1), context)
+  const command = commands.find((one) => one.name === `${entry.name} ${second}`)
+  if (command !== undefined) return await runCommand(command, words.slice(2), context)
+  const [plain] = commands
+  if (plain !== undefined && plain.name === entry.name) {
+    return await runCommand(plain, words.slice(1), context)
   }
   if (second === undefined || second === '--help' || second === '-h') {
     context.terminal.out(asTyped(groupHelp(entry.name, commands), context.program))
     return second === undefined ? exitCodes.usage : exitCodes.ok
   }
-  const command = commands.find((one) => one.name === `${entry.name} ${second}`)
-  if (command !== undefined) return await runCommand(command, words.slice(2), context)
   const names = commands.map((one) => one.name.slice(entry.name.length + 1))
   throw unknownCommand(second, names, `${entry.name} `)
 }

@@ -39,7 +39,7 @@ export const save = defineCommand({
         stateRoot,
         clock,
         signal,
-        withSecrets: !given['without-secrets'],
+        form: given['without-secrets'] ? 'without-secrets' : 'whole',
         programs: builtPrograms(),
         onProgress: (count) => update(`${count} objects`),
       }),

@@ -4,6 +4,7 @@ import { writeSavedFile } from '../../components/store/saved-cluster-file.ts'
 import {
   readSaved,
   SavedClusterError,
+  type SavedForm,
   type SavedHeader,
 } from '../../components/store/saved-cluster.ts'
 import type { KeyValue } from '../../components/store/store.ts'
@@ -21,8 +22,7 @@ export interface SaveClusterOptions {
   readonly name: string
   readonly stateRoot: string
   readonly file: string
-  /** False leaves out the data of Secrets. */
-  readonly withSecrets: boolean
+  readonly form: SavedForm
   readonly programs: Programs
   readonly clock: Clock
   readonly signal: AbortSignal

@@ -1,12 +1,13 @@
 /** What a cluster holds, as the lines of a saved cluster: from its API server, or from the store of a stopped cluster. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConnectionError } from '../../components/client/connection-error.ts'
+import type { SavedForm } from '../../components/store/saved-cluster.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
 import { environment } from '../../components/component-base/environment.ts'
+import { describeStore, mayExist, storePlaceOf } from '../backup/store-place.ts'
 import { clusterClient } from '../cluster-client.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
@@ -21,7 +22,7 @@ export interface StoredStateOptions {
   readonly paths: StatePaths
   readonly programs: Programs
   readonly clock: Clock
-  readonly withSecrets: boolean
+  readonly form: SavedForm
   readonly signal: AbortSignal
 }
 
@@ -32,11 +33,11 @@ export interface StoredState extends AsyncDisposable {
 
 /** Undefined when nothing answers at the API server's address. */
 async function ofServer(options: StoredStateOptions): Promise<StoredState | undefined> {
-  const { withSecrets, signal } = options
+  const { form, signal } = options
   const client = clusterClient(options)
   const close = async (): Promise<void> => client.close()
   try {
-    const path = `/debug/state?secrets=${String(withSecrets)}`
+    const path = `/debug/state?form=${form}`
     const { chunks } = await client.rest.stream({ method: 'GET', path, signal })
     return { from: 'running', chunks, [Symbol.asyncDispose]: close }
   } catch (error) {
@@ -58,10 +59,10 @@ async function ofServer(options: StoredStateOptions): Promise<StoredState | unde
 
 /** Lets the API server's program print what its store holds. It reads the flags that the server would. */
 async function* printed(options: StoredStateOptions): AsyncGenerator<Buffer> {
-  const { config, paths, programs, withSecrets, signal } = options
+  const { config, paths, programs, form, signal } = options
   const spec = planCluster(config, paths).find(({ program }) => program === 'api-server')
   const script = join(programs.folder, 'api-server.js')
-  const what = `--print-state=${withSecrets ? 'whole' : 'without-secrets'}`
+  const what = `--print-state=${form}`
   const child = spawn(
     process.execPath,
     [...(spec?.nodeOptions ?? []), script, ...(spec?.args ?? []), what],
@@ -85,10 +86,15 @@ async function* printed(options: StoredStateOptions): AsyncGenerator<Buffer> {
 /** The cluster's lock is held until the state is disposed: nothing starts the cluster meanwhile. */
 function ofStore(options: StoredStateOptions): StoredState {
   const { paths, clock, config } = options
-  if (!existsSync(paths.store)) {
-    throw new ClusterError('failed', `cluster "${config.name}" has no store: ${paths.store}`, {
-      hint: 'it has never been started to its end',
-    })
+  const place = storePlaceOf(config, paths)
+  if (!mayExist(place)) {
+    throw new ClusterError(
+      'failed',
+      `cluster "${config.name}" has no store: ${describeStore(place)}`,
+      {
+        hint: 'it has never been started to its end',
+      },
+    )
   }
   const lock = acquireLock(paths, clock)
   if (!lock.ok) throw notAnswering(config, lock.holder.pid)

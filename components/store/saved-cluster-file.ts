@@ -1,10 +1,7 @@
 /** The file of a saved cluster: its lines, compressed with gzip, readable by its owner alone. */
-import { randomUUID } from 'node:crypto'
-import { open, rm, type FileHandle } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip, type Gunzip } from 'node:zlib'
-import { replaceFile } from '../component-base/replace-file.ts'
 import {
   readSaved,
   SavedClusterError,
@@ -15,6 +12,7 @@ import {
   type SavedLimits,
 } from './saved-cluster.ts'
 import type { KeyValue } from './store.ts'
+import { writeWholeFile } from './whole-file.ts'
 
 /** gzip makes 1,032 bytes of one at most; objects, which have names and uids, make less than a tenth of that. */
 const mostRatio = 500
@@ -30,27 +28,9 @@ export async function writeSavedFile(
   header: SavedHeader,
   kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>,
 ): Promise<{ readonly bytes: number }> {
-  const draft = `${path}.${randomUUID()}.tmp`
-  const file = await open(draft, 'wx', 0o600)
-  try {
-    // No name and no time in it: the same cluster is the same file.
-    await pipeline(
-      Readable.from(savedLines(header, kvs)),
-      createGzip(),
-      async (compressed: AsyncIterable<Buffer>) => {
-        for await (const chunk of compressed) await file.writeFile(chunk)
-      },
-    )
-    await file.sync()
-    const { size } = await file.stat()
-    await file.close()
-    await replaceFile(draft, path)
-    return { bytes: size }
-  } catch (error) {
-    await file.close().catch(() => {}) // closed already
-    await rm(draft, { force: true })
-    throw error
-  }
+  // No name and no time in it: the same cluster is the same file.
+  const compressed = Readable.from(savedLines(header, kvs)).compose(createGzip())
+  return await writeWholeFile(path, compressed as AsyncIterable<Buffer>)
 }
 
 /** What zlib says of a file, as a SavedClusterError; the system's errors stay. */

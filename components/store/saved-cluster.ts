@@ -15,6 +15,10 @@ const pieceBytes = 64 * 1024
 
 type Flags = Readonly<Record<string, string>>
 
+/** What a store is written down for: to be looked at or begun with elsewhere, or (`backup`) to be put back in its place. */
+export const savedForms = ['whole', 'without-secrets', 'backup'] as const
+export type SavedForm = (typeof savedForms)[number]
+
 export interface SavedNode {
   readonly name: string
   /** How many simulated nodes its process carries; absent: the one node `name`. */
@@ -31,6 +35,8 @@ export interface SavedHeader {
   readonly revision: number
   /** What time it was in the cluster, RFC 3339. */
   readonly savedAt: string
+  /** Absent: not a backup. */
+  readonly form?: SavedForm | undefined
   readonly serviceRange?: string | undefined
   /** The nodes that ran with the cluster; Nodes that joined from elsewhere are objects alone. */
   readonly nodes?: readonly SavedNode[] | undefined
@@ -60,6 +66,11 @@ export class SavedClusterError extends Error {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'SavedClusterError'
   }
+}
+
+/** A key as a line says it. */
+export function keyLine({ key, createRevision, modRevision, value }: KeyValue): object {
+  return { key, create: createRevision, mod: modRevision, ...valueOf(value) }
 }
 
 function valueOf(value: Buffer): { value: string } | { base64: string } {
@@ -101,15 +112,9 @@ export async function* savedLines(
 ): AsyncGenerator<Buffer> {
   const lines = new Lines()
   lines.add({ format, version: formatVersion, ...header })
-  for await (const { key, createRevision, modRevision, value } of kvs) {
+  for await (const kv of kvs) {
     lines.keys += 1
-    const isEnough = lines.add({
-      key,
-      create: createRevision,
-      mod: modRevision,
-      ...valueOf(value),
-    })
-    if (isEnough) yield lines.take()
+    if (lines.add(keyLine(kv))) yield lines.take()
   }
   lines.end()
   yield lines.take()
@@ -192,11 +197,12 @@ function headerOf(line: Buffer): SavedHeader {
       `was saved by a newer release (${String(header['writtenBy'])}): its format is ${version}, this release knows ${formatVersion}`,
     )
   }
-  const { writtenBy, dialect, revision, savedAt, serviceRange, nodes, flags } = header
+  const { writtenBy, dialect, revision, savedAt, form, serviceRange, nodes, flags } = header
   const isWhole =
     version === formatVersion &&
     [writtenBy, dialect, savedAt].every(isText) &&
     Number.isSafeInteger(revision) &&
+    (form === undefined || isText(form)) &&
     (serviceRange === undefined || isText(serviceRange)) &&
     (nodes === undefined || (Array.isArray(nodes) && nodes.every(isNode))) &&
     (flags === undefined || isRecordOf(flags, isFlags))
@@ -204,7 +210,8 @@ function headerOf(line: Buffer): SavedHeader {
   return header as unknown as SavedHeader
 }
 
-function keyValueOf(found: Readonly<Record<string, unknown>>): KeyValue | undefined {
+/** The key of a parsed line; undefined when it is none. */
+export function keyValueOf(found: Readonly<Record<string, unknown>>): KeyValue | undefined {
   const { key, create, mod, value, base64 } = found
   if (typeof key !== 'string' || !Number.isSafeInteger(create) || !Number.isSafeInteger(mod))
     return undefined

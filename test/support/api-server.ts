@@ -126,7 +126,8 @@ async function launch(
     log: createLog({ clock, level: onLog === undefined ? 'error' : 'info', write }),
     ready: (info?: Readonly<Record<string, unknown>>) => nowReady(Number(info?.['port'])),
   }
-  const done = runApiServer(context, more.store)
+  const given = more.store === undefined ? undefined : { store: more.store, isProven: false }
+  const done = runApiServer(context, given)
   const port = await Promise.race([isReady, done.then(() => 0)])
   if (port === 0) throw new Error('the API server ended before it was ready')
   return { port, done, stop: () => stopping.abort(new Error('stopped by a test')) }

@@ -3,6 +3,7 @@ import { admissionPlugins, defaultAdmissionPlugins } from '../../api/admission-p
 import type { ComponentDeclaration } from '../../component-base/component.ts'
 import { featureGateHelp } from '../../api/feature-gates.ts'
 import { defineFlags, flag, type FlagValues } from '../../component-base/flags.ts'
+import { savedForms } from '../../store/saved-cluster.ts'
 import { defaultHistoryBytes } from '../watch-cache/history.ts'
 
 export const apiServerFlags = defineFlags({
@@ -33,10 +34,11 @@ export const apiServerFlags = defineFlags({
   'initial-state': flag.string(
     'Saved cluster (`skiff save`) that an empty store is filled with before the server starts.',
   ),
+  'initial-state-only': flag.bool('Exit when --initial-state is stored.', false),
   'print-state': flag.string(
     'Write the content of the store to standard output, as a saved cluster without compression, and exit. The store is not changed.',
     undefined,
-    { choices: ['whole', 'without-secrets'] },
+    { choices: savedForms },
   ),
   'unsafe-no-fsync': flag.bool(
     'Do not wait until writes are on the disk: for tests. A crash of the machine can damage the file.',

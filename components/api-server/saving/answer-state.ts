@@ -1,9 +1,14 @@
 /**
- * answer-state: GET /debug/state streams all that is stored as a saved cluster (`skiff save`). Members of system:masters only:
- * it holds every Secret, whatever the caller's other rights are.
+ * answer-state: GET /debug/state streams all that is stored as a saved cluster (`skiff save`, `skiff backup`). Members of
+ * system:masters only: it holds every Secret, whatever the caller's other rights are.
  */
-import { methodNotAllowed } from '../../machinery/objects/status-error.ts'
-import { SavedClusterError, savedLines, savingFault } from '../../store/saved-cluster.ts'
+import { badRequest, methodNotAllowed } from '../../machinery/objects/status-error.ts'
+import {
+  SavedClusterError,
+  savedForms,
+  savedLines,
+  savingFault,
+} from '../../store/saved-cluster.ts'
 import { privilegedGroup } from '../authz/union.ts'
 import type { FormedAnswer } from '../codec/respond.ts'
 import { attributesOf } from '../request/attributes.ts'
@@ -24,17 +29,20 @@ async function send(chunks: AsyncIterable<Buffer>, sink: ResponseSink): Promise<
   }
 }
 
-/** `?secrets=false` leaves out the data of Secrets. */
+/** `?form=without-secrets` leaves out the data of Secrets; `?form=backup` leaves out nothing. */
 export async function answerState(
   context: RequestContext,
-  options: Omit<SavedStateOptions, 'withSecrets'>,
+  options: Omit<SavedStateOptions, 'form'>,
 ): Promise<FormedAnswer> {
   const { http, info, user } = context
   if (http.method !== 'GET') throw methodNotAllowed()
   if (!user.groups.includes(privilegedGroup))
     throw forbiddenError(attributesOf(context), `it is for the group ${privilegedGroup}`)
-  const withSecrets = info.query.get('secrets') !== 'false'
-  const { header, kvs } = await savedState({ ...options, withSecrets })
+  const asked = info.query.get('form') ?? 'whole'
+  const form = savedForms.find((one) => one === asked)
+  if (form === undefined)
+    throw badRequest(`unknown form "${asked}": use one of ${savedForms.join(', ')}`)
+  const { header, kvs } = await savedState({ ...options, form })
   return {
     status: 200,
     headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },

@@ -1,10 +1,10 @@
 /**
  * saved-form: the form of a stored object in a saved cluster. What belongs to the processes of this cluster stays behind: their
- * leases, and the credentials that its own keys have made.
+ * leases, and the credentials that its own keys have made. A backup leaves out nothing.
  */
 import { labelKey, type Dialect } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import { SavedClusterError } from '../../store/saved-cluster.ts'
+import { SavedClusterError, type SavedForm } from '../../store/saved-cluster.ts'
 import { splitStoreKey, storeKey } from '../watch-cache/watch-cache.ts'
 
 interface StoredSecret {
@@ -15,8 +15,7 @@ interface StoredSecret {
 
 export interface SavedFormOptions {
   readonly dialect: Dialect
-  /** False leaves out the data of Secrets. */
-  readonly withSecrets: boolean
+  readonly form: SavedForm
 }
 
 /** A Secret without its data, and without the copy of it that `kubectl apply` keeps. */
@@ -40,11 +39,11 @@ function secretOf(key: string, bytes: Buffer): StoredSecret {
 function savedSecret(
   secret: StoredSecret,
   bytes: Buffer,
-  { dialect, withSecrets }: SavedFormOptions,
+  { dialect, form }: SavedFormOptions,
 ): Buffer | undefined {
   if (secret.type === labelKey(dialect, 'bootstrap', 'token')) return undefined
   const bytesOf = (value: StoredSecret): Buffer => Buffer.from(`${JSON.stringify(value)}\n`)
-  if (!withSecrets) return bytesOf(emptied(secret, dialect))
+  if (form === 'without-secrets') return bytesOf(emptied(secret, dialect))
   if (secret.type !== labelKey(dialect, '', 'service-account-token')) return bytes
   // The controller of token Secrets fills in a token of the new cluster.
   const { token: _, ...data } = secret.data ?? {}
@@ -55,7 +54,9 @@ function savedSecret(
 export function createSavedForm(
   options: SavedFormOptions,
 ): (key: string, bytes: Buffer) => Buffer | undefined {
-  const { dialect } = options
+  const { dialect, form } = options
+  // It goes back to the same processes with the same keys.
+  if (form === 'backup') return (_, bytes) => bytes
   const { secrets, leases, configMaps } = resourcesOf(dialect)
   const ofSecrets = storeKey(secrets, '')
   const ofProcesses = storeKey(leases, `${dialect.systemNamespace}/`)

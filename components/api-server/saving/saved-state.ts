@@ -1,7 +1,7 @@
 /** saved-state: everything that the store holds at one revision, decrypted, as a saved cluster. */
 import type { Dialect } from '../../api/dialect.ts'
 import { timestamp, type Clock } from '../../component-base/clock.ts'
-import { SavedClusterError, type SavedHeader } from '../../store/saved-cluster.ts'
+import { SavedClusterError, type SavedForm, type SavedHeader } from '../../store/saved-cluster.ts'
 import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
 import { isEncrypted, readsPlainOnly, type StorageTransformers } from '../encryption/transformer.ts'
 import { splitStoreKey, storeRoot } from '../watch-cache/watch-cache.ts'
@@ -16,7 +16,7 @@ export interface SavedStateOptions {
   readonly clock: Clock
   readonly serviceRange: string
   readonly writtenBy: string
-  readonly withSecrets: boolean
+  readonly form: SavedForm
 }
 
 type Reading = Pick<SavedStateOptions, 'store' | 'transformers'>
@@ -78,7 +78,7 @@ async function* savedKeys(
 export async function savedState(
   options: SavedStateOptions,
 ): Promise<{ readonly header: SavedHeader; readonly kvs: AsyncIterable<KeyValue> }> {
-  const { store, dialect, clock, serviceRange, writtenBy } = options
+  const { store, dialect, clock, serviceRange, writtenBy, form } = options
   const revision = await store.revision()
   return {
     header: {
@@ -87,6 +87,7 @@ export async function savedState(
       revision,
       savedAt: timestamp(clock.now()),
       serviceRange,
+      form,
     },
     kvs: savedKeys(options, { revision, formOf: createSavedForm(options) }),
   }

@@ -11,7 +11,7 @@ import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
 import { createServing, type Serving, type ServingParts } from './serving.ts'
 import { settingsOf } from './settings.ts'
-import { openState, type GivenStore, type State } from './state.ts'
+import { openState, storeInitialState, type GivenStore, type State } from './state.ts'
 import { createWrites } from './writes.ts'
 
 /** Writes what every cluster has: namespaces, roles, priorities, the server's own Service. */
@@ -76,6 +76,7 @@ export async function runApiServer(
   const { clock, log, logFault, options, signal } = context
   const settings = settingsOf(context)
   if (options['print-state'] !== undefined) return await printState(settings, process.stdout)
+  if (options['initial-state-only']) return await storeInitialState(settings)
   // Background work ends after the listener, so that requests in flight finish first.
   const inner = new AbortController()
   const stopping = new AbortController()

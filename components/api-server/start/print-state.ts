@@ -1,8 +1,8 @@
-/** print-state: writes what the store holds to standard output (--print-state), for `skiff save` of a cluster that is stopped. */
+/** print-state: writes what the store holds to standard output (--print-state), for `skiff save` and `skiff backup` of a cluster that is stopped. */
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { StartError } from '../../component-base/component.ts'
-import { SavedClusterError, savedLines } from '../../store/saved-cluster.ts'
+import { SavedClusterError, savedForms, savedLines } from '../../store/saved-cluster.ts'
 import type { SavedStateOptions } from '../saving/saved-state.ts'
 import { encryptionOf } from './flag-files.ts'
 import { openStorage } from './open-storage.ts'
@@ -13,7 +13,7 @@ import type { State } from './state.ts'
 export function stateToSave(
   { options, clock, dialect, version }: Settings,
   { store, encrypted }: Pick<State, 'store' | 'encrypted'>,
-): Omit<SavedStateOptions, 'withSecrets'> {
+): Omit<SavedStateOptions, 'form'> {
   return {
     store,
     transformers: encrypted?.encryption,
@@ -34,7 +34,7 @@ export async function printState(settings: Settings, output: Writable): Promise<
     const from = stateToSave(settings, { store, encrypted })
     const { header, kvs } = await savedState({
       ...from,
-      withSecrets: options['print-state'] !== 'without-secrets',
+      form: savedForms.find((one) => one === options['print-state']) ?? 'whole',
     })
     await pipeline(Readable.from(savedLines(header, kvs)), output, { end: false })
   } catch (error) {

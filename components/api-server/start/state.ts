@@ -1,4 +1,5 @@
 /** state: the store, the watch cache over it, and the expiry of Events. */
+import { StartError } from '../../component-base/component.ts'
 import { Expiry } from '../../store/expiry.ts'
 import { measuredStore } from '../../store/measured-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -28,6 +29,31 @@ export interface GivenStore {
   readonly isProven: boolean
 }
 
+async function fillInitially(
+  store: Store,
+  { options, dialect }: Settings,
+  encrypted: EncryptionFile | undefined,
+): Promise<void> {
+  const initial = options['initial-state'] ?? ''
+  if (initial === '') return
+  const { fillStore } = await import('../saving/initial-state.ts')
+  await fillStore(store, initial, { dialect, transformers: encrypted?.encryption })
+}
+
+/** Opens the store, fills it with --initial-state and closes it (--initial-state-only): for `skiff restore`. */
+export async function storeInitialState(settings: Settings): Promise<void> {
+  if ((settings.options['initial-state'] ?? '') === '')
+    throw new StartError('--initial-state-only needs --initial-state')
+  const encrypted = await encryptionOf(settings)
+  try {
+    const store = await openStorage(settings)
+    await fillInitially(store, settings, encrypted)
+    await store.close()
+  } finally {
+    encrypted?.encryption.close()
+  }
+}
+
 /** Opens the store and fills the watch cache, which follows the store until `signal` aborts. */
 export async function openState(
   settings: Settings,
@@ -37,11 +63,7 @@ export async function openState(
   const { options, clock, log, dialect, resources, metrics } = settings
   const encrypted = await encryptionOf(settings)
   const store = measuredStore(given?.store ?? (await openStorage(settings)), metrics, clock)
-  const initial = options['initial-state'] ?? ''
-  if (initial !== '') {
-    const { fillStore } = await import('../saving/initial-state.ts')
-    await fillStore(store, initial, { dialect, transformers: encrypted?.encryption })
-  }
+  await fillInitially(store, settings, encrypted)
   const cache = new WatchCache({
     store,
     clock,

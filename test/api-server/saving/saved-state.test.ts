@@ -130,7 +130,7 @@ describe('/debug/state', () => {
     const bytesOf = ({ kvs }: State): string =>
       kvs.find(({ key }) => key.endsWith('/default/s'))!.value.toString()
     expect(bytesOf(await stateOf(server))).toContain(Buffer.from('hidden').toString('base64'))
-    const state = await stateOf(server, '?secrets=false')
+    const state = await stateOf(server, '?form=without-secrets')
     const secret = JSON.parse(bytesOf(state)) as {
       data?: unknown
       metadata: { annotations: unknown }

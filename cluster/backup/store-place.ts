@@ -1,0 +1,60 @@
+/** StorePlace: where a cluster keeps its state: in a file of its own, or in etcd. */
+import { existsSync } from 'node:fs'
+import type { ClusterConfig } from '../plan/cluster-config.ts'
+import type { StatePaths } from '../state/state-dir.ts'
+
+export type StorePlace =
+  | { readonly kind: 'sqlite'; readonly path: string }
+  | { readonly kind: 'etcd'; readonly servers: string; readonly prefix: string }
+  | { readonly kind: 'memory' }
+
+/** Of the API server's: by default all keys in etcd begin with it. */
+export const defaultPrefix = '/registry'
+
+/** What the API server's flags say. */
+export function storePlaceOf(
+  { extraFlags }: Pick<ClusterConfig, 'extraFlags'>,
+  paths: StatePaths,
+): StorePlace {
+  const flags = extraFlags['api-server'] ?? {}
+  const { store = '', 'etcd-servers': listed, 'etcd-prefix': prefix = defaultPrefix } = flags
+  const servers = listed ?? (store.startsWith('etcd:') ? store.slice('etcd:'.length) : undefined)
+  if (servers !== undefined) return { kind: 'etcd', servers, prefix }
+  if (store.startsWith('memory:')) return { kind: 'memory' }
+  const path = store.startsWith('sqlite:') ? store.slice('sqlite:'.length) : paths.store
+  return { kind: 'sqlite', path }
+}
+
+/** The configuration with the store there; the cluster's own file is what it has by default. */
+export function withStorePlace<C extends Pick<ClusterConfig, 'extraFlags'>>(
+  config: C,
+  place: StorePlace,
+  paths: StatePaths,
+): C {
+  const {
+    store: _store,
+    'etcd-servers': _servers,
+    'etcd-prefix': _prefix,
+    ...rest
+  } = config.extraFlags['api-server'] ?? {}
+  const own: Record<string, string> = {}
+  if (place.kind === 'etcd') {
+    own['store'] = `etcd:${place.servers}`
+    if (place.prefix !== defaultPrefix) own['etcd-prefix'] = place.prefix
+  } else if (place.kind === 'sqlite' && place.path !== paths.store) {
+    own['store'] = `sqlite:${place.path}`
+  }
+  return { ...config, extraFlags: { ...config.extraFlags, 'api-server': { ...rest, ...own } } }
+}
+
+/** For messages: the file, or the keys in etcd. */
+export function describeStore(place: StorePlace): string {
+  if (place.kind === 'sqlite') return place.path
+  if (place.kind === 'memory') return 'memory'
+  return `the keys below ${place.prefix}/ of etcd at ${place.servers}`
+}
+
+/** False when it is known to be missing; of etcd only its own answer could tell. */
+export function mayExist(place: StorePlace): boolean {
+  return place.kind === 'sqlite' ? existsSync(place.path) : place.kind === 'etcd'
+}
