@@ -2,6 +2,7 @@
 import type { Clock } from '../component-base/clock.ts'
 import { silentLog, type Log } from '../component-base/log.ts'
 import { compareTexts, SortedMap } from '../component-base/sorted-map.ts'
+import { forwardingStore } from './forwarding-store.ts'
 import { isRefusal, type Store } from './store.ts'
 
 const tickMs = 1000
@@ -100,5 +101,21 @@ export class Expiry {
     if (deadline === undefined) return
     this.#inOrder.delete(deadline)
     if (this.#byKey.get(deadline.key) === deadline) this.#byKey.delete(deadline.key)
+  }
+}
+
+/** The same store: `expiry` deletes what is written with a time to live, as long as it runs. */
+export function expiringStore(store: Store, expiry: Expiry, clock: Clock): Store {
+  return {
+    ...forwardingStore(store),
+    txn: (txn) => {
+      const result = store.txn(txn)
+      const { key, expiresAfterMs } = txn
+      if (expiresAfterMs === undefined) return result
+      return result.then((done) => {
+        if (done.ok) expiry.track(key, done.revision, clock.now() + expiresAfterMs)
+        return done
+      })
+    },
   }
 }

@@ -1,6 +1,7 @@
 /** measured-store: counts and times a store's requests, with the metrics of etcd's clients (upstream: apiserver pkg/storage/etcd3/metrics). */
 import type { Clock } from '../component-base/clock.ts'
 import type { Metrics } from '../component-base/metrics.ts'
+import { forwardingStore } from './forwarding-store.ts'
 import type { Store } from './store.ts'
 
 /** Upper bounds in seconds, upstream's. */
@@ -49,8 +50,7 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
     }
   }
   return {
-    isShared: store.isShared,
-    load: (kvs, revision) => store.load(kvs, revision),
+    ...forwardingStore(store),
     get: (key) => measured('get', key, () => store.get(key)),
     range: (options) => measured('list', options.prefix, () => store.range(options)),
     txn: (txn) => {
@@ -58,11 +58,5 @@ export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Sto
         txn.value === null ? 'delete' : txn.expectedRevision === 0 ? 'create' : 'update'
       return measured(operation, txn.key, () => store.txn(txn))
     },
-    revision: () => store.revision(),
-    watch: (options, sink) => store.watch(options, sink),
-    compact: (revision) => store.compact(revision),
-    check: () => store.check(),
-    releaseMemory: () => store.releaseMemory(),
-    close: () => store.close(),
   }
 }

@@ -10,6 +10,7 @@ import {
   type StoreEvent,
   type Txn,
   type TxnResult,
+  type WatchOptions,
 } from './store.ts'
 import { WatchHub } from './watch-hub.ts'
 
@@ -69,10 +70,7 @@ class MemoryStore implements Store {
     return this.#index.committed
   }
 
-  async watch(
-    options: { prefix: string; fromRevision: number; signal: AbortSignal },
-    sink: (events: readonly StoreEvent[]) => void,
-  ): Promise<void> {
+  async watch(options: WatchOptions, sink: (events: readonly StoreEvent[]) => void): Promise<void> {
     this.#checkOpen()
     return this.#hub.watch(options, sink)
   }
@@ -83,6 +81,11 @@ class MemoryStore implements Store {
   }
 
   async check(): Promise<undefined> {
+    this.#checkOpen()
+    return undefined
+  }
+
+  async sizeBytes(): Promise<undefined> {
     this.#checkOpen()
     return undefined
   }

@@ -2,6 +2,7 @@
  * The embedded store: one SQLite file, one writer. The main thread decides every compare in its index and numbers the
  * commits; the writer's thread makes whole batches of them durable while the next batch gathers (group commit).
  */
+import { stat } from 'node:fs/promises'
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { loadable } from './loadable.ts'
 import { isCommit, isReplacedUnknown, takeBatch, type QueuedTxn } from './queued-txn.ts'
@@ -32,6 +33,7 @@ import {
   type StoreEvent,
   type Txn,
   type TxnResult,
+  type WatchOptions,
 } from './store.ts'
 import { takeFrom } from './take-from.ts'
 import { WatchHub } from './watch-hub.ts'
@@ -64,7 +66,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     const { compactedRevision } = await thread.call('open', { path, quotaBytes, isSynced })
     const index = new RevisionIndex({ compactedRevision })
     await load(thread, index)
-    return new SqliteStore(thread, index)
+    return new SqliteStore(path, thread, index)
   } catch (error) {
     await thread.stop()
     if (error instanceof StoreError) throw error
@@ -96,6 +98,7 @@ async function load(thread: SqliteThread, index: RevisionIndex): Promise<void> {
 
 class SqliteStore implements Store {
   readonly isShared = false
+  readonly #path: string
   readonly #thread: SqliteThread
   readonly #index: RevisionIndex
   readonly #hub: WatchHub
@@ -116,7 +119,8 @@ class SqliteStore implements Store {
   #damage: StoreError | undefined
   #closing: Promise<void> | undefined
 
-  constructor(thread: SqliteThread, index: RevisionIndex) {
+  constructor(path: string, thread: SqliteThread, index: RevisionIndex) {
+    this.#path = path
     this.#thread = thread
     this.#index = index
     this.#restoredRevision = index.committed
@@ -194,10 +198,7 @@ class SqliteStore implements Store {
     return this.#index.committed
   }
 
-  async watch(
-    options: { prefix: string; fromRevision: number; signal: AbortSignal },
-    sink: (events: readonly StoreEvent[]) => void,
-  ): Promise<void> {
+  async watch(options: WatchOptions, sink: (events: readonly StoreEvent[]) => void): Promise<void> {
     this.#checkOpen()
     return this.#hub.watch(options, sink)
   }
@@ -222,6 +223,11 @@ class SqliteStore implements Store {
     await this.#call('check', undefined)
     if (this.#full !== undefined) await this.#hasRoom()
     return this.#full
+  }
+
+  async sizeBytes(): Promise<number> {
+    this.#checkOpen()
+    return (await stat(this.#path)).size
   }
 
   async releaseMemory(): Promise<void> {

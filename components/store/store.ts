@@ -32,6 +32,11 @@ export interface Txn {
    * that does not exist (and is expected not to) is ok and commits nothing.
    */
   readonly value: Buffer | null
+  /**
+   * The store deletes the key this long after the commit, or up to a minute later; a later txn of the key puts its own time, or
+   * none, in its place. A store that is not shared leaves that to an Expiry.
+   */
+  readonly expiresAfterMs?: number | undefined
 }
 
 /** A lost compare is a value, not an exception; `current` is what is there instead (absent: no such key). */
@@ -58,8 +63,20 @@ export interface RangeResult {
   readonly more: boolean
 }
 
+export interface WatchOptions {
+  readonly prefix: string
+  readonly fromRevision: number
+  readonly signal: AbortSignal
+  /** A revision that the store has had: the watch resolves when all commits up to it are handed out. */
+  readonly until?: number
+}
+
 export interface Store {
-  /** Other processes may write to it, too: what this one has seen may be older than what is stored. */
+  /**
+   * True when other servers may use the store, too: what this process has seen may be older than what is stored. It drops old
+   * history and deletes expired keys by itself then, once for all servers; for other stores the server runs a Compactor and an
+   * Expiry.
+   */
   readonly isShared: boolean
   /**
    * Fills a store that nothing was ever written to with what another held at `revision`: the keys, in any order, with their
@@ -84,10 +101,7 @@ export interface Store {
    * with StoreError `compacted` when `fromRevision` is older than what is kept, or the history is compacted away before the
    * watch has caught up; with `closed` when the store closes; with `unavailable` when it can never commit again. A future `fromRevision` waits for the commits after it.
    */
-  watch(
-    options: { prefix: string; fromRevision: number; signal: AbortSignal },
-    sink: (events: readonly StoreEvent[]) => void,
-  ): Promise<void>
+  watch(options: WatchOptions, sink: (events: readonly StoreEvent[]) => void): Promise<void>
   /**
    * Drops history before `revision`: the state at it and all commits after it stay readable, older reads and watches fail
    * with `compacted`. An older revision than the last one does nothing; a future one rejects with `future-revision`.
@@ -98,6 +112,8 @@ export interface Store {
    * `unavailable` when it cannot be read. Resolves with why values are refused for want of space, undefined when they are not.
    */
   check(): Promise<StoreError | undefined>
+  /** What the storage takes on the disk, in bytes; undefined for a store in memory. */
+  sizeBytes(): Promise<number | undefined>
   /** Gives back memory that is kept for later; for when there is nothing to do. */
   releaseMemory(): Promise<void>
   /** Finishes what is queued, then releases files and threads. Later calls of anything else reject with `closed`. Idempotent. */

@@ -3,13 +3,15 @@
  * until it has caught up and turns live in the same turn, so nothing can commit in between.
  */
 import type { RevisionIndex, Version } from './revision-index.ts'
-import { StoreError, type StoreEvent } from './store.ts'
+import { StoreError, type StoreEvent, type WatchOptions } from './store.ts'
 
 /** Commits that a replay reads at once. */
 const replayBatch = 64
 
 interface Watcher {
   readonly prefix: string
+  /** It ends when it has come so far. */
+  readonly until: number
   /** Events up to here are delivered. */
   position: number
   readonly sink: (events: readonly StoreEvent[]) => void
@@ -38,11 +40,8 @@ export class WatchHub {
   }
 
   /** See Store.watch. */
-  async watch(
-    options: { prefix: string; fromRevision: number; signal: AbortSignal },
-    sink: (events: readonly StoreEvent[]) => void,
-  ): Promise<void> {
-    const { prefix, fromRevision, signal } = options
+  async watch(options: WatchOptions, sink: (events: readonly StoreEvent[]) => void): Promise<void> {
+    const { prefix, fromRevision, signal, until = Infinity } = options
     if (signal.aborted) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const end = (error?: unknown): void => {
@@ -53,7 +52,7 @@ export class WatchHub {
       else reject(error)
     }
     const onAbort = (): void => end()
-    const watcher: Watcher = { prefix, position: fromRevision, sink, end }
+    const watcher: Watcher = { prefix, until, position: fromRevision, sink, end }
     signal.addEventListener('abort', onAbort)
     this.#replaying.add(watcher)
     this.#replay(watcher).catch(end)
@@ -87,6 +86,10 @@ export class WatchHub {
     while (this.#replaying.has(watcher)) {
       const versions = this.#index.commitsAfter(watcher.position, replayBatch)
       const last = versions.at(-1)
+      if (watcher.position >= watcher.until) {
+        watcher.end()
+        return
+      }
       if (last === undefined) {
         this.#replaying.delete(watcher)
         this.#live.add(watcher)

@@ -24,6 +24,8 @@ import {
   declareCacheMetrics,
 } from '../../components/api-server/start/server-metrics.ts'
 import { measuredStore } from '../../components/store/measured-store.ts'
+import { declareStoreSize } from '../../components/store/store-size.ts'
+import { etcdMetrics } from '../../components/store/etcd/etcd-metrics.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { parseFeatureGates } from '../../components/api/feature-gates.ts'
 import { servedRelease } from '../../components/api/lifecycle.ts'
@@ -60,6 +62,8 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
   const metrics = createServerMetrics({ showHidden: true, gates, version: versionInfo(process) })
   declareCacheMetrics(metrics, unused(), [])
   measuredStore(unused(), metrics, clock)
+  declareStoreSize(metrics)
+  etcdMetrics(metrics)
   createRequestMetrics(metrics, clock)
   createWatchEventCount(metrics)
   measuredAuthentication(unused(), metrics, clock)

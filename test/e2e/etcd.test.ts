@@ -20,20 +20,36 @@ function configMap(name: string, data: Record<string, string> = {}) {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }
 }
 
-async function secureEtcd(): Promise<{ etcd: TestEtcd; flags: string[] }> {
-  const pki = createTestPki()
+interface SecureEtcd {
+  readonly etcd: TestEtcd
+  readonly flags: string[]
+  /** Puts certificates of a new authority in the place of all. */
+  renew(): void
+}
+
+async function secureEtcd(): Promise<SecureEtcd> {
   const folder = temporaryFolder('etcd-pki')
-  const file = (name: string, content: string): string => {
-    writeFileSync(join(folder, name), content, { mode: 0o600 })
-    return join(folder, name)
+  const path = (name: string): string => join(folder, name)
+  const renew = (): void => {
+    const pki = createTestPki()
+    const client = pki.client('skiff')
+    const contents = {
+      'ca.crt': pki.caPem,
+      'server.crt': pki.server.cert,
+      'server.key': pki.server.key,
+      'client.crt': client.cert,
+      'client.key': client.key,
+    }
+    for (const [name, content] of Object.entries(contents)) {
+      writeFileSync(path(name), content, { mode: 0o600 })
+    }
   }
-  const client = pki.client('skiff')
-  const ca = file('ca.crt', pki.caPem)
+  renew()
   const etcd = await startEtcd(
     [
-      `--cert-file=${file('server.crt', pki.server.cert)}`,
-      `--key-file=${file('server.key', pki.server.key)}`,
-      `--trusted-ca-file=${ca}`,
+      `--cert-file=${path('server.crt')}`,
+      `--key-file=${path('server.key')}`,
+      `--trusted-ca-file=${path('ca.crt')}`,
       '--client-cert-auth',
     ],
     'https',
@@ -41,12 +57,12 @@ async function secureEtcd(): Promise<{ etcd: TestEtcd; flags: string[] }> {
   ends.push(() => etcd.kill())
   const flags = [
     `--etcd-servers=${etcd.url}`,
-    `--etcd-cafile=${ca}`,
-    `--etcd-certfile=${file('client.crt', client.cert)}`,
-    `--etcd-keyfile=${file('client.key', client.key)}`,
+    `--etcd-cafile=${path('ca.crt')}`,
+    `--etcd-certfile=${path('client.crt')}`,
+    `--etcd-keyfile=${path('client.key')}`,
     '--etcd-prefix=/clusters/one',
   ]
-  return { etcd, flags }
+  return { etcd, flags, renew }
 }
 
 async function start(store: readonly string[]): Promise<ChildApiServer> {
@@ -112,6 +128,40 @@ requireEtcd()('an API server on etcd', () => {
     watch.close()
   })
 
+  test('uses renewed certificates, without a restart', async () => {
+    const { etcd, flags, renew } = await secureEtcd()
+    const server = await start(flags)
+    await server.request('POST', configMaps, { body: configMap('a') })
+    await etcd.kill()
+    renew()
+    await etcd.restart()
+    await eventually(async () => {
+      expect((await server.request('GET', '/readyz')).status).toBe(200)
+    })
+    expect((await server.request('POST', configMaps, { body: configMap('b') })).status).toBe(201)
+  })
+
+  test('deletes Events when their time has come, and shows the size of the storage', async () => {
+    const etcd = await startEtcd()
+    ends.push(() => etcd.kill())
+    const server = await start([`--store=etcd:${etcd.url}`, '--event-ttl=2s'])
+    const events = '/api/v1/namespaces/default/events'
+    const from = (await server.request('GET', events)).body.metadata.resourceVersion as string
+    const watch = await server.watch(`${events}?watch=1&resourceVersion=${from}`)
+    const event = {
+      metadata: { name: 'brief' },
+      involvedObject: { kind: 'ConfigMap', name: 'a', namespace: 'default' },
+    }
+    expect((await server.request('POST', events, { body: event })).status).toBe(201)
+    const seen = (await watch.take(2)).map(({ type, object }) => `${type} ${object.metadata.name}`)
+    expect(seen).toEqual(['ADDED brief', 'DELETED brief'])
+    expect((await server.request('GET', `${events}/brief`)).status).toBe(404)
+    const { text } = await server.request('GET', '/metrics')
+    const size = /^apiserver_storage_size_bytes\{storage_cluster_id="etcd-0"\} (\d+)$/m.exec(text)
+    expect(Number(size?.[1])).toBeGreaterThan(10_000)
+    watch.close()
+  })
+
   test('reads the state anew when history was compacted while it could not reach etcd', async () => {
     const etcd = await startEtcd()
     ends.push(() => etcd.kill())
@@ -167,5 +217,9 @@ requireEtcd()('an API server on etcd', () => {
       '--store=memory: and --etcd-servers cannot be combined: pass one of them',
     )
     await expect(start([servers, '--etcd-certfile=client.crt'])).rejects.toThrow('--etcd-certfile')
+    const override = '--etcd-servers-overrides=/events#http://127.0.0.1:2379'
+    await expect(start([...flags, override])).rejects.toThrow(
+      '--etcd-servers-overrides is not supported',
+    )
   })
 })

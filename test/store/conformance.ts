@@ -268,6 +268,22 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         }
       })
 
+      it('ends with the commit that it is told to go to, also when another prefix has it', async () => {
+        const first = await put(store, 'a/1', 'one')
+        await put(store, 'a/2', 'two')
+        const last = await put(store, 'b/1', 'three')
+        const seen: string[] = []
+        const { signal } = new AbortController()
+        const from = { prefix: 'a/', fromRevision: first - 1, signal }
+        await store.watch({ ...from, until: last }, (events) => {
+          seen.push(...events.map(line))
+        })
+        expect(seen).toEqual(['put a/1=one', 'put a/2=two'])
+        await store.watch({ ...from, fromRevision: last, until: last }, () => {
+          throw new Error('there is no more')
+        })
+      })
+
       it('starts in the future when told so', async () => {
         const watch = collect(store, { prefix: '', fromRevision: base + 2 })
         for (const key of ['a', 'b', 'c']) await put(store, key, '1')

@@ -5,15 +5,12 @@ import http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { systemClock } from '../../components/component-base/clock.ts'
-import { GrpcClient, type GrpcTls } from '../../components/component-base/grpc/grpc-client.ts'
 import {
   protobufMessage,
-  type FieldValue,
 } from '../../components/component-base/grpc/protobuf-fields.ts'
 import { framed } from '../../components/component-base/grpc/grpc-messages.ts'
 import type { Store } from '../../components/store/store.ts'
-import { openTestStore, requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
+import { callEtcd, openTestStore, requireEtcd, startEtcd, type TestEtcd } from '../support/etcd.ts'
 import { eventually } from '../support/eventually.ts'
 import { ownPort } from '../support/own-port.ts'
 import { startTcpMiddle, type TcpMiddle } from '../support/tcp-middle.ts'
@@ -44,22 +41,6 @@ async function middle(url: string): Promise<TcpMiddle & { url: string }> {
   const made = await startTcpMiddle(portOf(url))
   ends.push(() => made.close())
   return Object.assign(made, { url: `http://127.0.0.1:${made.port}` })
-}
-
-/** One call of etcd's API that the store does not need. */
-async function ask(
-  to: string | { url: string; tls: GrpcTls },
-  method: string,
-  ...fields: [number, FieldValue][]
-) {
-  const { url, ...tls } = typeof to === 'string' ? { url: to } : to
-  const address = { host: '127.0.0.1', port: portOf(url) }
-  const client = new GrpcClient({ address, clock: systemClock, ...tls })
-  try {
-    await client.unary(`/etcdserverpb.${method}`, protobufMessage(...fields))
-  } finally {
-    client.close()
-  }
 }
 
 /** Creates keys until told to stop; a key whose write fails is written again under another number. */
@@ -261,7 +242,7 @@ requireEtcd()('a store on etcd', () => {
     const server = await etcd()
     const store = await open(server.url)
     await put(store, 'a', '1')
-    await ask(server.url, 'Maintenance/Alarm', [1, 1], [3, 2])
+    await callEtcd(server.url, 'Maintenance/Alarm', [1, 1], [3, 2])
     await expect(store.check()).rejects.toMatchObject({ code: 'damaged' })
     await expect(put(store, 'a', '2')).rejects.toMatchObject({ code: 'damaged' })
   })
@@ -336,10 +317,12 @@ requireEtcd()('a store on etcd', () => {
 
     it('needs the right authority and client certificate, and says for which endpoint', async () => {
       const url = await secure()
-      const store = await open(url, { tls })
+      const store = await open(url, { tls: () => tls })
       await put(store, 'a', '1')
       for (const wrong of [{ ...tls, ca: createTestPki().caPem }, { ca: pki.caPem }, {}]) {
-        const failed = await openTestStore(url, { tls: wrong }).catch((error: unknown) => error)
+        const failed = await openTestStore(url, { tls: () => wrong }).catch(
+          (error: unknown) => error,
+        )
         expect(failed).toMatchObject({ code: 'cannot-open' })
         expect((failed as Error).message).toMatch(`${url} does not take part in TLS: `)
         expect((failed as Error).message).toMatch(/check the certificate authority/)
@@ -348,11 +331,11 @@ requireEtcd()('a store on etcd', () => {
 
     it('needs the right user and password; a user may be limited to the prefix', async () => {
       const { url, restart } = await etcd()
-      await ask(url, 'Auth/RoleAdd', [1, 'root'])
-      await ask(url, 'Auth/UserAdd', [1, 'root'], [2, 'secret'])
-      await ask(url, 'Auth/UserGrantRole', [1, 'root'], [2, 'root'])
+      await callEtcd(url, 'Auth/RoleAdd', [1, 'root'])
+      await callEtcd(url, 'Auth/UserAdd', [1, 'root'], [2, 'secret'])
+      await callEtcd(url, 'Auth/UserGrantRole', [1, 'root'], [2, 'root'])
       await limitedUser(url, 'skiff', '/test/')
-      await ask(url, 'Auth/AuthEnable')
+      await callEtcd(url, 'Auth/AuthEnable')
       const refused = { code: 'cannot-open' }
       await expect(openTestStore(url)).rejects.toMatchObject(refused)
       const wrong = { user: { name: 'skiff', password: 'guess' } }
@@ -375,13 +358,13 @@ requireEtcd()('a store on etcd', () => {
     it('takes the user from the client certificate, where etcd authenticates users', async () => {
       const url = await secure()
       const root = { url, tls: { ca: pki.caPem, ...pki.client('root') } }
-      await ask(root, 'Auth/RoleAdd', [1, 'root'])
-      await ask(root, 'Auth/UserAdd', [1, 'root'], [2, 'secret'])
-      await ask(root, 'Auth/UserGrantRole', [1, 'root'], [2, 'root'])
+      await callEtcd(root, 'Auth/RoleAdd', [1, 'root'])
+      await callEtcd(root, 'Auth/UserAdd', [1, 'root'], [2, 'secret'])
+      await callEtcd(root, 'Auth/UserGrantRole', [1, 'root'], [2, 'root'])
       await limitedUser(root, 'skiff', '/test/')
-      await ask(root, 'Auth/AuthEnable')
-      await put(await open(url, { tls }), 'a', '1')
-      const stranger = { tls: { ca: pki.caPem, ...pki.client('stranger') } }
+      await callEtcd(root, 'Auth/AuthEnable')
+      await put(await open(url, { tls: () => tls }), 'a', '1')
+      const stranger = { tls: () => ({ ca: pki.caPem, ...pki.client('stranger') }) }
       await expect(openTestStore(url, stranger)).rejects.toMatchObject({ code: 'cannot-open' })
     })
 
@@ -396,16 +379,16 @@ requireEtcd()('a store on etcd', () => {
     }
 
     async function limitedUser(
-      url: Parameters<typeof ask>[0],
+      url: Parameters<typeof callEtcd>[0],
       name: string,
       prefix: string,
     ): Promise<void> {
-      await ask(url, 'Auth/RoleAdd', [1, name])
+      await callEtcd(url, 'Auth/RoleAdd', [1, name])
       const end = `${prefix.slice(0, -1)}0`
       const permission = protobufMessage([1, 2], [2, prefix], [3, end])
-      await ask(url, 'Auth/RoleGrantPermission', [1, name], [2, permission])
-      await ask(url, 'Auth/UserAdd', [1, name], [2, name])
-      await ask(url, 'Auth/UserGrantRole', [1, name], [2, name])
+      await callEtcd(url, 'Auth/RoleGrantPermission', [1, name], [2, permission])
+      await callEtcd(url, 'Auth/UserAdd', [1, name], [2, name])
+      await callEtcd(url, 'Auth/UserGrantRole', [1, name], [2, name])
     }
 
     it('cannot be opened where nothing listens in time, and at once where it is no etcd', async () => {

@@ -6,7 +6,15 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'vitest'
 import { systemClock } from '../../components/component-base/clock.ts'
+import { GrpcClient, type GrpcTls } from '../../components/component-base/grpc/grpc-client.ts'
+import {
+  protobufFields,
+  protobufMessage,
+  type FieldValue,
+  type ProtobufField,
+} from '../../components/component-base/grpc/protobuf-fields.ts'
 import { openEtcdStore, type EtcdStoreOptions } from '../../components/store/etcd/etcd-store.ts'
+import { forwardingStore } from '../../components/store/forwarding-store.ts'
 import { loadable } from '../../components/store/loadable.ts'
 import {
   StoreError,
@@ -91,6 +99,23 @@ async function listens(url: string): Promise<void> {
   }
 }
 
+/** One call of etcd's API that the store does not need; resolves with the fields of the answer. */
+export async function callEtcd(
+  to: string | { url: string; tls: GrpcTls },
+  method: string,
+  ...fields: [number, FieldValue][]
+): Promise<ProtobufField[]> {
+  const { url, ...tls } = typeof to === 'string' ? { url: to } : to
+  const address = { host: '127.0.0.1', port: Number(new URL(url).port) }
+  const client = new GrpcClient({ address, clock: systemClock, ...tls })
+  try {
+    const answer = await client.unary(`/etcdserverpb.${method}`, protobufMessage(...fields))
+    return [...protobufFields(answer)]
+  } finally {
+    client.close()
+  }
+}
+
 /** Its patience is that of a machine with much else to do. */
 export async function openTestStore(
   url: string,
@@ -126,7 +151,7 @@ export function fromZero(store: Store, start: number): Store {
     return { ...event, revision: event.revision - start, previous: down(event.previous) }
   }
   return {
-    isShared: store.isShared,
+    ...forwardingStore(store),
     load: async (kvs, revision) => {
       const all = await loadable(kvs, revision)
       const shifted = all.map((kv) => ({
@@ -157,12 +182,14 @@ export function fromZero(store: Store, start: number): Store {
     },
     revision: async () => (await store.revision()) - start,
     watch: async (options, sink) => {
-      const shifted = { ...options, fromRevision: up(options.fromRevision) }
+      const { until } = options
+      const shifted = {
+        ...options,
+        fromRevision: up(options.fromRevision),
+        ...(until === undefined ? {} : { until: up(until) }),
+      }
       await store.watch(shifted, (events) => sink(events.map(downEvent)))
     },
     compact: async (revision) => await store.compact(up(revision)),
-    check: () => store.check(),
-    releaseMemory: () => store.releaseMemory(),
-    close: () => store.close(),
   }
 }

@@ -1,4 +1,5 @@
 /** A store as one of several API servers sees it that share it: what others commit shows only when it asks for the newest revision. */
+import { forwardingStore } from '../../components/store/forwarding-store.ts'
 import type { Store, StoreEvent } from '../../components/store/store.ts'
 
 /** `store` stays open when this view of it is closed. */
@@ -12,10 +13,8 @@ export function laggingStore(store: Store): Store {
   }
   const closing = new AbortController()
   return {
+    ...forwardingStore(store),
     isShared: true,
-    load: (kvs, revision) => store.load(kvs, revision),
-    get: (key) => store.get(key),
-    range: (options) => store.range(options),
     txn: async (txn) => {
       const result = await store.txn(txn)
       show()
@@ -32,9 +31,6 @@ export function laggingStore(store: Store): Store {
       const either = AbortSignal.any([signal, closing.signal])
       await store.watch({ ...options, signal: either }, (events) => one.events.push(...events))
     },
-    compact: (revision) => store.compact(revision),
-    check: () => store.check(),
-    releaseMemory: () => store.releaseMemory(),
     close: async () => closing.abort(),
   }
 }

@@ -27,6 +27,24 @@ export const apiServerFlags = defineFlags({
   'etcd-cafile': flag.string("CAs of etcd's certificates, PEM."),
   'etcd-certfile': flag.string('Client certificate for etcd, PEM.'),
   'etcd-keyfile': flag.string('Key of that client certificate, PEM.'),
+  'etcd-servers-overrides': flag.list('Not supported: all resources share one store.', []),
+  'etcd-compaction-interval': flag.duration(
+    'How long the store keeps history, at least; 0 keeps all of it, or leaves compaction of etcd to others.',
+    300_000,
+  ),
+  'etcd-count-metric-poll-period': flag.duration(
+    'How often objects are counted for metrics; they are always up to date, and 0 turns the metric off.',
+    60_000,
+  ),
+  'etcd-db-metric-poll-interval': flag.duration(
+    "How often the store's size is asked for, for metrics; 0 turns the metric off.",
+    30_000,
+  ),
+  'lease-reuse-duration-seconds': flag.int(
+    'How long a lease of etcd is used for new Events, at most; they may live longer by that time.',
+    60,
+    { least: 0 },
+  ),
   'quota-backend-bytes': flag.int(
     "Largest size of the store's file in bytes; a full store rejects writes of objects. 0 means 2 GiB, a negative number no limit.",
     0,

@@ -8,9 +8,12 @@ export function configurationFaults(parts: {
   readonly authentication: { readonly configFault: (() => string | undefined) | undefined }
   readonly authorization: { readonly configFault: (() => string | undefined) | undefined }
   readonly certificates: { readonly fault: string | undefined }
+  /** Those that the server shows to its store. */
+  readonly storeCertificates?: { readonly fault: string | undefined } | undefined
 }): Map<string, () => string | undefined> {
-  const { certificates, authentication, authorization } = parts
-  const faults = new Map([['certificate-files', () => certificates.fault]])
+  const { certificates, storeCertificates, authentication, authorization } = parts
+  const certificateFault = (): string | undefined => certificates.fault ?? storeCertificates?.fault
+  const faults = new Map([['certificate-files', certificateFault]])
   for (const [name, { configFault }] of Object.entries({ authentication, authorization })) {
     if (configFault !== undefined) faults.set(`${name}-config`, configFault)
   }

@@ -68,8 +68,8 @@ export interface RegistryOptions extends StoredObjectsOptions {
   readonly gates?: FeatureGates
   /** Gives Services their addresses and ports. */
   readonly serviceAllocator?: ServiceAllocator
-  /** Called for every stored object; the expiry of Events uses it. */
-  readonly onStored?: (resource: Resource, storeKeyText: string, revision: number) => void
+  /** How long objects of a kind live after their last write; undefined or absent: until they are deleted. */
+  readonly lifetimeMs?: (resource: Resource) => number | undefined
 }
 
 /** `namespace/name`, or the name alone for cluster-scoped resources. */
@@ -411,7 +411,7 @@ export class Registry {
     value: KubeObject | Buffer | null,
     last?: KubeObject,
   ): Promise<Entry | undefined> {
-    const { store, cache, onStored } = this.#options
+    const { store, cache, lifetimeMs } = this.#options
     const written = value ?? last ?? { metadata: {} }
     const bytes = Buffer.isBuffer(written) ? written : encodeForStore(written)
     if (value !== null) refuseTooLarge(bytes)
@@ -426,6 +426,7 @@ export class Registry {
       key: keyText,
       expectedRevision,
       value: value === null ? null : this.stored.toStorage(target.resource, keyText, bytes),
+      expiresAfterMs: lifetimeMs?.(target.resource),
     })
     if (!result.ok) {
       await cache.applied(result.current?.modRevision ?? (await store.revision()))
@@ -433,7 +434,6 @@ export class Registry {
     }
     // The commit is in the cache already, nearly always.
     if (cache.revision < result.revision) await cache.applied(result.revision)
-    if (value !== null) onStored?.(target.resource, keyText, result.revision)
     const entry = cache.collection(target.resource).get(key)
     return entry?.revision === result.revision ? entry : new Entry(key, result.revision, bytes)
   }

@@ -1,5 +1,6 @@
 /** background: the work beside requests: it follows files, expires and compacts, and keeps the server's own objects. */
 import { Compactor } from '../../store/compactor.ts'
+import { followSize } from '../../store/store-size.ts'
 import { ensureAuthenticationInfo } from '../controllers/authentication-info.ts'
 import { forgetting } from '../controllers/forgetting.ts'
 import { keepReadable } from '../controllers/keep-readable.ts'
@@ -27,6 +28,16 @@ function followCertificates(
   })
 }
 
+/** Drops old history. A shared store does so itself: other servers may need what this one has forgotten. */
+function compacting({ settings, state }: ServingParts, signal: AbortSignal): Promise<void>[] {
+  const { options, clock, log } = settings
+  const { store, cache } = state
+  const historyMs = options['etcd-compaction-interval']
+  if (store.isShared || historyMs === 0) return []
+  const cutRevision = (): number => cache.history.cutRevision
+  return [new Compactor({ store, clock, log, historyMs, cutRevision }).run(signal)]
+}
+
 /**
  * This work ends with `signal`, after the listener, so that requests in flight finish first. When one promise rejects, stop
  * the server.
@@ -38,14 +49,19 @@ export function startBackground(
 ): Promise<void>[] {
   const { settings, state, security } = from
   const { options, clock, log } = settings
-  const { cache, store, expiry, encrypted, following } = state
+  const { cache, store, storeCertificates, expiry, encrypted, following } = state
   const { hooks } = serving.health
+  const sizeEveryMs = options['etcd-db-metric-poll-interval']
   const followsFile = options['encryption-provider-config-automatic-reload']
   return [
     hooks.keep(followingHooks, following),
     serving.health.run(signal),
     expiry.run(signal),
-    new Compactor({ store, clock, log, cutRevision: () => cache.history.cutRevision }).run(signal),
+    ...compacting(from, signal),
+    ...(sizeEveryMs === 0
+      ? []
+      : [followSize({ ...settings, store, everyMs: sizeEveryMs, signal })]),
+    ...(storeCertificates === undefined ? [] : [storeCertificates.run({ clock, log, signal })]),
     forgetting({ cache, store, clock, signal }),
     security.authentication.run(signal),
     security.authorization.run(signal),

@@ -1,11 +1,12 @@
 /** open-storage: opens the store of the flags --store or --etcd-servers. */
 import type { Clock } from '../../component-base/clock.ts'
 import { StartError } from '../../component-base/component.ts'
-import { readFlagFile } from '../../component-base/flag-file.ts'
 import type { Log } from '../../component-base/log.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
 import { openStore } from '../../store/open-store.ts'
 import { StoreError, type Store } from '../../store/store.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
+import { openEtcdCertificates, type EtcdCertificates } from './etcd-certificates.ts'
 
 /** etcd's own default (server/storage/quota.go). */
 const defaultQuotaBytes = 2 * 1024 ** 3
@@ -21,20 +22,45 @@ export interface StorageSettings {
     | 'etcd-cafile'
     | 'etcd-certfile'
     | 'etcd-keyfile'
+    | 'etcd-servers-overrides'
+    | 'etcd-compaction-interval'
+    | 'lease-reuse-duration-seconds'
   >
   readonly clock: Clock
   readonly log: Log
+  readonly metrics?: Metrics
+}
+
+export interface Storage {
+  readonly store: Store
+  /** The files of the client certificate for etcd. */
+  readonly storeCertificates: EtcdCertificates
 }
 
 /** Rejects with a StartError of one line for the operator. */
-export async function openStorage(settings: StorageSettings): Promise<Store> {
-  const { options, clock, log } = settings
+export async function openStorage(settings: StorageSettings): Promise<Storage> {
+  const { options, clock, log, metrics } = settings
   const quota = options['quota-backend-bytes']
   const quotaBytes = quota < 0 ? undefined : quota || defaultQuotaBytes
-  const etcd = { prefix: options['etcd-prefix'], tls: etcdFiles(options), clock, log }
+  if (options['etcd-servers-overrides'].length > 0) {
+    throw new StartError(
+      '--etcd-servers-overrides is not supported: one revision counts the changes of all resources, so that they share one etcd: remove the flag',
+    )
+  }
+  const storeCertificates = await openEtcdCertificates(options)
+  const etcd = {
+    prefix: options['etcd-prefix'],
+    tls: () => storeCertificates.tls(),
+    compactionIntervalMs: options['etcd-compaction-interval'],
+    leaseReuseMs: options['lease-reuse-duration-seconds'] * 1000,
+    clock,
+    log,
+    metrics,
+  }
   try {
     const isSynced = !options['unsafe-no-fsync']
-    return await openStore(storeOf(options), { quotaBytes, isSynced, etcd })
+    const store = await openStore(storeOf(options), { quotaBytes, isSynced, etcd })
+    return { store, storeCertificates }
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message, error)
     throw error
@@ -49,20 +75,4 @@ function storeOf(options: StorageSettings['options']): string {
     throw new StartError(`--store=${store} and --etcd-servers cannot be combined: pass one of them`)
   }
   return `etcd:${servers.join(',')}`
-}
-
-/** PEM texts of upstream's flags (apiserver: pkg/server/options/etcd.go). */
-function etcdFiles(options: StorageSettings['options']) {
-  const read = (name: 'etcd-cafile' | 'etcd-certfile' | 'etcd-keyfile'): string | undefined => {
-    const path = options[name]
-    return path === undefined ? undefined : readFlagFile(name, path)
-  }
-  const [ca, cert, key] = [read('etcd-cafile'), read('etcd-certfile'), read('etcd-keyfile')]
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new StartError('--etcd-certfile and --etcd-keyfile go together')
-  }
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined || key === undefined ? {} : { cert, key }),
-  }
 }

@@ -28,7 +28,7 @@ export function stateToSave(
 export async function printState(settings: Settings, output: Writable): Promise<void> {
   const { options } = settings
   const encrypted = await encryptionOf(settings)
-  const store = await openStorage(settings)
+  const { store } = await openStorage(settings)
   try {
     const { savedState } = await import('../saving/saved-state.ts')
     const from = stateToSave(settings, { store, encrypted })

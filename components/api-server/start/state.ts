@@ -1,12 +1,13 @@
 /** state: the store, the watch cache over it, and the expiry of Events. */
 import { StartError } from '../../component-base/component.ts'
-import { Expiry } from '../../store/expiry.ts'
+import { Expiry, expiringStore } from '../../store/expiry.ts'
 import { measuredStore } from '../../store/measured-store.ts'
 import type { Store } from '../../store/store.ts'
-import { eventsResource, expireEvents } from '../controllers/expire-events.ts'
+import { expireEvents } from '../controllers/expire-events.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
 import { createStoredUpgrade } from '../registry/stored-upgrade.ts'
 import { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { EtcdCertificates } from './etcd-certificates.ts'
 import { encryptionOf } from './flag-files.ts'
 import { openStorage } from './open-storage.ts'
 import { declareCacheMetrics } from './server-metrics.ts'
@@ -14,6 +15,8 @@ import type { Settings } from './settings.ts'
 
 export interface State {
   readonly store: Store
+  /** Of the store on etcd; undefined for a store that was given. */
+  readonly storeCertificates: EtcdCertificates | undefined
   readonly cache: WatchCache
   readonly expiry: Expiry
   /** Undefined without --encryption-provider-config. */
@@ -46,7 +49,7 @@ export async function storeInitialState(settings: Settings): Promise<void> {
     throw new StartError('--initial-state-only needs --initial-state')
   const encrypted = await encryptionOf(settings)
   try {
-    const store = await openStorage(settings)
+    const { store } = await openStorage(settings)
     await fillInitially(store, settings, encrypted)
     await store.close()
   } finally {
@@ -62,7 +65,11 @@ export async function openState(
 ): Promise<State> {
   const { options, clock, log, dialect, resources, metrics } = settings
   const encrypted = await encryptionOf(settings)
-  const store = measuredStore(given?.store ?? (await openStorage(settings)), metrics, clock)
+  const { store: opened, storeCertificates } =
+    given === undefined ? await openStorage(settings) : { store: given.store }
+  const measured = measuredStore(opened, metrics, clock)
+  const expiry = new Expiry({ store: measured, clock, log })
+  const store = measured.isShared ? measured : expiringStore(measured, expiry, clock)
   await fillInitially(store, settings, encrypted)
   const cache = new WatchCache({
     store,
@@ -74,16 +81,8 @@ export async function openState(
     isProven: given?.isProven ?? false,
   })
   const { run: following } = await cache.start(signal)
-  const expiry = new Expiry({ store, clock, log })
   expireEvents({ expiry, cache, events: resources.events, ttlMs: options['event-ttl'], clock })
-  declareCacheMetrics(metrics, cache, resources.all)
-  return { store, cache, expiry, encrypted, following }
-}
-
-/** Tracks the expiry of every stored Event. */
-export function expiringEvents({ options, clock }: Settings, { expiry }: State) {
-  return (resource: { storagePrefix: string }, key: string, revision: number): void => {
-    if (resource.storagePrefix !== eventsResource) return
-    expiry.track(key, revision, clock.now() + options['event-ttl'])
-  }
+  if (options['etcd-count-metric-poll-period'] > 0)
+    declareCacheMetrics(metrics, cache, resources.all)
+  return { store, storeCertificates, cache, expiry, encrypted, following }
 }

@@ -11,13 +11,14 @@ import {
 import { createAddressRecords } from '../kinds/core/address-records.ts'
 import { createServiceAllocator, type ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { createServiceCidrPool } from '../kinds/core/service-cidr-pool.ts'
+import { eventsResource } from '../controllers/expire-events.ts'
 import { Registry } from '../registry/registry.ts'
 import { parseIpRange } from '../../machinery/validation/ip-address.ts'
 import { createDeferredClient, type DeferredClient } from './deferred-client.ts'
 import { admissionSettingsOf } from './flag-files.ts'
 import type { Security } from './security.ts'
 import { startValue, type Settings } from './settings.ts'
-import { expiringEvents, type State } from './state.ts'
+import type { State } from './state.ts'
 
 export interface Writes {
   readonly converters: Converters
@@ -88,7 +89,7 @@ export async function createWrites(
   state: State,
   security: Security,
 ): Promise<Writes> {
-  const { resources, gates, clock, metrics } = settings
+  const { resources, gates, clock, metrics, options } = settings
   const { cache, store, encrypted } = state
   const from = { ...settings, reader: cache }
   const converters = createConverters({ ...from, egress: security.egress })
@@ -109,7 +110,8 @@ export async function createWrites(
     allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,
     admission: measuredAdmission(admission, metrics, clock),
     serviceAllocator: serviceAllocatorOf(settings, state, client),
-    onStored: expiringEvents(settings, state),
+    lifetimeMs: ({ storagePrefix }) =>
+      storagePrefix === eventsResource ? options['event-ttl'] : undefined,
   })
   return { converters, custom, registry, pluginClient }
 }

@@ -13,17 +13,11 @@ export async function commitsBetween(
 ): Promise<readonly StoreEvent[] | undefined> {
   if (after >= upTo) return []
   const commits: StoreEvent[] = []
-  const enough = new AbortController()
+  const { signal } = new AbortController()
   try {
-    // Every revision is a commit of some key, so the one numbered `upTo` comes.
-    await store.watch(
-      { prefix: '', fromRevision: after, signal: enough.signal },
-      (events: readonly StoreEvent[]) => {
-        for (const event of events) if (revisionOf(event) <= upTo) commits.push(event)
-        const last = events.at(-1)
-        if (last !== undefined && revisionOf(last) >= upTo) enough.abort()
-      },
-    )
+    await store.watch({ prefix: '', fromRevision: after, until: upTo, signal }, (events) => {
+      for (const event of events) if (revisionOf(event) <= upTo) commits.push(event)
+    })
   } catch (error) {
     if (error instanceof StoreError && error.code === 'compacted') return undefined
     throw error

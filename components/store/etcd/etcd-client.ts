@@ -156,7 +156,7 @@ export class EtcdClient {
       keepAlive,
       mostReceivedBytes,
       mostSentBytes,
-      ...(tls === undefined ? {} : { tls }),
+      ...(tls === undefined ? {} : { tls: tls() }),
     })
     this.#open.add(grpc)
     void grpc.gone().then(() => this.#open.delete(grpc))

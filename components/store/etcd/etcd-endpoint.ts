@@ -5,14 +5,15 @@ import { StoreError } from '../store.ts'
 export interface EtcdEndpoint {
   readonly url: string
   readonly address: GrpcAddress
-  readonly tls?: GrpcTls
+  /** Asked for each connection; absent: without TLS. */
+  readonly tls?: () => GrpcTls
 }
 
 /** PEM texts: the authority of etcd's certificate, and the client's own certificate with its key. */
 export type EtcdTls = Pick<GrpcTls, 'ca' | 'cert' | 'key'>
 
 /** Rejects with StoreError `cannot-open` what is no such address. */
-export function etcdEndpoint(url: string, tls: EtcdTls = {}): EtcdEndpoint {
+export function etcdEndpoint(url: string, tls: () => EtcdTls = () => ({})): EtcdEndpoint {
   const parsed = URL.parse(url)
   const scheme = parsed?.protocol
   const isPlain = scheme === 'http:'

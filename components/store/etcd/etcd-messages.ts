@@ -8,6 +8,7 @@ export const etcdMethod = {
   watch: '/etcdserverpb.Watch/Watch',
   status: '/etcdserverpb.Maintenance/Status',
   alarm: '/etcdserverpb.Maintenance/Alarm',
+  leaseGrant: '/etcdserverpb.Lease/LeaseGrant',
   authenticate: '/etcdserverpb.Auth/Authenticate',
 } as const
 
@@ -15,6 +16,8 @@ export interface EtcdKeyValue {
   readonly key: Buffer
   readonly createRevision: number
   readonly modRevision: number
+  /** How often it was written in this life. */
+  readonly version: number
   /** Of its own: it keeps no larger message in memory. */
   readonly value: Buffer
 }
@@ -56,12 +59,15 @@ function headerRevision(message: Buffer): number {
   return 0
 }
 
+const none = Buffer.alloc(0)
+
 function readKeyValue(message: Buffer): EtcdKeyValue {
-  const kv = { key: Buffer.alloc(0), createRevision: 0, modRevision: 0, value: Buffer.alloc(0) }
+  const kv = { key: none, createRevision: 0, modRevision: 0, version: 0, value: none }
   for (const field of protobufFields(message)) {
     if (field.number === 1) kv.key = Buffer.from(bytes(field.value))
     else if (field.number === 2) kv.createRevision = number(field.value)
     else if (field.number === 3) kv.modRevision = number(field.value)
+    else if (field.number === 4) kv.version = number(field.value)
     else if (field.number === 5) kv.value = Buffer.from(bytes(field.value))
   }
   return kv
@@ -86,13 +92,23 @@ export function readRange(message: Buffer): RangeResponse {
 
 /** One operation of a txn: a put, a deletion, or a read of a key. */
 export type TxnOperation =
-  | { readonly type: 'put'; readonly key: Buffer; readonly value: Buffer }
+  | {
+      readonly type: 'put'
+      readonly key: Buffer
+      readonly value: Buffer
+      /** The key goes when this lease ends. */
+      readonly lease?: number | undefined
+    }
   | ({ readonly type: 'delete' } & KeyRange)
   | { readonly type: 'get'; readonly key: Buffer }
 
+/** A key, and the revision that must have written it last, or how often it must have been written; 0: it must not exist. */
+export type Compare = { readonly key: Buffer } & (
+  { readonly modRevision: number } | { readonly version: number }
+)
+
 export interface TxnRequest {
-  /** Keys and the revisions that must have written them last; 0: the key must not exist. */
-  readonly compares: readonly { readonly key: Buffer; readonly modRevision: number }[]
+  readonly compares: readonly Compare[]
   readonly success: readonly TxnOperation[]
   readonly failure: readonly TxnOperation[]
 }
@@ -107,22 +123,29 @@ export interface TxnResponse {
 }
 
 const equal = 0
+const versionTarget = 0
 const modTarget = 2
+
+function writeCompare(compare: Compare): Buffer {
+  const { key } = compare
+  if ('version' in compare) {
+    return protobufMessage([1, equal], [2, versionTarget], [3, key], [4, compare.version])
+  }
+  return protobufMessage([1, equal], [2, modTarget], [3, key], [6, compare.modRevision])
+}
 
 function writeOperation(operation: TxnOperation): Buffer {
   if (operation.type === 'get') return protobufMessage([1, writeRange(operation)])
   if (operation.type === 'put') {
-    return protobufMessage([2, protobufMessage([1, operation.key], [2, operation.value])])
+    const { key, value, lease } = operation
+    return protobufMessage([2, protobufMessage([1, key], [2, value], [3, lease])])
   }
   return protobufMessage([3, protobufMessage([1, operation.key], [2, operation.end])])
 }
 
 export function writeTxn({ compares, success, failure }: TxnRequest): Buffer {
   return protobufMessage(
-    ...compares.map(({ key, modRevision }): [number, Buffer] => [
-      1,
-      protobufMessage([1, equal], [2, modTarget], [3, key], [6, modRevision]),
-    ]),
+    ...compares.map((one): [number, Buffer] => [1, writeCompare(one)]),
     ...success.map((one): [number, Buffer] => [2, writeOperation(one)]),
     ...failure.map((one): [number, Buffer] => [3, writeOperation(one)]),
   )
@@ -229,12 +252,15 @@ export function readWatch(message: Buffer): WatchResponse {
 export interface MemberStatus {
   readonly version: string
   readonly hasLeader: boolean
+  /** What the member's file takes. */
+  readonly sizeBytes: number
 }
 
 export function readStatus(message: Buffer): MemberStatus {
-  const status = { version: '', hasLeader: false }
+  const status = { version: '', hasLeader: false, sizeBytes: 0 }
   for (const field of protobufFields(message)) {
     if (field.number === 2) status.version = bytes(field.value).toString()
+    else if (field.number === 3) status.sizeBytes = number(field.value)
     else if (field.number === 4) status.hasLeader = number(field.value) !== 0
   }
   return status
@@ -258,6 +284,11 @@ export function readAlarms(message: Buffer): Alarms {
     }
   }
   return { isOutOfSpace: kinds.has(1), isCorrupt: kinds.has(2) }
+}
+
+/** `id` is new, and chosen by the client. */
+export function writeLeaseGrant(id: number, seconds: number): Buffer {
+  return protobufMessage([1, seconds], [2, id])
 }
 
 export function writeAuthenticate(name: string, password: string): Buffer {

@@ -5,6 +5,7 @@
 import type { Clock } from '../../component-base/clock.ts'
 import { GrpcError } from '../../component-base/grpc/grpc-error.ts'
 import { silentLog, type Log } from '../../component-base/log.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
 import {
   StoreError,
   type KeyValue,
@@ -14,15 +15,26 @@ import {
   type StoreEvent,
   type Txn,
   type TxnResult,
+  type WatchOptions,
 } from '../store.ts'
 import { EtcdClient, type EtcdUser } from './etcd-client.ts'
 import { etcdEndpoint, type EtcdTls } from './etcd-endpoint.ts'
 import { EtcdUnreachableError, noSpace, storeFailure } from './etcd-failures.ts'
 import { EtcdKeys } from './etcd-keys.ts'
 import { fillEtcd, isBeingFilled } from './etcd-load.ts'
-import { alarmQuery, etcdMethod, readAlarms, writeCompact, type Alarms } from './etcd-messages.ts'
+import {
+  alarmQuery,
+  etcdMethod,
+  readAlarms,
+  readStatus,
+  writeCompact,
+  type Alarms,
+} from './etcd-messages.ts'
 import { compactedBefore, EtcdRequests, futureRevision, isOutOfRange } from './etcd-requests.ts'
-import { commitTxn } from './etcd-txn.ts'
+import { compactByTurns } from './etcd-compaction.ts'
+import { EtcdLeases, isLeaseGone } from './etcd-leases.ts'
+import { etcdMetrics } from './etcd-metrics.ts'
+import { commitTxn, type Committed } from './etcd-txn.ts'
 import { EtcdWatches } from './etcd-watches.ts'
 import { RequestSlots } from './request-slots.ts'
 
@@ -31,7 +43,8 @@ export interface EtcdStoreOptions {
   readonly endpoints: readonly string[]
   /** All keys lie below it, as with upstream's `--etcd-prefix`. */
   readonly prefix: string
-  readonly tls?: EtcdTls | undefined
+  /** Asked for each connection. */
+  readonly tls?: (() => EtcdTls) | undefined
   readonly user?: EtcdUser | undefined
   readonly clock: Clock
   readonly log?: Log
@@ -44,6 +57,11 @@ export interface EtcdStoreOptions {
    * commits keep their call order.
    */
   readonly maxInFlight?: number
+  /** History is kept for one to two of these; 0: another drops it. Default 0. */
+  readonly compactionIntervalMs?: number
+  /** How long a lease is used for new keys; default 60 s, upstream's. */
+  readonly leaseReuseMs?: number
+  readonly metrics?: Metrics | undefined
 }
 
 /** History goes in steps of so many revisions: after one large step etcd 3.4 stays slow. */
@@ -69,8 +87,11 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
         `a saved cluster was loaded below ${options.prefix} only in part: delete these keys, or choose another prefix`,
       )
     }
-    const watches = new EtcdWatches({ client, keys, clock, log, revision })
-    return new EtcdStore({ options, client, keys, requests, watches })
+    const { leaseReuseMs = 60_000, metrics } = options
+    const { keyCounts, bookmarks } = metrics === undefined ? {} : etcdMetrics(metrics)
+    const watches = new EtcdWatches({ client, keys, clock, log, revision, bookmarks })
+    const leases = new EtcdLeases({ client, clock, reuseMs: leaseReuseMs, keyCounts })
+    return new EtcdStore({ options, client, keys, requests, watches, leases })
   } catch (error) {
     client.close()
     throw cannotOpen(error)
@@ -112,13 +133,15 @@ interface Parts {
   readonly keys: EtcdKeys
   readonly requests: EtcdRequests
   readonly watches: EtcdWatches
+  readonly leases: EtcdLeases
 }
 
 class EtcdStore implements Store {
   readonly isShared = true
   readonly #parts: Parts
   readonly #slots: RequestSlots
-  readonly #running: Promise<void>
+  readonly #stop = new AbortController()
+  readonly #running: Promise<unknown>
   readonly #underWay = new Set<Promise<unknown>>()
   /** The newest commit of this process that is acknowledged. */
   #newest = 0
@@ -128,7 +151,14 @@ class EtcdStore implements Store {
   constructor(parts: Parts) {
     this.#parts = parts
     this.#slots = new RequestSlots(parts.options.maxInFlight ?? 256)
-    this.#running = parts.watches.run()
+    const { requests, watches, options } = parts
+    const { clock, log = silentLog, compactionIntervalMs: intervalMs = 0 } = options
+    const compact = (revision: number): Promise<void> => this.compact(revision)
+    const compaction = { requests, clock, log, intervalMs, compact }
+    this.#running = Promise.all([
+      watches.run(),
+      ...(intervalMs > 0 ? [compactByTurns(compaction, this.#stop.signal)] : []),
+    ])
   }
 
   async load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void> {
@@ -168,15 +198,27 @@ class EtcdStore implements Store {
   }
 
   async txn(txn: Txn): Promise<TxnResult> {
-    const { requests, options, keys } = this.#parts
     return await this.#request(async () => {
-      const { clock, requestTimeoutMs = 10_000 } = options
-      const { result, hasCommitted } = await this.#slots.run(() =>
-        commitTxn({ requests, keys, clock, timeoutMs: requestTimeoutMs }, txn),
-      )
+      const { result, hasCommitted } = await this.#slots.run(() => this.#commit(txn))
       if (result.ok && hasCommitted) await this.#show(txn.key, result.revision)
       return result
     })
+  }
+
+  async #commit(txn: Txn): Promise<Committed> {
+    const { requests, options, keys, leases } = this.#parts
+    const { clock, requestTimeoutMs: timeoutMs = 10_000 } = options
+    const { value, expiresAfterMs } = txn
+    const committer = { requests, keys, clock, timeoutMs }
+    if (value === null || expiresAfterMs === undefined) return await commitTxn(committer, txn)
+    const lease = await leases.leaseFor(expiresAfterMs)
+    try {
+      return await commitTxn({ ...committer, lease }, txn)
+    } catch (error) {
+      if (!isLeaseGone(error)) throw error
+      leases.forget(lease)
+      return await commitTxn({ ...committer, lease: await leases.leaseFor(expiresAfterMs) }, txn)
+    }
   }
 
   async revision(): Promise<number> {
@@ -190,10 +232,7 @@ class EtcdStore implements Store {
     })
   }
 
-  async watch(
-    options: { prefix: string; fromRevision: number; signal: AbortSignal },
-    sink: (events: readonly StoreEvent[]) => void,
-  ): Promise<void> {
+  async watch(options: WatchOptions, sink: (events: readonly StoreEvent[]) => void): Promise<void> {
     this.#checkOpen()
     if (options.fromRevision < this.#compacted) throw compactedBefore(options.fromRevision)
     await this.#parts.watches.watch(options, sink)
@@ -239,6 +278,13 @@ class EtcdStore implements Store {
     })
   }
 
+  async sizeBytes(): Promise<number> {
+    const { client } = this.#parts
+    return await this.#request(
+      async () => readStatus(await client.call(etcdMethod.status, Buffer.alloc(0), true)).sizeBytes,
+    )
+  }
+
   async releaseMemory(): Promise<void> {
     this.#checkOpen()
   }
@@ -249,6 +295,7 @@ class EtcdStore implements Store {
   }
 
   async #close(): Promise<void> {
+    this.#stop.abort()
     await Promise.allSettled(this.#underWay)
     this.#parts.watches.close()
     this.#parts.client.close()

@@ -12,6 +12,8 @@ interface Committer {
   readonly clock: Clock
   /** Lost commits are repeated for so long. */
   readonly timeoutMs: number
+  /** The lease that the value is written with. */
+  readonly lease?: number | undefined
 }
 
 /** How many values of a key are looked at for a lost one. */
@@ -25,8 +27,8 @@ export interface Committed {
 
 /** Rejects with StoreError `unavailable` when it cannot be known whether the commit was made; the message says so. */
 export async function commitTxn(committer: Committer, txn: Txn): Promise<Committed> {
-  const { requests, keys, clock, timeoutMs } = committer
-  const request = requestOf(keys.inEtcd(txn.key), txn)
+  const { requests, keys, clock, timeoutMs, lease } = committer
+  const request = requestOf(keys.inEtcd(txn.key), txn, lease)
   const endMs = clock.elapsed() + timeoutMs
   let lost: OutcomeUnknownError | undefined
   for (;;) {
@@ -48,8 +50,13 @@ export async function commitTxn(committer: Committer, txn: Txn): Promise<Committ
   }
 }
 
-function requestOf(key: Buffer, { expectedRevision, value }: Txn): TxnRequest {
-  const write: TxnOperation = value === null ? { type: 'delete', key } : { type: 'put', key, value }
+function requestOf(
+  key: Buffer,
+  { expectedRevision, value }: Txn,
+  lease: number | undefined,
+): TxnRequest {
+  const write: TxnOperation =
+    value === null ? { type: 'delete', key } : { type: 'put', key, value, lease }
   return {
     compares: [{ key, modRevision: expectedRevision }],
     success: [write],

@@ -6,7 +6,8 @@ import { createBackoff } from '../../component-base/backoff.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { GrpcStream } from '../../component-base/grpc/grpc-call.ts'
 import type { Log } from '../../component-base/log.ts'
-import { StoreError, type StoreEvent } from '../store.ts'
+import type { Gauge } from '../../component-base/metrics.ts'
+import { StoreError, type StoreEvent, type WatchOptions } from '../store.ts'
 import type { EtcdClient } from './etcd-client.ts'
 import type { EtcdKeys } from './etcd-keys.ts'
 import {
@@ -50,6 +51,8 @@ export interface EtcdWatchesOptions {
   readonly log: Log
   /** Commits after this one are watched. */
   readonly revision: number
+  /** Counts etcd's notes of how far the main watch has come. */
+  readonly bookmarks?: Gauge | undefined
 }
 
 export class EtcdWatches {
@@ -78,14 +81,13 @@ export class EtcdWatches {
   }
 
   /** See Store.watch. */
-  async watch(
-    options: { prefix: string; fromRevision: number; signal: AbortSignal },
-    sink: (events: readonly StoreEvent[]) => void,
-  ): Promise<void> {
-    const { prefix, fromRevision, signal } = options
+  async watch(options: WatchOptions, sink: (events: readonly StoreEvent[]) => void): Promise<void> {
+    const { prefix, fromRevision, signal, until } = options
     if (signal.aborted) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const over = new AbortController()
     const end = (error?: unknown): void => {
+      over.abort()
       signal.removeEventListener('abort', onAbort)
       this.#remove(watcher)
       if (error === undefined) resolve()
@@ -96,6 +98,14 @@ export class EtcdWatches {
     signal.addEventListener('abort', onAbort)
     if (fromRevision >= this.#newest) this.#live.add(watcher)
     else this.#catchUp(watcher)
+    if (until !== undefined) {
+      const hasAll = (): boolean =>
+        this.#live.has(watcher) && (this.#isNarrow || this.#position >= until)
+      this.#wait(hasAll, over.signal).then(
+        () => end(),
+        () => {},
+      )
+    }
     return promise
   }
 
@@ -227,6 +237,7 @@ export class EtcdWatches {
       return
     }
     this.#fragments.delete(watchId)
+    if (events.length === 0) this.#options.bookmarks?.inc()
     const position = events.at(-1)?.kv.modRevision ?? response.revision
     if (watchId === mainId) this.#advance(events, position)
     else this.#advanceOne(watchId, events, position)

@@ -6,6 +6,7 @@ import { Deliveries } from '../../../components/api-server/watch-cache/deliverie
 import { encodeForStore } from '../../../components/api-server/watch-cache/object-bytes.ts'
 import { storeKey, WatchCache } from '../../../components/api-server/watch-cache/watch-cache.ts'
 import { Watcher } from '../../../components/api-server/watch-cache/watcher.ts'
+import { forwardingStore } from '../../../components/store/forwarding-store.ts'
 import { createMemoryStore } from '../../../components/store/memory-store.ts'
 import { StoreError, type Store } from '../../../components/store/store.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -19,12 +20,11 @@ function cutStore() {
   const cuts = new Set<(error: Error) => void>()
   let isAway = false
   const cuttable: Store = {
-    ...store,
+    ...forwardingStore(store),
     range: async (options) => {
       if (isAway) throw new StoreError('unavailable', 'the store is away')
       return await store.range(options)
     },
-    revision: () => store.revision(),
     watch: async ({ prefix, fromRevision, signal }, sink) => {
       const { promise, reject } = Promise.withResolvers<never>()
       const stop = new AbortController()
