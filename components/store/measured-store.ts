@@ -10,16 +10,11 @@ const buckets = [
   60,
 ]
 
-/** `/registry/apps/deployments/default/web` -> `/registry/apps/deployments`. */
-function typeOf(key: string): string {
-  const group = key.indexOf('/', 1)
-  const plural = key.indexOf('/', group + 1)
-  const name = key.indexOf('/', plural + 1)
-  return name < 0 ? key : key.slice(0, name)
-}
-
-/** The same store. Watches and compactions are not counted. */
-export function measuredStore(store: Store, metrics: Metrics, clock: Clock): Store {
+/** The same store. Watches and compactions are not counted. `typeOf` says what kind of object a key belongs to. */
+export function measuredStore(
+  store: Store,
+  { metrics, clock, typeOf }: { metrics: Metrics; clock: Clock; typeOf: (key: string) => string },
+): Store {
   const durations = metrics.histogram({
     name: 'etcd_request_duration_seconds',
     help: 'Time that requests to the store took, by operation and type, in seconds.',

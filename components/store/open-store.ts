@@ -9,6 +9,8 @@ export interface StoreOptions {
   readonly quotaBytes?: number | undefined
   /** False: commits to a file do not wait for the disk. */
   readonly isSynced?: boolean | undefined
+  /** Prefixes of keys that a file of an earlier release has -> today's; such a file is converted. */
+  readonly renames?: ReadonlyMap<string, string> | undefined
   /** What the store on etcd needs beside its addresses. */
   readonly etcd?: Omit<EtcdStoreOptions, 'endpoints'> | undefined
 }
@@ -17,10 +19,10 @@ export interface StoreOptions {
 const backends: Readonly<Record<string, (rest: string, options: StoreOptions) => Promise<Store>>> =
   {
     memory: async () => createMemoryStore(),
-    sqlite: async (path, { quotaBytes, isSynced }) => {
+    sqlite: async (path, { quotaBytes, isSynced, renames }) => {
       if (path === '')
         throw new StoreError('cannot-open', 'the store "sqlite:" needs the path of a file')
-      return openSqliteStore({ path, quotaBytes, isSynced })
+      return openSqliteStore({ path, quotaBytes, isSynced, renames })
     },
     etcd: async (addresses, { etcd }) => {
       if (etcd === undefined)

@@ -8,7 +8,7 @@ import type { KeyValue } from './store.ts'
 
 const format = 'skiff-cluster'
 /** A change that older releases would misread raises it. */
-const formatVersion = 1
+const formatVersion = 2
 const newline = 0x0a
 /** Lines are handed on in pieces of about this size. */
 const pieceBytes = 64 * 1024
@@ -199,7 +199,8 @@ function headerOf(line: Buffer): SavedHeader {
   }
   const { writtenBy, dialect, revision, savedAt, form, serviceRange, nodes, flags } = header
   const isWhole =
-    version === formatVersion &&
+    typeof version === 'number' &&
+    version >= 1 &&
     [writtenBy, dialect, savedAt].every(isText) &&
     Number.isSafeInteger(revision) &&
     (form === undefined || isText(form)) &&

@@ -8,6 +8,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { DiskReserve } from './disk-reserve.ts'
 import { FileGuard } from './file-guard.ts'
 import { lockOwner } from './lock-owner.ts'
+import { renameKey } from './rename-key.ts'
 import {
   packValues,
   unpackValues,
@@ -20,7 +21,9 @@ import { StoreError } from './store.ts'
 import { syncFolder } from './sync-folder.ts'
 
 /** `PRAGMA user_version`. A change of the tables raises it and converts what is older. */
-const schemaVersion = 1
+const schemaVersion = 2
+/** The one before: its keys have another layout, in the same tables. */
+const earlierKeysVersion = 1
 /** `PRAGMA application_id`: 'revs'. */
 const applicationId = 0x72657673
 /** Four rows of a typical object share a page: 1.5 times the commits of SQLite's 4 KB (docs/decisions/0002). */
@@ -62,6 +65,8 @@ interface DatabaseOptions {
   readonly quotaBytes?: number | undefined
   /** False: commits do not wait for the disk. */
   readonly isSynced?: boolean
+  /** See SqliteStoreOptions. */
+  readonly renames?: ReadonlyMap<string, string> | undefined
 }
 
 const noBytes = new Uint8Array(new ArrayBuffer(1), 0, 0)
@@ -97,7 +102,7 @@ export class SqliteDatabase {
    * Opens or creates the file (mode 0600) and locks it until `close` or the end of the process, however it ends.
    * Throws StoreError `cannot-open`. No value that is committed makes the file larger than `quotaBytes`.
    */
-  constructor({ path, quotaBytes = Infinity, isSynced = true }: DatabaseOptions) {
+  constructor({ path, quotaBytes = Infinity, isSynced = true, renames }: DatabaseOptions) {
     this.#path = path
     this.#reserve = new DiskReserve(`${path}-reserve`, reserveBytes)
     this.#quotaPages = Math.min(Math.max(Math.floor(quotaBytes / pageSize), 1), mostPages)
@@ -111,6 +116,7 @@ export class SqliteDatabase {
     }
     try {
       prepareFile(this.#db, path, isSynced)
+      if (renames !== undefined) convertKeys(this.#db, renames)
       // The lock is this store's now: what is opened and closed beside it before would end another's in this process.
       this.#guard.watch(path, 'database')
       this.#guard.watch(`${path}-wal`, 'log')
@@ -406,6 +412,19 @@ function createTables(db: DatabaseSync): void {
     PRAGMA application_id = ${applicationId};
     PRAGMA user_version = ${schemaVersion};
     COMMIT;
+  `)
+}
+
+/** Renames the keys of all revisions in one transaction, if the file is of an earlier release. Those releases refuse the file then. */
+function convertKeys(db: DatabaseSync, renames: ReadonlyMap<string, string>): void {
+  if (scalar(db, 'PRAGMA user_version') !== earlierKeysVersion) return
+  db.function('renamed', { deterministic: true }, (key) => renameKey(String(key), renames))
+  db.exec(`
+    BEGIN IMMEDIATE;
+    UPDATE log SET key = renamed(key) WHERE key <> renamed(key);
+    PRAGMA user_version = ${schemaVersion};
+    COMMIT;
+    PRAGMA wal_checkpoint(TRUNCATE);
   `)
 }
 

@@ -44,7 +44,12 @@ export interface StoredVersions {
 export interface Calls {
   /** Fails with `cannot-open`. */
   open: {
-    request: { path: string; quotaBytes: number | undefined; isSynced: boolean }
+    request: {
+      path: string
+      quotaBytes: number | undefined
+      isSynced: boolean
+      renames: ReadonlyMap<string, string> | undefined
+    }
     answer: { compactedRevision: number }
   }
   /** The versions after a revision, as many as fit a message of bounded size. */

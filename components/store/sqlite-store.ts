@@ -56,14 +56,21 @@ export interface SqliteStoreOptions {
   readonly quotaBytes?: number | undefined
   /** False: commits do not wait for the disk. A crash of the machine, not of the process, may then damage the file. */
   readonly isSynced?: boolean | undefined
+  /** Prefixes of keys, each with a slash at its end, that a file of an earlier release has -> today's. */
+  readonly renames?: ReadonlyMap<string, string> | undefined
 }
 
 /** Opens or creates the file. Rejects with `cannot-open` when another process has it, or when it cannot be read. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  const { path, quotaBytes, isSynced = true } = options
+  const { path, quotaBytes, isSynced = true, renames } = options
   const thread = new SqliteThread()
   try {
-    const { compactedRevision } = await thread.call('open', { path, quotaBytes, isSynced })
+    const { compactedRevision } = await thread.call('open', {
+      path,
+      quotaBytes,
+      isSynced,
+      renames,
+    })
     const index = new RevisionIndex({ compactedRevision })
     await load(thread, index)
     return new SqliteStore(path, thread, index)

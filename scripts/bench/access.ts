@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { resourcesOf } from '../../components/api/resources.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import { encodeForStore } from '../../components/api-server/watch-cache/object-bytes.ts'
+import { storeKey } from '../../components/api-server/watch-cache/store-keys.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { openSqliteStore } from '../../components/store/sqlite-store.ts'
 import { startReviewRemote } from '../../test/support/review-remote.ts'
@@ -38,7 +39,7 @@ function policyOf(count: number): [string, KubeObject][] {
   const apiVersion = `${rbacGroup}/v1`
   const subject = (kind: string, name: string) => ({ apiGroup: rbacGroup, kind, name })
   const role = (name: string, resources: string[]): [string, KubeObject] => [
-    `${clusterRoles.storagePrefix}/${name}`,
+    storeKey(clusterRoles, name),
     {
       apiVersion,
       kind: 'ClusterRole',
@@ -50,7 +51,7 @@ function policyOf(count: number): [string, KubeObject][] {
     const namespace = `tenant-${at}`
     const who = at % 2 === 0 ? subject('User', `user-${at}`) : subject('Group', userGroup)
     return [
-      `${roleBindings.storagePrefix}/${namespace}/readers`,
+      storeKey(roleBindings, `${namespace}/readers`),
       {
         apiVersion,
         kind: 'RoleBinding',
@@ -65,7 +66,7 @@ function policyOf(count: number): [string, KubeObject][] {
     role('bench-pods', ['pods']),
     ...tenants,
     [
-      `${clusterRoleBindings.storagePrefix}/bench-pods`,
+      storeKey(clusterRoleBindings, 'bench-pods'),
       {
         apiVersion,
         kind: 'ClusterRoleBinding',
@@ -86,7 +87,7 @@ async function writePolicy(world: World, storeName: string, count: number): Prom
   await Promise.all(
     policyOf(count).map(async ([key, object]) => {
       const value = encodeForStore(object)
-      const { ok } = await store.txn({ key: `/registry/${key}`, expectedRevision: 0, value })
+      const { ok } = await store.txn({ key, expectedRevision: 0, value })
       if (!ok) throw new Error(`${key} is there already`)
     }),
   )

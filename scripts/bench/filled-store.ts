@@ -1,5 +1,6 @@
 /** A store with many Pods, written past the API server: creating them one by one would take longer than all benches. */
 import { encodeForStore } from '../../components/api-server/watch-cache/object-bytes.ts'
+import { storeRoot } from '../../components/api-server/watch-cache/store-keys.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { openSqliteStore } from '../../components/store/sqlite-store.ts'
 import type { World } from './world.ts'
@@ -16,7 +17,7 @@ export async function fillStore(world: World, storeName: string, count: number):
   const pod = JSON.parse(world.pod.toString()) as KubeObject
   const put = async (key: string, object: KubeObject): Promise<void> => {
     const value = encodeForStore(object)
-    const result = await store.txn({ key: `/registry/core/${key}`, expectedRevision: 0, value })
+    const result = await store.txn({ key: `${storeRoot}${key}`, expectedRevision: 0, value })
     if (!result.ok) throw new Error(`${key} is there already`)
   }
   await put(`namespaces/${filledNamespace}`, {

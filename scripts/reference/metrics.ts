@@ -61,7 +61,7 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
   const { gates } = parseFeatureGates('')
   const metrics = createServerMetrics({ showHidden: true, gates, version: versionInfo(process) })
   declareCacheMetrics(metrics, unused(), [])
-  measuredStore(unused(), metrics, clock)
+  measuredStore(unused(), { metrics, clock, typeOf: unused() })
   declareStoreSize(metrics)
   etcdMetrics(metrics)
   createRequestMetrics(metrics, clock)

@@ -43,7 +43,7 @@ it('[ERR-018] after a 410 an informer drops what is gone, lists and watches agai
   const first = await server.ok('GET', `${path}?limit=1`)
 
   // What the client has missed is compacted away: it is told 410.
-  const removed = `/registry/core/configmaps/${namespace}/b`
+  const removed = `/registry/configmaps/${namespace}/b`
   await server.restartWith(
     async (store) => {
       const there = await store.get(removed)

@@ -100,7 +100,7 @@ describe('rewriting', () => {
       body: { metadata: { name: 'c' } },
     })
     await at.between(async (store) => {
-      const key = '/registry/core/secrets/default/broken'
+      const key = '/registry/secrets/default/broken'
       await store.txn({ key, expectedRevision: 0, value: Buffer.from('x') })
     })
     const results = await withClient(server, (client) =>

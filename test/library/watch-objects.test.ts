@@ -111,7 +111,7 @@ it('gives what changed meanwhile when the server has forgotten where it was', as
   // What happens behind the server's back, and is compacted away: the watch gets a 410.
   await server.restartWith(
     async (store) => {
-      const keyOf = (name: string): string => `/registry/core/configmaps/default/${name}`
+      const keyOf = (name: string): string => `/registry/configmaps/default/${name}`
       const change = async (name: string, edit: (text: string) => string | null): Promise<void> => {
         const there = await store.get(keyOf(name))
         if (there === undefined) throw new Error(`no ${name} in the store`)

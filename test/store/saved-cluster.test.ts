@@ -30,9 +30,9 @@ const header: SavedHeader = {
 }
 
 const kvs: KeyValue[] = [
-  ['/registry/core/secrets/default/a', '{"data":"\u{1F600} \\n"}\n'],
-  ['/registry/core/secrets/default/b', ''],
-  ['/registry/apps/deployments/default/c', JSON.stringify({ spec: 'x'.repeat(300) })],
+  ['/registry/secrets/default/a', '{"data":"\u{1F600} \\n"}\n'],
+  ['/registry/secrets/default/b', ''],
+  ['/registry/deployments/default/c', JSON.stringify({ spec: 'x'.repeat(300) })],
 ].map(([key = '', text = ''], i) => ({
   key,
   value: Buffer.from(text),
@@ -156,8 +156,8 @@ describe('a saved cluster', () => {
     ],
     [
       'it is of a newer release',
-      (lines) => lines.with(0, lines[0]!.replace('"version":1', '"version":2')),
-      /^was saved by a newer release \(skiff 0\.1\.0\): its format is 2, this release knows 1$/,
+      (lines) => lines.with(0, lines[0]!.replace('"version":2', '"version":3')),
+      /^was saved by a newer release \(skiff 0\.1\.0\): its format is 3, this release knows 2$/,
     ],
     ['it is another text', () => ['hello'], /^is not a saved cluster$/],
     ['it is empty', () => [], /^is not a saved cluster$/],
@@ -217,9 +217,9 @@ describe('a saved cluster', () => {
   it('shows its lines to anybody with gunzip', async () => {
     await writeSavedFile(path, header, kvs)
     const lines = gunzipSync(readFileSync(path)).toString().trimEnd().split('\n')
-    expect(JSON.parse(lines[0]!)).toEqual({ format: 'skiff-cluster', version: 1, ...header })
+    expect(JSON.parse(lines[0]!)).toEqual({ format: 'skiff-cluster', version: 2, ...header })
     expect(JSON.parse(lines[1]!)).toEqual({
-      key: '/registry/core/secrets/default/a',
+      key: '/registry/secrets/default/a',
       create: 1,
       mod: 10,
       value: kvs[0]!.value.toString(),

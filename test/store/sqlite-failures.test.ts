@@ -181,11 +181,11 @@ describe('opening', () => {
   it('refuses a newer schema', async () => {
     const path = await filled(1)
     const db = new DatabaseSync(path)
-    db.exec('PRAGMA user_version = 2')
+    db.exec('PRAGMA user_version = 3')
     db.close()
     await opening(path).rejects.toMatchObject({
       code: 'cannot-open',
-      message: `${path} was written by a newer release: its schema is 2, this release knows 1`,
+      message: `${path} was written by a newer release: its schema is 3, this release knows 2`,
     })
   })
 

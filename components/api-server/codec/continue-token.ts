@@ -6,7 +6,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { badRequest } from '../../machinery/objects/status-error.ts'
 import { isRefusal, type Store } from '../../store/store.ts'
 import { parseJson } from './decode-body.ts'
-import { storeRoot } from '../watch-cache/watch-cache.ts'
+import { storeRoot } from '../watch-cache/store-keys.ts'
 
 export interface ContinueToken {
   /** Every page reads this revision; undefined: whichever is the newest, so that pages need not agree. */

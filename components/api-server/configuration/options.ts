@@ -45,6 +45,9 @@ export const apiServerFlags = defineFlags({
     60,
     { least: 0 },
   ),
+  'storage-media-type': flag.string(
+    'Form of built-in kinds in the store: application/json, or application/vnd.kubernetes.protobuf, the default in etcd. Either is read.',
+  ),
   'quota-backend-bytes': flag.int(
     "Largest size of the store's file in bytes; a full store rejects writes of objects. 0 means 2 GiB, a negative number no limit.",
     0,

@@ -6,7 +6,8 @@ import type { Event } from '../../api/generated/types.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Resource } from '../../machinery/objects/resource.ts'
 import type { Expiry } from '../../store/expiry.ts'
-import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
+import { storeKey } from '../watch-cache/store-keys.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
 
 /** The storage prefix of Events in either group. */
 export const eventsResource = 'core/events'

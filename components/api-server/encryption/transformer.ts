@@ -16,6 +16,8 @@ export interface Transformer {
    * rejects: `fromStorage` then says what failed. Absent: nothing is ever fetched.
    */
   prepare?(stored: Buffer): Promise<void> | undefined
+  /** What `fromStorage` says of staleness stays true: no key is loaded again. Absent: false. */
+  readonly isLasting?: boolean
   /** Never throws for stored bytes; `why` is upstream's text and contains none of the data. */
   fromStorage(stored: Buffer, key: string): FromStorage
 }
@@ -29,6 +31,8 @@ export interface Provider extends Transformer {
 export interface StorageTransformers {
   /** `storagePrefix` as in Resource: `core/secrets`. */
   of(storagePrefix: string): Transformer | undefined
+  /** False: no transformer has `prepare`. */
+  readonly needsPreparing?: boolean
 }
 
 /** `k8s:enc:aesgcm:v1:` and the like; no object starts with it. */

@@ -5,7 +5,8 @@ import type { Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import type { Entry } from '../watch-cache/entry.ts'
 import { UndecodableError, type Unreadable } from '../watch-cache/unreadable.ts'
-import { storeKey, type WatchCache } from '../watch-cache/watch-cache.ts'
+import { storeKey } from '../watch-cache/store-keys.ts'
+import type { WatchCache } from '../watch-cache/watch-cache.ts'
 import { corruptList, corruptObject, notReady } from './corrupt-objects.ts'
 
 export interface StoredObjectsOptions {
@@ -120,7 +121,7 @@ export class StoredObjects {
     if (cache.isOutdated(entry)) return true
     const { key, revision } = entry
     const transformer = transformers?.of(resource.storagePrefix)
-    if (transformer === undefined) return false
+    if (transformer === undefined || transformer.isLasting === true) return false
     const stored = await store.get(storeKey(resource, key))
     if (stored?.modRevision !== revision) return false
     await transformer.prepare?.(stored.value)

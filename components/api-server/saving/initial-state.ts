@@ -1,25 +1,27 @@
-/** initial-state: fills an empty store with the saved cluster of --initial-state, encrypted as this server encrypts. */
+/** initial-state: fills an empty store with the saved cluster of --initial-state, in the form that this server stores. */
 import type { Dialect } from '../../api/dialect.ts'
 import { StartError } from '../../component-base/component.ts'
+import { renameKey } from '../../store/rename-key.ts'
 import { openSavedFile } from '../../store/saved-cluster-file.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
 import { SavedClusterError } from '../../store/saved-cluster.ts'
 import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
-import { splitStoreKey } from '../watch-cache/watch-cache.ts'
+import { earlierPrefixes, splitStoreKey } from '../watch-cache/store-keys.ts'
 
 interface FillOptions {
   readonly dialect: Dialect
   readonly transformers: StorageTransformers | undefined
 }
 
-async function* encrypted(
+async function* inStoredForm(
   kvs: AsyncIterable<KeyValue>,
   transformers: StorageTransformers | undefined,
 ): AsyncGenerator<KeyValue> {
   for await (const kv of kvs) {
-    const transformer = transformers?.of(splitStoreKey(kv.key)?.prefix ?? '')
-    yield transformer === undefined ? kv : { ...kv, value: transformer.toStorage(kv.value, kv.key) }
+    const key = renameKey(kv.key, earlierPrefixes)
+    const transformer = transformers?.of(splitStoreKey(key)?.prefix ?? '')
+    yield { ...kv, key, value: transformer?.toStorage(kv.value, key) ?? kv.value }
   }
 }
 
@@ -51,7 +53,7 @@ export async function fillStore(
       const { header, kvs } = saved
       if (header.dialect !== dialect.name)
         throw new SavedClusterError(`is of the dialect ${header.dialect}, not of ${dialect.name}`)
-      await store.load(encrypted(kvs, transformers), header.revision)
+      await store.load(inStoredForm(kvs, transformers), header.revision)
     } finally {
       await saved[Symbol.asyncDispose]()
     }

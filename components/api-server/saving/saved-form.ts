@@ -5,7 +5,7 @@
 import { labelKey, type Dialect } from '../../api/dialect.ts'
 import { resourcesOf } from '../../api/resources.ts'
 import { SavedClusterError, type SavedForm } from '../../store/saved-cluster.ts'
-import { splitStoreKey, storeKey } from '../watch-cache/watch-cache.ts'
+import { storeKey } from '../watch-cache/store-keys.ts'
 
 interface StoredSecret {
   readonly type?: string
@@ -62,9 +62,7 @@ export function createSavedForm(
   const ofProcesses = storeKey(leases, `${dialect.systemNamespace}/`)
   const clusterInfo = storeKey(configMaps, `${dialect.publicNamespace}/cluster-info`)
   return (key, bytes) => {
-    // Keys of another shape are the server's own.
-    if (splitStoreKey(key) === undefined || key === clusterInfo || key.startsWith(ofProcesses))
-      return undefined
+    if (key === clusterInfo || key.startsWith(ofProcesses)) return undefined
     return key.startsWith(ofSecrets) ? savedSecret(secretOf(key, bytes), bytes, options) : bytes
   }
 }

@@ -4,7 +4,7 @@ import { timestamp, type Clock } from '../../component-base/clock.ts'
 import { SavedClusterError, type SavedForm, type SavedHeader } from '../../store/saved-cluster.ts'
 import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
 import { isEncrypted, readsPlainOnly, type StorageTransformers } from '../encryption/transformer.ts'
-import { splitStoreKey, storeRoot } from '../watch-cache/watch-cache.ts'
+import { splitStoreKey, storeRoot } from '../watch-cache/store-keys.ts'
 import { createSavedForm } from './saved-form.ts'
 
 const pageSize = 1000
@@ -63,6 +63,8 @@ async function* savedKeys(
   try {
     for await (const kvs of pagesAt(store, at.revision)) {
       for (const kv of kvs) {
+        // Keys of another shape are not objects: the server's own, and those of others in etcd.
+        if (splitStoreKey(kv.key) === undefined) continue
         const value = at.formOf(kv.key, await decrypted(kv, transformers))
         if (value !== undefined) yield { ...kv, value }
       }

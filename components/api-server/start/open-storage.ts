@@ -6,7 +6,12 @@ import type { Metrics } from '../../component-base/metrics.ts'
 import { openStore } from '../../store/open-store.ts'
 import { StoreError, type Store } from '../../store/store.ts'
 import type { ApiServerOptions } from '../configuration/options.ts'
+import type { EncryptionFile } from '../encryption/encryption-file.ts'
+import type { StorageTransformers } from '../encryption/transformer.ts'
+import { createStoredForms } from '../registry/stored-forms.ts'
+import { earlierPrefixes, keysBelow, storeRoot } from '../watch-cache/store-keys.ts'
 import { openEtcdCertificates, type EtcdCertificates } from './etcd-certificates.ts'
+import type { Settings } from './settings.ts'
 
 /** etcd's own default (server/storage/quota.go). */
 const defaultQuotaBytes = 2 * 1024 ** 3
@@ -25,6 +30,7 @@ export interface StorageSettings {
     | 'etcd-servers-overrides'
     | 'etcd-compaction-interval'
     | 'lease-reuse-duration-seconds'
+    | 'storage-media-type'
   >
   readonly clock: Clock
   readonly log: Log
@@ -50,6 +56,7 @@ export async function openStorage(settings: StorageSettings): Promise<Storage> {
   const storeCertificates = await openEtcdCertificates(options)
   const etcd = {
     prefix: options['etcd-prefix'],
+    root: storeRoot,
     tls: () => storeCertificates.tls(),
     compactionIntervalMs: options['etcd-compaction-interval'],
     leaseReuseMs: options['lease-reuse-duration-seconds'] * 1000,
@@ -59,7 +66,12 @@ export async function openStorage(settings: StorageSettings): Promise<Storage> {
   }
   try {
     const isSynced = !options['unsafe-no-fsync']
-    const store = await openStore(storeOf(options), { quotaBytes, isSynced, etcd })
+    const store = await openStore(storeOf(options), {
+      quotaBytes,
+      isSynced,
+      renames: earlierPrefixes,
+      etcd,
+    })
     return { store, storeCertificates }
   } catch (error) {
     if (error instanceof StoreError) throw new StartError(error.message, error)
@@ -75,4 +87,24 @@ function storeOf(options: StorageSettings['options']): string {
     throw new StartError(`--store=${store} and --etcd-servers cannot be combined: pass one of them`)
   }
   return `etcd:${servers.join(',')}`
+}
+
+/** Throws a StartError for a media type that is not known. */
+export function storedFormsOf(
+  { options, dialect, resources }: Pick<Settings, 'options' | 'dialect' | 'resources'>,
+  encrypted: EncryptionFile | undefined,
+): StorageTransformers {
+  const isEtcd = storeOf(options).startsWith('etcd:')
+  const known = ['application/json', dialect.protobufMediaType]
+  const given = options['storage-media-type'] ?? known[isEtcd ? 1 : 0] ?? ''
+  if (!known.includes(given)) {
+    const invalid = `--storage-media-type "${given}" invalid, allowed values: ${known.join(', ')}`
+    throw new StartError(invalid)
+  }
+  return createStoredForms({
+    resources,
+    writesProtobuf: given === dialect.protobufMediaType,
+    encryption: encrypted?.encryption,
+    pathOf: isEtcd ? keysBelow(options['etcd-prefix']) : (key) => key,
+  })
 }

@@ -5,18 +5,18 @@ import { StartError } from '../../component-base/component.ts'
 import { SavedClusterError, savedForms, savedLines } from '../../store/saved-cluster.ts'
 import type { SavedStateOptions } from '../saving/saved-state.ts'
 import { encryptionOf } from './flag-files.ts'
-import { openStorage } from './open-storage.ts'
+import { openStorage, storedFormsOf } from './open-storage.ts'
 import type { Settings } from './settings.ts'
 import type { State } from './state.ts'
 
 /** What a saved cluster of this server is made from. */
 export function stateToSave(
   { options, clock, dialect, version }: Settings,
-  { store, encrypted }: Pick<State, 'store' | 'encrypted'>,
+  { store, transformers }: Pick<State, 'store' | 'transformers'>,
 ): Omit<SavedStateOptions, 'form'> {
   return {
     store,
-    transformers: encrypted?.encryption,
+    transformers,
     dialect,
     clock,
     serviceRange: options['service-cluster-ip-range'],
@@ -28,10 +28,11 @@ export function stateToSave(
 export async function printState(settings: Settings, output: Writable): Promise<void> {
   const { options } = settings
   const encrypted = await encryptionOf(settings)
+  const transformers = storedFormsOf(settings, encrypted)
   const { store } = await openStorage(settings)
   try {
     const { savedState } = await import('../saving/saved-state.ts')
-    const from = stateToSave(settings, { store, encrypted })
+    const from = stateToSave(settings, { store, transformers })
     const { header, kvs } = await savedState({
       ...from,
       form: savedForms.find((one) => one === options['print-state']) ?? 'whole',

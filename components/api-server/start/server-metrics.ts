@@ -5,6 +5,7 @@ import type { Metrics } from '../../component-base/metrics.ts'
 import { createMetrics, declareProcessMetrics } from '../../component-base/metrics.ts'
 import { qualifiedName, type Resource } from '../../machinery/objects/resource.ts'
 import { metricsRelease, type VersionInfo } from '../discovery/version.ts'
+import { splitStoreKey } from '../watch-cache/store-keys.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
 
 /** The metrics that need no part of the server. */
@@ -45,18 +46,33 @@ function customName(prefix: string): string {
   return group.includes('.') ? `${plural}.${group}` : prefix
 }
 
-/** Counts the stored objects of each resource. */
-export function declareCacheMetrics(
-  metrics: Metrics,
-  cache: WatchCache,
-  resources: readonly Resource[],
-): void {
+/** Storage prefix -> `deployments.apps`. */
+function storedNames(resources: readonly Resource[]): (prefix: string) => string {
   const names = new Map<string, string>()
   for (const resource of resources) {
     if (resource.package === resource.storageVersion.package) {
       names.set(resource.storagePrefix, qualifiedName(resource))
     }
   }
+  return (prefix) => names.get(prefix) ?? customName(prefix)
+}
+
+/** Store key -> the name of its resource, for metrics; other keys stay as they are. */
+export function storedTypes(resources: readonly Resource[]): (key: string) => string {
+  const nameOf = storedNames(resources)
+  return (key) => {
+    const place = splitStoreKey(key)
+    return place === undefined ? key : nameOf(place.prefix)
+  }
+}
+
+/** Counts the stored objects of each resource. */
+export function declareCacheMetrics(
+  metrics: Metrics,
+  cache: WatchCache,
+  resources: readonly Resource[],
+): void {
+  const nameOf = storedNames(resources)
   metrics.observed(
     {
       kind: 'gauge',
@@ -67,7 +83,7 @@ export function declareCacheMetrics(
     },
     () =>
       Array.from(cache.sizes(), ({ prefix, objects }) => ({
-        labels: [names.get(prefix) ?? customName(prefix)],
+        labels: [nameOf(prefix)],
         value: objects,
       })),
   )

@@ -5,12 +5,13 @@ import { measuredStore } from '../../store/measured-store.ts'
 import type { Store } from '../../store/store.ts'
 import { expireEvents } from '../controllers/expire-events.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
+import type { StorageTransformers } from '../encryption/transformer.ts'
 import { createStoredUpgrade } from '../registry/stored-upgrade.ts'
 import { WatchCache } from '../watch-cache/watch-cache.ts'
 import type { EtcdCertificates } from './etcd-certificates.ts'
 import { encryptionOf } from './flag-files.ts'
-import { openStorage } from './open-storage.ts'
-import { declareCacheMetrics } from './server-metrics.ts'
+import { openStorage, storedFormsOf } from './open-storage.ts'
+import { declareCacheMetrics, storedTypes } from './server-metrics.ts'
 import type { Settings } from './settings.ts'
 
 export interface State {
@@ -21,6 +22,8 @@ export interface State {
   readonly expiry: Expiry
   /** Undefined without --encryption-provider-config. */
   readonly encrypted: EncryptionFile | undefined
+  /** The form of everything in the store. */
+  readonly transformers: StorageTransformers
   /** Ends with the watch cache. Rejects when the cache can no longer follow the store. */
   readonly following: Promise<void>
 }
@@ -35,12 +38,12 @@ export interface GivenStore {
 async function fillInitially(
   store: Store,
   { options, dialect }: Settings,
-  encrypted: EncryptionFile | undefined,
+  transformers: StorageTransformers,
 ): Promise<void> {
   const initial = options['initial-state'] ?? ''
   if (initial === '') return
   const { fillStore } = await import('../saving/initial-state.ts')
-  await fillStore(store, initial, { dialect, transformers: encrypted?.encryption })
+  await fillStore(store, initial, { dialect, transformers })
 }
 
 /** Opens the store, fills it with --initial-state and closes it (--initial-state-only): for `skiff restore`. */
@@ -50,7 +53,7 @@ export async function storeInitialState(settings: Settings): Promise<void> {
   const encrypted = await encryptionOf(settings)
   try {
     const { store } = await openStorage(settings)
-    await fillInitially(store, settings, encrypted)
+    await fillInitially(store, settings, storedFormsOf(settings, encrypted))
     await store.close()
   } finally {
     encrypted?.encryption.close()
@@ -67,16 +70,18 @@ export async function openState(
   const encrypted = await encryptionOf(settings)
   const { store: opened, storeCertificates } =
     given === undefined ? await openStorage(settings) : { store: given.store }
-  const measured = measuredStore(opened, metrics, clock)
+  const transformers = storedFormsOf(settings, encrypted)
+  const typeOf = storedTypes(resources.all)
+  const measured = measuredStore(opened, { metrics, clock, typeOf })
   const expiry = new Expiry({ store: measured, clock, log })
   const store = measured.isShared ? measured : expiringStore(measured, expiry, clock)
-  await fillInitially(store, settings, encrypted)
+  await fillInitially(store, settings, transformers)
   const cache = new WatchCache({
     store,
     clock,
     log,
     historyBytes: options['watch-history-bytes'],
-    transformers: encrypted?.encryption,
+    transformers,
     upgrade: createStoredUpgrade(resources, dialect),
     isProven: given?.isProven ?? false,
   })
@@ -84,5 +89,5 @@ export async function openState(
   expireEvents({ expiry, cache, events: resources.events, ttlMs: options['event-ttl'], clock })
   if (options['etcd-count-metric-poll-period'] > 0)
     declareCacheMetrics(metrics, cache, resources.all)
-  return { store, storeCertificates, cache, expiry, encrypted, following }
+  return { store, storeCertificates, cache, expiry, encrypted, transformers, following }
 }

@@ -90,7 +90,7 @@ export async function createWrites(
   security: Security,
 ): Promise<Writes> {
   const { resources, gates, clock, metrics, options } = settings
-  const { cache, store, encrypted } = state
+  const { cache, store, transformers } = state
   const from = { ...settings, reader: cache }
   const converters = createConverters({ ...from, egress: security.egress })
   const custom = createServedDefinitions({
@@ -106,7 +106,7 @@ export async function createWrites(
     ...settings,
     store,
     cache,
-    transformers: encrypted?.encryption,
+    transformers,
     allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,
     admission: measuredAdmission(admission, metrics, clock),
     serviceAllocator: serviceAllocatorOf(settings, state, client),

@@ -29,11 +29,15 @@ function hasObjectShape(bytes: Buffer): boolean {
   return bytes[0] === openingBrace && last === closingBrace
 }
 
-/** Reads one key. `upgrade` makes the current form of an older one. Never throws for what is stored. */
+/** Reads one key. `upgrade` makes the current form of an older one; `onStale` hears of bytes that a write would store in another form, for good. Never throws for what is stored. */
 export function readStored(
   kv: KeyValue,
   key: string,
-  how: { transformer: Transformer | undefined; upgrade(bytes: Buffer): Buffer },
+  how: {
+    transformer: Transformer | undefined
+    upgrade(bytes: Buffer): Buffer
+    onStale(): void
+  },
 ): Entry | Unreadable {
   const { transformer, upgrade } = how
   const at = { key, storeKeyText: kv.key, revision: kv.modRevision }
@@ -47,6 +51,7 @@ export function readStored(
     const result = transformer.fromStorage(bytes, kv.key)
     if (!result.ok) return untransformable(result.why)
     bytes = result.bytes
+    if (result.isStale && transformer.isLasting === true) how.onStale()
   } else if (bytes[0] !== openingBrace && isEncrypted(bytes)) {
     return untransformable(readsPlainOnly)
   }

@@ -19,12 +19,10 @@ import { defaultHistoryBytes, History, type KeptEvent } from './history.ts'
 import { RevisionWaits } from './revision-waits.ts'
 import { RecentBytes } from './recent-bytes.ts'
 import { RevisionReads } from './revision-reads.ts'
+import { keyBelow, splitStoreKey, storeRoot } from './store-keys.ts'
 import { readStored, undecodable } from './stored-object.ts'
 import { readState, type StoredState } from './stored-state.ts'
 import { UndecodableError, type Unreadable } from './unreadable.ts'
-
-/** All keys of this product's objects in a store start with it. */
-export const storeRoot = '/registry/'
 
 /** Watch history and exact reads reach back this far (spec: Limits). */
 export const defaultHistoryMs = 5 * 60 * 1000
@@ -36,11 +34,6 @@ const recentBytes = 8 * 1024 * 1024
 const mostEarlierCommits = 20_000
 /** About a millisecond's work. */
 const proveAtOnce = 50
-
-/** The store key of an object; `key` is `namespace/name` or `name`. */
-export function storeKey(resource: Resource, key: string): string {
-  return `${storeRoot}${resource.storagePrefix}/${key}`
-}
 
 type ChangeHandler = (change: ObjectChange) => void
 
@@ -93,7 +86,10 @@ export class WatchCache implements ObjectReader {
     const { transformers } = options
     this.#transformers = transformers
     this.#arrivals = new Arrivals({
-      transformerOf: transformers && ((key) => transformers.of(splitStoreKey(key)?.prefix ?? '')),
+      transformerOf:
+        transformers?.needsPreparing === false
+          ? undefined
+          : transformers && ((key) => transformers.of(splitStoreKey(key)?.prefix ?? '')),
       apply: (events) => this.#apply(events),
     })
     this.#store = options.store
@@ -184,16 +180,19 @@ export class WatchCache implements ObjectReader {
   }
 
   #read(kv: KeyValue, place: { prefix: string; key: string }): Entry | Unreadable {
-    let isUpgraded = false
+    let isOutdated = false
     const read = readStored(kv, place.key, {
       transformer: this.#transformers?.of(place.prefix),
       upgrade: (bytes) => {
         const upgraded = this.#upgrade(place.prefix, bytes)
-        isUpgraded = upgraded !== undefined
+        if (upgraded !== undefined) isOutdated = true
         return upgraded ?? bytes
       },
+      onStale: () => {
+        isOutdated = true
+      },
     })
-    if (isUpgraded && read instanceof Entry) this.#outdated.add(read)
+    if (isOutdated && read instanceof Entry) this.#outdated.add(read)
     return read
   }
 
@@ -250,7 +249,7 @@ export class WatchCache implements ObjectReader {
     } catch (error) {
       if (!(error instanceof UndecodableError)) throw error
       const { key, revision } = entry
-      const storeKeyText = `${storeRoot}${prefix}/${key}`
+      const storeKeyText = keyBelow(prefix, key)
       this.#replace({ prefix, key }, { unreadable: undecodable({ key, storeKeyText, revision }) })
       return undefined
     }
@@ -503,15 +502,4 @@ export class WatchCache implements ObjectReader {
 function noLongerFollows(): StoreError {
   const reason = 'it no longer follows the store'
   return new StoreError('closed', `the server is ending: ${reason}`, { reason })
-}
-
-/** `/registry/<group>/<plural>/<key>` -> its parts; undefined for keys of another shape. */
-export function splitStoreKey(storeKeyText: string): { prefix: string; key: string } | undefined {
-  const group = storeKeyText.indexOf('/', storeRoot.length)
-  const plural = group < 0 ? -1 : storeKeyText.indexOf('/', group + 1)
-  if (plural < 0) return undefined
-  return {
-    prefix: storeKeyText.slice(storeRoot.length, plural),
-    key: storeKeyText.slice(plural + 1),
-  }
 }

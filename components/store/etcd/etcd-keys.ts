@@ -1,26 +1,31 @@
-/** EtcdKeys: where a store's keys lie in etcd. Every key has the store's prefix before it, and is otherwise as it is. */
+/** EtcdKeys: where a store's keys lie in etcd: the prefix of the flag stands in the place of what all of them begin with. */
 import type { KeyValue } from '../store.ts'
 import type { EtcdKeyValue, KeyRange } from './etcd-messages.ts'
 
 export class EtcdKeys {
   readonly #prefix: Buffer
+  readonly #root: string
   /** Beside the store's keys: says that the store is being filled (etcd-load.ts). */
   readonly fillMark: Buffer
 
-  /** `prefix` as in `--etcd-prefix`; slashes around it make no difference. */
-  constructor(prefix: string) {
+  /** `prefix` as in `--etcd-prefix`; slashes around it make no difference. All keys of the store begin with `root`. */
+  constructor(prefix: string, root = '') {
+    this.#root = root
     const name = prefix.split('/').filter((part) => part !== '')
     this.#prefix = Buffer.from(`/${name.map((part) => `${part}/`).join('')}`)
     this.fillMark = Buffer.concat([this.#prefix.subarray(0, -1), Buffer.from('\0skiff-fill')])
   }
 
-  /** Throws a TypeError for a key that has no UTF-8 form. */
+  /** Throws a TypeError for a key that has no UTF-8 form, or does not begin with the root. */
   inEtcd(key: string): Buffer {
-    if (!key.isWellFormed()) throw new TypeError(`the key ${JSON.stringify(key)} has no UTF-8 form`)
+    const refuse = (why: string): TypeError =>
+      new TypeError(`the key ${JSON.stringify(key)} ${why}`)
+    if (!key.isWellFormed()) throw refuse('has no UTF-8 form')
+    if (!key.startsWith(this.#root)) throw refuse(`does not begin with ${this.#root}`)
     return this.#withPrefix(key)
   }
 
-  /** The keys that begin with `prefix`, from `from` on. */
+  /** The keys that begin with `prefix`, from `from` on. Both begin with the root, or are a part of it. */
   range(prefix: string, from = ''): Required<KeyRange> {
     const first = this.#withPrefix(prefix)
     const start = this.#withPrefix(from)
@@ -33,7 +38,7 @@ export class EtcdKeys {
   }
 
   ofStore(key: Buffer): string {
-    return key.toString('utf8', this.#prefix.length)
+    return this.#root + key.toString('utf8', this.#prefix.length)
   }
 
   keyValue({ key, value, createRevision, modRevision }: EtcdKeyValue): KeyValue {
@@ -41,7 +46,7 @@ export class EtcdKeys {
   }
 
   #withPrefix(key: string): Buffer {
-    return Buffer.concat([this.#prefix, Buffer.from(key)])
+    return Buffer.concat([this.#prefix, Buffer.from(key.slice(this.#root.length))])
   }
 }
 

@@ -43,6 +43,8 @@ export interface EtcdStoreOptions {
   readonly endpoints: readonly string[]
   /** All keys lie below it, as with upstream's `--etcd-prefix`. */
   readonly prefix: string
+  /** What all keys of the store begin with; the prefix stands in its place. Default: nothing. */
+  readonly root?: string
   /** Asked for each connection. */
   readonly tls?: (() => EtcdTls) | undefined
   readonly user?: EtcdUser | undefined
@@ -76,7 +78,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   if (first === undefined) throw new StoreError('cannot-open', 'the store on etcd needs an address')
   const endpoints = [first, ...rest].map((url) => etcdEndpoint(url, tls))
   const client = new EtcdClient({ endpoints, user, clock, requestTimeoutMs })
-  const keys = new EtcdKeys(options.prefix)
+  const keys = new EtcdKeys(options.prefix, options.root)
   const requests = new EtcdRequests(client, keys)
   try {
     await waitForEtcd(client, options)

@@ -1,6 +1,6 @@
 /** Admission webhooks that fail: by what they answer, or by not answering. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storeKey } from '../../../components/api-server/watch-cache/watch-cache.ts'
+import { storeKey } from '../../../components/api-server/watch-cache/store-keys.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import {
   configureWebhooks,

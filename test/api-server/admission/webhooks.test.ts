@@ -1,6 +1,6 @@
 /** Admission webhooks: what they are asked, what their answers do, when they are not asked; row DRY-008. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { storeKey } from '../../../components/api-server/watch-cache/watch-cache.ts'
+import { storeKey } from '../../../components/api-server/watch-cache/store-keys.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
 import {
   configMapRule,

@@ -19,6 +19,7 @@ import { yamlForm } from '../../../components/api-server/encoding/yaml-form.ts'
 import type { Form, Shown } from '../../../components/api-server/encoding/form.ts'
 import { Deliveries } from '../../../components/api-server/watch-cache/deliveries.ts'
 import { encodeForStore } from '../../../components/api-server/watch-cache/object-bytes.ts'
+import { storeKey } from '../../../components/api-server/watch-cache/store-keys.ts'
 import { WatchCache } from '../../../components/api-server/watch-cache/watch-cache.ts'
 import { Watcher } from '../../../components/api-server/watch-cache/watcher.ts'
 import { systemClock } from '../../../components/component-base/clock.ts'
@@ -130,7 +131,7 @@ async function stored(resource: Resource, objects: readonly KubeObject[]) {
   let revision = 0
   for (const [index, object] of objects.entries()) {
     const result = await store.txn({
-      key: `/registry/${resource.storagePrefix}/n${String(index).padStart(3, '0')}`,
+      key: storeKey(resource, `n${String(index).padStart(3, '0')}`),
       expectedRevision: 0,
       value: encodeForStore(object),
     })

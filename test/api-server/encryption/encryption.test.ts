@@ -11,7 +11,7 @@ import {
 } from '../../support/raw-store.ts'
 
 const secrets = '/api/v1/namespaces/default/secrets'
-const keyOf = (name: string): string => `/registry/core/secrets/default/${name}`
+const keyOf = (name: string): string => `/registry/secrets/default/${name}`
 const secret = (name: string) => ({
   metadata: { name },
   stringData: { password: 'correct-horse' },
@@ -50,7 +50,7 @@ describe.each(['kubernetes', 'svc'] as const)('encryption at rest, %s', (dialect
       expect(stored.startsWith(`${prefix}${kind}:v1:k1:`)).toBe(true)
       expect(stored).not.toContain(encoded)
       expect(stored).not.toContain('"kind"')
-      expect(await at.stored('/registry/core/configmaps/default/plain')).toContain(encoded)
+      expect(await at.stored('/registry/configmaps/default/plain')).toContain(encoded)
       expect(await server.ok('GET', `${secrets}/s`)).toEqual(made)
       expect((await server.ok('GET', secrets)).items).toHaveLength(1)
     },
@@ -92,8 +92,8 @@ describe('encryption at rest', () => {
       )
     })
     const keys = plain.map(({ key }) => key)
-    expect(keys).toContain('/registry/core/configmaps/default/c')
-    const others = keys.filter((key) => !key.startsWith('/registry/core/configmaps/'))
+    expect(keys).toContain('/registry/configmaps/default/c')
+    const others = keys.filter((key) => !key.startsWith('/registry/configmaps/'))
     expect(others.filter((key) => key.split('/').length > 4)).toEqual([])
     expect((await server.ok('GET', '/api/v1/namespaces/default/events')).items).toHaveLength(1)
   })

@@ -10,7 +10,7 @@ import {
   type Transformer,
 } from '../../../components/api-server/encryption/transformer.ts'
 
-const key = '/registry/core/secrets/default/s'
+const key = '/registry/secrets/default/s'
 const plain = Buffer.from('{"kind":"Secret"}\n')
 const secretOf = (length: number, letter = 'k'): Buffer => Buffer.alloc(length, letter)
 

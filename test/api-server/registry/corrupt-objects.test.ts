@@ -14,7 +14,7 @@ const gateOn = '--feature-gates=AllowUnsafeMalformedObjectDeletion=true'
 const unsafe = { body: { [option]: true } }
 const secrets = '/api/v1/namespaces/default/secrets'
 const configMaps = '/api/v1/namespaces/default/configmaps'
-const keyOf = (name: string): string => `/registry/core/configmaps/default/${name}`
+const keyOf = (name: string): string => `/registry/configmaps/default/${name}`
 
 /** What lies under keys instead of an object, by the name of its ConfigMap. */
 const rubbish: Record<string, string> = {
@@ -108,7 +108,7 @@ describe('with the gate off, as by default', () => {
   })
 
   it('a list that would show it is a 500 that names the key, other lists are whole, and watches wait', async () => {
-    const key = '/registry/core/secrets/default/lost'
+    const key = '/registry/secrets/default/lost'
     const why = `Internal error occurred: unable to transform key "${key}": ${noKey}`
     const deleteMany = await server.request('DELETE', secrets)
     for (const reply of [
@@ -156,14 +156,14 @@ describe('with the gate off, as by default', () => {
     const beside = { body: { [option]: true, gracePeriodSeconds: 0, dryRun: ['All'] } }
     expect((await server.request('DELETE', `${secrets}/kept`, beside)).status).toBe(200)
     expect((await server.request('GET', `${secrets}/lost`)).status).toBe(500)
-    expect(await hasKey(at, '/registry/core/secrets/default/lost')).toBe(true)
+    expect(await hasKey(at, '/registry/secrets/default/lost')).toBe(true)
   })
 })
 
 describe.each(['kubernetes', 'svc'] as const)('with the gate on, %s', (dialect) => {
   let at: StoredServer
   let server: TestApiServer
-  const key = '/registry/core/secrets/default/lost'
+  const key = '/registry/secrets/default/lost'
   beforeEach(async () => {
     at = await withLostKey(dialect, gateOn)
     ;({ server } = at)
@@ -354,12 +354,13 @@ describe('what is no object', () => {
     await server.ok('POST', '/api/v1/namespaces', { body: { metadata: { name: 'n' } } })
     const broken = '{"kind":"X","metadata":{"resourceVersion":""},}\n'
     await damage(at, {
-      '/registry/core/namespaces/n': broken,
-      '/registry/rbac/roles/default/u': broken,
-      '/registry/rbac/clusterroles/view': 'x',
-      '/registry/core/events/default/e': broken,
-      '/registry/core/odd': broken,
-      '/registry/core/secrets/kube-system/bootstrap-token-aaaaaa': broken,
+      '/registry/namespaces/n': broken,
+      '/registry/roles/default/u': broken,
+      '/registry/clusterroles/view': 'x',
+      '/registry/events/default/e': broken,
+      '/registry/odd/name': broken,
+      '/registry/events': broken,
+      '/registry/secrets/kube-system/bootstrap-token-aaaaaa': broken,
     })
     await server.ok('POST', configMaps, { body: { metadata: { name: 'c' } } })
     const asUser = await server.request('GET', configMaps, { as: { user: 'u', groups: [] } })

@@ -1,5 +1,6 @@
 /** Objects that an earlier release stored, read through the versions of this one. */
 import { expect, it } from 'vitest'
+import { keyBelow } from '../../../components/api-server/watch-cache/store-keys.ts'
 import { eventually } from '../../support/eventually.ts'
 import { describeDialects } from '../../support/shared-server.ts'
 
@@ -311,7 +312,7 @@ describeDialects(
           }
           const value = { kind, apiVersion: groupVersion(stored), ...old, metadata }
           await store.txn({
-            key: `/registry/${place}/${clusterScoped ? '' : 'default/'}old`,
+            key: keyBelow(place, `${clusterScoped ? '' : 'default/'}old`),
             expectedRevision: 0,
             value: Buffer.from(JSON.stringify(value)),
           })
@@ -375,9 +376,7 @@ describeDialects(
       expect(again.metadata.resourceVersion).toBe(after.metadata.resourceVersion)
       let stored = ''
       await server().restartWith(async (store) => {
-        stored = String(
-          (await store.get('/registry/storage/csistoragecapacities/default/old'))?.value,
-        )
+        stored = String((await store.get('/registry/csistoragecapacities/default/old'))?.value)
       })
       expect(JSON.parse(stored).apiVersion).toBe(`${storage}/v1`)
     })

@@ -41,7 +41,7 @@ const configMaps = '/api/v1/namespaces/default/configmaps'
 /** `secrets/default/a` of the stored objects that match, in the order of their keys. */
 function keysLike({ kvs }: State, name: RegExp): string[] {
   return kvs
-    .map(({ key }) => key.split('/').slice(3).join('/'))
+    .map(({ key }) => key.split('/').slice(2).join('/'))
     .filter((key) => name.test(`/${key}`))
 }
 
@@ -107,8 +107,8 @@ describe.each(['kubernetes', 'svc'] as const)('a server that is saved (%s)', (di
     const state = await stateOf(server)
     const named = /leases\/|cluster-info|\/other|bootstrap-token|robot-token|continue-token/
     expect(keysLike(state, named)).toEqual([
-      'leases/default/of-a-user',
       `configmaps/${publicNamespace}/other`,
+      'leases/default/of-a-user',
       'secrets/default/robot-token',
     ])
     const robot = state.kvs.find(({ key }) => key.endsWith('robot-token'))
@@ -230,8 +230,7 @@ describe('encryption at rest', () => {
     })
     expect((await other.server.ok('GET', `${secretsPath}/s`)).data.password).toBe(password)
     const stored = await other.between(
-      async (store) =>
-        (await store.get('/registry/core/secrets/default/s'))!.value.toString('latin1'),
+      async (store) => (await store.get('/registry/secrets/default/s'))!.value.toString('latin1'),
       [
         `--encryption-provider-config=${other.file('enc.yaml', config(provider('secretbox', { k2: 'b' })))}`,
       ],
@@ -247,7 +246,7 @@ describe('encryption at rest', () => {
     await at.server.ok('POST', secretsPath, { body: { metadata: { name: 's' } } })
     await at.between(async () => {}, [])
     await expect(stateOf(at.server)).rejects.toThrow(
-      'cannot decrypt /registry/core/secrets/default/s: identity transformer tried to read encrypted data',
+      'cannot decrypt /registry/secrets/default/s: identity transformer tried to read encrypted data',
     )
   })
 })

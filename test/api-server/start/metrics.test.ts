@@ -114,7 +114,7 @@ describe('metrics of the API server', () => {
     expect(await valueOf('apiserver_request_total', post)).toBe(before + 1)
     expect(await valueOf('apiserver_request_total', dry)).toBe(beforeDry + 1)
     expect(await valueOf('apiserver_storage_objects', { resource: 'secrets' })).toBe(2)
-    const type = '/registry/core/secrets'
+    const type = 'secrets'
     expect(await valueOf('etcd_requests_total', { operation: 'create', type })).toBe(2)
 
     const size = (await server().request('GET', at)).bytes.length

@@ -8,7 +8,8 @@ import { Deliveries } from '../../../components/api-server/watch-cache/deliverie
 import { encodeForStore } from '../../../components/api-server/watch-cache/object-bytes.ts'
 import { RecentBytes } from '../../../components/api-server/watch-cache/recent-bytes.ts'
 import { Watcher } from '../../../components/api-server/watch-cache/watcher.ts'
-import { storeKey, WatchCache } from '../../../components/api-server/watch-cache/watch-cache.ts'
+import { storeKey } from '../../../components/api-server/watch-cache/store-keys.ts'
+import { WatchCache } from '../../../components/api-server/watch-cache/watch-cache.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 
 const { configMaps } = resourcesOf(dialects.kubernetes)

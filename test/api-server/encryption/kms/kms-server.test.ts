@@ -6,7 +6,7 @@ import { kmsProvider, startKmsPlugin, type KmsPlugin } from '../../../support/km
 import { encryptionConfig, provider, startStoredServer } from '../../../support/raw-store.ts'
 
 const secrets = '/api/v1/namespaces/default/secrets'
-const keyOf = (name: string): string => `/registry/core/secrets/default/${name}`
+const keyOf = (name: string): string => `/registry/secrets/default/${name}`
 const password = 'correct-horse'
 const encoded = Buffer.from(password).toString('base64')
 const identity = { identity: {} }
