@@ -34,7 +34,8 @@ export interface Gauge {
 }
 
 export interface Histogram {
-  observe(value: number): void
+  /** `times`: how often the value was seen, by default once. */
+  observe(value: number, times?: number): void
 }
 
 /** A metric with labels. Keep what `with` returns where it is used often: it is the same value each time. */
@@ -51,7 +52,10 @@ export type Sample = { readonly labels?: readonly string[]; readonly value: numb
 export interface Metrics {
   counter(options: MetricOptions): Family<Counter> & Counter
   gauge(options: MetricOptions): Family<Gauge> & Gauge
-  histogram(options: MetricOptions & { buckets: readonly number[] }): Family<Histogram> & Histogram
+  /** `refresh` is called before it is shown: for values that are observed over time. */
+  histogram(
+    options: MetricOptions & { buckets: readonly number[]; refresh?: () => void },
+  ): Family<Histogram> & Histogram
   /** A metric whose values are asked for when it is shown. */
   observed(
     options: MetricOptions & { kind: 'counter' | 'gauge' },
@@ -151,13 +155,13 @@ class Buckets implements Histogram {
     this.bounds = bounds
     this.counts = bounds.map(() => 0)
   }
-  observe(value: number): void {
-    this.sum += value
-    this.count += 1
+  observe(value: number, times = 1): void {
+    this.sum += value * times
+    this.count += times
     const { bounds, counts } = this
     for (let index = 0; index < bounds.length; index += 1) {
       if (value <= (bounds[index] as number)) {
-        counts[index] = (counts[index] as number) + 1
+        counts[index] = (counts[index] as number) + times
         return
       }
     }
@@ -210,11 +214,15 @@ export function createMetrics(options: { release: string; showHidden?: boolean }
         dec: (by) => own().dec(by),
       }
     },
-    histogram: ({ buckets, ...declared }) => {
+    histogram: ({ buckets, refresh, ...declared }) => {
       const series = () => bucketSeries(buckets)
       const { entry, own, ...rest } = createFamily(declared, 'histogram', series)
-      declare(entry)
-      return { ...rest, observe: (observed) => own().observe(observed) }
+      const lines = (): string[] => {
+        refresh?.()
+        return entry.lines()
+      }
+      declare({ ...entry, lines })
+      return { ...rest, observe: (observed, times) => own().observe(observed, times) }
     },
     observed: ({ kind, ...declared }, read) => {
       const lines = () => [...read()].map((sample) => sampleLine(declared, sample))

@@ -39,10 +39,7 @@ function answerOf(
 }
 
 /** Rejects when it cannot listen there. */
-export function openStatusListener(
-  at: Endpoint,
-  options: StatusOptions,
-): Promise<StatusListener> {
+export function openStatusListener(at: Endpoint, options: StatusOptions): Promise<StatusListener> {
   const server = createServer((request, response) => {
     const path = request.url?.replace(/\?.*/, '') ?? ''
     const [status, type, text] = answerOf(path, options)
@@ -51,7 +48,9 @@ export function openStatusListener(
   server.maxConnections = 100
   return new Promise((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new Error(`cannot listen on ${formatEndpoint(at)}: ${error.message}`, { cause: error })),
+      reject(
+        new Error(`cannot listen on ${formatEndpoint(at)}: ${error.message}`, { cause: error }),
+      ),
     )
     server.listen(at.port, at.host, () => {
       const { port } = server.address() as AddressInfo

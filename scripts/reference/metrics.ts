@@ -17,6 +17,8 @@ import { countReloads } from '../../components/api-server/encryption/encryption-
 import { createKmsMetrics } from '../../components/api-server/encryption/kms/kms-metrics.ts'
 import { createRequestMetrics } from '../../components/api-server/filters/request-metrics.ts'
 import { declareFlowMetrics } from '../../components/api-server/flow-control/flow-metrics.ts'
+import { createFlowSeries } from '../../components/api-server/flow-control/flow-series.ts'
+import { createLevelMetrics } from '../../components/api-server/flow-control/level-metrics.ts'
 import { createWatchEventCount } from '../../components/api-server/handlers/watch-metrics.ts'
 import { createHealthMetrics } from '../../components/api-server/health/health-metrics.ts'
 import {
@@ -78,6 +80,8 @@ function apiServerMetrics(): readonly DeclaredMetric[] {
   measuredAdmission(unused<AdmissionChain>(), metrics, clock)
   admissionWebhookMetrics(metrics)
   declareFlowMetrics(metrics, unused())
+  createFlowSeries(metrics)
+  createLevelMetrics(metrics, clock)
   createAvailabilityMetrics(metrics)
   return metrics.declared
 }
@@ -126,7 +130,10 @@ export function declaredMetrics(): ReadonlyMap<string, readonly DeclaredMetric[]
     ['api-server: /metrics/slis', createHealthMetrics().declared],
     ['controller-manager', manager.metrics.declared],
     ['scheduler', schedulerMetrics()],
-    ['load-balancer', createBalancerMetrics(new BackendSet({ healthy: 1, unhealthy: 1 })).metrics.declared],
+    [
+      'load-balancer',
+      createBalancerMetrics(new BackendSet({ healthy: 1, unhealthy: 1 })).metrics.declared,
+    ],
     ['node-agent', nodeMetrics()],
     ['node-agent: /metrics/resource', resourceMetrics(idleNode).declared],
     ['node-agent: /metrics/cadvisor', cadvisorMetrics(idleNode).declared],

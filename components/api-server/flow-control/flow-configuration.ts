@@ -3,38 +3,20 @@ import { mandatoryFlowControl } from '../../api/bootstrap-policy/flow-control-ob
 import type { Dialect } from '../../api/dialect.ts'
 import type { FlowSchema, PriorityLevelConfiguration } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
-import type { RequestContext } from '../request/request.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
-import { inPrecedence, matcherOf } from './flow-matcher.ts'
-import { PriorityLevel, type Refusal } from './priority-level.ts'
-
-/** One FlowSchema with its level, and how many of its requests are under way. */
-export interface Flow {
-  readonly schema: FlowSchema
-  readonly name: string
-  readonly level: PriorityLevel
-  /** The response headers that name it. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly counts: FlowCounts
-  matches(asked: Pick<RequestContext, 'user' | 'info'>): boolean
-}
-
-export interface FlowCounts {
-  executing: number
-  waiting: number
-  dispatched: number
-  readonly refused: Record<Refusal, number>
-}
+import { flowBuilder, type Flow, type FlowBuilderOptions } from './flow.ts'
+import type { PriorityLevel } from './priority-level.ts'
 
 export interface FlowConfigurationOptions {
   readonly reader: ObjectReader
   readonly resources: Resources
   readonly dialect: Dialect
-  /** What all levels but the exempt one share; 0 is no limit. */
+  /** What all levels share. */
   readonly seats: number
 }
 
 export interface FlowConfiguration {
+  /** By name, with the quiescing ones. */
   readonly levels: readonly PriorityLevel[]
   /** In the order in which they are matched. */
   readonly flows: readonly Flow[]
@@ -47,89 +29,50 @@ function withMandatory<T>(stored: readonly object[], mandatory: readonly object[
   return [...stored, ...mandatory.filter((one) => !names.has(nameOf(one)))] as T[]
 }
 
-function sharesOf({ spec }: PriorityLevelConfiguration): number {
-  return spec?.limited?.nominalConcurrencyShares ?? spec?.exempt?.nominalConcurrencyShares ?? 0
-}
-
-function deleteIdle(
-  known: Map<string, Pick<FlowCounts, 'executing' | 'waiting'>>,
-  kept: { has(name: string): boolean },
-): void {
-  for (const [name, { executing, waiting }] of known) {
-    if (!kept.has(name) && executing + waiting === 0) known.delete(name)
-  }
-}
-
-/** Builds levels. One that is deleted keeps its requests until they have been served, and gets no new ones. */
-function levelBuilder({ seats }: FlowConfigurationOptions, known: Map<string, PriorityLevel>) {
+/** Builds levels. One that is deleted keeps its share until its requests have been served, and gets no new ones. */
+function levelBuilder(seats: number, newLevel: (name: string) => PriorityLevel) {
+  const known = new Map<string, PriorityLevel>()
   return (configurations: readonly PriorityLevelConfiguration[]): Map<string, PriorityLevel> => {
-    const shares = configurations.reduce((sum, one) => sum + sharesOf(one), 0)
-    const byName = new Map<string, PriorityLevel>()
+    for (const level of known.values()) level.isQuiescing = true
     for (const one of configurations) {
       const name = one.metadata.name ?? ''
-      const level = known.get(name) ?? new PriorityLevel(name)
-      level.configure(one, shares === 0 ? 0 : Math.ceil((seats * sharesOf(one)) / shares))
-      byName.set(name, level)
+      const level = known.get(name) ?? newLevel(name)
+      known.set(name, level)
+      level.configure(one)
     }
-    deleteIdle(known, byName)
-    for (const [name, level] of byName) known.set(name, level)
-    return byName
-  }
-}
-
-/** Builds flows. One that is configured again keeps its counts. */
-function flowBuilder({ dialect }: FlowConfigurationOptions) {
-  const counts = new Map<string, FlowCounts>()
-  const prefix = `x-${dialect.name}-pf`
-
-  function flowOf(schema: FlowSchema, level: PriorityLevel): Flow {
-    const { name = '', uid = '' } = schema.metadata
-    const own = counts.get(name) ?? {
-      executing: 0,
-      waiting: 0,
-      dispatched: 0,
-      refused: { 'concurrency-limit': 0, 'queue-full': 0, 'time-out': 0, cancelled: 0 },
+    for (const [name, { isQuiescing, queueSet }] of known) {
+      if (isQuiescing && queueSet.isIdle) known.delete(name)
     }
-    counts.set(name, own)
-    const headers = {
-      [`${prefix}-flowschema-uid`]: uid,
-      [`${prefix}-prioritylevel-uid`]: level.uid,
-    }
-    return { schema, name, level, headers, counts: own, matches: matcherOf(schema) }
-  }
-
-  return (schemas: readonly FlowSchema[], levels: ReadonlyMap<string, PriorityLevel>): Flow[] => {
-    const flows = inPrecedence(schemas).flatMap((schema): Flow[] => {
-      // A schema without its level matches no request.
-      const level = levels.get(schema.spec?.priorityLevelConfiguration?.name ?? '')
-      return level === undefined ? [] : [flowOf(schema, level)]
-    })
-    deleteIdle(counts, new Set(flows.map(({ name }) => name)))
-    return flows
+    const shares = [...known.values()].reduce((sum, level) => sum + level.shares, 0)
+    for (const level of known.values()) level.share(seats, shares)
+    return known
   }
 }
 
 export interface FollowedFlowConfiguration {
-  /** The configuration by the objects of this moment; building it configures `allLevels`. */
+  /** The configuration by the objects of this moment. */
   current(): FlowConfiguration
-  /** The configured levels, and deleted ones that still have requests. */
-  readonly allLevels: ReadonlyMap<string, PriorityLevel>
+  /** A level that is quiescing may be idle now: builds the configuration anew when it is next used. */
+  forget(): void
 }
 
-/** Follows the objects. `onChange` runs after a change, in a turn of its own, when requests wait for seats. */
-export function followFlowConfiguration(
-  options: FlowConfigurationOptions,
-  onChange: () => void,
-): FollowedFlowConfiguration {
-  const { reader, resources, dialect } = options
+export interface ConfigurationParts extends FlowConfigurationOptions, FlowBuilderOptions {
+  readonly newLevel: (name: string) => PriorityLevel
+  /** A new configuration was built: sets the levels' limits. */
+  readonly onBuilt: (levels: readonly PriorityLevel[]) => void
+}
+
+/** Follows the objects. A configuration is built when it is next used, or soon if requests wait. */
+export function followFlowConfiguration(parts: ConfigurationParts): FollowedFlowConfiguration {
+  const { reader, resources, dialect, onBuilt } = parts
   const { flowSchemas, priorityLevelConfigurations } = resources
   const mandatory = mandatoryFlowControl(dialect)
-  const allLevels = new Map<string, PriorityLevel>()
-  const levelsOf = levelBuilder(options, allLevels)
-  const flowsOf = flowBuilder(options)
-  let current: FlowConfiguration | undefined
+  const levelsOf = levelBuilder(parts.seats, parts.newLevel)
+  const flowsOf = flowBuilder(parts)
+  let last: FlowConfiguration | undefined
+  let isCurrent = false
 
-  function configured(): FlowConfiguration {
+  function built(): FlowConfiguration {
     const levels = levelsOf(
       withMandatory<PriorityLevelConfiguration>(
         reader.list(priorityLevelConfigurations),
@@ -137,16 +80,24 @@ export function followFlowConfiguration(
       ),
     )
     const schemas = withMandatory<FlowSchema>(reader.list(flowSchemas), mandatory.schemas)
-    return { levels: [...levels.values()], flows: flowsOf(schemas, levels) }
+    const sorted = [...levels.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    return { levels: sorted, flows: flowsOf(schemas, levels) }
   }
 
+  const current = (): FlowConfiguration => {
+    if (last !== undefined && isCurrent) return last
+    last = built()
+    isCurrent = true
+    onBuilt(last.levels)
+    return last
+  }
   const forget = (): void => {
-    if (current === undefined) return
-    current = undefined
-    if ([...allLevels.values()].some(({ waiting }) => waiting > 0)) queueMicrotask(onChange)
+    if (!isCurrent) return
+    isCurrent = false
+    // The changed levels may have more seats for them.
+    if (last?.levels.some(({ queueSet }) => queueSet.waiting > 0)) queueMicrotask(current)
   }
   reader.onChange(flowSchemas, forget)
   reader.onChange(priorityLevelConfigurations, forget)
-
-  return { allLevels, current: () => (current ??= configured()) }
+  return { current, forget }
 }

@@ -1,145 +1,129 @@
 /**
  * flow-control: classifies requests by FlowSchema and gives them seats of their priority level (upstream: API Priority and
- * Fairness, apiserver pkg/util/flowcontrol).
+ * Fairness, apiserver pkg/util/flowcontrol; KEP-1040).
  */
-import { createHash } from 'node:crypto'
 import type { Clock } from '../../component-base/clock.ts'
+import type { Metrics } from '../../component-base/metrics.ts'
 import type { RequestContext } from '../request/request.ts'
-import {
-  followFlowConfiguration,
-  type Flow,
-  type FlowConfigurationOptions,
-  type FollowedFlowConfiguration,
-} from './flow-configuration.ts'
-import { distinguisherOf } from './flow-matcher.ts'
-import type { PriorityLevel, Refusal } from './priority-level.ts'
+import { DroppedRequests } from './dropped-requests.ts'
+import type { Flow } from './flow.ts'
+import { followFlowConfiguration, type FlowConfigurationOptions } from './flow-configuration.ts'
+import { entranceOf, type Enter } from './flow-entrance.ts'
+import { createFlowSeries } from './flow-series.ts'
+import { createLevelMetrics } from './level-metrics.ts'
+import { PriorityLevel } from './priority-level.ts'
+import { QueueSet } from './queue-set.ts'
+import { borrowingPeriodMs, moveSeats } from './seat-borrowing.ts'
+import { WatchTracker } from './watch-tracker.ts'
+import type { WorkEstimatorParts } from './work-estimate.ts'
 
-export interface FlowControlOptions extends FlowConfigurationOptions {
+export interface FlowControlOptions
+  extends FlowConfigurationOptions, Pick<WorkEstimatorParts, 'countOf' | 'withWatchList'> {
   readonly clock: Clock
-  /** How long a request may wait for a seat. */
+  readonly metrics: Metrics
+  /** How long after its arrival a request may wait for seats. */
   readonly longestWaitMs: number
 }
 
-/** A taken seat; call it when the request has been served. */
-export type Leave = () => void
-
 export interface FlowControl {
   flowOf(context: Pick<RequestContext, 'user' | 'info'>): Flow
-  /** A seat at once, or when one is free; a refusal otherwise. */
-  enter(flow: Flow, context: RequestContext): Leave | Promise<Leave | Refusal> | Refusal
-  /** Levels and flows, as they are now. */
+  /** Seats at once, or when enough are free; a refusal otherwise. */
+  enter: Enter
+  /** Notes a rejected request. Returns after how many seconds its client should try again. */
+  drop(flow: Flow): number
+  /** Watches, which writes have to notify. */
+  readonly watches: WatchTracker
+  /** Levels in order of their names, and flows in matching order, as they are now. */
   readonly levels: readonly PriorityLevel[]
   readonly flows: readonly Flow[]
+  /** The fraction of its demand that each level gets. */
+  readonly fairFraction: number
+  /** Waiting requests by kind. */
+  readonly waiting: Readonly<Record<'reading' | 'mutating', number>>
+  /** Moves seats between levels, every ten seconds until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>
 }
 
-/** The seats of all levels: which are free, and who gets them. */
-function createSeats(configuration: FollowedFlowConfiguration, seats: number) {
-  /** Whether levels have lendable seats that they do not use, less those that are lent. */
-  function canBorrow(): boolean {
-    let left = 0
-    for (const { isExempt, nominal, lendable, executing } of configuration.current().levels) {
-      if (isExempt) continue
-      const unused = Math.min(lendable, nominal - executing)
-      left += unused
-    }
-    return left > 0
-  }
+/** The first flow that matches. The catch-all takes every other request, even of users without any group. */
+function flowIn(flows: readonly Flow[], context: Pick<RequestContext, 'user' | 'info'>): Flow {
+  for (const flow of flows) if (flow.matches(context)) return flow
+  return flows.find(({ name }) => name === 'catch-all') as Flow
+}
 
-  function hasSeat(level: PriorityLevel): boolean {
-    if (level.isExempt || seats === 0 || level.executing < level.nominal) return true
-    return level.executing < level.nominal + level.borrowable && canBorrow()
-  }
-
-  /** Gives free seats to waiting requests: first to the level that freed one, then to those that borrow. */
-  function seatWaiting(freed?: PriorityLevel): void {
-    const all = configuration.allLevels.values()
-    for (const level of freed === undefined ? all : [freed, ...all]) {
-      while (level.waiting > 0 && hasSeat(level)) level.seatNext()
-    }
-  }
-
-  return {
-    hasSeat,
-    seatWaiting,
-    /** Counts a request whose level has taken a seat for it. */
-    seated({ level, counts }: Flow): Leave {
-      counts.executing += 1
-      counts.dispatched += 1
-      return () => {
-        counts.executing -= 1
-        level.executing -= 1
-        configuration.current()
-        seatWaiting(level)
-      }
-    },
+/** How long rejected clients should wait, by level. */
+function droppedBy(clock: Pick<Clock, 'now'>): FlowControl['drop'] {
+  const byLevel = new WeakMap<PriorityLevel, DroppedRequests>()
+  return ({ level }) => {
+    const dropped = byLevel.get(level) ?? new DroppedRequests()
+    byLevel.set(level, dropped)
+    dropped.add(clock.now())
+    return dropped.retryAfter
   }
 }
 
-/** Waits in a queue of the flow's level until a seat is free, the wait takes too long or the client goes away. */
-async function awaitSeat(
-  { level, counts, schema, name }: Flow,
-  at: { context: RequestContext; clock: Clock; longestWaitMs: number },
-): Promise<Refusal | undefined> {
-  const { context, clock, longestWaitMs } = at
-  const { promise, resolve } = Promise.withResolvers<Refusal | undefined>()
-  const exit = level.wait(hashOf(name, distinguisherOf(schema, context)), resolve)
-  if (typeof exit === 'string') return exit
-  const { signal } = context.http
-  const cancelled = (): void => exit('cancelled')
-  const stop = clock.after(longestWaitMs, () => exit('time-out'))
-  signal.addEventListener('abort', cancelled, { once: true })
-  if (signal.aborted) cancelled()
-  counts.waiting += 1
-  const refusal = await promise
-  counts.waiting -= 1
-  stop()
-  signal.removeEventListener('abort', cancelled)
-  return refusal
+/** Calls back every ten seconds, until `signal` aborts. */
+async function everyPeriod(clock: Clock, signal: AbortSignal, move: () => void): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await clock.sleep(borrowingPeriodMs, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      throw error
+    }
+    move()
+  }
 }
 
 export function createFlowControl(options: FlowControlOptions): FlowControl {
-  const { clock, longestWaitMs } = options
-  const configuration = followFlowConfiguration(options, () => {
-    // The changed levels may have more seats.
-    configuration.current()
-    seatWaiting()
-  })
-  const { hasSeat, seatWaiting, seated } = createSeats(configuration, options.seats)
-
-  async function queued(flow: Flow, context: RequestContext): Promise<Leave | Refusal> {
-    const refusal = await awaitSeat(flow, { context, clock, longestWaitMs })
-    if (refusal === undefined) return seated(flow)
-    flow.counts.refused[refusal] += 1
-    return refusal
+  const { clock, metrics, longestWaitMs, countOf, withWatchList, seats } = options
+  const { gaugesOf, reading, mutating } = createLevelMetrics(metrics, clock)
+  const watches = new WatchTracker()
+  const waiting = { reading: 0, mutating: 0 }
+  let fairFraction = 0
+  const move = (levels: readonly PriorityLevel[]): void => {
+    fairFraction = moveSeats(levels, { nowMs: clock.elapsed(), totalSeats: seats })
   }
-
-  return {
-    flowOf: (context) => {
-      const { flows } = configuration.current()
-      const found = flows.find((flow) => flow.matches(context))
-      // The catch-all takes every other request, even of users without any group.
-      return found ?? (flows.find(({ name }) => name === 'catch-all') as Flow)
+  const configuration = followFlowConfiguration({
+    ...options,
+    newLevel: (name) => {
+      const gauges = gaugesOf(name)
+      const queueSet = new QueueSet({ clock, gauges })
+      return new PriorityLevel({ name, queueSet, integrator: gauges.demand })
     },
-    enter: (flow, context) => {
-      const { level } = flow
-      // A new request does not overtake waiting ones.
-      if (level.waiting === 0 && hasSeat(level)) {
-        level.take()
-        return seated(flow)
+    newSeries: createFlowSeries(metrics),
+    estimator: { countOf, watches, withWatchList, isConsistentFromCache: true },
+    onBuilt: (levels) => {
+      const mostWaiting = levels.reduce((sum, level) => sum + level.mostWaiting, 0)
+      const mostExecuting = levels.reduce((sum, level) => sum + level.nominal, 0)
+      for (const kind of [reading, mutating]) {
+        kind.waiting.setLimit(Math.max(mostWaiting, 1), clock.elapsed())
+        kind.executing.setLimit(Math.max(mostExecuting, 1), clock.elapsed())
       }
-      return queued(flow, context)
+      move(levels)
     },
+  })
+  const enter = entranceOf({
+    clock,
+    longestWaitMs,
+    gauges: { reading, mutating },
+    waiting,
+    onIdle: configuration.forget,
+  })
+  return {
+    flowOf: (context) => flowIn(configuration.current().flows, context),
+    enter,
+    drop: droppedBy(clock),
+    watches,
     get levels() {
       return configuration.current().levels
     },
     get flows() {
       return configuration.current().flows
     },
+    get fairFraction() {
+      return fairFraction
+    },
+    waiting,
+    run: (signal) => everyPeriod(clock, signal, () => move(configuration.current().levels)),
   }
-}
-
-/** Numbers that pick a flow's queues, the same ones for the same flow. */
-function hashOf(name: string, distinguisher: string): number[] {
-  const digest = createHash('sha256').update(`${name}\0${distinguisher}`).digest()
-  return Array.from({ length: 8 }, (_, index) => digest.readUInt32BE(index * 4))
 }

@@ -41,27 +41,38 @@ function resourceMatches(rule: ResourcePolicyRule, info: RequestInfo): boolean {
   )
 }
 
-function pathMatches(rule: NonResourcePolicyRule, info: RequestInfo): boolean {
-  if (!holds(rule.verbs, info.verb)) return false
-  return (rule.nonResourceURLs ?? []).some(
-    (url) =>
-      url === every ||
-      url === info.path ||
-      (url.endsWith('/*') && info.path.startsWith(url.slice(0, -1))),
-  )
+function pathMatches(rule: NonResourcePolicyRule, { verb, path }: RequestInfo): boolean {
+  if (!holds(rule.verbs, verb)) return false
+  for (const url of rule.nonResourceURLs ?? []) {
+    if (url === every || url === path) return true
+    if (url.endsWith('/*') && path.startsWith(url.slice(0, -1))) return true
+  }
+  return false
+}
+
+/** Loops, here and below: every request is matched against many rules, and closures for it would be most of its garbage. */
+function hasSubject(subjects: readonly FlowcontrolSubject[], who: UserInfo): boolean {
+  for (const subject of subjects) if (subjectMatches(subject, who)) return true
+  return false
 }
 
 function ruleMatches(rule: PolicyRulesWithSubjects, { user, info }: Asked): boolean {
-  if (!rule.subjects?.some((subject) => subjectMatches(subject, user))) return false
-  return info.isResourceRequest
-    ? (rule.resourceRules?.some((one) => resourceMatches(one, info)) ?? false)
-    : (rule.nonResourceRules?.some((one) => pathMatches(one, info)) ?? false)
+  if (rule.subjects === undefined || !hasSubject(rule.subjects, user)) return false
+  if (info.isResourceRequest) {
+    for (const one of rule.resourceRules ?? []) if (resourceMatches(one, info)) return true
+  } else {
+    for (const one of rule.nonResourceRules ?? []) if (pathMatches(one, info)) return true
+  }
+  return false
 }
 
 /** Whether requests belong to the schema. */
 export function matcherOf(schema: FlowSchema): Matches {
   const rules = schema.spec?.rules ?? []
-  return (asked) => rules.some((rule) => ruleMatches(rule, asked))
+  return (asked) => {
+    for (const rule of rules) if (ruleMatches(rule, asked)) return true
+    return false
+  }
 }
 
 /** Schemas in matching order: the first that matches classifies the request. */

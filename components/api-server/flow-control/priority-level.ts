@@ -1,132 +1,99 @@
-/**
- * priority-level: the seats of one priority level and its queues. Each request waits in the shortest of a few queues that
- * its flow's hash picks, and queues take turns, so that a busy flow delays only itself (upstream: fairqueuing).
- */
+/** priority-level: one priority level: its share of the seats, its demand for them, and its queues. */
 import type { PriorityLevelConfiguration } from '../../api/generated/types.ts'
+import type { QueueSet, Queuing } from './queue-set.ts'
+import type { SeatIntegrator } from './seat-integrator.ts'
+import { SeatDemand } from './seat-demand.ts'
 
-/** Why a request is rejected; a label of the metric of rejected requests. */
-export type Refusal = 'concurrency-limit' | 'queue-full' | 'time-out' | 'cancelled'
+/** Of the nominal seats, the most that one request takes. */
+const widestPart = 0.15
 
-interface Waiter {
-  readonly hash: readonly number[]
-  readonly seated: (refusal: Refusal | undefined) => void
+export interface PriorityLevelOptions {
+  readonly name: string
+  readonly queueSet: QueueSet
+  readonly integrator: SeatIntegrator
 }
 
 export class PriorityLevel {
   readonly name: string
+  readonly queueSet: QueueSet
+  readonly demand: SeatDemand
   uid = ''
   isExempt = false
-  /** The level's seats by its share, how many of them it may lend, and how many it may borrow. */
+  /** Its configuration is gone. It serves the requests that it has, and gets no others. */
+  isQuiescing = false
+  shares = 0
+  /** Seats by its share, and the bounds that lending and borrowing may move its limit to. */
   nominal = 0
-  lendable = 0
-  borrowable = 0
-  executing = 0
-  waiting = 0
-  dispatched = 0
-  readonly refused: Record<Refusal, number> = {
-    'concurrency-limit': 0,
-    'queue-full': 0,
-    'time-out': 0,
-    cancelled: 0,
-  }
+  lowest = 0
+  highest = 0
+  /** What the limit was moved to. */
+  current = 0
+  /** What the borrowing wanted to give it. */
+  target = 0
+  /** The most seats of one request; 0 without a limit of its own. */
+  maxSeats = 0
+  handSize = 0
+  #queuing: Queuing = { queues: 0, queueLengthLimit: 0 }
+  #lendablePercent = 0
+  #borrowingPercent: number | undefined
+  #isNew = true
 
-  #handSize = 0
-  #longest = 0
-  #queues: Waiter[][] = []
-  #turn = 0
-
-  constructor(name: string) {
+  constructor({ name, queueSet, integrator }: PriorityLevelOptions) {
     this.name = name
+    this.queueSet = queueSet
+    this.demand = new SeatDemand(integrator)
   }
 
-  get activeQueues(): number {
-    return this.#queues.filter(({ length }) => length > 0).length
+  /** The queues of the configuration, in which new requests wait. */
+  get queues(): number {
+    return this.#queuing.queues ?? 0
   }
 
-  /** `seats` are those of its share. Waiting requests move to the new queues. */
-  configure({ metadata, spec }: PriorityLevelConfiguration, seats: number): void {
+  /** The most requests that wait. */
+  get mostWaiting(): number {
+    return this.queues * this.#queuing.queueLengthLimit
+  }
+
+  configure({ metadata, spec }: PriorityLevelConfiguration): void {
     const { type, limited, exempt } = spec ?? {}
+    const queuing = limited?.limitResponse?.queuing
     this.uid = metadata.uid ?? ''
     this.isExempt = type === 'Exempt'
-    this.nominal = seats
-    const lendablePercent = limited?.lendablePercent ?? exempt?.lendablePercent ?? 0
-    this.lendable = Math.round((seats * lendablePercent) / 100)
-    const { borrowingLimitPercent: percent } = limited ?? {}
-    this.borrowable = percent === undefined ? Infinity : Math.round((seats * percent) / 100)
-    const queuing = limited?.limitResponse?.queuing
-    this.#handSize = queuing?.handSize ?? 0
-    this.#longest = queuing?.queueLengthLimit ?? 0
-    const waiters = this.#queues.flat()
-    this.#queues = Array.from({ length: queuing?.queues ?? 0 }, () => [])
-    this.waiting = 0
-    for (const waiter of waiters) {
-      if (!this.#queue(waiter)) this.#refuse(waiter, 'queue-full')
+    this.isQuiescing = false
+    this.shares = limited?.nominalConcurrencyShares ?? exempt?.nominalConcurrencyShares ?? 0
+    this.#lendablePercent = limited?.lendablePercent ?? exempt?.lendablePercent ?? 0
+    this.#borrowingPercent = limited?.borrowingLimitPercent
+    this.handSize = queuing?.handSize ?? 0
+    this.#queuing = {
+      queues: this.isExempt ? undefined : (queuing?.queues ?? 0),
+      queueLengthLimit: queuing?.queueLengthLimit ?? 0,
     }
   }
 
-  take(): void {
-    this.executing += 1
-    this.dispatched += 1
+  /** Computes the seats of its share. A new level begins with half of what it may lend. */
+  share(totalSeats: number, totalShares: number): void {
+    const nominal = totalShares === 0 ? 0 : Math.ceil((totalSeats * this.shares) / totalShares)
+    const lendable = Math.round((nominal * this.#lendablePercent) / 100)
+    const percent = this.#borrowingPercent
+    const borrowable = percent === undefined ? totalSeats : Math.round((nominal * percent) / 100)
+    this.nominal = nominal
+    this.lowest = nominal - lendable
+    this.highest = nominal + borrowable
+    const { handSize } = this
+    this.maxSeats =
+      handSize === 0
+        ? 0
+        : Math.max(1, Math.min(Math.ceil(nominal * widestPart), Math.floor(nominal / handSize)))
+    if (this.#isNew) this.current = nominal - Math.floor(lendable / 2)
+    this.#isNew = false
   }
 
-  /** Queues a request. Returns a function that removes it, or why it cannot wait. `seated` is called once, later. */
-  wait(hash: readonly number[], seated: Waiter['seated']): ((why: Refusal) => void) | Refusal {
-    const waiter = { hash, seated }
-    const why = this.#queues.length === 0 ? 'concurrency-limit' : 'queue-full'
-    if (!this.#queue(waiter)) {
-      this.refused[why] += 1
-      return why
-    }
-    return (reason) => {
-      for (const queue of this.#queues) {
-        const at = queue.indexOf(waiter)
-        if (at < 0) continue
-        queue.splice(at, 1)
-        this.waiting -= 1
-        this.#refuse(waiter, reason)
-      }
-    }
+  /** Makes `current` the limit. `denominator` stands for it in metrics of utilization if it is 0. */
+  limitTo(current: number, denominator: number): void {
+    this.current = current
+    this.queueSet.configure(this.#queuing, {
+      limit: current,
+      denominator: current > 0 ? current : denominator,
+    })
   }
-
-  /** Gives a seat to the next request. At least one must be waiting. */
-  seatNext(): void {
-    for (let step = 0; step < this.#queues.length; step += 1) {
-      this.#turn = (this.#turn + 1) % this.#queues.length
-      const waiter = this.#queues[this.#turn]?.shift()
-      if (waiter === undefined) continue
-      this.waiting -= 1
-      this.take()
-      waiter.seated(undefined)
-      return
-    }
-  }
-
-  #refuse(waiter: Waiter, why: Refusal): void {
-    this.refused[why] += 1
-    waiter.seated(why)
-  }
-
-  #queue(waiter: Waiter): boolean {
-    let best: Waiter[] | undefined
-    for (const index of handOf(waiter.hash, this.#queues.length, this.#handSize)) {
-      const queue = this.#queues[index]
-      if (queue !== undefined && queue.length < (best?.length ?? this.#longest)) best = queue
-    }
-    if (best === undefined) return false
-    best.push(waiter)
-    this.waiting += 1
-    return true
-  }
-}
-
-/** A few different queues out of `deck`, the same ones for the same hash (upstream: shufflesharding). */
-function handOf(hash: readonly number[], deck: number, handSize: number): number[] {
-  const hand: number[] = []
-  for (let card = 0; card < Math.min(handSize, deck); card += 1) {
-    let index = (hash[card % hash.length] ?? 0) % (deck - card)
-    // Skips cards that have been dealt, lowest first.
-    for (const taken of hand.toSorted((a, b) => a - b)) if (index >= taken) index += 1
-    hand.push(index)
-  }
-  return hand
 }

@@ -191,6 +191,13 @@ async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Prom
   }
 }
 
+/** Has the filters wait for the start of the watch. Returns what ends their wait. */
+function noteStart(context: RequestContext): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  context.started = promise
+  return resolve
+}
+
 export const watchObjects: ResourceHandler = async (context, resource, parts): Promise<Answer> => {
   const options = listOptionsOf(resource, context.info.query, {
     dialect: parts.dialect,
@@ -213,6 +220,7 @@ export const watchObjects: ResourceHandler = async (context, resource, parts): P
       watcher.push(form.bookmark(String(start.revision), { [mark]: 'true' }))
     }
   }
+  if (watcher.isStarting) watcher.onStarted = noteStart(context)
   if (!collection.attach(watcher, start.revision)) {
     // An event, as upstream: some clients list again only for an ERROR event, not for an error answer.
     const error = tooOldVersion(start.revision, parts.cache.revision)

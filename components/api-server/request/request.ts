@@ -83,6 +83,8 @@ export interface RequestContext {
   isLarge?: boolean
   /** Set for watches: aborts when the caller's credential or permission becomes invalid. */
   lost?: AbortSignal
+  /** Set for watches that begin with the present state: resolves once all of it was taken from the cache to be sent. */
+  started?: Promise<void>
   /** Extra headers of the response, successful or not. */
   answerHeaders?: Readonly<Record<string, string>>
   /** Texts for `Warning` response headers, in order. */

@@ -65,6 +65,7 @@ export function startBackground(
     forgetting({ cache, store, clock, signal }),
     security.authentication.run(signal),
     security.authorization.run(signal),
+    ...(serving.flowControl === undefined ? [] : [serving.flowControl.run(signal)]),
     hooks.keep(['aggregator-reload-proxy-client-cert'], followCertificates(from, serving, signal)),
     keepReadable({ ...settings, cache, file: encrypted, followsFile, signal }),
   ]

@@ -3,12 +3,15 @@ import type { Aggregator } from '../aggregation/aggregator.ts'
 import { issuerDocuments } from '../authn/issuer-documents.ts'
 import { createCurrentDiscovery } from '../discovery/discovery.ts'
 import type { DeniedRequests } from '../filters/denied-requests.ts'
+import type { FlowControl } from '../flow-control/flow-control.ts'
+import { flowDump } from '../flow-control/flow-dumps.ts'
 import { answerNonResource, type NonResourceParts } from '../handlers/non-resource.ts'
 import type { Parts } from '../handlers/parts.ts'
 import { createHealthMetrics } from '../health/health-metrics.ts'
 import type { HealthCheck } from '../health/health.ts'
 import { createCustomKinds } from '../openapi/custom-kinds.ts'
 import { createOpenApi } from '../openapi/openapi.ts'
+import { answerText } from '../codec/respond.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
 import type { Routes } from './router.ts'
 import type { Security } from './security.ts'
@@ -26,6 +29,7 @@ interface DocumentParts {
   readonly aggregator: Aggregator
   readonly checks: readonly HealthCheck[]
   readonly denied: DeniedRequests
+  readonly flowControl: FlowControl | undefined
   /** The `host:port` that clients connect to. Final once the server listens. */
   readonly address: () => string
 }
@@ -63,13 +67,17 @@ function nonResourceParts(of: DocumentParts): NonResourceParts {
 /** The handler of non-resource paths. It returns undefined for unknown paths. */
 export function createDocuments(of: DocumentParts): Routes['nonResource'] {
   const nonResource = nonResourceParts(of)
-  const { security, denied, parts, settings } = of
+  const { security, denied, parts, settings, flowControl: control } = of
   const { cache } = parts
   const from = { ...security, denied, reader: cache, changes: cache, dialect: settings.dialect }
   const saved = async (request: RequestContext): Promise<Answer | undefined> => {
     if (request.info.path !== '/debug/state') return undefined
     const { answerState } = await import('../saving/answer-state.ts')
     return await answerState(request, stateToSave(settings, of.state))
+  }
+  const dumped = ({ info }: RequestContext): Answer | undefined => {
+    const text = control && flowDump(info, { control, clock: settings.clock })
+    return text === undefined ? undefined : answerText(200, text)
   }
   const explained = async (request: RequestContext): Promise<Answer | undefined> => {
     if (!request.info.path.startsWith('/explain/')) return undefined
@@ -79,5 +87,6 @@ export function createDocuments(of: DocumentParts): Routes['nonResource'] {
   return async (request) =>
     (await saved(request)) ??
     (await explained(request)) ??
+    dumped(request) ??
     (await answerNonResource(request, nonResource))
 }

@@ -12,6 +12,7 @@ import { NodeSummaryReader } from '../egress/node-summaries.ts'
 import { YamlBodies } from '../encoding/yaml-bodies.ts'
 import { createDeniedRequests, type DeniedRequests } from '../filters/denied-requests.ts'
 import { createRequestMetrics } from '../filters/request-metrics.ts'
+import type { FlowControl } from '../flow-control/flow-control.ts'
 import { openFlowControl } from '../flow-control/open-flow-control.ts'
 import type { Parts } from '../handlers/parts.ts'
 import { createReviews } from '../handlers/reviews.ts'
@@ -31,6 +32,7 @@ import {
   type PendingStorageVersions,
 } from '../request/pending-storage-versions.ts'
 import type { Settings } from './settings.ts'
+import { storedCounts } from './stored-counts.ts'
 import type { State } from './state.ts'
 import { mayUpgrade, webSocketUpgrade } from './websocket-upgrade.ts'
 import type { Writes } from './writes.ts'
@@ -56,6 +58,8 @@ export interface Serving {
   readonly audit: Audit | undefined
   /** The client of the server's own writes. */
   readonly ownClient: LocalClient
+  /** Undefined: max-in-flight limits requests instead. */
+  readonly flowControl: FlowControl | undefined
   /** Undefined: StorageVersions are not written. */
   readonly storageVersions: OwnStorageVersions | undefined
   readonly listener: HttpsServer
@@ -108,18 +112,30 @@ function storageVersionsOf({ gates, resources, served }: Settings): OwnStorageVe
   return { stored, pending: createPendingStorageVersions(stored) }
 }
 
+function flowControlOf({ settings, state, writes }: ServingParts): FlowControl | undefined {
+  const { options, gates, served } = settings
+  const { cache } = state
+  return openFlowControl(options, {
+    ...settings,
+    reader: cache,
+    countOf: storedCounts({ cache, served, custom: writes.custom }),
+    withWatchList: gates.WatchList,
+  })
+}
+
 interface ChainParts {
   readonly parts: Parts
   readonly audit: Audit | undefined
   readonly denied: DeniedRequests
+  readonly flowControl: FlowControl | undefined
   readonly routes: Routes
   readonly storageVersions: OwnStorageVersions | undefined
 }
 
 /** The chain for clients, and a client for the server's own requests. */
 function chainsOf(
-  { settings, state, security }: ServingParts,
-  { parts, audit, denied, routes, storageVersions }: ChainParts,
+  { settings, security }: ServingParts,
+  { parts, audit, denied, flowControl, routes, storageVersions }: ChainParts,
 ): { readonly handler: Send; readonly ownClient: LocalClient } {
   const { options, clock, metrics, served, version, underWay } = settings
   const { authentication, authorization } = security
@@ -129,7 +145,7 @@ function chainsOf(
   const { authenticateRequest } = authentication
   const filters = filtersOf({
     ...common,
-    flowControl: openFlowControl(options, { ...settings, reader: state.cache }),
+    flowControl,
     server: options,
     authenticateRequest: measuredAuthentication(authenticateRequest, metrics, clock),
     uncounted: { authenticateRequest, authorizer: authorization.authorizer },
@@ -212,6 +228,7 @@ export async function createServing(from: ServingParts): Promise<Serving> {
   })
   let address = `${options['advertise-address']}:${options['secure-port']}`
   const denied = createDeniedRequests({ log, dialect })
+  const flowControl = flowControlOf(from)
   const nonResource = createDocuments({
     settings,
     state,
@@ -221,18 +238,26 @@ export async function createServing(from: ServingParts): Promise<Serving> {
     aggregator,
     checks: health.checks,
     denied,
+    flowControl,
     address: () => address,
   })
   const routes = routesOf(from, { aggregator, health, nonResource })
   // The last step that can reject. The caller closes the audit log.
   const audit = await openAudit(options, { clock, log })
   const storageVersions = storageVersionsOf(settings)
-  const { handler, ownClient } = chainsOf(from, { parts, audit, denied, routes, storageVersions })
+  const { handler, ownClient } = chainsOf(from, {
+    parts,
+    audit,
+    denied,
+    flowControl,
+    routes,
+    storageVersions,
+  })
   writes.pluginClient.use(ownClient)
   const listener = listenerOf(from, { handler, isElsewhere: aggregator.isElsewhere })
   const useAddress = (port: number): void => {
     address = `${options['advertise-address']}:${port}`
   }
-  const serving = { parts, health, aggregator, audit, ownClient, storageVersions }
+  const serving = { parts, health, aggregator, audit, ownClient, flowControl, storageVersions }
   return { ...serving, listener, handler, useAddress }
 }

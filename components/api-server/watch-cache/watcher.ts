@@ -51,6 +51,8 @@ export class Watcher {
   #overflowed = false
   #hasEnded = false
   #onReady: (() => void) | undefined
+  /** Called once nothing of the present state is left to take. */
+  onStarted: (() => void) | undefined
   #isReady = false
 
   constructor(options: WatcherOptions) {
@@ -87,6 +89,11 @@ export class Watcher {
   /** Whether there are events that it was offered and has no frames of yet: no bookmark may be sent then. */
   get isBehind(): boolean {
     return false
+  }
+
+  /** Whether entries of the present state are still to be taken. */
+  get isStarting(): boolean {
+    return this.#initial !== undefined
   }
 
   get selected(): SelectedValue | undefined {
@@ -161,7 +168,7 @@ export class Watcher {
   /** Drops the queue of a client that is too slow, and ends its watch with an error. */
   protected cutOff(): void {
     this.#overflowed = true
-    this.#initial = undefined
+    if (this.#initial !== undefined) this.#noteStarted()
     this.#frames = none
     this.#queuedBytes = 0
     this.wake()
@@ -203,7 +210,7 @@ export class Watcher {
     while (bytes < mostTaken) {
       const next = initial.next()
       if (next.done === true) {
-        this.#initial = undefined
+        this.#noteStarted()
         break
       }
       const frame = this.#options.encode('ADDED', next.value)
@@ -211,6 +218,11 @@ export class Watcher {
       taken.push(frame)
     }
     return taken.length === 0 ? this.take() : taken
+  }
+
+  #noteStarted(): void {
+    this.#initial = undefined
+    this.onStarted?.()
   }
 
   /**

@@ -127,10 +127,8 @@ function detailsOf(resource: Named, name: string): StatusDetails {
   }
 }
 
-const retryAfterSeconds = 1
-
 /** The server is overloaded; Retry-After says when to retry. */
-export function tooManyRequests(): StatusError {
+export function tooManyRequests(retryAfterSeconds = 1): StatusError {
   return new StatusError('TooManyRequests', 'Too many requests, please try again later.', {
     details: { retryAfterSeconds },
   })

@@ -1,9 +1,7 @@
 /** Whose requests get a seat, who waits, and who is refused. */
 import { describe, expect, it } from 'vitest'
-import {
-  createFlowControl,
-  type Leave,
-} from '../../../components/api-server/flow-control/flow-control.ts'
+import { createFlowControl } from '../../../components/api-server/flow-control/flow-control.ts'
+import type { Seats } from '../../../components/api-server/flow-control/flow-entrance.ts'
 import type {
   ObjectChange,
   ObjectReader,
@@ -15,6 +13,7 @@ import {
 } from '../../../components/api/bootstrap-policy/flow-control-objects.ts'
 import { dialects } from '../../../components/api/dialect.ts'
 import { resourcesOf } from '../../../components/api/resources.ts'
+import { createMetrics } from '../../../components/component-base/metrics.ts'
 import type { KubeObject } from '../../../components/machinery/objects/object.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
@@ -73,6 +72,9 @@ function control(
     clock,
     seats,
     longestWaitMs: 15_000,
+    metrics: createMetrics({ release: '1.32' }),
+    countOf: () => undefined,
+    withWatchList: true,
   })
   return {
     flow,
@@ -107,7 +109,8 @@ function asked(
   signal = new AbortController().signal,
 ): RequestContext {
   const who = { name: user, groups }
-  return { user: who, info: { ...nothing, ...info }, http: { signal } } as unknown as RequestContext
+  const rest = { http: { signal }, receivedAtMs: Date.parse('2025-01-01T00:00:00Z') }
+  return { user: who, info: { ...nothing, ...info }, ...rest } as unknown as RequestContext
 }
 
 describe('classification', () => {
@@ -207,9 +210,10 @@ describe('seats', () => {
     const request = asked(user, ['team'], {}, signal)
     return flow.enter(flow.flowOf(request), request)
   }
-  const seated = (entered: ReturnType<typeof enter>): Leave => {
-    if (typeof entered !== 'function') throw new Error('it has no seat')
-    return entered
+  const seated = (entered: Awaited<ReturnType<typeof enter>>): (() => void) => {
+    if (typeof entered === 'string' || entered instanceof Promise) throw new Error('it has no seat')
+    const seats: Seats = entered
+    return () => seats.leave()
   }
 
   const countsOf = ({ flow }: Control) => flow.flows.find(({ name }) => name === 'mine')?.counts
@@ -218,7 +222,7 @@ describe('seats', () => {
     const rejecting = two({ type: 'Reject' })
     const leave = seated(enter(rejecting, 'a'))
     seated(enter(rejecting, 'a'))
-    await expect(enter(rejecting, 'a')).resolves.toBe('concurrency-limit')
+    expect(enter(rejecting, 'a')).toBe('concurrency-limit')
     leave()
     seated(enter(rejecting, 'a'))
 
@@ -227,15 +231,17 @@ describe('seats', () => {
     const second = seated(enter(queuing, 'a'))
     const third = enter(queuing, 'a')
     const fourth = enter(queuing, 'a')
-    await expect(enter(queuing, 'a')).resolves.toBe('queue-full')
+    expect(enter(queuing, 'a')).toBe('queue-full')
     first()
     const thirdLeave = seated(await third)
     second()
     thirdLeave()
     seated(await fourth)()
-    expect(countsOf(queuing)).toEqual({
+    expect(countsOf(queuing)).toMatchObject({
       executing: 0,
+      executingSeats: 0,
       waiting: 0,
+      waitingSeats: 0,
       dispatched: 4,
       refused: { 'concurrency-limit': 0, 'queue-full': 1, 'time-out': 0, cancelled: 0 },
     })
@@ -278,14 +284,20 @@ describe('seats', () => {
     expect(countsOf(made)).toMatchObject({ executing: 1, waiting: 0 })
   })
 
-  it('that others lend are borrowed, up to the limit and only while they are not used', async () => {
-    const objects = {
+  it('that others lend are borrowed after ten seconds, and given back when they are wanted', async () => {
+    const made = control(24, {
       levels: [
-        level('mine', { nominalConcurrencyShares: 10, limitResponse: queue(1, 1, 10) }),
+        level('mine', {
+          nominalConcurrencyShares: 100,
+          lendablePercent: 50,
+          borrowingLimitPercent: 67,
+          limitResponse: queue(10, 2, 10),
+        }),
         level('rich', {
-          nominalConcurrencyShares: 25,
-          lendablePercent: 40,
-          limitResponse: { type: 'Reject' },
+          nominalConcurrencyShares: 100,
+          lendablePercent: 33,
+          borrowingLimitPercent: 50,
+          limitResponse: queue(10, 2, 10),
         }),
       ],
       schemas: [
@@ -294,32 +306,29 @@ describe('seats', () => {
           rules: [{ subjects: [{ kind: 'User', user: { name: 'r' } }], ...everything }],
         }),
       ],
-    }
-    // Of 40 seats: 10, 25, and 5 of the catch-all; the rich lend ten of theirs.
-    const made = control(40, objects)
-    const of = (user: string, groups: string[]) => {
+    })
+    const stop = new AbortController()
+    const running = made.flow.run(stop.signal)
+    const limits = () =>
+      made.flow.levels.flatMap(({ name, current }) =>
+        name === 'mine' || name === 'rich' ? [current] : [],
+      )
+    const ask = (user: string, groups: string[]) => {
       const request = asked(user, groups)
       return made.flow.enter(made.flow.flowOf(request), request)
     }
-    const leaves = Array.from({ length: 20 }, () => seated(of('a', ['team'])))
-    const more = of('a', ['team'])
-    expect(typeof more).toBe('object')
-    leaves.pop()?.()
-    seated(await more)
-    // Its own seats are always there for who has them, and nobody else's are.
-    for (let count = 0; count < 25; count += 1) seated(of('r', []))
-    await expect(of('r', [])).resolves.toBe('concurrency-limit')
-    made.change({
-      levels: [
-        level('mine', {
-          nominalConcurrencyShares: 10,
-          borrowingLimitPercent: 0,
-          limitResponse: { type: 'Reject' },
-        }),
-        ...objects.levels.slice(1),
-      ],
-    })
-    await expect(of('a', ['team'])).resolves.toBe('concurrency-limit')
+    for (let count = 0; count < 24; count += 1) void ask('a', ['team'])
+    for (let count = 0; count < 6; count += 1) void ask('r', [])
+    const [before = 0] = limits()
+    expect(before).toBeLessThan(16)
+    await made.clock.step(10_000)
+    // All that the rich lend: a third of their twelve.
+    expect(limits()).toEqual([16, 8])
+    for (let count = 0; count < 10; count += 1) void ask('r', [])
+    await made.clock.step(10_000)
+    expect(limits()[1]).toBe(12)
+    stop.abort()
+    await running
   })
 
   it('are those of the objects as they are now', async () => {
@@ -335,8 +344,7 @@ describe('seats', () => {
     leave()
     await settle()
     expect(made.flow.levels.find(({ name }) => name === 'mine')).toMatchObject({
-      executing: 1,
-      waiting: 2,
+      queueSet: { executing: 1, waiting: 2 },
       nominal: 1,
     })
     made.change({ schemas: [], levels: [] })

@@ -56,9 +56,7 @@ it('a file of an earlier release is opened with its revisions and its history, a
     const configMaps = `/api/v1/namespaces/${namespace}/configmaps`
     const { metadata } = await server.ok('GET', `${configMaps}/one`)
     const created = before.find(({ key }) => key.endsWith('/configmaps/old/one'))!.revision
-    const watch = await server.watch(
-      `${configMaps}?watch=true&resourceVersion=${created}`,
-    )
+    const watch = await server.watch(`${configMaps}?watch=true&resourceVersion=${created}`)
     const events = [await watch.next(), await watch.next(), await watch.next()]
     expect(events.map((event) => [event?.type, event?.object.metadata.name])).toEqual([
       ['MODIFIED', 'one'],
