@@ -251,6 +251,18 @@ export const apiServerFlags = defineFlags({
     true,
   ),
   'event-ttl': flag.duration('How long Events are kept.', 3_600_000),
+  'endpoint-reconciler-type': flag.string(
+    "Who is in the endpoints of the API server's Service, of several servers on an etcd: lease: those that are alive; master-count: the last --apiserver-count; none: nobody writes them.",
+    'lease',
+    { choices: ['lease', 'master-count', 'none'] },
+  ),
+  'apiserver-count': flag.int(
+    'Number of API servers, with --endpoint-reconciler-type=master-count.',
+    1,
+    {
+      least: 1,
+    },
+  ),
   'shutdown-delay-duration': flag.duration(
     'How long the server goes on serving after /readyz fails on shutdown.',
     0,

@@ -7,7 +7,8 @@ import {
 } from '../../api/bootstrap-policy/flow-control-objects.ts'
 import { policyObjects } from '../../api/bootstrap-policy/policy-objects.ts'
 import {
-  apiServerObjects,
+  apiServerEndpoints,
+  apiServerService,
   systemNamespaces,
   systemPriorityClasses,
   type ApiServerAddress,
@@ -21,6 +22,7 @@ import type { StartHook, StartHooks } from '../health/start-hooks.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import { defaultServiceCidr } from './default-service-cidr.ts'
 import { ensureAuthenticationInfo, type AuthenticationInfo } from './authentication-info.ts'
+import type { EndpointReconciler } from './endpoint-reconciler.ts'
 import { ensureObject, type OwnObject } from './ensure-object.ts'
 import {
   addAddress,
@@ -40,6 +42,8 @@ export interface BootstrapOptions {
   readonly withPolicy: boolean
   readonly gates: FeatureGates
   readonly apiServer: ApiServerAddress
+  /** Who writes the endpoints of the server's Service; absent: this server alone has any. */
+  readonly endpoints?: Pick<EndpointReconciler, 'join'> | 'none' | undefined
   /** The lease by which the server tells that it runs. */
   readonly identityLease?: OwnObject
   /** The ranges of Services, where ServiceCIDRs say which there are. */
@@ -85,15 +89,35 @@ function flowControl({ dialect }: BootstrapOptions): OwnObject[] {
   )
 }
 
-/** The Service of the API server, and its endpoints. */
-function ownService({ dialect, apiServer }: BootstrapOptions): OwnObject[] {
-  const { services, endpoints, endpointSlices } = resourcesOf(dialect)
-  const own = apiServerObjects(dialect, apiServer)
+/** The Service of the API server. */
+export function ownService(dialect: Dialect, apiServer: ApiServerAddress): OwnObject {
+  const { services } = resourcesOf(dialect)
+  return {
+    resource: services,
+    object: apiServerService(dialect, apiServer),
+    reconcile: followPorts,
+  }
+}
+
+/** The endpoints of a server that is the only one on its store. */
+function ownEndpoints({ dialect, apiServer }: BootstrapOptions): OwnObject[] {
+  const { endpoints, endpointSlices } = resourcesOf(dialect)
+  const own = apiServerEndpoints(dialect, [apiServer])
   return [
-    { resource: services, object: own.service, reconcile: followPorts },
     { resource: endpoints, object: own.endpoints, reconcile: addAddress },
-    { resource: endpointSlices, object: own.endpointSlice, reconcile: addEndpoint },
+    ...ownObjects(endpointSlices, own.endpointSlices, addEndpoint),
   ]
+}
+
+/** Makes sure of the Service and its endpoints as --endpoint-reconciler-type says. */
+async function joinService(options: BootstrapOptions): Promise<void> {
+  const { client, dialect, apiServer, endpoints } = options
+  if (endpoints !== 'none' && endpoints !== undefined) return await endpoints.join()
+  const objects = [
+    ownService(dialect, apiServer),
+    ...(endpoints === 'none' ? [] : ownEndpoints(options)),
+  ]
+  await Promise.all(objects.map((object) => ensureObject(client, object)))
 }
 
 /**
@@ -136,7 +160,7 @@ export async function ensureBootstrapObjects(options: BootstrapOptions): Promise
         followManagedSpec(autoManagedLabel(dialect)),
       ),
     ),
-    ensureAll('bootstrap-controller', ownService(options)),
+    run('bootstrap-controller', () => joinService(options)),
     ...(lease === undefined
       ? []
       : [ensureAll('start-kube-apiserver-identity-lease-controller', [lease])]),

@@ -12,9 +12,11 @@ import { keepDefaultServiceCidr } from './default-service-cidr.ts'
 import { collectIdentityLeases, keepIdentityLease, serverIdentity } from './identity-lease.ts'
 import { keepFlowSchemaStatus } from './flow-schema-status.ts'
 import type { LocalClient } from '../registry/local-client.ts'
+import type { SharedRange } from '../kinds/core/shared-ranges.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import { keepApiServices } from './registration.ts'
 import { repairAddresses } from './repair-addresses.ts'
+import { repairRanges } from './repair-ranges.ts'
 import { reportUnattended } from './report-unattended.ts'
 import { keepStorageVersions, type StorageVersionsOptions } from './storage-versions.ts'
 import { trackLegacyTokens } from './track-legacy-tokens.ts'
@@ -40,6 +42,8 @@ export interface KeeperOptions {
   readonly storageVersions: Pick<StorageVersionsOptions, 'stored' | 'pending'> | undefined
   /** The ranges of Services, where ServiceCIDRs say which there are. */
   readonly serviceRanges?: readonly string[]
+  /** What is shared with other servers. */
+  readonly sharedRanges: readonly SharedRange[]
   readonly clock: Clock
   readonly log: Log
 }
@@ -55,6 +59,9 @@ export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promi
     ...(ranges === undefined
       ? []
       : [keepDefaultServiceCidr({ ...options, ranges }, signal), repairAddresses(options, signal)]),
+    ...(options.sharedRanges.length === 0
+      ? []
+      : [repairRanges({ ...options, ranges: options.sharedRanges }, signal)]),
     ...(gates.APIServerIdentity
       ? [
           hooks.keep(

@@ -83,7 +83,8 @@ export interface Strategy {
   release?(draft: KubeObject, context: StrategyContext): void
   /**
    * Takes what the object needs outside of itself, once it is valid and before it is written; not for a dry run. The write
-   * waits for the result and calls it afterwards (upstream: BeginCreate, BeginUpdate). A rejection fails the write.
+   * waits for the result and calls it afterwards, unless a fault of the store leaves open whether it was written (upstream:
+   * BeginCreate, BeginUpdate). May change the draft. A rejection fails the write.
    */
   begin?(
     object: KubeObject,

@@ -21,6 +21,7 @@ import {
   invalid,
   isStatusError,
   notFound,
+  StatusError,
   type FieldError,
 } from '../../machinery/objects/status-error.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
@@ -150,6 +151,7 @@ export class Registry {
     const { resource, namespace, object, dryRun, warnings } = request
     const { admission, clock } = this.#options
     const strategy = this.strategy(resource)
+    if (strategy.begin !== undefined) await this.cache.refresh()
     const context = this.strategyContext(request)
     const isOfAnother = namesVersion(object)
     ensureNamespace(object, namespace, resource.namespaced)
@@ -183,12 +185,14 @@ export class Registry {
         throw badRequest('resourceVersion should not be set on objects to be created')
       }
       const name = object.metadata.name ?? ''
-      const stored = await objectKindOf(resource).toStored(object)
-      const bytes = encodeForStore(stored, owners)
       const written = await this.#whileHolding(
         request,
         { strategy, context, object, old: undefined },
-        () => this.commit(request, objectKey(resource, namespace, name), 0, bytes),
+        async () => {
+          const stored = await objectKindOf(resource).toStored(object)
+          const bytes = encodeForStore(stored, owners)
+          return await this.commit(request, objectKey(resource, namespace, name), 0, bytes)
+        },
       )
       if (written === undefined) throw alreadyExists(resource, name)
       return { entry: written, outcome: 'created' }
@@ -234,6 +238,8 @@ export class Registry {
     const { resource, namespace, name } = request
     const key = objectKey(resource, namespace, name)
     const find = (): Entry | undefined => this.stored.find(resource, key)
+    // What others hold that is outside of the object is to be the newest, too.
+    if (this.strategy(resource).begin !== undefined) await this.cache.refresh()
     return await attemptWrite(this.cache, { resource, key, find }, async (attempt) => {
       const { current } = attempt
       if (current !== undefined)
@@ -360,9 +366,15 @@ export class Registry {
       return (await isNewest()) ? { entry: current, outcome: 'unchanged' } : undefined
     }
     if (isLarge) await nextTurn()
-    const bytes = encodeForStore(next)
-    const written = await this.#whileHolding(request, { strategy, context, object, old }, () =>
-      this.commit(request, key, current.revision, bytes),
+    const written = await this.#whileHolding(
+      request,
+      { strategy, context, object, old },
+      async () => {
+        // What the object takes outside of itself may have changed it.
+        const last =
+          strategy.begin === undefined ? next : await objectKindOf(resource).toStored(object)
+        return await this.commit(request, key, current.revision, encodeForStore(last))
+      },
     )
     if (written === undefined) return undefined
     return { entry: written, outcome: 'updated' }
@@ -382,13 +394,15 @@ export class Registry {
     const { strategy, context, object, old } = of
     if (strategy.begin === undefined || dryRun) return await commit()
     const finish = await strategy.begin(object, old, context)
-    let written: Entry | undefined
     try {
-      written = await commit()
-    } finally {
+      const written = await commit()
       await finish?.(written !== undefined)
+      return written
+    } catch (error) {
+      // After a fault of the store it may have been written all the same: repairs find out what is not in use.
+      if (error instanceof StatusError) await finish?.(false)
+      throw error
     }
-    return written
   }
 
   #refuseInvalid(resource: Resource, object: KubeObject, errors: readonly FieldError[]): void {

@@ -1,11 +1,13 @@
 /** api-server: builds the server from its flags in named steps, and runs it until its signal aborts. */
 import { aborted } from '../../component-base/aborted.ts'
+import type { ApiServerAddress } from '../../api/bootstrap-policy/system-objects.ts'
 import { StartError, type ComponentContext } from '../../component-base/component.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
 import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
 import { writeStorageVersions } from '../controllers/storage-versions.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
+import { ownEndpointsOf, type OwnEndpoints } from './own-endpoints.ts'
 import { startBackground, startControllers } from './background.ts'
 import { printState } from './print-state.ts'
 import { openSecurity } from './security.ts'
@@ -18,7 +20,7 @@ import { createWrites } from './writes.ts'
 function ensureOwnObjects(
   { settings, security }: ServingParts,
   { ownClient: client, health }: Serving,
-  port: number,
+  by: { readonly apiServer: ApiServerAddress; readonly endpoints: OwnEndpoints },
 ): Promise<void> {
   const { options, dialect, served, gates } = settings
   return ensureBootstrapObjects({
@@ -30,16 +32,16 @@ function ensureOwnObjects(
     ...(gates.MultiCIDRServiceAllocator
       ? { serviceRanges: [options['service-cluster-ip-range']] }
       : {}),
-    apiServer: {
-      serviceIp: firstAddress(options['service-cluster-ip-range']),
-      servicePort: 443,
-      address: options['advertise-address'],
-      port,
-    },
+    ...by,
     served,
     authentication: security.certificates.info,
     hooks: health.hooks,
   })
+}
+
+function addressOf({ options }: ServingParts['settings'], port: number): ApiServerAddress {
+  const serviceIp = firstAddress(options['service-cluster-ip-range'])
+  return { serviceIp, servicePort: 443, address: options['advertise-address'], port }
 }
 
 /** Rejects with a StartError that names the KMS provider, if one is the reason why the server cannot write. */
@@ -93,18 +95,23 @@ export async function runApiServer(
     stopping: stopping.signal,
   }
   const serving = await createServing(from)
-  const { listener, handler, health, audit, parts } = serving
+  const { listener, handler, health, audit, parts, ownClient } = serving
   const listenerStop = new AbortController()
   const listening = listener.run(listenerStop.signal)
   health.hooks.done('start-apiserver-admission-initializer', 'max-in-flight-filter')
   const background = startBackground(from, serving, inner.signal)
   let controllers: readonly Promise<void>[] = []
   let unserve: (() => void) | undefined
+  let leave = async (): Promise<void> => {}
   try {
     const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     serving.useAddress(port)
     unserve = context.network?.serve(originOf(settings, port), handler)
-    await ensureOwnObjects(from, serving, port).catch((error: unknown) => explained(error, state))
+    const apiServer = addressOf(settings, port)
+    const endpoints = ownEndpointsOf(settings, state, { client: ownClient, own: apiServer })
+    await ensureOwnObjects(from, serving, { apiServer, endpoints }).catch((error: unknown) =>
+      explained(error, state),
+    )
     await writeOwnStorageVersions(from, serving)
     controllers = startControllers(from, serving, stopping.signal)
     context.ready({ port })

@@ -92,6 +92,7 @@ export function startControllers(
         onLegacyTokenUse: security.legacyTokenUses.follow,
         hooks,
         storageVersions,
+        sharedRanges: writes.sharedRanges,
         ...(gates.MultiCIDRServiceAllocator
           ? { serviceRanges: [options['service-cluster-ip-range']] }
           : {}),

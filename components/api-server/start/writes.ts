@@ -12,6 +12,13 @@ import { createAddressRecords } from '../kinds/core/address-records.ts'
 import { createServiceAllocator, type ServiceAllocator } from '../kinds/core/service-allocator.ts'
 import { createServiceCidrPool } from '../kinds/core/service-cidr-pool.ts'
 import { eventsResource } from '../controllers/expire-events.ts'
+import {
+  addressClaims,
+  nodePortClaims,
+  sharedAddresses,
+  sharedNodePorts,
+  type SharedRange,
+} from '../kinds/core/shared-ranges.ts'
 import { Registry } from '../registry/registry.ts'
 import { parseIpRange } from '../../machinery/validation/ip-address.ts'
 import { createDeferredClient, type DeferredClient } from './deferred-client.ts'
@@ -26,6 +33,8 @@ export interface Writes {
   readonly registry: Registry
   /** The client of admission plugins. It must get the server's own client before the server listens. */
   readonly pluginClient: DeferredClient
+  /** To be repaired. */
+  readonly sharedRanges: readonly SharedRange[]
 }
 
 async function admissionOf(
@@ -58,27 +67,53 @@ async function admissionOf(
   )
 }
 
+/** The ranges that servers on one store share; none on a store of this server alone. Throws a TypeError for an invalid range. */
+function sharedRangesOf(
+  { options, resources, gates }: Settings,
+  { cache, store }: State,
+): readonly SharedRange[] {
+  if (!store.isShared) return []
+  const from = {
+    store,
+    reader: cache,
+    services: resources.services,
+    clusterIpRange: options['service-cluster-ip-range'],
+    nodePortRange: options['service-node-port-range'],
+  }
+  const nodePorts = sharedNodePorts(from)
+  return gates.MultiCIDRServiceAllocator ? [nodePorts] : [nodePorts, sharedAddresses(from)]
+}
+
 /** Throws a TypeError for an invalid range. */
 function serviceAllocatorOf(
   { options, resources, gates, dialect, log }: Settings,
   { cache }: State,
-  writer: DeferredClient['client'],
+  by: {
+    readonly writer: DeferredClient['client']
+    readonly ranges: readonly SharedRange[]
+  },
 ): ServiceAllocator {
   const { services, serviceCidrs, ipAddresses } = resources
   const clusterIpRange = options['service-cluster-ip-range']
-  const from = {
-    reader: cache,
-    services,
-    clusterIpRange,
-    nodePortRange: options['service-node-port-range'],
+  const nodePortRange = options['service-node-port-range']
+  const [ports, addresses] = by.ranges
+  const nodePorts = ports && nodePortClaims(ports, nodePortRange, log)
+  const from = { reader: cache, services, clusterIpRange, nodePortRange }
+  if (!gates.MultiCIDRServiceAllocator) {
+    const claims = {
+      nodePorts,
+      addresses: addresses && addressClaims(addresses, clusterIpRange, log),
+    }
+    return createServiceAllocator({ ...from, claims: ports && claims })
   }
-  if (!gates.MultiCIDRServiceAllocator) return createServiceAllocator(from)
+  const { writer } = by
   const family = parseIpRange(clusterIpRange)?.family ?? 'IPv4'
   return createServiceAllocator({
     ...from,
-    source: {
-      addresses: createServiceCidrPool({ reader: cache, serviceCidrs, ipAddresses, family }),
-      records: createAddressRecords({ writer, ipAddresses, dialect, log }),
+    addresses: createServiceCidrPool({ reader: cache, serviceCidrs, ipAddresses, family }),
+    claims: {
+      nodePorts,
+      addresses: createAddressRecords({ writer, ipAddresses, dialect, log }),
     },
   })
 }
@@ -102,6 +137,7 @@ export async function createWrites(
   const pluginClient = createDeferredClient()
   const { client } = pluginClient
   const admission = await admissionOf(settings, state, { ...security, custom, client })
+  const sharedRanges = sharedRangesOf(settings, state)
   const registry = new Registry({
     ...settings,
     store,
@@ -109,9 +145,9 @@ export async function createWrites(
     transformers,
     allowUnsafeDeletion: gates.AllowUnsafeMalformedObjectDeletion,
     admission: measuredAdmission(admission, metrics, clock),
-    serviceAllocator: serviceAllocatorOf(settings, state, client),
+    serviceAllocator: serviceAllocatorOf(settings, state, { writer: client, ranges: sharedRanges }),
     lifetimeMs: ({ storagePrefix }) =>
       storagePrefix === eventsResource ? options['event-ttl'] : undefined,
   })
-  return { converters, custom, registry, pluginClient }
+  return { converters, custom, registry, pluginClient, sharedRanges }
 }

@@ -37,47 +37,68 @@ export function systemPriorityClasses(dialect: Dialect): KubeObject[] {
   ]
 }
 
-/** Where pods reach the API server. */
-export interface ApiServerAddress {
-  /** First address of the service range. */
-  readonly serviceIp: string
-  readonly servicePort: number
-  /** Where the server really listens. */
+/** Where a server really listens. */
+export interface ServerAddress {
   readonly address: string
   readonly port: number
 }
 
-export interface ApiServerObjects {
-  readonly service: KubeObject
-  readonly endpoints: KubeObject
-  readonly endpointSlice: KubeObject
+/** Where pods reach the API server. */
+export interface ApiServerAddress extends ServerAddress {
+  /** First address of the service range. */
+  readonly serviceIp: string
+  readonly servicePort: number
 }
 
-/** The Service of the API server in namespace `default`, with its endpoints. */
-export function apiServerObjects(dialect: Dialect, at: ApiServerAddress): ApiServerObjects {
+function familyOf(address: string): string {
+  return address.includes(':') ? 'IPv6' : 'IPv4'
+}
+
+/** The Service of the API server in namespace `default`. */
+export function apiServerService(dialect: Dialect, at: ApiServerAddress): KubeObject {
   const name = dialect.apiServerService
-  const family = (address: string): string => (address.includes(':') ? 'IPv6' : 'IPv4')
-  const port = { name: 'https', port: at.port, protocol: 'TCP' }
   return {
-    service: {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: {
-        name,
-        namespace: 'default',
-        labels: { component: 'apiserver', provider: name },
-      },
-      spec: {
-        type: 'ClusterIP',
-        clusterIP: at.serviceIp,
-        clusterIPs: [at.serviceIp],
-        ipFamilies: [family(at.serviceIp)],
-        ipFamilyPolicy: 'SingleStack',
-        internalTrafficPolicy: 'Cluster',
-        ports: [{ name: 'https', port: at.servicePort, protocol: 'TCP', targetPort: at.port }],
-        sessionAffinity: 'None',
-      },
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name,
+      namespace: 'default',
+      labels: { component: 'apiserver', provider: name },
     },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: at.serviceIp,
+      clusterIPs: [at.serviceIp],
+      ipFamilies: [familyOf(at.serviceIp)],
+      ipFamilyPolicy: 'SingleStack',
+      internalTrafficPolicy: 'Cluster',
+      ports: [{ name: 'https', port: at.servicePort, protocol: 'TCP', targetPort: at.port }],
+      sessionAffinity: 'None',
+    },
+  }
+}
+
+/** Addresses by port, in ascending order of ports. */
+function byPort(servers: readonly ServerAddress[]): readonly (readonly [number, string[]])[] {
+  const ports = new Map<number, string[]>()
+  for (const { address, port } of servers) {
+    ports.set(port, [...(ports.get(port) ?? []), address])
+  }
+  return [...ports].toSorted(([a], [b]) => a - b)
+}
+
+/**
+ * The endpoints of that Service: servers of one port are a subset. An EndpointSlice has one list of ports, so that each further
+ * port has a slice of its own, with the port at the end of its name.
+ */
+export function apiServerEndpoints(
+  dialect: Dialect,
+  servers: readonly ServerAddress[],
+): { readonly endpoints: KubeObject; readonly endpointSlices: readonly KubeObject[] } {
+  const name = dialect.apiServerService
+  const ports = byPort(servers)
+  const portsOf = (port: number) => [{ name: 'https', port, protocol: 'TCP' }]
+  return {
     endpoints: {
       apiVersion: 'v1',
       kind: 'Endpoints',
@@ -86,19 +107,25 @@ export function apiServerObjects(dialect: Dialect, at: ApiServerAddress): ApiSer
         namespace: 'default',
         labels: { [labelKey(dialect, 'endpointslice', 'skip-mirror')]: 'true' },
       },
-      subsets: [{ addresses: [{ ip: at.address }], ports: [port] }],
+      subsets: ports.map(([port, addresses]) => ({
+        addresses: addresses.map((ip) => ({ ip })),
+        ports: portsOf(port),
+      })),
     },
-    endpointSlice: {
+    endpointSlices: ports.map(([port, addresses], at) => ({
       apiVersion: `${apiGroup(dialect, 'discovery')}/v1`,
       kind: 'EndpointSlice',
       metadata: {
-        name,
+        name: at === 0 ? name : `${name}-${port}`,
         namespace: 'default',
         labels: { [labelKey(dialect, '', 'service-name')]: name },
       },
-      addressType: family(at.address),
-      endpoints: [{ addresses: [at.address], conditions: { ready: true } }],
-      ports: [port],
-    },
+      addressType: familyOf(addresses[0] ?? ''),
+      endpoints: addresses.map((address) => ({
+        addresses: [address],
+        conditions: { ready: true },
+      })),
+      ports: portsOf(port),
+    })),
   }
 }

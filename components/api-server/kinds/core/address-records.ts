@@ -10,21 +10,12 @@ import type { KubeObject } from '../../../machinery/objects/object.ts'
 import { apiVersionOf, type Resource } from '../../../machinery/objects/resource.ts'
 import { isStatusError } from '../../../machinery/objects/status-error.ts'
 import { parseIpAddress } from '../../../machinery/validation/ip-address.ts'
+import type { ValueClaims } from './service-allocator.ts'
 
 /** Rejects with a StatusError as any client's write does. */
 export interface AddressWriter {
   create(resource: Resource, namespace: string, object: KubeObject): Promise<unknown>
   delete(resource: Resource, namespace: string, name: string): Promise<unknown>
-}
-
-export interface AddressRecords {
-  /**
-   * Records that the Service uses the addresses. Resolves with the first that is recorded already, after it has removed the
-   * records that it made; undefined when all are made. Rejects with the StatusError of a failed write, likewise.
-   */
-  add(service: KubeObject, addresses: readonly string[]): Promise<string | undefined>
-  /** Removes the records. A failure is logged: the repair loop tries again. */
-  remove(addresses: readonly string[]): Promise<void>
 }
 
 export interface AddressRecordsOptions {
@@ -35,10 +26,10 @@ export interface AddressRecordsOptions {
   readonly log: Log
 }
 
-export function createAddressRecords(options: AddressRecordsOptions): AddressRecords {
+export function createAddressRecords(options: AddressRecordsOptions): ValueClaims<string> {
   const { writer, ipAddresses, dialect, log } = options
   const type = { apiVersion: apiVersionOf(ipAddresses), kind: ipAddresses.kind }
-  const addOne = async (service: KubeObject, name: string): Promise<boolean> => {
+  const addOne = async (name: string, service: KubeObject): Promise<boolean> => {
     const family = parseIpAddress(name)?.family ?? 'IPv4'
     const object = { ...type, ...ipAddressFor({ name, family }, service, dialect) }
     try {
@@ -49,6 +40,7 @@ export function createAddressRecords(options: AddressRecordsOptions): AddressRec
       throw error
     }
   }
+  // A failure is logged: the repair loop tries again.
   const remove = async (addresses: readonly string[]): Promise<void> => {
     for (const name of addresses) {
       try {
@@ -59,20 +51,20 @@ export function createAddressRecords(options: AddressRecordsOptions): AddressRec
     }
   }
   return {
-    add: async (service, addresses) => {
+    take: async (addresses, service) => {
       const added: string[] = []
       let isDone = false
       try {
         for (const name of addresses) {
-          if (!(await addOne(service, name))) return name
+          if (!(await addOne(name, service))) return [name]
           added.push(name)
         }
         isDone = true
-        return undefined
+        return []
       } finally {
         if (!isDone) await remove(added)
       }
     },
-    remove,
+    give: remove,
   }
 }

@@ -13,6 +13,7 @@ export class Reservations<K> {
   readonly #holders = new Map<K, KubeObject>()
   /** The values of each draft, those of dry runs, too. */
   readonly #values = new Map<KubeObject, Set<K>>()
+  readonly #picked = new Map<KubeObject, Set<K>>()
 
   /** Whether any draft holds the value; of dry runs, only the request's own counts. */
   has(value: K, { draft }: AllocationRequest): boolean {
@@ -23,6 +24,18 @@ export class Reservations<K> {
   hasOther(value: K, { draft }: AllocationRequest): boolean {
     const holder = this.#holders.get(value)
     return holder !== undefined && holder !== draft
+  }
+
+  /** Whether the value was given to the draft, which had not asked for it. */
+  isPicked(value: K, { draft }: AllocationRequest): boolean {
+    return this.#picked.get(draft)?.has(value) === true
+  }
+
+  /** As `reserve`, of a value that the draft has not asked for. */
+  pick(value: K, request: AllocationRequest): void {
+    this.reserve(value, request)
+    const picked = this.#picked.get(request.draft) ?? new Set()
+    this.#picked.set(request.draft, picked.add(value))
   }
 
   reserve(value: K, { draft, dryRun }: AllocationRequest): void {
@@ -36,5 +49,6 @@ export class Reservations<K> {
       if (this.#holders.get(value) === draft) this.#holders.delete(value)
     }
     this.#values.delete(draft)
+    this.#picked.delete(draft)
   }
 }

@@ -2,10 +2,9 @@
 import type { Service, ServiceSpec } from '../../../api/generated/types.ts'
 import { FieldPath } from '../../../machinery/validation/field-path.ts'
 import { goList } from '../../../machinery/values/go-syntax.ts'
-import { formatIpAddress, parseIpAddress } from '../../../machinery/validation/ip-address.ts'
 import { internalError } from '../../../machinery/objects/status-error.ts'
 import type { AllocationRequest } from './reservations.ts'
-import { inUse, type ServiceAllocator } from './service-allocator.ts'
+import type { ServiceAllocator } from './service-allocator.ts'
 import { refuse, settleFamilies } from './service-families.ts'
 import {
   isHeadless,
@@ -14,49 +13,6 @@ import {
   needsHealthCheckPort,
   needsNodePort,
 } from './service-fields.ts'
-
-/** Ends what began with a write: `isWritten` says whether it took place. */
-type Finish = (isWritten: boolean) => Promise<void>
-
-/** The addresses that the Service has of this cluster. */
-function addressesOf(service: Service | undefined): readonly string[] {
-  const spec = service?.spec
-  if (spec === undefined || !needsClusterIp(spec) || isHeadless(spec)) return []
-  return (spec.clusterIPs ?? []).flatMap((text) => {
-    const address = parseIpAddress(text)
-    return address === undefined ? [] : [formatIpAddress(address)]
-  })
-}
-
-/**
- * Records the addresses that the Service has and `old` had not. The result removes those records if the write fails, or else
- * those of addresses that the Service no longer has. Throws Invalid for an address that was recorded in the meantime.
- */
-export async function recordAddresses(
-  { object, old }: { readonly object: Service; readonly old: Service | undefined },
-  { records }: ServiceAllocator,
-): Promise<Finish | undefined> {
-  if (records === undefined) return undefined
-  const [now, before] = [addressesOf(object), addressesOf(old)]
-  const added = now.filter((address) => !before.includes(address))
-  const removed = before.filter((address) => !now.includes(address))
-  const taken = await records.add(object, added)
-  if (taken !== undefined) {
-    const root = FieldPath.root()
-    const at = root.child('spec').child('clusterIPs')
-    at.invalid(goList(object.spec?.clusterIPs), `failed to allocate IP ${taken}: ${inUse}`)
-    refuse(object, root)
-  }
-  return (isWritten) => records.remove(isWritten ? removed : added)
-}
-
-/** Removes the records of a Service that is gone. */
-export async function forgetAddresses(
-  service: Service,
-  { records }: ServiceAllocator,
-): Promise<void> {
-  await records?.remove(addressesOf(service))
-}
 
 export interface Allocation {
   readonly allocator: ServiceAllocator

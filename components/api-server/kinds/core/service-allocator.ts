@@ -1,6 +1,6 @@
 /**
- * ServiceAllocator: which addresses and node ports Services use. The stored Services are the record (upstream keeps bitmaps in
- * its store); what a request was given is reserved until it ends.
+ * ServiceAllocator: which addresses and node ports Services use. The stored Services are the record; what a request was given is
+ * reserved until it ends. Servers that share a store settle the rest by claims.
  */
 import { parseIpRange, type IpFamily } from '../../../machinery/validation/ip-address.ts'
 import { keyOf, type KubeObject } from '../../../machinery/objects/object.ts'
@@ -14,7 +14,6 @@ import {
   type AddressOffsets,
   type Band,
 } from './address-offsets.ts'
-import type { AddressRecords } from './address-records.ts'
 import { Reservations, type AllocationRequest } from './reservations.ts'
 
 /** A finite set of values, each used by at most one Service. */
@@ -23,22 +22,31 @@ export interface ServicePool<T> {
   take(value: T, request: AllocationRequest): string | undefined
   /** A free value, or undefined without one. */
   next(request: AllocationRequest): T | undefined
+  /** Whether `next` gave the value to the draft: then another will do as well. */
+  isPicked(value: T, request: AllocationRequest): boolean
   /** The request of the draft ended, whether it was written or not. */
   release(draft: KubeObject): void
 }
 
+/** Where servers that share a store settle who uses a value. */
+export interface ValueClaims<T> {
+  /** Takes all the values, or none: resolves with those that are taken already. */
+  take(values: readonly T[], service: KubeObject): Promise<readonly T[]>
+  give(values: readonly T[]): Promise<void>
+}
+
+/** Of what no other server gives out, there are none. */
+export interface ServiceClaims {
+  readonly addresses?: ValueClaims<string> | undefined
+  readonly nodePorts?: ValueClaims<number> | undefined
+}
+
 export interface ServiceAllocator {
+  /** Undefined where one server alone gives out values: its pools settle it. */
+  readonly claims?: ServiceClaims
   readonly family: IpFamily
   readonly addresses: ServicePool<string>
   readonly nodePorts: ServicePool<number>
-  /** Objects that record the addresses of Services; without them the Services are the record. */
-  readonly records?: AddressRecords
-}
-
-/** Where addresses come from when it is not one range. */
-export interface AddressSource {
-  readonly addresses: ServicePool<string>
-  readonly records: AddressRecords
 }
 
 export interface ServiceAllocatorOptions {
@@ -50,11 +58,12 @@ export interface ServiceAllocatorOptions {
   /** First and last port; default `30000-32767`. */
   readonly nodePortRange?: string
   /** Gives addresses instead of the range (the gate MultiCIDRServiceAllocator). The range still says which family. */
-  readonly source?: AddressSource
+  readonly addresses?: ServicePool<string>
+  readonly claims?: ServiceClaims | undefined
 }
 
 export const inUse = 'provided IP is already allocated'
-const portInUse = 'provided port is already allocated'
+export const portInUse = 'provided port is already allocated'
 
 /** What Services use, by offset into the range of values. */
 class Usage {
@@ -72,6 +81,14 @@ class Usage {
 
   reserve(offset: number, request: AllocationRequest): void {
     this.#reserved.reserve(offset, request)
+  }
+
+  pick(offset: number, request: AllocationRequest): void {
+    this.#reserved.pick(offset, request)
+  }
+
+  isPicked(offset: number, request: AllocationRequest): boolean {
+    return this.#reserved.isPicked(offset, request)
   }
 
   release(draft: KubeObject): void {
@@ -119,10 +136,11 @@ class ServiceIndex {
     if (this.#isFollowing) return this
     this.#isFollowing = true
     const { reader, services } = this.#options
-    for (const object of reader.list(services)) this.#set(keyOf(object), this.#valuesOf(object))
+    for (const object of reader.list(services))
+      this.#set(keyOf(object), valuesOf(object, this.#offsetOfAddress))
     reader.onChange(services, (change) => {
       const isGone = change.type === 'DELETED'
-      this.#set(change.key, isGone ? undefined : this.#valuesOf(change.object()))
+      this.#set(change.key, isGone ? undefined : valuesOf(change.object(), this.#offsetOfAddress))
     })
     return this
   }
@@ -138,28 +156,31 @@ class ServiceIndex {
     if (now === undefined) this.#values.delete(key)
     else this.#values.set(key, now)
   }
+}
 
-  #valuesOf(object: KubeObject): ServiceValues {
-    const spec = (object['spec'] ?? {}) as ServiceUse
-    const addresses: number[] = []
-    for (const text of spec.clusterIPs ?? []) {
-      const offset = this.#offsetOfAddress(text)
-      if (offset !== undefined) addresses.push(offset)
-    }
-    const ports = (spec.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []))
-    if (spec.healthCheckNodePort) ports.push(spec.healthCheckNodePort)
-    return { addresses, ports }
-  }
+/** What a Service uses; of its addresses those that have an offset. */
+export function valuesOf(
+  object: KubeObject,
+  offsetOf: (address: string) => number | undefined,
+): ServiceValues {
+  const spec = (object['spec'] ?? {}) as ServiceUse
+  const addresses = (spec.clusterIPs ?? []).flatMap((text) => offsetOf(text) ?? [])
+  const ports = (spec.ports ?? []).flatMap(({ nodePort }) => (nodePort ? [nodePort] : []))
+  if (spec.healthCheckNodePort) ports.push(spec.healthCheckNodePort)
+  return { addresses, ports }
 }
 
 /** Addresses of an IPv6 range that Services can have (upstream: ipallocator, as many as its bitmap holds). */
 const mostIpv6Addresses = 65_536
 
+/** Addresses that servers on one store share: each has a bit in a key (upstream: maxCIDRBits). */
+export const mostSharedAddresses = 2 ** 20
+
 /** Throws TypeError for an invalid range. */
-function offsetsOf(text: string): AddressOffsets {
+export function offsetsOf(text: string, most = 2 ** 32): AddressOffsets {
   const range = parseIpRange(text)
   if (range === undefined) throw new TypeError(`not a range of addresses: ${text}`)
-  return addressOffsets(range, range.family === 'IPv4' ? 2 ** 32 : mostIpv6Addresses)
+  return addressOffsets(range, range.family === 'IPv4' ? most : Math.min(most, mostIpv6Addresses))
 }
 
 /** The first address a Service can have: the API server's own. Throws TypeError for an invalid range. */
@@ -177,7 +198,7 @@ function takeNext(
     const isFree = (at: number): boolean => usage.isFree(at, request)
     const offset = freeOffset(band, isFree, () => request.random())
     if (offset === undefined) continue
-    usage.reserve(offset, request)
+    usage.pick(offset, request)
     return offset
   }
   return undefined
@@ -204,16 +225,24 @@ function addressPool(
       const offset = takeNext(index.follow().addresses, bands, request)
       return offset === undefined ? undefined : offsets.textOf(offset)
     },
+    isPicked(text, request) {
+      const offset = offsets.offsetOf(text)
+      return offset !== undefined && index.addresses.isPicked(offset, request)
+    },
     release: (draft) => index.addresses.release(draft),
   }
 }
 
 /** Throws TypeError for an invalid range. */
-function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
+export function portsOf(rangeText: string): { readonly first: number; readonly last: number } {
   const [first = 0, last = -1] = rangeText.split('-').map(Number)
-  if (!(first > 0 && last >= first && last <= 65_535)) {
-    throw new TypeError(`not a range of ports: ${rangeText}`)
-  }
+  if (first > 0 && last >= first && last <= 65_535) return { first, last }
+  throw new TypeError(`not a range of ports: ${rangeText}`)
+}
+
+/** Throws TypeError for an invalid range. */
+function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
+  const { first, last } = portsOf(rangeText)
   const split = first + staticPart(last - first + 1, { min: 16, max: 128, share: 32 })
   const bands = [
     { start: split, end: last + 1 },
@@ -230,17 +259,20 @@ function portPool(index: ServiceIndex, rangeText: string): ServicePool<number> {
       return undefined
     },
     next: (request) => takeNext(index.follow().ports, bands, request),
+    isPicked: (port, request) => index.ports.isPicked(port, request),
     release: (draft) => index.ports.release(draft),
   }
 }
 
 /** Throws TypeError for an invalid range. One per API server. */
 export function createServiceAllocator(options: ServiceAllocatorOptions): ServiceAllocator {
-  const { clusterIpRange = '10.96.0.0/16', nodePortRange = '30000-32767' } = options
-  const offsets = offsetsOf(clusterIpRange)
+  const { clusterIpRange = '10.96.0.0/16', nodePortRange = '30000-32767', claims } = options
+  const offsets = offsetsOf(clusterIpRange, claims?.addresses && mostSharedAddresses)
   const index = new ServiceIndex(options, offsets.offsetOf)
-  const { family } = offsets
-  const nodePorts = portPool(index, nodePortRange)
-  if (options.source !== undefined) return { family, nodePorts, ...options.source }
-  return { family, nodePorts, addresses: addressPool(index, offsets, clusterIpRange) }
+  return {
+    family: offsets.family,
+    nodePorts: portPool(index, nodePortRange),
+    addresses: options.addresses ?? addressPool(index, offsets, clusterIpRange),
+    ...(claims && { claims }),
+  }
 }

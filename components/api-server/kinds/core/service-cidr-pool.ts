@@ -68,11 +68,12 @@ export function createServiceCidrPool(options: ServiceCidrPoolOptions): ServiceP
       for (const range of ranges()) {
         const name = nextOf(range, request)
         if (name === undefined) continue
-        reserved.reserve(name, request)
+        reserved.pick(name, request)
         return name
       }
       return undefined
     },
+    isPicked: (name, request) => reserved.isPicked(name, request),
     release: (draft) => reserved.release(draft),
   }
 }

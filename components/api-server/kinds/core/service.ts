@@ -5,12 +5,8 @@ import { validateConditions } from '../../../machinery/validation/label-validati
 import type { KubeObject } from '../../../machinery/objects/object.ts'
 import type { Strategy, StrategyContext } from '../strategy.ts'
 import { validateOneOf, validateSubdomain } from '../rules/field-rules.ts'
-import {
-  allocateForCreate,
-  allocateForUpdate,
-  forgetAddresses,
-  recordAddresses,
-} from './service-allocation.ts'
+import { allocateForCreate, allocateForUpdate } from './service-allocation.ts'
+import { claimValues, giveBack } from './service-claims.ts'
 import {
   isExternallyAccessible,
   needsClusterIp,
@@ -158,13 +154,13 @@ export const serviceStrategy: Strategy = {
     serviceAllocator?.addresses.release(draft)
     serviceAllocator?.nodePorts.release(draft)
   },
-  begin(object, old, { serviceAllocator }) {
-    if (serviceAllocator?.records === undefined) return undefined
-    const change = { object: object as Service, old: old as Service | undefined }
-    return recordAddresses(change, serviceAllocator)
+  begin(object, old, context) {
+    const allocation = allocationOf(object, context)
+    if (allocation?.allocator.claims === undefined) return undefined
+    return claimValues({ object: object as Service, old: old as Service | undefined }, allocation)
   },
   async afterDelete(object, { serviceAllocator }) {
-    if (serviceAllocator !== undefined) await forgetAddresses(object as Service, serviceAllocator)
+    if (serviceAllocator !== undefined) await giveBack(object as Service, serviceAllocator)
   },
   warnings: (object, _, { dialect }) => [...serviceWarnings(object as Service, dialect)],
   subresources: {

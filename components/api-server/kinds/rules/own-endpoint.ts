@@ -9,7 +9,10 @@ export function endpointAddressRule(
   { metadata }: Pick<KubeObject, 'metadata'>,
   { dialect }: Pick<StrategyContext, 'dialect'>,
 ): (address: string, at: FieldPath) => void {
-  const isOwn = metadata.namespace === 'default' && metadata.name === dialect.apiServerService
+  const { namespace, name = '' } = metadata
+  // Of several servers that share an address each has a port, and a slice of its own.
+  const [stem, port] = [dialect.apiServerService, name.slice(dialect.apiServerService.length)]
+  const isOwn = namespace === 'default' && name.startsWith(stem) && /^(-\d+)?$/.test(port)
   if (!isOwn) return validateNonSpecialIp
   return (address, at) => {
     if (!isLoopback(address)) validateNonSpecialIp(address, at)
