@@ -67,7 +67,10 @@ export interface ResponseSink {
   readonly signal: AbortSignal
 }
 
-/** A handler's result. A function body streams; the response ends when its promise settles, cut short if it rejects. */
+/**
+ * A handler's result. A function body streams; the response ends when its promise settles, cut short if it rejects. The header
+ * `connection: close` ends the connection once all its requests are answered, and tells the client to open another one.
+ */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>

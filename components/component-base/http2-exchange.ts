@@ -142,10 +142,13 @@ export async function sendHttp2(
   answer: Answer,
 ): Promise<void> {
   if (stream.destroyed || stream.closed) return
+  const { connection, ...others } = answer.headers
+  // HTTP/2 has no such header: GOAWAY says it, and open streams go on (RFC 9113, 8.2.2 and 6.8).
+  if (connection === 'close') stream.session?.close()
   const { body } = answer
   const headers: Record<string, string | string[] | number> = {
     ':status': answer.status,
-    ...answer.headers,
+    ...others,
   }
   if (typeof body !== 'function') {
     request.isAnswered = true

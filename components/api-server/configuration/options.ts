@@ -267,6 +267,20 @@ export const apiServerFlags = defineFlags({
     'How long the server goes on serving after /readyz fails on shutdown.',
     0,
   ),
+  'shutdown-send-retry-after': flag.bool(
+    'On shutdown, go on listening until all requests in flight are answered, and answer new ones with 429 and Retry-After.',
+    false,
+  ),
+  'shutdown-watch-termination-grace-period': flag.duration(
+    'On shutdown, end watches one after another over most of this time, so that their clients do not all come to another server at once.',
+    0,
+    { least: 0 },
+  ),
+  'goaway-chance': flag.float(
+    'Share of HTTP/2 requests whose connection is ended with GOAWAY, so that clients spread over several servers; 0 to 0.02.',
+    0,
+    { least: 0 },
+  ),
   'livez-grace-period': flag.duration('How long the start may take before /livez fails.', 0),
 })
 

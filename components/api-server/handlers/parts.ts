@@ -11,6 +11,7 @@ import type { YamlBodies } from '../encoding/yaml-bodies.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Answer, RequestContext } from '../request/request.ts'
 import type { WatchCache } from '../watch-cache/watch-cache.ts'
+import type { OpenWatches } from './open-watches.ts'
 import type { CountWatchEvents } from './watch-metrics.ts'
 
 export interface Parts {
@@ -25,8 +26,7 @@ export interface Parts {
   /** Undefined while its feature gate is off. */
   readonly cbor: Cbor | undefined
   readonly yaml: YamlBodies
-  /** Aborts when the server begins to shut down: watches end. */
-  readonly stopping: AbortSignal
+  readonly openWatches: OpenWatches
   /** Counts what watches are sent, for metrics. */
   readonly countWatchEvents: CountWatchEvents
 }

@@ -159,7 +159,7 @@ function pumpOf(
 /** Resolves when the watch ends: by its timeout, the server, the client or the watcher. */
 async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Promise<void> {
   const { options, parts } = to
-  if (sink.signal.aborted || parts.stopping.aborted) return
+  if (sink.signal.aborted || !parts.openWatches.mayBegin) return
   const { promise: ended, resolve, reject: onFailure } = Promise.withResolvers<void>()
   const onEnd = (): void => resolve()
   const { pump, noteBookmark } = pumpOf(sink, watcher, { ...to, onEnd, onFailure })
@@ -170,7 +170,7 @@ async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Prom
         Math.floor((minTimeoutMs * (1 + parts.clock.random())) / 1000) * 1000
   const cancelTimeout = parts.clock.after(timeoutMs, onEnd)
   sink.signal.addEventListener('abort', onEnd, { once: true })
-  parts.stopping.addEventListener('abort', onEnd, { once: true })
+  const removeWatch = parts.openWatches.add(onEnd)
   let cancelBookmark = (): void => {}
   const plan = (): void => {
     cancelBookmark = parts.clock.after(bookmarkEveryMs, () => {
@@ -187,7 +187,7 @@ async function deliver(sink: ResponseSink, watcher: Watcher, to: Delivery): Prom
     cancelTimeout()
     cancelBookmark()
     sink.signal.removeEventListener('abort', onEnd)
-    parts.stopping.removeEventListener('abort', onEnd)
+    removeWatch()
   }
 }
 

@@ -4,8 +4,11 @@ import type { ApiServerAddress } from '../../api/bootstrap-policy/system-objects
 import { StartError, type ComponentContext } from '../../component-base/component.ts'
 import type { apiServerFlags } from '../configuration/options.ts'
 import { ensureBootstrapObjects } from '../controllers/bootstrap-objects.ts'
+import { EndpointReconciler } from '../controllers/endpoint-reconciler.ts'
 import { identityLease, serverIdentity } from '../controllers/identity-lease.ts'
 import { writeStorageVersions } from '../controllers/storage-versions.ts'
+import { InFlight } from '../filters/turn-away.ts'
+import { OpenWatches } from '../handlers/open-watches.ts'
 import { firstAddress } from '../kinds/core/service-allocator.ts'
 import { ownEndpointsOf, type OwnEndpoints } from './own-endpoints.ts'
 import { startBackground, startControllers } from './background.ts'
@@ -44,6 +47,9 @@ function addressOf({ options }: ServingParts['settings'], port: number): ApiServ
   return { serviceIp, servicePort: 443, address: options['advertise-address'], port }
 }
 
+/** A store that is out of reach does not keep the server from ending. */
+const mostLeaveMs = 5000
+
 /** Rejects with a StartError that names the KMS provider, if one is the reason why the server cannot write. */
 async function explained(error: unknown, { encrypted }: State): Promise<never> {
   const fault = await encrypted?.encryption.kmsFault()
@@ -65,6 +71,30 @@ async function writeOwnStorageVersions(
 function originOf({ options }: ServingParts['settings'], port: number): string {
   const host = options['advertise-address']
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function watchGraceOf({ options }: ServingParts['settings']): number {
+  return options['shutdown-watch-termination-grace-period']
+}
+
+/**
+ * The steps of a shutdown before the listener closes (upstream: server/genericapiserver.go, lifecycle signals): /readyz fails
+ * already. The server leaves its Service and serves on for the delay. Then it turns new requests away, if it is to, until those in
+ * flight are answered and watches have ended.
+ */
+async function endGracefully(
+  { settings, inFlight, openWatches }: ServingParts,
+  endpoints: OwnEndpoints,
+): Promise<void> {
+  const { options, clock } = settings
+  const delayMs = options['shutdown-delay-duration']
+  if (endpoints instanceof EndpointReconciler) {
+    await Promise.race([endpoints.leave(), clock.sleep(mostLeaveMs)])
+  }
+  if (delayMs > 0) await clock.sleep(delayMs)
+  if (!options['shutdown-send-retry-after']) return
+  const drained = Promise.all([inFlight.drain(), openWatches.endAll(watchGraceOf(settings), clock)])
+  await Promise.race([drained, clock.sleep(options['request-timeout'] + watchGraceOf(settings))])
 }
 
 /**
@@ -93,6 +123,8 @@ export async function runApiServer(
     logFault,
     stop: signal,
     stopping: stopping.signal,
+    inFlight: new InFlight(),
+    openWatches: new OpenWatches(),
   }
   const serving = await createServing(from)
   const { listener, handler, health, audit, parts, ownClient } = serving
@@ -102,7 +134,6 @@ export async function runApiServer(
   const background = startBackground(from, serving, inner.signal)
   let controllers: readonly Promise<void>[] = []
   let unserve: (() => void) | undefined
-  let leave = async (): Promise<void> => {}
   try {
     const { port } = await Promise.race([listener.ready, listening.then(() => listener.ready)])
     serving.useAddress(port)
@@ -113,16 +144,19 @@ export async function runApiServer(
       explained(error, state),
     )
     await writeOwnStorageVersions(from, serving)
-    controllers = startControllers(from, serving, stopping.signal)
+    controllers = [
+      ...startControllers(from, serving, stopping.signal),
+      ...(endpoints instanceof EndpointReconciler ? [endpoints.run(stopping.signal)] : []),
+    ]
     context.ready({ port })
     await Promise.race([aborted(signal), listening, ...background, ...controllers])
-    if (options['shutdown-delay-duration'] > 0) {
-      await clock.sleep(options['shutdown-delay-duration'])
-    }
+    await endGracefully(from, endpoints)
   } finally {
     unserve?.()
     stopping.abort()
+    const ended = from.openWatches.endAll(watchGraceOf(settings), clock)
     listenerStop.abort()
+    await ended
     await listening.catch((error: unknown) => log.error('listener failed', { error }))
     // The server's own writes finish only while the cache follows the store.
     await Promise.allSettled(controllers)

@@ -5,6 +5,7 @@ import { authenticate } from '../filters/authenticate.ts'
 import { authorize } from '../filters/authorize.ts'
 import { compress } from '../filters/compress.ts'
 import { decorate } from '../filters/decorate.ts'
+import { goaway } from '../filters/goaway.ts'
 import { impersonate } from '../filters/impersonate.ts'
 import { maxInFlight } from '../filters/max-in-flight.ts'
 import { priorityAndFairness } from '../filters/priority-and-fairness.ts'
@@ -12,6 +13,7 @@ import { recheck } from '../filters/recheck.ts'
 import { recover } from '../filters/recover.ts'
 import { storageVersionPrecondition } from '../filters/storage-version-precondition.ts'
 import { timeout } from '../filters/timeout.ts'
+import type { InFlight } from '../filters/turn-away.ts'
 import { countUnderWay } from '../filters/under-way.ts'
 import type { AuthenticateRequest } from '../authn/union.ts'
 import type { Authorizer } from '../authz/authorizer.ts'
@@ -49,6 +51,7 @@ export function filtersOf(options: {
   flowControl: FlowControl | undefined
   /** Undefined: StorageVersions are not written. */
   pendingVersions: PendingStorageVersions | undefined
+  inFlight: InFlight
 }): Filter[] {
   const { server, parts, audit, authenticateRequest, authorizer, denied, measure } = options
   const { uncounted, flowControl, pendingVersions } = options
@@ -57,8 +60,12 @@ export function filtersOf(options: {
     ...underWayOf(options.underWay),
     ...(audit === undefined ? [] : [auditAnswer(audit)]),
     measure,
+    ...(server['goaway-chance'] === 0
+      ? []
+      : [goaway(server['goaway-chance'], () => clock.random())]),
     compress,
     decorate,
+    ...(server['shutdown-send-retry-after'] ? [options.inFlight.filter] : []),
     recover(log),
     timeout(clock, server['request-timeout']),
     authenticate(authenticateRequest, log, denied),

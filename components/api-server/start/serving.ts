@@ -1,5 +1,6 @@
 /** serving: builds the chain that answers requests, and the listener in front of it. */
 import { readFlagFile } from '../../component-base/flag-file.ts'
+import { defaultLimits } from '../../component-base/https-limits.ts'
 import { createHttpsServer, type HttpsServer } from '../../component-base/https-server.ts'
 import { createAggregator, type Aggregator } from '../aggregation/aggregator.ts'
 import { openAudit } from '../audit/open-audit.ts'
@@ -12,8 +13,10 @@ import { NodeSummaryReader } from '../egress/node-summaries.ts'
 import { YamlBodies } from '../encoding/yaml-bodies.ts'
 import { createDeniedRequests, type DeniedRequests } from '../filters/denied-requests.ts'
 import { createRequestMetrics } from '../filters/request-metrics.ts'
+import type { InFlight } from '../filters/turn-away.ts'
 import type { FlowControl } from '../flow-control/flow-control.ts'
 import { openFlowControl } from '../flow-control/open-flow-control.ts'
+import type { OpenWatches } from '../handlers/open-watches.ts'
 import type { Parts } from '../handlers/parts.ts'
 import { createReviews } from '../handlers/reviews.ts'
 import { createWatchEventCount } from '../handlers/watch-metrics.ts'
@@ -44,8 +47,11 @@ export interface ServingParts {
   readonly writes: Writes
   /** Aborts on the first TERM or INT. */
   readonly stop: AbortSignal
-  /** Aborts when the server begins to shut down: watches end. */
+  /** Aborts when the server no longer serves: long connections other than watches end. */
   readonly stopping: AbortSignal
+  /** What the server ends on shutdown, in steps. */
+  readonly inFlight: InFlight
+  readonly openWatches: OpenWatches
   readonly logFault: (() => string | undefined) | undefined
 }
 
@@ -69,7 +75,7 @@ export interface Serving {
   useAddress(port: number): void
 }
 
-async function partsOf({ settings, state, security, writes, stopping }: ServingParts) {
+async function partsOf({ settings, state, security, writes, openWatches }: ServingParts) {
   const { gates, clock, metrics } = settings
   const { store, cache } = state
   return {
@@ -80,7 +86,7 @@ async function partsOf({ settings, state, security, writes, stopping }: ServingP
     registry: writes.registry,
     authorizer: security.authorization.authorizer,
     continueTokens: createContinueTokens(await continueTokenKey(store)),
-    stopping,
+    openWatches,
     countWatchEvents: createWatchEventCount(metrics),
   } satisfies Parts
 }
@@ -134,7 +140,7 @@ interface ChainParts {
 
 /** The chain for clients, and a client for the server's own requests. */
 function chainsOf(
-  { settings, security }: ServingParts,
+  { settings, state, security, inFlight }: ServingParts,
   { parts, audit, denied, flowControl, routes, storageVersions }: ChainParts,
 ): { readonly handler: Send; readonly ownClient: LocalClient } {
   const { options, clock, metrics, served, version, underWay } = settings
@@ -150,6 +156,7 @@ function chainsOf(
     authenticateRequest: measuredAuthentication(authenticateRequest, metrics, clock),
     uncounted: { authenticateRequest, authorizer: authorization.authorizer },
     pendingVersions: storageVersions?.pending,
+    inFlight,
   })
   const ownFilters = ownFiltersOf(common)
   return {
@@ -197,7 +204,7 @@ function listenerOf(
   { settings, security }: ServingParts,
   { handler, isElsewhere }: { handler: Send; isElsewhere: Aggregator['isElsewhere'] },
 ): HttpsServer {
-  const { options, dialect, drainMs, log } = settings
+  const { options, dialect, drainMs = defaultLimits.drainMs, log } = settings
   return createHttpsServer({
     host: options['bind-address'],
     port: options['secure-port'],
@@ -205,7 +212,7 @@ function listenerOf(
     handler,
     upgrade: webSocketUpgrade({ handle: handler, dialect, log, isElsewhere }),
     mayUpgrade: mayUpgrade(isElsewhere),
-    ...(drainMs === undefined ? {} : { limits: { drainMs } }),
+    limits: { drainMs: drainMs + options['shutdown-watch-termination-grace-period'] },
     log,
   })
 }

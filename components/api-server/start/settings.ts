@@ -54,6 +54,9 @@ function runtimeConfigOf(options: ApiServerOptions, { podMetrics }: Resources): 
   return `${group}/${version}=true${given === '' ? '' : `,${given}`}`
 }
 
+/** More would keep clients busy with connections (upstream: server_run_options.go). */
+const mostGoawayChance = 0.02
+
 /** Throws a StartError or FlagError for an invalid flag. */
 export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Settings {
   const { options, clock, log, files = diskFiles, drainMs, underWay } = context
@@ -67,6 +70,11 @@ export function settingsOf(context: ComponentContext<typeof apiServerFlags>): Se
   const showHidden = options['show-hidden-metrics-for-version']
   const hiddenFault = showHiddenFault(showHidden, metricsRelease)
   if (hiddenFault !== undefined) throw new FlagError(hiddenFault)
+  if (options['goaway-chance'] > mostGoawayChance) {
+    throw new FlagError(
+      `--goaway-chance=${options['goaway-chance']} is invalid: it must be at most ${mostGoawayChance}`,
+    )
+  }
   const { gates } = parsed
   const missing = missingApi(gates, resources, served)
   if (missing !== undefined) throw new StartError(missing)
