@@ -46,6 +46,16 @@ export function servingProfile(
   return { ...names, usages: [...keyUsages(keyKind), 'server auth'], lifetimeMs: LEAF_LIFETIME_MS }
 }
 
+/** A member of etcd, which serves clients and other members, and calls those. */
+export function etcdMemberProfile(addresses: readonly string[]): Profile {
+  const serving = servingProfile({
+    subject: { commonName: 'etcd', organizations: [] },
+    dnsNames: ['localhost'],
+    ipAddresses: [...new Set(['127.0.0.1', '::1', ...addresses])],
+  })
+  return { ...serving, usages: [...serving.usages, 'client auth'] }
+}
+
 /** Where the API server can be reached. */
 export interface ApiServerNames {
   /** Name of its Service in namespace `default`: `kubernetes` in the stock dialect. */

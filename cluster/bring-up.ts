@@ -4,11 +4,12 @@ import type { Client } from '../components/client/client.ts'
 import { aborted } from '../components/component-base/aborted.ts'
 import { tokenSecret } from './plan/bootstrap-token.ts'
 import { readAuthorityPem } from './state/check-pki.ts'
-import { dialectOf, serverUrl } from './plan/cluster-config.ts'
+import { dialectOf, frontOf, serverUrl } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import type { ComponentStatus } from './control-protocol.ts'
 import { defaultStorage } from './plan/default-storage.ts'
 import { createObjects, joinObjects } from './plan/join-objects.ts'
+import { planCluster } from './plan/plan.ts'
 import type { LaunchedCluster } from './launch.ts'
 import { waitForNodes } from './wait-for-nodes.ts'
 
@@ -16,6 +17,8 @@ import { waitForNodes } from './wait-for-nodes.ts'
 export type Progress =
   /** An earlier start was killed in the middle; its leftover processes have been ended. */
   | { readonly kind: 'interrupted' }
+  /** The components of the control plane, in the order of their start. */
+  | { readonly kind: 'planned'; readonly names: readonly string[] }
   | { readonly kind: 'component'; readonly status: ComponentStatus }
   /** That Node is Ready. */
   | { readonly kind: 'node'; readonly name: string }
@@ -95,16 +98,20 @@ export async function bringUp(launched: LaunchedCluster, options: BringUpOptions
   let cancel = (): void => {}
 
   const { initialState } = launched
+  const front = frontOf(launched.config)
   const firstRun = initialState === undefined ? {} : { initialState }
   // Their Nodes are there, as they were when the cluster was stopped or saved.
   const knowsNodes = launched.resumed || initialState !== undefined
   const startedMs = options.client.clock.now()
   const reported = Promise.withResolvers<void>()
+  const plan = planCluster(launched.config, launched.paths)
+  const controlPlane = plan.filter(({ program }) => program !== 'node-agent')
+  onProgress?.({ kind: 'planned', names: controlPlane.map(({ name }) => name) })
   const start = async (): Promise<void> => {
     const started = launched.control.call('start', firstRun, (status) => {
       statuses.set(status.name, status)
       onProgress?.({ kind: 'component', status })
-      if (status.program === 'api-server' && status.state === 'ready') serving.resolve()
+      if (status.name === front && status.state === 'ready') serving.resolve()
     })
     await Promise.race([started, rejectedBy(signal)])
     reported.resolve()

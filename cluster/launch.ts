@@ -2,10 +2,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { createEtcdPki } from '../certs/etcd-pki.ts'
 import { createPki } from '../certs/pki.ts'
-import type { Pki } from '../certs/pki.ts'
 import type { Dialect } from '../components/api/dialect.ts'
 import type { Clock } from '../components/component-base/clock.ts'
+import { environment } from '../components/component-base/environment.ts'
 import { createBootstrapToken, formatToken } from './plan/bootstrap-token.ts'
 import { caHashOf } from './plan/ca-hash.ts'
 import type { BootstrapToken } from './plan/bootstrap-token.ts'
@@ -19,7 +20,10 @@ import type { ControlClient } from './control-client.ts'
 import type { Lifetime } from './state/lifetime.ts'
 import { planCluster } from './plan/plan.ts'
 import { choosePort } from './plan/ports.ts'
+import { checkTopology, topologyOf } from './plan/topology.ts'
+import type { TopologySettings } from './plan/topology.ts'
 import { apiServerNames, prepareCluster, writePlannedFiles } from './plan/prepare.ts'
+import type { ClusterPki } from './plan/prepare.ts'
 import type { Programs } from './plan/programs.ts'
 import { readSavedHeader } from './saved/read-header.ts'
 import { spawnSupervisor } from './spawn-supervisor.ts'
@@ -37,7 +41,7 @@ import type { StatePaths } from './state/state-dir.ts'
 import { endLeftovers, removeCluster, stopCluster } from './take-down.ts'
 
 /** Settings of a new cluster; unset fields have the defaults of `skiff up`. A stored cluster keeps its own. */
-export interface ClusterSettings {
+export interface ClusterSettings extends TopologySettings {
   readonly nodes?: number | undefined
   /** Adds one process that runs this many simulated nodes. */
   readonly simulatedNodes?: number | undefined
@@ -102,6 +106,22 @@ function nodesOf(settings: ClusterSettings): NodeConfig[] {
   return list
 }
 
+/** Flag, what it says, and what the stored cluster has. */
+function topologyDifferences(
+  { etcd, apiServers, controllerManagers, schedulers }: ClusterConfig,
+  settings: TopologySettings,
+): [string, unknown, unknown][] {
+  return [
+    ['--store', settings.store, etcd === undefined ? 'sqlite' : 'etcd'],
+    ['--etcd-members', settings.etcdMembers, etcd?.own?.members.length ?? 0],
+    ['--etcd-binary', settings.etcdBinary, etcd?.own?.binary ?? 'none'],
+    ['--etcd-servers', settings.etcdServers?.join(), etcd?.servers.join() ?? 'none'],
+    ['--api-servers', settings.apiServers, apiServers?.length ?? 1],
+    ['--controller-managers', settings.controllerManagers, controllerManagers ?? 1],
+    ['--schedulers', settings.schedulers, schedulers ?? 1],
+  ]
+}
+
 /** Throws a ClusterError for a setting that differs from the stored cluster's: it would have no effect. */
 function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
   if (settings.from !== undefined) {
@@ -120,6 +140,7 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
       config.nodes.find((node) => node.simulated !== undefined)?.simulated ?? 0,
     ],
   ]
+  differs.push(...topologyDifferences(config, settings))
   for (const [program, flags] of Object.entries(settings.extraFlags ?? {})) {
     for (const [name, wanted] of Object.entries(flags)) {
       const has = config.extraFlags[program as Program]?.[name]
@@ -155,7 +176,9 @@ async function withSaved(
   return { ...options, dialect, serviceRange, nodeList }
 }
 
-async function newCluster(wanted: LaunchOptions): Promise<{ config: ClusterConfig; pki: Pki }> {
+async function newCluster(
+  wanted: LaunchOptions,
+): Promise<{ config: ClusterConfig; pki: ClusterPki }> {
   const options = await withSaved(wanted)
   const { clock, address = '127.0.0.1', serviceRange = '10.96.0.0/16' } = options
   if (isIP(address) === 0) {
@@ -163,21 +186,29 @@ async function newCluster(wanted: LaunchOptions): Promise<{ config: ClusterConfi
       hint: 'give --address an address of this machine, such as 127.0.0.1',
     })
   }
-  // Binds the port for a moment; nothing that can fail comes before its end.
-  const port = choosePort(address, options.port)
-  port.catch(() => {}) // awaited below, after the keys
-  const shape = { dialect: options.dialect ?? 'kubernetes', address, serviceRange } as const
-  const pki = createPki({ apiServer: apiServerNames(shape), nowMs: clock.now() })
+  checkTopology(options)
+  if (options.from !== undefined && (options.apiServers ?? 1) > 1) {
+    throw new ClusterError('usage', '--from and --api-servers cannot be combined', {
+      hint: 'start the saved cluster with one API server',
+    })
+  }
+  const port = await choosePort(address, options.port)
+  const topology = await topologyOf(options, { address, port, environment })
+  const dialect = options.dialect ?? 'kubernetes'
+  const shape = { dialect, address, serviceRange, ...topology } as const
+  const nowMs = clock.now()
+  const pki = createPki({ apiServer: apiServerNames(shape), nowMs })
   const config: ClusterConfig = {
     name: options.name,
     id: clock.uuid(),
     ...shape,
-    port: await port,
+    port,
     caHash: caHashOf(pki.authority),
     nodes: options.nodeList,
     extraFlags: options.extraFlags ?? {},
   }
-  return { config, pki }
+  if (topology.etcd?.own === undefined) return { config, pki }
+  return { config, pki: { ...pki, etcd: createEtcdPki({ addresses: [address], nowMs }) } }
 }
 
 const mostPlaces = 5
@@ -252,11 +283,16 @@ async function checkStored(
   const hint =
     "end the process that listens there: the cluster's certificates and clients use this port"
   await choosePort(stored.address, stored.port, hint)
+  for (const { address, port } of stored.apiServers ?? []) await choosePort(address, port, hint)
+  for (const { clientPort, peerPort } of stored.etcd?.own?.members ?? []) {
+    await choosePort(stored.address, clientPort, hint)
+    await choosePort(stored.address, peerPort, hint)
+  }
 }
 
 /** Writes the cluster's files while the process of its supervisor starts; resolves when the supervisor answers. */
 async function startSupervisor(
-  made: { readonly config: ClusterConfig; readonly pki?: Pki },
+  made: { readonly config: ClusterConfig; readonly pki?: ClusterPki },
   paths: StatePaths,
   options: LaunchOptions,
 ): Promise<Pick<LaunchedCluster, 'control' | 'token'>> {

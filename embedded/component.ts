@@ -66,6 +66,9 @@ export function startComponent(
         args,
         around,
       })
+    case 'load-balancer':
+    case 'etcd':
+      throw new Error(`${program} runs as a process only`)
   }
 }
 

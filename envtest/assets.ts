@@ -8,7 +8,7 @@ import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { ClusterError } from '../cluster/cluster-error.ts'
-import { apiServerNodeOptions } from '../cluster/plan/plan.ts'
+import { apiServerNodeOptions } from '../cluster/plan/plan-api-servers.ts'
 import { scriptsOf } from './scripts.ts'
 import type { Script } from './scripts.ts'
 

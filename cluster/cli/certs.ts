@@ -1,6 +1,7 @@
 /** `skiff certs ...`: checks, renews and exports the certificates of a cluster. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
+import { etcdCredentialNames } from '../../certs/etcd-pki.ts'
 import { inspectCertificates } from '../../certs/inspect.ts'
 import type { CertificateReport } from '../../certs/inspect.ts'
 import { credentialNames } from '../../certs/pki.ts'
@@ -123,7 +124,7 @@ const renew = defineCommand({
   summary: 'Create new keys and certificates for the control plane; keep the CAs',
   description:
     `Renews the named certificates, or all of them: ${credentialNames.join(', ')}.\n` +
-    'Node agents renew their own certificates. If you merged the kubeconfig into yours, merge it again.',
+    'Without names, those of an etcd that the cluster runs, too. Node agents renew their own certificates. If you merged the kubeconfig into yours, merge it again.',
   arguments: [{ name: 'NAME', isOptional: true, isRepeated: true }],
   flags: renewFlags,
   examples: [
@@ -139,14 +140,16 @@ const renew = defineCommand({
       })
     }
     const names = args.length === 0 ? credentialNames : (args as CredentialName[])
-    await renewCertificates({ config, paths, names, nowMs: context.clock.now() })
+    const withEtcd = args.length === 0 && config.etcd?.own !== undefined
+    await renewCertificates({ config, paths, names, withEtcd, nowMs: context.clock.now() })
+    const renewed = new Set<string>([...names, ...(withEtcd ? etcdCredentialNames : [])])
     const { terminal } = context
-    terminal.out(`renewed: ${names.join(', ')}\n`)
+    terminal.out(`renewed: ${[...renewed].join(', ')}\n`)
     if (!given.restart || lockHolder(paths) === undefined) return exitCodes.ok
     const control = await connectControl(paths)
     try {
       for (const spec of planCluster(config, paths)) {
-        if (!spec.certificates.some((name) => names.includes(name))) continue
+        if (!spec.certificates.some((name) => renewed.has(name))) continue
         await control.call('restart', { name: spec.name })
         terminal.out(`${spec.name} restarted\n`)
       }

@@ -29,6 +29,8 @@ interface ProgressOptions {
   readonly clock: Clock
   /** Lines shown from the start, in their order. */
   readonly names: readonly string[]
+  /** Characters that names take at least. */
+  readonly width?: number
 }
 
 /** The lines by name, in order of appearance, and their text. */
@@ -43,7 +45,7 @@ class Lines {
     this.#terminal = options.terminal
     this.#clock = options.clock
     this.#startedMs = options.clock.now()
-    this.#width = Math.max(0, ...options.names.map((name) => name.length))
+    this.#width = Math.max(options.width ?? 0, ...options.names.map((name) => name.length))
     for (const name of options.names) this.named(name)
   }
 

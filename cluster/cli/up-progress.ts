@@ -11,11 +11,13 @@ export interface UpProgress {
   end(): void
 }
 
+const longestName = 'controller-manager'
+
 export function createUpProgress(options: { terminal: Terminal; clock: Clock }): UpProgress {
-  // Nodes are added as they start: a resumed cluster has those it had.
   const progress = createProgress({
     ...options,
-    names: ['api-server', 'controller-manager', 'scheduler'],
+    names: [],
+    width: longestName.length,
   })
   const readyNodes = new Set<string>()
   let readyInCrowd = 0
@@ -45,6 +47,11 @@ export function createUpProgress(options: { terminal: Terminal; clock: Clock }):
   }
   return {
     report: (event) => {
+      if (event.kind === 'planned') {
+        // Nodes are added as they start.
+        for (const name of event.names) progress.update(name, 'waiting')
+        return
+      }
       if (event.kind === 'interrupted') {
         progress.done('last start', 'was interrupted; its processes have been ended')
         return

@@ -1,10 +1,12 @@
 /** `skiff up`: starts a cluster and returns when every node is Ready. */
 import { dialectNamed } from '../../components/api/dialect.ts'
 import { defineFlags, flag } from '../../components/component-base/flags.ts'
+import type { FlagValues } from '../../components/component-base/flags.ts'
 import { startCluster } from '../cluster.ts'
 import { nodeNames, programs } from '../plan/cluster-config.ts'
 import type { ExtraFlags, Program } from '../plan/cluster-config.ts'
 import { ClusterError } from '../cluster-error.ts'
+import type { TopologySettings } from '../plan/topology.ts'
 import { parentOf } from '../state/lifetime.ts'
 import { exportLine } from '../shell-word.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
@@ -12,6 +14,26 @@ import { defineCommand, nameFlag, outputFlag } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { createUpProgress } from './up-progress.ts'
 import { asTyped, shortDuration } from './terminal.ts'
+
+/** What of the command line makes the topology of the cluster. */
+function topologyOfFlags(given: FlagValues<typeof flags>): TopologySettings {
+  const servers = given['etcd-servers']
+  const file = (path: string | undefined): string | undefined => (path === '' ? undefined : path)
+  return {
+    store: given.store === 'sqlite' || given.store === 'etcd' ? given.store : undefined,
+    etcdMembers: given['etcd-members'],
+    etcdBinary: given['etcd-binary'],
+    etcdServers: servers.length === 0 ? undefined : servers,
+    etcdFiles: {
+      caFile: file(given['etcd-cafile']),
+      certFile: file(given['etcd-certfile']),
+      keyFile: file(given['etcd-keyfile']),
+    },
+    apiServers: given['api-servers'],
+    controllerManagers: given['controller-managers'],
+    schedulers: given.schedulers,
+  }
+}
 
 const flags = defineFlags({
   ...nameFlag,
@@ -23,6 +45,28 @@ const flags = defineFlags({
   }),
   port: flag.int('Port of the API server; 6443 by default, or a free one if 6443 is in use.'),
   address: flag.string('Address that all components listen on; 127.0.0.1 by default.'),
+  store: flag.string(
+    'Where the state is kept: a file (sqlite), or an etcd that the cluster runs; sqlite by default.',
+    '',
+    {
+      choices: ['sqlite', 'etcd'],
+    },
+  ),
+  'etcd-members': flag.int(
+    'Members of that etcd: 1, 3, 5 or 7; 3 by default with several API servers, else 1.',
+  ),
+  'etcd-binary': flag.string('The etcd to run; the one in PATH by default.'),
+  'etcd-servers': flag.list('URLs of an existing etcd that keeps the state.', []),
+  'etcd-cafile': flag.string('CAs of the existing etcd, PEM.'),
+  'etcd-certfile': flag.string('Client certificate for the existing etcd, PEM.'),
+  'etcd-keyfile': flag.string('Key of that client certificate, PEM.'),
+  'api-servers': flag.int(
+    'Number of API servers, behind a load balancer if there are several; 1 by default.',
+  ),
+  'controller-managers': flag.int(
+    'Number of controller managers, of which one leads; 1 by default.',
+  ),
+  schedulers: flag.int('Number of schedulers, of which one leads; 1 by default.'),
   set: flag.list(
     'COMPONENT.FLAG=VALUE: sets a flag of a component, such as controller-manager.node-monitor-grace-period=20s. Repeatable.',
     [],
@@ -43,6 +87,7 @@ const byCommand = {
   dialect: dialectHint,
   'bind-address': addressHint,
 }
+const etcdHint = 'the plan of the cluster sets it'
 const nodeHint = 'it differs per node: see `skiff node add` and `skiff join`'
 /** Flags that the plan sets, since processes have to agree on them; each with what to use instead. */
 const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
@@ -60,6 +105,18 @@ const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | un
     config: nodeHint,
     nodes: 'use --simulated-nodes',
   },
+  'load-balancer': {
+    'bind-address': addressHint,
+    port: portHint,
+    'backends-file': 'use --api-servers',
+  },
+  etcd: Object.fromEntries(
+    [
+      ...['name', 'data-dir', 'initial-cluster', 'initial-cluster-state', 'initial-cluster-token'],
+      ...['listen-client-urls', 'listen-peer-urls', 'listen-metrics-urls', 'logger'],
+      ...['advertise-client-urls', 'initial-advertise-peer-urls'],
+    ].map((name) => [name, etcdHint]),
+  ),
 }
 
 /** `api-server.v=4` -> `{ 'api-server': { v: '4' } }`. */
@@ -110,6 +167,10 @@ export const up = defineCommand({
       'Start a cluster for one run of tests, and print where its kubeconfig is',
     ],
     [
+      'skiff up --store etcd --api-servers 3',
+      'Start three API servers behind a load balancer, with three etcd members',
+    ],
+    [
       'skiff up --set controller-manager.node-monitor-grace-period=20s',
       'Notice a lost node after 20 seconds instead of 50',
     ],
@@ -128,6 +189,7 @@ export const up = defineCommand({
         dialect: dialectNamed(given.dialect)?.name,
         port: given.port,
         address: given.address,
+        ...topologyOfFlags(given),
         extraFlags: parseExtraFlags(given.set),
         waitMs: given.wait,
         parent: given.parent === undefined ? undefined : parentOf(given.parent),

@@ -4,15 +4,19 @@ import type { Dialect } from '../../components/api/dialect.ts'
 import { ClusterError } from '../cluster-error.ts'
 import { readJsonFile, removeHint, writePrivateFile } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
+import type { EtcdConfig } from './etcd-config.ts'
 
-/** The programs a cluster runs; each is a bundle of that name. */
-export type Program = 'api-server' | 'controller-manager' | 'scheduler' | 'node-agent'
+/** The programs a cluster runs; each but etcd is a bundle of that name. */
+export type Program =
+  'api-server' | 'controller-manager' | 'scheduler' | 'node-agent' | 'load-balancer' | 'etcd'
 
 export const programs: readonly Program[] = [
   'api-server',
   'controller-manager',
   'scheduler',
   'node-agent',
+  'load-balancer',
+  'etcd',
 ]
 
 /** Flags by name without dashes, given to every process of a program in addition to the plan's own; they win over those. */
@@ -31,7 +35,7 @@ export interface ClusterConfig {
   /** Told apart from a former cluster of the same name; marks its processes. */
   readonly id: string
   readonly dialect: Dialect['name']
-  /** Where the API server listens, as advertised to clients; an address, not a name. */
+  /** Where the API server, or the load balancer in front of several, listens, as advertised to clients; an address, not a name. */
   readonly address: string
   readonly port: number
   readonly serviceRange: string
@@ -39,11 +43,33 @@ export interface ClusterConfig {
   readonly caHash: string
   readonly nodes: readonly NodeConfig[]
   readonly extraFlags: ExtraFlags
+  /** Holds the state; absent: a file of the API server. */
+  readonly etcd?: EtcdConfig
+  /** Where the API servers behind a load balancer listen; absent: one API server, without a balancer. */
+  readonly apiServers?: readonly { readonly address: string; readonly port: number }[]
+  /** API servers on other machines that the load balancer passes on to as well, as HOST:PORT. */
+  readonly peers?: readonly string[]
+  /** How many of them run; absent: one. */
+  readonly controllerManagers?: number
+  readonly schedulers?: number
+}
+
+/** The address as a URL has it: in brackets if it is IPv6. */
+export function urlHost(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
 }
 
 export function serverUrl(config: Pick<ClusterConfig, 'address' | 'port'>): string {
-  const host = config.address.includes(':') ? `[${config.address}]` : config.address
-  return `https://${host}:${config.port}`
+  return `https://${urlHost(config.address)}:${config.port}`
+}
+
+export function hasBalancer({ apiServers }: ClusterConfig): boolean {
+  return apiServers !== undefined
+}
+
+/** The component at the cluster's address: once it is ready, the cluster serves. */
+export function frontOf(config: ClusterConfig): 'load-balancer' | 'api-server' {
+  return hasBalancer(config) ? 'load-balancer' : 'api-server'
 }
 
 export function dialectOf(config: Pick<ClusterConfig, 'dialect'>): Dialect {

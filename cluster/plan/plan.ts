@@ -1,8 +1,12 @@
 /** Plan: from a cluster's configuration to the processes it needs. Pure: it decides flags, files and order; it does nothing. */
 import { join } from 'node:path'
-import type { CredentialName } from '../../certs/pki.ts'
-import { dialectOf, serverUrl } from './cluster-config.ts'
-import type { ClusterConfig, NodeConfig, Program } from './cluster-config.ts'
+import { frontOf, serverUrl } from './cluster-config.ts'
+import type { ClusterConfig, NodeConfig } from './cluster-config.ts'
+import { argsOf } from './component-spec.ts'
+import type { ComponentSpec, Flags } from './component-spec.ts'
+import { planApiServers } from './plan-api-servers.ts'
+import { planEtcd } from './plan-etcd.ts'
+import { planLoadBalancer } from './plan-load-balancer.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 /**
@@ -15,98 +19,11 @@ export const allocatorSettings: Readonly<Record<string, string>> = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 
-/**
- * Node's own SQLite still announces itself as experimental in every log. Measured: a third less memory under a load of writes,
- * at the same speed; and what a start or a load leaves can be collected (docs/performance.md).
- */
-export const apiServerNodeOptions: readonly string[] = [
-  '--disable-warning=ExperimentalWarning',
-  '--max-semi-space-size=16',
-  '--expose-gc',
-]
-
-/** A file that must be there before the process starts. What goes into it may be secret, so it is only named here. */
-type PlannedFile =
-  | { readonly kind: 'kubeconfig'; readonly path: string; readonly credential: CredentialName }
-  /** A JSON object of flag values that holds the bootstrap token. */
-  | { readonly kind: 'bootstrap-token'; readonly path: string }
-
-export interface ComponentSpec {
-  /** Unique in the cluster: `api-server`, `scheduler`, or the node's name. */
-  readonly name: string
-  readonly program: Program
-  /** Options of Node itself. */
-  readonly nodeOptions: readonly string[]
-  /** Flags of the program; never a secret, since `ps` shows them. */
-  readonly args: readonly string[]
-  readonly files: readonly PlannedFile[]
-  /** Folders that must be there, readable by the owner alone. */
-  readonly folders: readonly string[]
-  /** Certificates from the cluster's pki that the process reads. */
-  readonly certificates: readonly CredentialName[]
-  /** Components that must be ready before it starts. */
-  readonly dependsOn: readonly string[]
-}
-
 /** Pod addresses of the cluster: room for 1,024 nodes of 256 addresses. */
 const podRange = '10.244.0.0/14'
 
 /** Addresses of the simulated load balancer: reserved for benchmarks and for documentation (RFC 2544, RFC 3849). */
 const balancerRanges = '198.18.0.0/16,2001:db8::/112'
-
-type Flags = Readonly<Record<string, string>>
-
-function argsOf(program: Program, flags: Flags, config: ClusterConfig, own?: Flags): string[] {
-  const extra = { ...config.extraFlags[program], ...own }
-  const all: Record<string, string> = { ...flags, ...extra }
-  // The file takes the place of the mode; the server refuses both (AUTHZ-028).
-  const namesFile = extra['authorization-config'] !== undefined
-  if (namesFile && extra['authorization-mode'] === undefined) delete all['authorization-mode']
-  return Object.entries(all).map(([name, value]) => `--${name}=${value}`)
-}
-
-function planApiServer(config: ClusterConfig, paths: StatePaths): ComponentSpec {
-  const pki = (file: string): string => join(paths.pki, file)
-  const flags: Flags = {
-    dialect: config.dialect,
-    'bind-address': config.address,
-    'secure-port': String(config.port),
-    'advertise-address': config.address,
-    store: `sqlite:${paths.store}`,
-    'tls-cert-file': pki('apiserver.crt'),
-    'tls-private-key-file': pki('apiserver.key'),
-    'client-ca-file': pki('ca.crt'),
-    'kubelet-client-certificate': pki('apiserver-kubelet-client.crt'),
-    'kubelet-client-key': pki('apiserver-kubelet-client.key'),
-    'requestheader-client-ca-file': pki('front-proxy-ca.crt'),
-    'requestheader-allowed-names': 'front-proxy-client',
-    'requestheader-username-headers': 'X-Remote-User',
-    'requestheader-group-headers': 'X-Remote-Group',
-    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
-    'proxy-client-cert-file': pki('front-proxy-client.crt'),
-    'proxy-client-key-file': pki('front-proxy-client.key'),
-    // Nothing carries the addresses of Services here.
-    'enable-aggregator-routing': 'true',
-    'service-account-issuer': `https://${dialectOf(config).apiServerService}.default.svc.cluster.local`,
-    'service-account-key-file': pki('sa.pub'),
-    'service-account-signing-key-file': pki('sa.key'),
-    'service-cluster-ip-range': config.serviceRange,
-    'authorization-mode': 'Node,RBAC',
-    'enable-admission-plugins': 'NodeRestriction',
-    'enable-bootstrap-token-auth': 'true',
-    'metrics-api': 'true',
-  }
-  return {
-    name: 'api-server',
-    program: 'api-server',
-    nodeOptions: apiServerNodeOptions,
-    args: argsOf('api-server', flags, config),
-    files: [],
-    folders: [],
-    certificates: ['apiserver', 'apiserver-kubelet-client', 'front-proxy-client'],
-    dependsOn: [],
-  }
-}
 
 function planControllerManager(config: ClusterConfig, paths: StatePaths): ComponentSpec {
   const pki = (file: string): string => join(paths.pki, file)
@@ -139,7 +56,7 @@ function planControllerManager(config: ClusterConfig, paths: StatePaths): Compon
     files: [{ kind: 'kubeconfig', path: kubeconfig, credential: 'controller-manager' }],
     folders: [],
     certificates: ['controller-manager', 'controller-manager-serving'],
-    dependsOn: ['api-server'],
+    dependsOn: [frontOf(config)],
   }
 }
 
@@ -163,7 +80,7 @@ function planScheduler(config: ClusterConfig, paths: StatePaths): ComponentSpec 
     files: [{ kind: 'kubeconfig', path: kubeconfig, credential: 'scheduler' }],
     folders: [],
     certificates: ['scheduler', 'scheduler-serving'],
-    dependsOn: ['api-server'],
+    dependsOn: [frontOf(config)],
   }
 }
 
@@ -197,16 +114,27 @@ export function planNode(
     files: [{ kind: 'bootstrap-token', path: tokenFile }],
     folders: [rootDir, certDir],
     certificates: [],
-    dependsOn: ['api-server'],
+    dependsOn: [frontOf(config)],
   }
+}
+
+/** The component that many times; leader election chooses the one that acts. */
+function several(spec: ComponentSpec, count = 1): ComponentSpec[] {
+  if (count === 1) return [spec]
+  return Array.from({ length: count }, (_, index) => ({
+    ...spec,
+    name: `${spec.name}-${index + 1}`,
+  }))
 }
 
 /** All processes of the cluster, each after those it depends on. */
 export function planCluster(config: ClusterConfig, paths: StatePaths): ComponentSpec[] {
   return [
-    planApiServer(config, paths),
-    planControllerManager(config, paths),
-    planScheduler(config, paths),
+    ...planEtcd(config, paths),
+    ...planApiServers(config, paths),
+    ...planLoadBalancer(config, paths),
+    ...several(planControllerManager(config, paths), config.controllerManagers),
+    ...several(planScheduler(config, paths), config.schedulers),
     ...config.nodes.map((node) => planNode(node, config, paths)),
   ]
 }

@@ -1,4 +1,5 @@
 /** Ports: finding one that is free on an address. */
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { ClusterError } from '../cluster-error.ts'
@@ -15,6 +16,27 @@ function tryPort(address: string, port: number): Promise<number> {
       server.close(() => resolve(bound))
     })
   })
+}
+
+/** Ports of that address that are free at this moment, each another one. */
+export async function freePorts(address: string, count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  try {
+    return await Promise.all(
+      servers.map(async (server) => {
+        server.listen({ host: address, port: 0, exclusive: true })
+        await once(server, 'listening')
+        return (server.address() as AddressInfo).port
+      }),
+    )
+  } finally {
+    for (const server of servers) server.close()
+  }
+}
+
+/** The port if it is free on that address, otherwise any other. */
+export async function portOrFree(address: string, port: number): Promise<number> {
+  return await tryPort(address, port).catch(() => tryPort(address, 0))
 }
 
 const anotherPort = 'choose another with --port, or omit --port for a free one'

@@ -2,6 +2,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CredentialName, Pki } from '../../certs/pki.ts'
+import { writeEtcdPki } from '../../certs/etcd-pki.ts'
+import type { EtcdPki } from '../../certs/etcd-pki.ts'
 import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
 import type { ApiServerNames } from '../../certs/profiles.ts'
 import { formatIpAddress, parseIpRange } from '../../components/machinery/validation/ip-address.ts'
@@ -10,7 +12,7 @@ import { dialectOf, serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
 import { formatKubeconfig } from '../../components/client/kubeconfig.ts'
 import { adminKubeconfig, namedKubeconfig } from '../state/kubeconfig.ts'
-import type { ComponentSpec } from './plan.ts'
+import type { ComponentSpec } from './component-spec.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 /** The first usable address of a service range, 10.96.0.1 of 10.96.0.0/16: that of the API server's own Service. */
@@ -26,12 +28,13 @@ function firstServiceIp(range: string): string {
 
 /** The names and addresses the API server's certificate must hold. */
 export function apiServerNames(
-  config: Pick<ClusterConfig, 'dialect' | 'serviceRange' | 'address'>,
+  config: Pick<ClusterConfig, 'dialect' | 'serviceRange' | 'address' | 'apiServers'>,
 ): ApiServerNames {
+  const { address, apiServers = [] } = config
   return {
     serviceName: dialectOf(config).apiServerService,
     serviceIp: firstServiceIp(config.serviceRange),
-    ipAddresses: [config.address],
+    ipAddresses: [...new Set([address, ...apiServers.map((one) => one.address)])],
   }
 }
 
@@ -74,6 +77,7 @@ export async function writePlannedFiles(
     specs
       .flatMap((spec) => spec.files)
       .map(async (file) => {
+        if (file.kind === 'text') return writeFileAtomically(file.path, file.text, 0o600)
         if (file.kind === 'bootstrap-token') return writeTokenFile(file.path, token)
         const text = await credentialKubeconfig(file.credential, options)
         return writeFileAtomically(file.path, text, 0o600)
@@ -81,10 +85,15 @@ export async function writePlannedFiles(
   )
 }
 
+/** The pki of a cluster, with that of its own etcd. */
+export interface ClusterPki extends Pki {
+  readonly etcd?: EtcdPki
+}
+
 /** Writes everything a new cluster's processes read: the pki, the owner's kubeconfig, and the files of the plan. */
 export async function prepareCluster(
   specs: readonly ComponentSpec[],
-  options: { config: ClusterConfig; paths: StatePaths; pki: Pki; token: string },
+  options: { config: ClusterConfig; paths: StatePaths; pki: ClusterPki; token: string },
 ): Promise<void> {
   const { config, paths, pki } = options
   const admin = adminKubeconfig(config.name, {
@@ -95,6 +104,7 @@ export async function prepareCluster(
   const text = await formatKubeconfig(admin)
   await Promise.all([
     writePki(paths.pki, pki),
+    pki.etcd === undefined ? undefined : writeEtcdPki(paths.pki, pki.etcd),
     writeFileAtomically(paths.adminKubeconfig, text, 0o600),
     writePlannedFiles(specs, options),
   ])

@@ -1,4 +1,5 @@
 /** Renewing a cluster's certificates: new files in its pki, and the kubeconfig that embeds the administrator's. */
+import { renewEtcdPki } from '../../certs/etcd-pki.ts'
 import type { CredentialName } from '../../certs/pki.ts'
 import { writeFileAtomically } from '../../certs/pki-files.ts'
 import { renewPki } from '../../certs/renew.ts'
@@ -15,10 +16,13 @@ export async function renewCertificates(options: {
   config: ClusterConfig
   paths: StatePaths
   names: readonly CredentialName[]
+  /** Also those of the etcd that the cluster runs. */
+  withEtcd: boolean
   nowMs: number
 }): Promise<void> {
   const { config, paths, names, nowMs } = options
   checkAuthorities(paths)
+  if (options.withEtcd) await renewEtcdPki(paths.pki, { addresses: [config.address], nowMs })
   const renewed = await renewPki(paths.pki, { apiServer: apiServerNames(config), names, nowMs })
   if (renewed.admin === undefined) return
   const kubeconfig = adminKubeconfig(config.name, {

@@ -8,17 +8,20 @@ import type { StatusLine } from '../lines.ts'
 import { keepLogBounded } from './log-rotation.ts'
 import { lastLines, readableLine } from '../log-tail.ts'
 import type { ProcessControl } from './process-control.ts'
+import { untilHealthy } from './until-healthy.ts'
 
 export interface ChildOptions {
   /** Its name in messages. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
-  /** Added to the parent's environment. */
-  readonly environment?: Readonly<Record<string, string>>
+  /** Added to the parent's environment; undefined takes a variable away. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
   readonly cwd?: string
   /** Receives standard output and error; rotated when it is full (log-rotation.ts). */
   readonly logFile: string
+  /** Answers 200 over plain HTTP once the process is ready. Absent: it writes a ready line. */
+  readonly healthUrl?: string
   /** Undefined: no limit. */
   readonly readyTimeoutMs?: number | undefined
   /** Since when no dependency keeps it from becoming ready, in milliseconds since the epoch; undefined while one does: the ready timeout does not run then. */
@@ -165,9 +168,17 @@ async function readyOf(
   const waiting = new AbortController()
   const never = new Promise<never>(() => {})
   const channel = channelOf(subprocess, options.onReport)
+  const { healthUrl } = options
+  const readyLine =
+    healthUrl === undefined
+      ? channel.readyLine
+      : untilHealthy(healthUrl, clock, waiting.signal).then(
+          () => ({}),
+          () => never,
+        )
   try {
     const first = await Promise.race([
-      channel.readyLine.then((line) => ({ line })),
+      readyLine.then((line) => ({ line })),
       ending,
       outOfTime(options, { clock, signal: waiting.signal }).catch(() => never), // the race is over
     ])

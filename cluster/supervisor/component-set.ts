@@ -1,17 +1,18 @@
 /** Component set: the components of one cluster by name, started and stopped in the order of the plan. */
 import { mkdirSync } from 'node:fs'
 import type { Clock } from '../../components/component-base/clock.ts'
+import { environment } from '../../components/component-base/environment.ts'
 import type { Log } from '../../components/component-base/log.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
 import type { ClusterConfig, Program } from '../plan/cluster-config.ts'
 import { allocatorSettings, startOrder } from '../plan/plan.ts'
-import type { ComponentSpec } from '../plan/plan.ts'
+import type { ComponentSpec } from '../plan/component-spec.ts'
 import { clusterMarker } from '../state/process-identity.ts'
 import { logOf } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 import { startChild } from './child-process.ts'
-import type { Child, ReadyLine } from './child-process.ts'
+import type { Child, ChildOptions, ReadyLine } from './child-process.ts'
 import { createManagedComponent } from './managed-component.ts'
 import type { ManagedComponent } from './managed-component.ts'
 import type { ProcessControl } from './process-control.ts'
@@ -31,6 +32,25 @@ export interface ComponentSetOptions {
   readonly processControl: ProcessControl
   readonly readyTimeoutMs: number
   readonly stopTimeoutMs: number
+}
+
+/** What is run: Node with a bundle, or a program of others. */
+function commandOf(
+  { executable, nodeOptions, program, args }: ComponentSpec,
+  scriptOf: ComponentSetOptions['scriptOf'],
+  once: readonly string[],
+): Pick<ChildOptions, 'command' | 'args'> {
+  if (executable !== undefined) return { command: executable, args: [...args, ...once] }
+  const words = [...nodeOptions, scriptOf(program), ...args, ...once]
+  return { command: process.execPath, args: words }
+}
+
+/** Etcd takes flags from the environment, too. What the user has there is meant for other etcds; the architecture is the machine's. */
+function withoutEtcdVariables(): Record<string, undefined> {
+  const names = Object.keys(environment).filter(
+    (name) => name.startsWith('ETCD_') && name !== 'ETCD_UNSUPPORTED_ARCH',
+  )
+  return Object.fromEntries(names.map((name) => [name, undefined]))
 }
 
 export class ComponentSet {
@@ -55,6 +75,13 @@ export class ComponentSet {
     return this.#components.has(name)
   }
 
+  /** The component of that name, or all of that program when there are several: `api-server` for `api-server-1` and so on. */
+  withName(name: string): ManagedComponent[] {
+    if (this.has(name)) return [this.named(name)]
+    const all = [...this.all()].filter(({ spec }) => spec.program === name)
+    return all.length > 0 ? all : [this.named(name)]
+  }
+
   /** Throws a ClusterError of kind `not-found` for an unknown name. */
   named(name: string): ManagedComponent {
     const component = this.#components.get(name)
@@ -77,7 +104,7 @@ export class ComponentSet {
       spawn: (onReport) => this.#spawn(spec, onReport),
       waitsFor: () => this.#waitsFor(spec),
       onChange: (status) => this.#changed(status),
-      helpLine: `${process.execPath} ${scriptOf(spec.program)} --help`,
+      helpLine: `${spec.executable ?? `${process.execPath} ${scriptOf(spec.program)}`} --help`,
     })
     this.#components.set(spec.name, component)
     return component
@@ -184,15 +211,20 @@ export class ComponentSet {
       {
         onReport,
         name: spec.name,
-        command: process.execPath,
-        args: [...spec.nodeOptions, scriptOf(spec.program), ...spec.args, ...once],
-        environment: { ...allocatorSettings, [clusterMarker]: cluster.id },
+        ...commandOf(spec, scriptOf, once),
+        environment: {
+          ...allocatorSettings,
+          ...(spec.program === 'etcd' ? withoutEtcdVariables() : {}),
+          [clusterMarker]: cluster.id,
+        },
         cwd: paths.dir,
         logFile: logOf(paths, spec.name),
         // A node is ready once it has joined, and that can wait for an approval by hand.
         readyTimeoutMs: spec.program === 'node-agent' ? undefined : readyTimeoutMs,
         unhinderedSinceMs: () => this.#unhinderedSinceMs(spec),
-        stopBy,
+        // Another program than Node has no such channel.
+        stopBy: spec.executable === undefined ? stopBy : 'signal',
+        ...(spec.healthUrl === undefined ? {} : { healthUrl: spec.healthUrl }),
         stopTimeoutMs,
       },
       clock,

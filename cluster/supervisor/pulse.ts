@@ -2,9 +2,12 @@
 import { connect } from 'node:tls'
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { Log } from '../../components/component-base/log.ts'
+import type { Program } from '../plan/cluster-config.ts'
 import type { ManagedComponent } from './managed-component.ts'
 import { systemProcesses } from '../state/processes/system-processes.ts'
 
+/** Those whose port is their own TLS listener, and that are few. */
+const handshaking: ReadonlySet<Program> = new Set(['api-server', 'controller-manager', 'scheduler'])
 const lookEveryMs = 2000
 const patienceMs = 3000
 
@@ -57,10 +60,11 @@ export async function watchPulse(
     const askedMs = clock.now()
     if (noticeStopped(component, askedMs)) return
     const { state, info, pid } = component.status()
-    const port = component.spec.program === 'node-agent' ? undefined : info?.['port']
+    const port = handshaking.has(component.spec.program) ? info?.['port'] : undefined
     if (state !== 'ready' && state !== 'stuck') return
     const isAlive =
-      typeof port !== 'number' || (await completesHandshake({ host: address, port }, clock))
+      typeof port !== 'number' ||
+      (await completesHandshake({ host: component.spec.address ?? address, port }, clock))
     // Another process by now: this answer was not its own.
     if (component.status().pid !== pid) return
     if (isAlive) component.answers()

@@ -42,8 +42,11 @@ function componentHandlers(
     restart: async ({ name }, { emit }) => {
       components.checkOpen()
       await components.reporting(emit, async () => {
-        await components.named(name).stop()
-        await components.named(name).start()
+        // One after another: each serves again before the next one stops.
+        for (const component of components.withName(name)) {
+          await component.stop()
+          await component.start()
+        }
       })
       return {}
     },

@@ -1,7 +1,8 @@
 /** Starts a server as a child process and waits for its ready line on descriptor 3. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan/plan.ts'
+import { allocatorSettings } from '../../cluster/plan/plan.ts'
+import { apiServerNodeOptions } from '../../cluster/plan/plan-api-servers.ts'
 import type { Readable } from 'node:stream'
 import { readStatusLines } from '../../cluster/lines.ts'
 

@@ -71,7 +71,8 @@ test('a changed file keeps the state of the backends that stay', () => {
 })
 
 test('a backends file has an address a line, with comments; anything else names the line', () => {
-  const text = '# servers\n10.0.0.1:6443 # first\n\n[fd00::1]:6443\napi.example:443\n10.0.0.1:6443\n'
+  const text =
+    '# servers\n10.0.0.1:6443 # first\n\n[fd00::1]:6443\napi.example:443\n10.0.0.1:6443\n'
   expect(parseBackends(text).map(formatEndpoint)).toEqual([
     '10.0.0.1:6443',
     '[fd00::1]:6443',
@@ -79,7 +80,9 @@ test('a backends file has an address a line, with comments; anything else names 
   ])
   const lines = ['10.0.0.1', 'https://10.0.0.1:6443', '10.0.0.1:0', '10.0.0.1:65536', 'a b:1']
   for (const line of lines) {
-    expect(() => parseBackends(`127.0.0.1:1\n${line}`)).toThrow(`line 2: "${line}" is not HOST:PORT`)
+    expect(() => parseBackends(`127.0.0.1:1\n${line}`)).toThrow(
+      `line 2: "${line}" is not HOST:PORT`,
+    )
   }
   expect(() => parseBackends('# none\n')).toThrow('there is no backend')
   const many = Array.from({ length: 101 }, (_, index) => `10.0.0.1:${index + 1}`).join('\n')

@@ -109,7 +109,7 @@ describe('wrong use', () => {
     ['up -x', 'error: skiff up: unknown flag -x\nhint: see: skiff up --help\n'],
     [
       'up --set scheduler=1',
-      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent\n',
+      'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent, load-balancer, etcd\n',
     ],
     [
       'join http://x --token a',

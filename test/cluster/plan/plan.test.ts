@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ClusterConfig } from '../../../cluster/plan/cluster-config.ts'
 import { planCluster, startOrder } from '../../../cluster/plan/plan.ts'
-import type { ComponentSpec } from '../../../cluster/plan/plan.ts'
+import type { ComponentSpec } from '../../../cluster/plan/component-spec.ts'
 import { pathsIn } from '../../../cluster/state/state-dir.ts'
 
 const paths = pathsIn('/state')

@@ -4,7 +4,7 @@ import type { ComponentStatus } from '../../../cluster/control-protocol.ts'
 import { createManagedComponent } from '../../../cluster/supervisor/managed-component.ts'
 import { processControlOf } from '../../../cluster/supervisor/process-control.ts'
 import type { ControlWay } from '../../../cluster/supervisor/process-control.ts'
-import type { ComponentSpec } from '../../../cluster/plan/plan.ts'
+import type { ComponentSpec } from '../../../cluster/plan/component-spec.ts'
 import { silentLog } from '../../../components/component-base/log.ts'
 import { FakeClock, settle } from '../../support/fake-clock.ts'
 
