@@ -112,6 +112,50 @@ describe('wrong use', () => {
       'error: invalid --set scheduler=1: must be COMPONENT.FLAG=VALUE\nhint: components: api-server, controller-manager, scheduler, node-agent, load-balancer, etcd\n',
     ],
     [
+      'up --api-servers 0',
+      'error: invalid --api-servers 0: must be from 1 to 9\nhint: omit --api-servers for one\n',
+    ],
+    [
+      'up --api-servers 3',
+      'error: --api-servers 3 needs a store that they can share\nhint: add --store etcd, or --etcd-servers URL,URL for an existing etcd\n',
+    ],
+    [
+      'up --store sqlite --etcd-servers http://127.0.0.1:1',
+      'error: --store sqlite and --etcd-servers cannot be combined\nhint: omit --store\n',
+    ],
+    [
+      'up --store etcd --etcd-members 2',
+      'error: invalid --etcd-members 2: must be 1, 3, 5 or 7\nhint: an even number tolerates no more failures than the odd number below it\n',
+    ],
+    [
+      'up --etcd-members 3',
+      'error: --etcd-members and --etcd-binary need --store etcd\nhint: add --store etcd\n',
+    ],
+    [
+      'up --etcd-servers 127.0.0.1:2379',
+      'error: invalid --etcd-servers: "127.0.0.1:2379" is not the URL of an etcd member\nhint: use URLs such as https://192.0.2.1:2379\n',
+    ],
+    [
+      'up --etcd-servers http://127.0.0.1:1 --etcd-binary etcd',
+      'error: --etcd-servers cannot be combined with --etcd-members or --etcd-binary\nhint: pass --etcd-servers for an existing etcd, or --store etcd for one that the cluster starts\n',
+    ],
+    [
+      'up --etcd-cafile ca.crt',
+      'error: --etcd-cafile, --etcd-certfile and --etcd-keyfile need --etcd-servers\nhint: omit them: an etcd that the cluster starts gets certificates of its own\n',
+    ],
+    [
+      'up --etcd-servers https://127.0.0.1:1 --etcd-certfile client.crt',
+      'error: --etcd-certfile and --etcd-keyfile go together\nhint: pass both, or none\n',
+    ],
+    [
+      'up --store etcd --etcd-binary /nowhere/etcd',
+      'error: --etcd-binary: /nowhere/etcd is not a program\nhint: install it (apt-get install etcd-server, dnf install etcd, brew install etcd), or pass --etcd-binary PATH\n',
+    ],
+    [
+      'up --set etcd.data-dir=/tmp',
+      'error: --set etcd.data-dir=/tmp: --data-dir cannot be set with this flag\nhint: the plan of the cluster sets it\n',
+    ],
+    [
       'join http://x --token a',
       'error: "http://x" is not the URL of an API server\nhint: use a URL such as https://192.0.2.1:6443\n',
     ],

@@ -73,3 +73,77 @@ test('an IPv6 address stands in brackets in the URL the agents get', () => {
   const args = planCluster({ ...config, address: '::1' }, paths).at(-1)?.args
   expect(args).toContain('--server=https://[::1]:6443')
 })
+
+const highlyAvailable: ClusterConfig = {
+  ...config,
+  nodes: [{ name: 'node-1' }],
+  extraFlags: { etcd: { 'quota-backend-bytes': '1000000' } },
+  etcd: {
+    servers: ['https://127.0.0.1:1001', 'https://127.0.0.1:1003', 'https://127.0.0.1:1005'],
+    own: {
+      binary: '/usr/bin/etcd',
+      members: [1, 2, 3].map((at) => ({
+        name: `etcd-${at}`,
+        clientPort: 999 + 2 * at,
+        peerPort: 1000 + 2 * at,
+        metricsPort: 2000 + at,
+      })),
+    },
+  },
+  apiServers: [2, 3, 4].map((at) => ({ address: `127.0.0.${at}`, port: 6443 })),
+  peers: ['192.0.2.7:6443'],
+  schedulers: 2,
+}
+
+test('several API servers start after etcd, the load balancer after them, and the rest after it', () => {
+  const specs = planCluster(highlyAvailable, paths)
+  expect(startOrder(specs).map((step) => step.map((spec) => spec.name))).toEqual([
+    ['etcd-1', 'etcd-2', 'etcd-3'],
+    ['api-server-1', 'api-server-2', 'api-server-3'],
+    ['load-balancer'],
+    ['controller-manager', 'scheduler-1', 'scheduler-2', 'node-1'],
+  ])
+  const balancer = specs.find(({ name }) => name === 'load-balancer')
+  expect(balancer?.args).toContain('--port=6443')
+  expect(balancer?.files).toEqual([
+    {
+      kind: 'text',
+      path: '/state/api-servers.txt',
+      text: '127.0.0.2:6443\n127.0.0.3:6443\n127.0.0.4:6443\n192.0.2.7:6443\n',
+    },
+  ])
+})
+
+test('members of etcd ask each other and their clients for certificates, and know each other', () => {
+  const specs = planCluster(highlyAvailable, paths)
+  const member = specs.find(({ name }) => name === 'etcd-2')
+  expect(member?.executable).toBe('/usr/bin/etcd')
+  expect(member?.args).toEqual(
+    expect.arrayContaining([
+      '--client-cert-auth=true',
+      '--peer-client-cert-auth=true',
+      '--listen-client-urls=https://127.0.0.1:1003',
+      '--initial-cluster=etcd-1=https://127.0.0.1:1002,etcd-2=https://127.0.0.1:1004,etcd-3=https://127.0.0.1:1006',
+      '--quota-backend-bytes=1000000',
+    ]),
+  )
+  const server = specs.find(({ name }) => name === 'api-server-2')
+  expect(server?.args).toEqual(
+    expect.arrayContaining([
+      '--bind-address=127.0.0.3',
+      '--etcd-servers=https://127.0.0.1:1001,https://127.0.0.1:1003,https://127.0.0.1:1005',
+      '--etcd-cafile=/state/pki/etcd/ca.crt',
+      '--etcd-certfile=/state/pki/apiserver-etcd-client.crt',
+    ]),
+  )
+  expect(server?.args.join(' ')).not.toContain('--store=')
+})
+
+test('an existing etcd is only named to the API servers', () => {
+  const etcd = { servers: ['http://192.0.2.1:2379'], files: { caFile: '/ca.crt' } }
+  const specs = planCluster({ ...config, etcd }, paths)
+  expect(specs.map(({ program }) => program)).not.toContain('etcd')
+  const args = specs.find(({ name }) => name === 'api-server')?.args.join(' ')
+  expect(args).toContain('--etcd-servers=http://192.0.2.1:2379 --etcd-cafile=/ca.crt')
+  expect(args).not.toContain('--etcd-certfile')
+})
