@@ -88,6 +88,19 @@ const byCommand = {
   'bind-address': addressHint,
 }
 const etcdHint = 'the plan of the cluster sets it'
+const etcdPlanned = [
+  'name',
+  'data-dir',
+  'initial-cluster',
+  'initial-cluster-state',
+  'initial-cluster-token',
+  'listen-client-urls',
+  'listen-peer-urls',
+  'listen-metrics-urls',
+  'advertise-client-urls',
+  'initial-advertise-peer-urls',
+  'logger',
+]
 const nodeHint = 'it differs per node: see `skiff node add` and `skiff join`'
 /** Flags that the plan sets, since processes have to agree on them; each with what to use instead. */
 const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | undefined>>>> = {
@@ -110,13 +123,7 @@ const plannedFlags: Readonly<Record<Program, Readonly<Record<string, string | un
     port: portHint,
     'backends-file': 'use --api-servers',
   },
-  etcd: Object.fromEntries(
-    [
-      ...['name', 'data-dir', 'initial-cluster', 'initial-cluster-state', 'initial-cluster-token'],
-      ...['listen-client-urls', 'listen-peer-urls', 'listen-metrics-urls', 'logger'],
-      ...['advertise-client-urls', 'initial-advertise-peer-urls'],
-    ].map((name) => [name, etcdHint]),
-  ),
+  etcd: Object.fromEntries(etcdPlanned.map((name) => [name, etcdHint])),
 }
 
 /** `api-server.v=4` -> `{ 'api-server': { v: '4' } }`. */

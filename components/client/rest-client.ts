@@ -178,6 +178,21 @@ export function createRestClient(options: RestClientOptions): RestClient {
   }
 }
 
+/** A server that refuses as often has more wrong with it than connections that end. */
+const mostTries = 6
+
+/** Sends a request again as long as the server has not looked at it, on a new connection if the last one is ending. */
+async function exchangeAgain(send: () => Promise<Head>): Promise<Head> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await send()
+    } catch (error) {
+      const isUnprocessed = error instanceof ConnectionError && error.code === 'unprocessed'
+      if (!isUnprocessed || tries === mostTries) throw error
+    }
+  }
+}
+
 /** Sends single requests with the newest credentials. */
 function createSender(
   options: RestClientOptions,
@@ -229,7 +244,7 @@ function createSender(
     try {
       const head =
         local === undefined
-          ? await exchange(session.open(credentials), sent)
+          ? await exchangeAgain(() => exchange(session.open(credentials), sent))
           : await localExchange(local, { ...sent, closing, credentials })
       observer.answered(head.status)
       return head

@@ -77,6 +77,11 @@ export function exchange(session: ClientHttp2Session, options: Exchange): Promis
       cancelTimeout()
       signal?.removeEventListener('abort', abort)
       if (hasAnswer) return
+      if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) {
+        const message = `${server}: the connection ended before the server took the request`
+        reject(new ConnectionError('unprocessed', message, fault))
+        return
+      }
       reject((fault as Error) ?? new ConnectionError('lost', `${server}: the connection was lost`))
     })
     stream.on('response', (received) => {

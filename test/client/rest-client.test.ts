@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { constants, createSecureServer } from 'node:http2'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dialects } from '../../components/api/dialect.ts'
@@ -474,5 +475,47 @@ describe('resource client', () => {
       await expect(watch()).rejects.toMatchObject({ reason: 'Expired', code: 410 })
       expect(seen).toEqual(lines.slice(0, 2))
     }
+  })
+})
+
+describe('a request that a server has not looked at', () => {
+  /** Refuses the first `refusals` requests as a server does whose connection is ending. */
+  async function serveRefusing(refusals: number) {
+    let asked = 0
+    const server = createSecureServer(pki.server)
+    server.on('sessionError', () => {}).on('stream', (stream) => {
+      stream.on('error', () => {})
+      asked += 1
+      if (asked <= refusals) stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      else {
+        stream.respond({ ':status': 200, 'content-type': 'application/json' })
+        stream.end('{"kind":"ConfigMap"}')
+      }
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const client = createRestClient({ server: `https://127.0.0.1:${port}`, ca: pki.caPem })
+    cleanups.push(() => {
+      client.close()
+      server.close()
+    })
+    return { client, count: () => asked }
+  }
+
+  it('is sent again, a write too', async () => {
+    const { client, count } = await serveRefusing(2)
+    expect(await client.json({ method: 'POST', path: '/a', body: {} })).toEqual({
+      kind: 'ConfigMap',
+    })
+    expect(count()).toBe(3)
+  })
+
+  it('fails in the end', async () => {
+    const { client, count } = await serveRefusing(100)
+    await expect(client.json({ method: 'GET', path: '/a' })).rejects.toMatchObject({
+      code: 'unprocessed',
+    })
+    expect(count()).toBe(6)
   })
 })

@@ -88,8 +88,8 @@ async function start(
   const { port, metricsPort } = info as { port: number; metricsPort: number }
   const ask = (): Promise<string> =>
     new Promise((resolve, reject) => {
-      request({ host: '127.0.0.1', port, ca: pki.caPem, agent: false }, async (answer) => {
-        resolve((await answer.toArray()).join(''))
+      request({ host: '127.0.0.1', port, ca: pki.caPem, agent: false }, (answer) => {
+        answer.toArray().then((chunks) => resolve(chunks.join('')), reject)
       })
         .on('error', reject)
         .end()

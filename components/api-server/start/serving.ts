@@ -140,7 +140,7 @@ interface ChainParts {
 
 /** The chain for clients, and a client for the server's own requests. */
 function chainsOf(
-  { settings, state, security, inFlight }: ServingParts,
+  { settings, security, inFlight }: ServingParts,
   { parts, audit, denied, flowControl, routes, storageVersions }: ChainParts,
 ): { readonly handler: Send; readonly ownClient: LocalClient } {
   const { options, clock, metrics, served, version, underWay } = settings
