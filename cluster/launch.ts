@@ -269,6 +269,15 @@ function refuseHalf({ name }: ClusterConfig, paths: StatePaths): void {
   })
 }
 
+/** Throws a ClusterError when another store was to take the place of its store, and that did not come to its end. */
+function refuseReplaced(name: string, paths: StatePaths): void {
+  if (!existsSync(paths.replacing)) return
+  const command = readFileSync(paths.replacing, 'utf8')
+  throw new ClusterError('failed', `\`${command}\` of cluster "${name}" was interrupted`, {
+    hint: `run it again, with --force; what was stored before is kept in ${paths.dir}`,
+  })
+}
+
 /** Checks that a stored cluster can start again as it is: its settings, certificates and port. Ends leftover processes. */
 async function checkStored(
   stored: ClusterConfig,
@@ -330,6 +339,7 @@ export async function launchCluster(options: LaunchOptions): Promise<LaunchedClu
   const start: Start = { paths, lock, isNew, id: undefined }
   const undo = (): Promise<void> => undoStart(start, clock)
   try {
+    refuseReplaced(options.name, paths)
     const stored = readClusterConfig(paths)
     start.id = stored?.id
     if (stored !== undefined) await checkStored(stored, paths, options)

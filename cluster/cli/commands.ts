@@ -68,6 +68,16 @@ export const clusterCommands: readonly CommandEntry[] = [
     load: async () => (await import('./backup.ts')).backupCommands,
   },
   {
+    name: 'restore',
+    summary: 'Restore a cluster from a backup',
+    load: async () => [(await import('./restore.ts')).restore],
+  },
+  {
+    name: 'migrate-store',
+    summary: 'Move what a stopped cluster holds to another store',
+    load: async () => [(await import('./restore.ts')).migrate],
+  },
+  {
     name: 'import',
     summary: 'Copy objects of any live cluster into a file or a cluster',
     load: async () => [(await import('./import.ts')).importCommand],

@@ -100,6 +100,16 @@ function isWhole(config: Partial<ClusterConfig> | null): config is ClusterConfig
   )
 }
 
+/** The configuration in a text; undefined when it is none. */
+export function parseClusterConfig(text: string): ClusterConfig | undefined {
+  try {
+    const config = JSON.parse(text) as Partial<ClusterConfig> | null
+    return isWhole(config) ? config : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** The stored configuration, or undefined without one. A damaged one is an error that names the file. */
 export function readClusterConfig(paths: StatePaths): ClusterConfig | undefined {
   const config = readJsonFile<Partial<ClusterConfig> | null>(paths.config)

@@ -1,7 +1,7 @@
 /** Preparing a cluster: its certificates, client configurations and token files, written where the plan says. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { CredentialName, Pki } from '../../certs/pki.ts'
+import type { Credential, CredentialName, Pki } from '../../certs/pki.ts'
 import { writeEtcdPki } from '../../certs/etcd-pki.ts'
 import type { EtcdPki } from '../../certs/etcd-pki.ts'
 import { writeFileAtomically, writePki } from '../../certs/pki-files.ts'
@@ -85,6 +85,15 @@ export async function writePlannedFiles(
   )
 }
 
+/** Writes the owner's kubeconfig, with everything embedded. */
+export async function writeAdminKubeconfig(
+  { config, paths }: { readonly config: ClusterConfig; readonly paths: StatePaths },
+  from: { readonly authorityPem: string; readonly credential: Credential },
+): Promise<void> {
+  const kubeconfig = adminKubeconfig(config.name, { server: serverUrl(config), ...from })
+  await writeFileAtomically(paths.adminKubeconfig, await formatKubeconfig(kubeconfig), 0o600)
+}
+
 /** The pki of a cluster, with that of its own etcd. */
 export interface ClusterPki extends Pki {
   readonly etcd?: EtcdPki
@@ -95,17 +104,12 @@ export async function prepareCluster(
   specs: readonly ComponentSpec[],
   options: { config: ClusterConfig; paths: StatePaths; pki: ClusterPki; token: string },
 ): Promise<void> {
-  const { config, paths, pki } = options
-  const admin = adminKubeconfig(config.name, {
-    server: serverUrl(config),
-    authorityPem: pki.authority.certificatePem,
-    credential: pki.credentials.admin,
-  })
-  const text = await formatKubeconfig(admin)
+  const { paths, pki } = options
+  const authorityPem = pki.authority.certificatePem
   await Promise.all([
     writePki(paths.pki, pki),
     pki.etcd === undefined ? undefined : writeEtcdPki(paths.pki, pki.etcd),
-    writeFileAtomically(paths.adminKubeconfig, text, 0o600),
+    writeAdminKubeconfig(options, { authorityPem, credential: pki.credentials.admin }),
     writePlannedFiles(specs, options),
   ])
 }

@@ -1,14 +1,10 @@
 /** Renewing a cluster's certificates: new files in its pki, and the kubeconfig that embeds the administrator's. */
 import { renewEtcdPki } from '../../certs/etcd-pki.ts'
 import type { CredentialName } from '../../certs/pki.ts'
-import { writeFileAtomically } from '../../certs/pki-files.ts'
 import { renewPki } from '../../certs/renew.ts'
 import { checkAuthorities, readAuthorityPem } from '../state/check-pki.ts'
-import { serverUrl } from './cluster-config.ts'
 import type { ClusterConfig } from './cluster-config.ts'
-import { formatKubeconfig } from '../../components/client/kubeconfig.ts'
-import { adminKubeconfig } from '../state/kubeconfig.ts'
-import { apiServerNames } from './prepare.ts'
+import { apiServerNames, writeAdminKubeconfig } from './prepare.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 /** Components that read the files when they start have to be restarted afterwards. */
@@ -25,10 +21,6 @@ export async function renewCertificates(options: {
   if (options.withEtcd) await renewEtcdPki(paths.pki, { addresses: [config.address], nowMs })
   const renewed = await renewPki(paths.pki, { apiServer: apiServerNames(config), names, nowMs })
   if (renewed.admin === undefined) return
-  const kubeconfig = adminKubeconfig(config.name, {
-    server: serverUrl(config),
-    authorityPem: readAuthorityPem(paths),
-    credential: renewed.admin,
-  })
-  await writeFileAtomically(paths.adminKubeconfig, await formatKubeconfig(kubeconfig), 0o600)
+  const authorityPem = readAuthorityPem(paths)
+  await writeAdminKubeconfig(options, { authorityPem, credential: renewed.admin })
 }

@@ -1,21 +1,17 @@
 /** What a cluster holds, as the lines of a saved cluster: from its API server, or from the store of a stopped cluster. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import { ConnectionError } from '../../components/client/connection-error.ts'
 import type { SavedForm } from '../../components/store/saved-cluster.ts'
 import { isStatusError } from '../../components/machinery/objects/status-error.ts'
 import type { Clock } from '../../components/component-base/clock.ts'
-import { environment } from '../../components/component-base/environment.ts'
-import { describeStore, mayExist, storePlaceOf } from '../backup/store-place.ts'
 import { clusterClient } from '../cluster-client.ts'
 import { ClusterError } from '../cluster-error.ts'
 import type { ClusterConfig } from '../plan/cluster-config.ts'
-import { planCluster } from '../plan/plan.ts'
 import type { Programs } from '../plan/programs.ts'
+import { describeStore, mayExist, storePlaceOf } from '../plan/store-place.ts'
 import { acquireLock, lockHolder, releaseLock } from '../state/lock.ts'
 import { nameFlagOf } from '../state/state-dir.ts'
 import type { StatePaths } from '../state/state-dir.ts'
+import { apiServerOutput, type ApiServerRun } from './api-server-run.ts'
 
 export interface StoredStateOptions {
   readonly config: ClusterConfig
@@ -57,30 +53,12 @@ async function ofServer(options: StoredStateOptions): Promise<StoredState | unde
   }
 }
 
-/** Lets the API server's program print what its store holds. It reads the flags that the server would. */
-async function* printed(options: StoredStateOptions): AsyncGenerator<Buffer> {
-  const { config, paths, programs, form, signal } = options
-  const spec = planCluster(config, paths).find(({ program }) => program === 'api-server')
-  const script = join(programs.folder, 'api-server.js')
-  const what = `--print-state=${form}`
-  const child = spawn(
-    process.execPath,
-    [...(spec?.nodeOptions ?? []), script, ...(spec?.args ?? []), what],
-    { cwd: paths.dir, env: environment, stdio: ['ignore', 'pipe', 'pipe'], signal },
-  )
-  const ended = once(child, 'close') as Promise<[code: number | null]>
-  ended.catch(() => {}) // awaited below
-  let said = ''
-  child.stderr.on('data', (text: Buffer) => (said = `${said}${text.toString()}`.slice(-10_000)))
-  try {
-    for await (const chunk of child.stdout) yield chunk as Buffer
-    const [code] = await ended
-    if (code === 0) return
-    const why = said.trimEnd().split('\n').at(-1) ?? ''
-    throw new ClusterError('failed', `the store cannot be read: ${why.replace(/^[\w-]+: /, '')}`)
-  } finally {
-    child.kill('SIGKILL')
-  }
+/** What the store of a stopped cluster holds, as the API server that would run on it reads it. The caller holds the lock. */
+export function printedState({
+  form,
+  ...run
+}: Omit<ApiServerRun, 'flags'> & { readonly form: SavedForm }): AsyncGenerator<Buffer> {
+  return apiServerOutput({ ...run, flags: [`--print-state=${form}`] })
 }
 
 /** The cluster's lock is held until the state is disposed: nothing starts the cluster meanwhile. */
@@ -100,7 +78,7 @@ function ofStore(options: StoredStateOptions): StoredState {
   if (!lock.ok) throw notAnswering(config, lock.holder.pid)
   return {
     from: 'stopped',
-    chunks: printed(options),
+    chunks: printedState(options),
     [Symbol.asyncDispose]: async () => releaseLock(paths),
   }
 }

@@ -60,7 +60,7 @@ export async function lockForStart(
     if (start.followsInterrupted) {
       await endLeftovers(paths, { clock })
       // No store: no client can have relied on the cluster, and its certificates may be incomplete.
-      if (!existsSync(paths.store)) clearStateDir(paths)
+      if (!existsSync(paths.store) && !existsSync(paths.replacing)) clearStateDir(paths)
     }
     return start
   } catch (error) {

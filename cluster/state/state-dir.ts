@@ -36,6 +36,8 @@ export interface StatePaths {
   readonly adminKubeconfig: string
   /** There while a cluster starts from a saved one: its store may not hold that yet. Holds the path of the saved cluster. */
   readonly startsFrom: string
+  /** There while another store takes the place of this one. Holds the command that finishes it. */
+  readonly replacing: string
 }
 
 /** Where clusters are kept: `$XDG_STATE_HOME/skiff`, else `~/.local/state/skiff`. A relative XDG path counts as unset, as its specification says. */
@@ -75,6 +77,7 @@ export function pathsIn(dir: string): StatePaths {
     store: join(dir, 'state.db'),
     adminKubeconfig: join(dir, 'kubeconfig'),
     startsFrom: join(dir, 'starts-from'),
+    replacing: join(dir, 'replacing'),
   }
 }
 

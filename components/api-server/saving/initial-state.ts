@@ -4,7 +4,7 @@ import { StartError } from '../../component-base/component.ts'
 import { renameKey } from '../../store/rename-key.ts'
 import { openSavedFile } from '../../store/saved-cluster-file.ts'
 import { StatusError } from '../../machinery/objects/status-error.ts'
-import { SavedClusterError } from '../../store/saved-cluster.ts'
+import { SavedClusterError, type SavedLimits } from '../../store/saved-cluster.ts'
 import { StoreError, type KeyValue, type Store } from '../../store/store.ts'
 import type { StorageTransformers } from '../encryption/transformer.ts'
 import { earlierPrefixes, splitStoreKey } from '../watch-cache/store-keys.ts'
@@ -12,6 +12,7 @@ import { earlierPrefixes, splitStoreKey } from '../watch-cache/store-keys.ts'
 interface FillOptions {
   readonly dialect: Dialect
   readonly transformers: StorageTransformers | undefined
+  readonly limits?: SavedLimits
 }
 
 async function* inStoredForm(
@@ -45,10 +46,10 @@ function reasonOf(error: unknown): string | undefined {
 export async function fillStore(
   store: Store,
   path: string,
-  { dialect, transformers }: FillOptions,
+  { dialect, transformers, limits }: FillOptions,
 ): Promise<void> {
   try {
-    const saved = await openSavedFile(path)
+    const saved = await openSavedFile(path, limits)
     try {
       const { header, kvs } = saved
       if (header.dialect !== dialect.name)

@@ -2,6 +2,7 @@
 import { StartError } from '../../component-base/component.ts'
 import { Expiry, expiringStore } from '../../store/expiry.ts'
 import { measuredStore } from '../../store/measured-store.ts'
+import { savedLimits } from '../../store/saved-cluster.ts'
 import type { Store } from '../../store/store.ts'
 import { expireEvents } from '../controllers/expire-events.ts'
 import type { EncryptionFile } from '../encryption/encryption-file.ts'
@@ -43,7 +44,12 @@ async function fillInitially(
   const initial = options['initial-state'] ?? ''
   if (initial === '') return
   const { fillStore } = await import('../saving/initial-state.ts')
-  await fillStore(store, initial, { dialect, transformers })
+  await fillStore(store, initial, {
+    dialect,
+    transformers,
+    // What a store was backed up from may be as large as its quota allows.
+    ...(options['initial-state-only'] && { limits: { ...savedLimits, totalBytes: Infinity } }),
+  })
 }
 
 /** Opens the store, fills it with --initial-state and closes it (--initial-state-only): for `skiff restore`. */

@@ -1,6 +1,7 @@
 /** StorePlace: where a cluster keeps its state: in a file of its own, or in etcd. */
 import { existsSync } from 'node:fs'
-import type { ClusterConfig } from '../plan/cluster-config.ts'
+import { ClusterError } from '../cluster-error.ts'
+import type { ClusterConfig } from './cluster-config.ts'
 import type { StatePaths } from '../state/state-dir.ts'
 
 export type StorePlace =
@@ -57,4 +58,24 @@ export function describeStore(place: StorePlace): string {
 /** False when it is known to be missing; of etcd only its own answer could tell. */
 export function mayExist(place: StorePlace): boolean {
   return place.kind === 'sqlite' ? existsSync(place.path) : place.kind === 'etcd'
+}
+
+/** What `--to` asks for: the cluster's own file, or etcd. */
+export type StoreTarget =
+  | { readonly kind: 'sqlite' }
+  | { readonly kind: 'etcd'; readonly servers: string; readonly prefix: string }
+
+/** `sqlite`, or `etcd:http://HOST:PORT,...`. Throws a ClusterError. */
+export function parseStoreTarget(text: string, prefix = defaultPrefix): StoreTarget {
+  if (text === 'sqlite') return { kind: 'sqlite' }
+  const servers = text.startsWith('etcd:') ? text.slice('etcd:'.length).split(',') : []
+  const areUrls = servers.every((server) => URL.canParse(server) && /^https?:/.test(server))
+  if (servers.length > 0 && areUrls) return { kind: 'etcd', servers: servers.join(','), prefix }
+  throw new ClusterError('usage', `invalid store "${text}"`, {
+    hint: 'use sqlite, or etcd:http://HOST:PORT with more addresses after commas',
+  })
+}
+
+export function targetPlace(target: StoreTarget, paths: StatePaths): StorePlace {
+  return target.kind === 'sqlite' ? { kind: 'sqlite', path: paths.store } : target
 }
