@@ -1,6 +1,7 @@
 /** The file of a saved cluster: its lines, compressed with gzip, readable by its owner alone. */
 import { open, type FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip, type Gunzip } from 'node:zlib'
 import {
   readSaved,
@@ -28,9 +29,16 @@ export async function writeSavedFile(
   header: SavedHeader,
   kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>,
 ): Promise<{ readonly bytes: number }> {
+  let written = { bytes: 0 }
   // No name and no time in it: the same cluster is the same file.
-  const compressed = Readable.from(savedLines(header, kvs)).compose(createGzip())
-  return await writeWholeFile(path, compressed as AsyncIterable<Buffer>)
+  await pipeline(
+    Readable.from(savedLines(header, kvs)),
+    createGzip(),
+    async (compressed: AsyncIterable<Buffer>) => {
+      written = await writeWholeFile(path, compressed)
+    },
+  )
+  return written
 }
 
 /** What zlib says of a file, as a SavedClusterError; the system's errors stay. */

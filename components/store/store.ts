@@ -79,10 +79,11 @@ export interface Store {
    */
   readonly isShared: boolean
   /**
-   * Fills a store that nothing was ever written to with what another held at `revision`: the keys, in any order, with their
-   * revisions. The next commit is `revision` + 1, and history before it is `compacted`. Durable when it resolves, and all or
-   * nothing; no other call may be made meanwhile. A store in memory shares the values' bytes. Rejects with `not-empty`, and
-   * with a TypeError when no store can hold such keys at that revision.
+   * Fills a store that holds nothing with what another held at `revision`: the keys, in any order, with their revisions. The next
+   * commit is `revision` + 1, and history before it is `compacted`. etcd, which numbers commits itself, gives the keys other
+   * revisions, all after `revision`; history before the newest is compacted. Durable when it resolves, and all or nothing; no other
+   * call may be made meanwhile. A store in memory shares the values' bytes. Rejects with `not-empty`, and with a TypeError when no
+   * store can hold such keys at that revision.
    */
   load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void>
   get(key: string): Promise<KeyValue | undefined>

@@ -25,7 +25,7 @@ requireEtcd()('on a real etcd', () => {
     return fromZero(store, start)
   }
 
-  describeStore('etcd', openEmpty)
+  describeStore('etcd', openEmpty, 'renumbers')
 
   checkAgainstModel({
     name: 'etcd',

@@ -14,14 +14,9 @@ import {
   type ProtobufField,
 } from '../../components/component-base/grpc/protobuf-fields.ts'
 import { openEtcdStore, type EtcdStoreOptions } from '../../components/store/etcd/etcd-store.ts'
-import { forwardingStore } from '../../components/store/forwarding-store.ts'
 import { loadable } from '../../components/store/loadable.ts'
-import {
-  StoreError,
-  type KeyValue,
-  type Store,
-  type StoreEvent,
-} from '../../components/store/store.ts'
+import { shiftedStore } from '../../components/store/shifted-store.ts'
+import type { Store } from '../../components/store/store.ts'
 import { eventually } from './eventually.ts'
 import { ownPort } from './own-port.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -136,60 +131,12 @@ export async function openTestStore(
  * empty store. It holds as long as only this store is written to.
  */
 export function fromZero(store: Store, start: number): Store {
-  const up = (revision: number): number => {
-    if (revision < 0) throw new StoreError('compacted', `revision ${revision} was before the store`)
-    return revision + start
-  }
-  const down = (kv: KeyValue): KeyValue => ({
-    ...kv,
-    createRevision: kv.createRevision - start,
-    modRevision: kv.modRevision - start,
-  })
-  const downEvent = (event: StoreEvent): StoreEvent => {
-    const before = event.previous === undefined ? {} : { previous: down(event.previous) }
-    if (event.type === 'put') return { ...event, kv: down(event.kv), ...before }
-    return { ...event, revision: event.revision - start, previous: down(event.previous) }
-  }
-  return {
-    ...forwardingStore(store),
+  return shiftedStore(store, {
+    shift: () => -start,
     load: async (kvs, revision) => {
+      // What is invalid is to be refused with its own numbers.
       const all = await loadable(kvs, revision)
-      const shifted = all.map((kv) => ({
-        ...kv,
-        createRevision: kv.createRevision + start,
-        modRevision: kv.modRevision + start,
-      }))
-      await store.load(shifted, revision + start)
+      await store.load(all, revision + start)
     },
-    get: async (key) => {
-      const kv = await store.get(key)
-      return kv && down(kv)
-    },
-    range: async (options) => {
-      const { atRevision } = options
-      const at = atRevision === undefined ? {} : { atRevision: up(atRevision) }
-      const { kvs, revision, more } = await store.range({ ...options, ...at })
-      return { kvs: kvs.map(down), revision: revision - start, more }
-    },
-    txn: async (txn) => {
-      const { expectedRevision } = txn
-      const shifted = expectedRevision === 0 ? 0 : expectedRevision + start
-      const result = await store.txn({ ...txn, expectedRevision: shifted })
-      if (result.ok) return { ok: true, revision: result.revision - start }
-      return result.current === undefined
-        ? { ok: false }
-        : { ok: false, current: down(result.current) }
-    },
-    revision: async () => (await store.revision()) - start,
-    watch: async (options, sink) => {
-      const { until } = options
-      const shifted = {
-        ...options,
-        fromRevision: up(options.fromRevision),
-        ...(until === undefined ? {} : { until: up(until) }),
-      }
-      await store.watch(shifted, (events) => sink(events.map(downEvent)))
-    },
-    compact: async (revision) => await store.compact(up(revision)),
-  }
+  })
 }

@@ -1,11 +1,12 @@
 /**
  * EtcdStore: a store on etcd v3, 3.4 or newer. Revisions are etcd's own, so that whatever else writes to the same etcd moves
- * them, too.
+ * them, too; a store that was filled with what another held adds a number to them (etcd-load.ts).
  */
 import type { Clock } from '../../component-base/clock.ts'
 import { GrpcError } from '../../component-base/grpc/grpc-error.ts'
 import { silentLog, type Log } from '../../component-base/log.ts'
 import type { Metrics } from '../../component-base/metrics.ts'
+import { shiftedStore } from '../shifted-store.ts'
 import {
   StoreError,
   type KeyValue,
@@ -21,7 +22,7 @@ import { EtcdClient, type EtcdUser } from './etcd-client.ts'
 import { etcdEndpoint, type EtcdTls } from './etcd-endpoint.ts'
 import { EtcdUnreachableError, noSpace, storeFailure } from './etcd-failures.ts'
 import { EtcdKeys } from './etcd-keys.ts'
-import { fillEtcd, isBeingFilled } from './etcd-load.ts'
+import { fillEtcd, fillStateOf } from './etcd-load.ts'
 import {
   alarmQuery,
   etcdMethod,
@@ -83,7 +84,8 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
   try {
     await waitForEtcd(client, options)
     const revision = await requests.revision()
-    if (await isBeingFilled(requests, keys)) {
+    const { isBeingFilled, shift } = await fillStateOf({ requests, keys })
+    if (isBeingFilled) {
       throw new StoreError(
         'cannot-open',
         `a saved cluster was loaded below ${options.prefix} only in part: delete these keys, or choose another prefix`,
@@ -93,7 +95,12 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
     const { keyCounts, bookmarks } = metrics === undefined ? {} : etcdMetrics(metrics)
     const watches = new EtcdWatches({ client, keys, clock, log, revision, bookmarks })
     const leases = new EtcdLeases({ client, clock, reuseMs: leaseReuseMs, keyCounts })
-    return new EtcdStore({ options, client, keys, requests, watches, leases })
+    const parts = { options, client, keys, requests, watches, leases }
+    const store = new EtcdStore(parts, shift)
+    return shiftedStore(store, {
+      shift: () => store.shift,
+      load: (kvs, atLeast) => store.load(kvs, atLeast),
+    })
   } catch (error) {
     client.close()
     throw cannotOpen(error)
@@ -138,8 +145,10 @@ interface Parts {
   readonly leases: EtcdLeases
 }
 
-class EtcdStore implements Store {
+class EtcdStore {
   readonly isShared = true
+  /** What the revisions of the store are more than etcd's; all methods but `load` take and give etcd's. */
+  shift: number
   readonly #parts: Parts
   readonly #slots: RequestSlots
   readonly #stop = new AbortController()
@@ -150,8 +159,9 @@ class EtcdStore implements Store {
   #compacted = 0
   #closing: Promise<void> | undefined
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, shift: number) {
     this.#parts = parts
+    this.shift = shift
     this.#slots = new RequestSlots(parts.options.maxInFlight ?? 256)
     const { requests, watches, options } = parts
     const { clock, log = silentLog, compactionIntervalMs: intervalMs = 0 } = options
@@ -165,8 +175,10 @@ class EtcdStore implements Store {
 
   async load(kvs: Iterable<KeyValue> | AsyncIterable<KeyValue>, revision: number): Promise<void> {
     const { keys, requests } = this.#parts
-    await this.#request(() => fillEtcd({ keys, requests }, kvs, revision))
-    await this.compact(revision)
+    const filled = await this.#request(() => fillEtcd({ keys, requests }, kvs, revision))
+    await this.#show(undefined, filled.revision)
+    await this.compact(filled.revision)
+    this.shift = filled.shift
   }
 
   async get(key: string): Promise<KeyValue | undefined> {
