@@ -30,6 +30,7 @@ requireEtcd()('on a real etcd', () => {
   checkAgainstModel({
     name: 'etcd',
     runs: 15,
+    renumbers: true,
     open: openEmpty,
     reopen: async (store) => {
       await store.close()
