@@ -38,9 +38,16 @@ function sized(text: string): Buffer {
   return Buffer.concat([size, bytes])
 }
 
-/** `apiserver-` and a hash of the host: the same after a restart. */
-export function serverIdentity(hostname: string): string {
-  const named = Buffer.concat([sized(hostname), sized(identityComponent)])
+/** Upstream's default, which tells no servers apart. */
+const usualPort = 6443
+
+/**
+ * `apiserver-` and a hash of the host: the same after a restart. Servers that share a store may share a host: there the hash is of the
+ * port, too, unless that is 6443.
+ */
+export function serverIdentity(hostname: string, port = usualPort): string {
+  const host = port === usualPort ? hostname : `${hostname}:${port}`
+  const named = Buffer.concat([sized(host), sized(identityComponent)])
   const hash = createHash('sha256').update(named).digest()
   return `apiserver-${inBase32(hash.subarray(0, 16))}`
 }
@@ -48,6 +55,8 @@ export function serverIdentity(hostname: string): string {
 /** Who the lease is for. */
 export interface LeaseHolder {
   readonly dialect: Dialect
+  /** The server's, and the name of the lease. */
+  readonly identity: string
   readonly hostname: string
   readonly clock: Clock
 }
@@ -63,9 +72,13 @@ const renew: Reconcile = (existing, wanted) => ({
 })
 
 /** The lease, renewed now. The host's name is a label where it can be one. */
-export function identityLease({ dialect, hostname, clock }: LeaseHolder): OwnObject {
+export function identityLease({
+  dialect,
+  identity: name,
+  hostname,
+  clock,
+}: LeaseHolder): OwnObject {
   const { leases } = resourcesOf(dialect)
-  const name = serverIdentity(hostname)
   const hostLabels =
     labelValue(hostname).length === 0 ? { [labelKey(dialect, '', 'hostname')]: hostname } : {}
   const object: KubeObject = {

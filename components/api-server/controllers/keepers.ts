@@ -9,7 +9,7 @@ import { keepPolicyStatus } from './keep-policy-status.ts'
 import type { Converters } from '../custom-resources/conversion-webhook.ts'
 import { settleDefinitions } from './definition-controller.ts'
 import { keepDefaultServiceCidr } from './default-service-cidr.ts'
-import { collectIdentityLeases, keepIdentityLease, serverIdentity } from './identity-lease.ts'
+import { collectIdentityLeases, keepIdentityLease } from './identity-lease.ts'
 import { keepFlowSchemaStatus } from './flow-schema-status.ts'
 import type { LocalClient } from '../registry/local-client.ts'
 import type { SharedRange } from '../kinds/core/shared-ranges.ts'
@@ -38,6 +38,8 @@ export interface KeeperOptions {
   readonly gates: FeatureGates
   /** The name of this machine. */
   readonly hostname: string
+  /** This server's, as in its lease. */
+  readonly identity: string
   /** The StorageVersions to write. */
   readonly storageVersions: Pick<StorageVersionsOptions, 'stored' | 'pending'> | undefined
   /** The ranges of Services, where ServiceCIDRs say which there are. */
@@ -79,10 +81,7 @@ export function startKeepers(options: KeeperOptions, signal: AbortSignal): Promi
       : [
           hooks.keep(
             ['built-in-resources-storage-version-updater'],
-            keepStorageVersions(
-              { ...options, ...storageVersions, identity: serverIdentity(options.hostname) },
-              signal,
-            ),
+            keepStorageVersions({ ...options, ...storageVersions }, signal),
           ),
         ]),
     hooks.keep(['start-legacy-token-tracking-controller'], trackLegacyTokens(options, signal)),

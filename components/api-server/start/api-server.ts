@@ -23,7 +23,11 @@ import { createWrites } from './writes.ts'
 function ensureOwnObjects(
   { settings, security }: ServingParts,
   { ownClient: client, health }: Serving,
-  by: { readonly apiServer: ApiServerAddress; readonly endpoints: OwnEndpoints },
+  by: {
+    readonly apiServer: ApiServerAddress
+    readonly endpoints: OwnEndpoints
+    readonly identity: string
+  },
 ): Promise<void> {
   const { options, dialect, served, gates } = settings
   return ensureBootstrapObjects({
@@ -31,11 +35,14 @@ function ensureOwnObjects(
     dialect,
     withPolicy: security.authorization.usesRbac,
     gates,
-    ...(gates.APIServerIdentity ? { identityLease: identityLease(settings) } : {}),
+    ...(gates.APIServerIdentity
+      ? { identityLease: identityLease({ ...settings, identity: by.identity }) }
+      : {}),
     ...(gates.MultiCIDRServiceAllocator
       ? { serviceRanges: [options['service-cluster-ip-range']] }
       : {}),
-    ...by,
+    apiServer: by.apiServer,
+    endpoints: by.endpoints,
     served,
     authentication: security.certificates.info,
     hooks: health.hooks,
@@ -61,9 +68,9 @@ async function explained(error: unknown, { encrypted }: State): Promise<never> {
 async function writeOwnStorageVersions(
   { settings }: ServingParts,
   { ownClient: client, storageVersions }: Serving,
+  identity: string,
 ): Promise<void> {
   if (storageVersions === undefined) return
-  const identity = serverIdentity(settings.hostname)
   await writeStorageVersions({ ...settings, ...storageVersions, client, identity })
 }
 
@@ -140,12 +147,12 @@ export async function runApiServer(
     unserve = context.network?.serve(originOf(settings, port), handler)
     const apiServer = addressOf(settings, port)
     const endpoints = ownEndpointsOf(settings, state, { client: ownClient, own: apiServer })
-    await ensureOwnObjects(from, serving, { apiServer, endpoints }).catch((error: unknown) =>
-      explained(error, state),
-    )
-    await writeOwnStorageVersions(from, serving)
+    const identity = serverIdentity(settings.hostname, state.store.isShared ? port : undefined)
+    const own = { apiServer, endpoints, identity }
+    await ensureOwnObjects(from, serving, own).catch((error: unknown) => explained(error, state))
+    await writeOwnStorageVersions(from, serving, identity)
     controllers = [
-      ...startControllers(from, serving, stopping.signal),
+      ...startControllers(from, serving, { identity, signal: stopping.signal }),
       ...(endpoints instanceof EndpointReconciler ? [endpoints.run(stopping.signal)] : []),
     ]
     context.ready({ port })

@@ -75,8 +75,9 @@ export function startBackground(
 export function startControllers(
   { settings, state, security, writes }: ServingParts,
   { ownClient, storageVersions, health, aggregator }: Serving,
-  signal: AbortSignal,
+  by: { readonly identity: string; readonly signal: AbortSignal },
 ): Promise<void>[] {
+  const { identity, signal } = by
   const { served, gates, options } = settings
   const { converters, custom } = writes
   const { hooks } = health
@@ -92,6 +93,7 @@ export function startControllers(
         onLegacyTokenUse: security.legacyTokenUses.follow,
         hooks,
         storageVersions,
+        identity,
         sharedRanges: writes.sharedRanges,
         ...(gates.MultiCIDRServiceAllocator
           ? { serviceRanges: [options['service-cluster-ip-range']] }
