@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
- * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,up,
+ * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,etcd,up,
  * workloads,embedded.
  * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
@@ -10,6 +10,7 @@ import { measureAccess } from './bench/access.ts'
 import { measureBasics } from './bench/basics.ts'
 import { drawCharts } from './bench/charts.ts'
 import { measureEmbedded } from './bench/embedded.ts'
+import { measureEtcd } from './bench/etcd.ts'
 import { measureFanOut } from './bench/fan-out.ts'
 import { measureLargeCollections } from './bench/large-collections.ts'
 import { printRows, type Row } from './bench/rows.ts'
@@ -27,6 +28,7 @@ const benches: Readonly<Record<string, (world: World) => Promise<Row[]>>> = {
   collections: measureLargeCollections,
   'fan-out': (world) => measureFanOut(world, durationMs),
   writes: (world) => measureWrites(world, durationMs),
+  etcd: (world) => measureEtcd(world, durationMs),
   up: (world) => measureUp(world.root),
   workloads: measureWorkloads,
   embedded: (world) => measureEmbedded(world.root),

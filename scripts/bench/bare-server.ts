@@ -2,8 +2,13 @@
 import { createSecureServer, type ServerHttp2Stream } from 'node:http2'
 import { writeSync } from 'node:fs'
 import { readFileSync } from 'node:fs'
+import { systemClock } from '../../components/component-base/clock.ts'
+import { GrpcClient } from '../../components/component-base/grpc/grpc-client.ts'
+import { etcdMethod, readTxn, writeTxn } from '../../components/store/etcd/etcd-messages.ts'
 
-const [certFile = '', keyFile = '', bodyFile = ''] = process.argv.slice(2)
+const [certFile = '', keyFile = '', bodyFile = '', etcdUrl] = process.argv.slice(2)
+const etcd = etcdUrl === undefined ? undefined : connectEtcd(new URL(etcdUrl))
+let committed = 0
 const item = readFileSync(bodyFile)
 const itemAndComma = Buffer.concat([item, Buffer.from(',')])
 const frame = Buffer.concat([Buffer.from('{"type":"ADDED","object":'), item, Buffer.from('}\n')])
@@ -36,15 +41,34 @@ function sendFrame(stream: ServerHttp2Stream): void {
   })
 }
 
-/** Parses, stringifies and answers: a write that keeps nothing. */
+function connectEtcd({ hostname: host, port }: URL): GrpcClient {
+  return new GrpcClient({ address: { host, port: Number(port) }, clock: systemClock })
+}
+
+/** A new key in etcd, as a create of the API server makes one. */
+async function commit(to: GrpcClient, value: Buffer): Promise<void> {
+  const key = Buffer.from(`/bare/${process.pid}/${(committed += 1)}`)
+  const message = writeTxn({
+    compares: [{ key, modRevision: 0 }],
+    success: [{ type: 'put', key, value }],
+    failure: [{ type: 'get', key }],
+  })
+  readTxn(await to.unary(etcdMethod.txn, message))
+}
+
+/** Parses, stringifies and answers: a write that keeps nothing, unless there is an etcd. */
 function answerWrite(stream: ServerHttp2Stream, status: number): void {
   const chunks: Buffer[] = []
   stream.on('data', (chunk: Buffer) => chunks.push(chunk))
   stream.on('end', () => {
     const value: unknown = JSON.parse(Buffer.concat(chunks).toString())
     const body = Buffer.from(JSON.stringify(value))
-    stream.respond({ ...head, ':status': status, 'content-length': body.length })
-    stream.end(body)
+    const answer = (): void => {
+      stream.respond({ ...head, ':status': status, 'content-length': body.length })
+      stream.end(body)
+    }
+    if (etcd === undefined) answer()
+    else void commit(etcd, body).then(answer)
   })
 }
 

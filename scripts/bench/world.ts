@@ -28,7 +28,8 @@ export interface World {
   credentialFor(user: string): { readonly cert: string; readonly key: string }
   /** A server on that store; an empty one if no store has that name yet. Flags win over the usual ones. */
   startServer(storeName: string, flags?: readonly string[]): Promise<Running>
-  startBare(): Promise<Running>
+  /** With the address of an etcd, what is posted is committed there before the answer. */
+  startBare(etcdUrl?: string): Promise<Running>
   /** Stops everything and removes the folder. */
   close(): Promise<void>
 }
@@ -100,7 +101,11 @@ export async function createWorld(): Promise<World> {
         return { cert: made.certificatePem, key: made.privateKeyPem }
       },
       startServer,
-      startBare: () => start('scripts/bench/bare-server.ts', bareArgs),
+      startBare: (etcdUrl) =>
+        start('scripts/bench/bare-server.ts', [
+          ...bareArgs,
+          ...(etcdUrl === undefined ? [] : [etcdUrl]),
+        ]),
       close,
     }
   } catch (error) {

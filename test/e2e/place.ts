@@ -13,6 +13,7 @@ import { listClusters, statePaths } from '../../cluster/state/state-dir.ts'
 import { removeCluster } from '../../cluster/take-down.ts'
 import { systemClock } from '../../components/component-base/clock.ts'
 import { ownPort } from '../support/own-port.ts'
+import { placeInEtcd } from '../support/run-etcd.ts'
 import { inTurn } from '../support/start-turn.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { builtOnce } from './built.ts'
@@ -107,13 +108,23 @@ export function openPlace(root: string, options: PlaceOptions = {}): Place {
     for (const refusal of refusedComponents(stateRoot, underprivileged)) refused.add(refusal)
   }
 
-  /** Whether the command makes a cluster, and does not say at which port. */
-  const needsPort = ([verb, ...words]: readonly string[]): boolean => {
-    if (verb !== 'up' || words.includes('--port')) return false
+  /** Whether the command makes a cluster. */
+  const makesCluster = ([verb, ...words]: readonly string[]): boolean => {
+    if (verb !== 'up') return false
     const name = clusterNameIn(words)
     // It may be no name at all: the command is to say so.
     const known = listClusters(stateRoot).find((one) => one === name)
     return known === undefined || !existsSync(statePaths(stateRoot, known).config)
+  }
+  /** Of a cluster that is not filled from a file, whose revisions etcd is past. */
+  const storeOf = (words: readonly string[]): string[] => {
+    const isOwn =
+      words.includes('--from') || words.some((word) => word.includes('api-server.store'))
+    const place = isOwn || !makesCluster(words) ? undefined : placeInEtcd()
+    if (place === undefined) return []
+    const { url, prefix } = place
+    const settings = [`api-server.store=etcd:${url}`, `api-server.etcd-prefix=${prefix}`]
+    return settings.flatMap((setting) => ['--set', setting])
   }
   /** A killed runner of tests leaves no cluster behind. */
   const parentOf = ([verb, ...words]: readonly string[]): string[] =>
@@ -123,8 +134,13 @@ export function openPlace(root: string, options: PlaceOptions = {}): Place {
     // The logs go with the cluster.
     if (words[0] === 'down') noteRefused()
     const { wrapper = [], node = process.execPath, environment, choosesPort = false } = options
-    const port = !choosesPort && needsPort(words) ? ['--port', String(ownPort())] : []
-    const [file = '', ...args] = [...wrapper, node, command, ...words, ...port, ...parentOf(words)]
+    const needsPort = !choosesPort && !words.includes('--port') && makesCluster(words)
+    const own = [
+      ...(needsPort ? ['--port', String(ownPort())] : []),
+      ...storeOf(words),
+      ...parentOf(words),
+    ]
+    const [file = '', ...args] = [...wrapper, node, command, ...words, ...own]
     const child = spawn(file, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

@@ -12,6 +12,7 @@ import { createLog } from '../../components/component-base/log.ts'
 import { openStore } from '../../components/store/open-store.ts'
 import type { Store } from '../../components/store/store.ts'
 import { createApiClient, type ApiClient, type Identity, type Reply } from './api-client.ts'
+import { placeInEtcd } from './run-etcd.ts'
 import { eventually } from './eventually.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -97,6 +98,13 @@ function writeFiles(folder: string, pki: Pki): string[] {
   ]
 }
 
+/** Where the run has an etcd, that takes any store's place; but its answers take real time, whatever a test's clock says. */
+function storeFlags({ store = 'memory', clock }: ApiServerSetup, folder: string): string[] {
+  const place = clock === undefined ? placeInEtcd() : undefined
+  if (place !== undefined) return [`--store=etcd:${place.url}`, `--etcd-prefix=${place.prefix}`]
+  return [`--store=${store === 'sqlite' ? `sqlite:${join(folder, 'state.db')}` : 'memory:'}`]
+}
+
 interface Running {
   readonly port: number
   readonly done: Promise<void>
@@ -154,7 +162,7 @@ export async function startApiServer(setup: ApiServerSetup = {}): Promise<TestAp
     // Nothing changes in the store that a test has not asked for.
     '--feature-gates=APIServerIdentity=false',
     `--audit-log-path=${auditPath}`,
-    `--store=${setup.store === 'sqlite' ? `sqlite:${join(folder, 'state.db')}` : 'memory:'}`,
+    ...storeFlags(setup, folder),
     ...writeFiles(folder, pki),
   ].filter((flag) => !setup.without?.some((name) => flag.startsWith(`--${name}=`)))
   const faults: string[] = []

@@ -21,8 +21,8 @@ import { eventually } from './eventually.ts'
 import { ownPort } from './own-port.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Where Debian puts it. */
-const program = '/usr/bin/etcd'
+/** Another release than Debian's, if wanted. */
+const { SKIFF_TEST_ETCD: program = '/usr/bin/etcd' } = process.env
 
 /** The tests that need etcd. Where it is not installed they are skipped, and standard error says so. */
 export function requireEtcd(): typeof describe | typeof describe.skip {

@@ -7,6 +7,7 @@ export const suite = {
   globalSetup: [
     'test/support/run-folder.ts',
     'test/support/start-turn.ts',
+    'test/support/run-etcd.ts',
     'test/e2e/shared-home.ts',
   ],
   setupFiles: ['test/support/set-up.ts'],
