@@ -159,9 +159,16 @@ function streamOf(stream: ClientHttp2Stream, headers: IncomingHttpHeaders): Test
   }
 }
 
-/** A client of the server on 127.0.0.1:`port()`, whose certificates the pki's authority signs. */
-export function createApiClient(options: { pki: Pki; port: () => number }): ApiClient {
-  const { pki, port } = options
+/** A client of the server on `host`:`port()`, whose certificates the pki's authority signs. */
+export function createApiClient(options: {
+  pki: Pki
+  port: () => number
+  /** Default: 127.0.0.1. */
+  host?: string
+  /** A request that takes longer rejects, and its connection is cut. Default: none does. */
+  timeoutMs?: number
+}): ApiClient {
+  const { pki, port, host = '127.0.0.1', timeoutMs } = options
   const credentials = new Map<string, Credential>()
   const sessions = new Map<string, ClientHttp2Session>()
 
@@ -181,7 +188,7 @@ export function createApiClient(options: { pki: Pki; port: () => number }): ApiC
     const id = `${port()} ${shown?.certificatePem ?? ''}`
     const known = sessions.get(id)
     if (known !== undefined && !known.closed && !known.destroyed) return known
-    const session = http2.connect(`https://127.0.0.1:${port()}`, {
+    const session = http2.connect(`https://${host}:${port()}`, {
       ca: pki.authority.certificatePem,
       // Node counts what a refused upload left unsent; with its default a few of them end the session.
       maxSessionMemory: 1000,
@@ -212,8 +219,17 @@ export function createApiClient(options: { pki: Pki; port: () => number }): ApiC
     return stream
   }
 
+  /** Cuts the connection if the event has not come in time. */
+  const limit = (stream: ClientHttp2Stream, event: 'response' | 'close'): void => {
+    if (timeoutMs === undefined) return
+    const late = new Error(`no answer came within ${timeoutMs} ms`)
+    const timer = setTimeout(() => stream.session?.destroy(late), timeoutMs)
+    for (const end of [event, 'close']) stream.once(end, () => clearTimeout(timer))
+  }
+
   const request: ApiClient['request'] = (method, path, ask = {}) => {
     const stream = send(method, path, ask)
+    limit(stream, 'close')
     return new Promise((resolve, reject) => {
       let headers: IncomingHttpHeaders = {}
       const chunks: Buffer[] = []
@@ -237,6 +253,7 @@ export function createApiClient(options: { pki: Pki; port: () => number }): ApiC
     ask: Ask,
   ): Promise<{ stream: ClientHttp2Stream; headers: IncomingHttpHeaders }> => {
     const stream = send('GET', path, ask)
+    limit(stream, 'response')
     const headers = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
       stream.once('response', resolve)
       stream.once('error', reject)

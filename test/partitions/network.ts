@@ -1,0 +1,123 @@
+/**
+ * Network: hosts with a network namespace each, joined by a bridge in the namespace of this process, whose links can be cut one
+ * way, and made slow or lossy. It needs network and mount namespaces of its own (`start-drill.ts`), with which all of it goes.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+
+export interface Host {
+  readonly name: string
+  readonly address: string
+  /** Words before a command that runs it there, in the same process. */
+  readonly enter: readonly string[]
+}
+
+interface Link extends Host {
+  readonly mac: string
+  readonly device: string
+  /** Words after `ip` and `tc` that choose the namespace. */
+  readonly at: readonly string[]
+}
+
+/** No host has it: packets to it are lost without a word. */
+const nowhere = '02:00:00:00:ff:ff'
+/** Instructions of the classic packet filter: `mod 100` of a random number below the percentage drops. */
+const dropped = (percent: number): string =>
+  `6,32 0 0 4294963256,148 0 0 100,53 0 1 ${percent},6 0 0 4294967295,6 0 0 2,6 0 0 2`
+
+export class Network {
+  readonly #links = new Map<string, Link>()
+
+  /** With one host, on which this process is. */
+  constructor(ownName: string) {
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/run'])
+    mkdirSync('/run/netns')
+    ip('link', 'set', 'lo', 'up')
+    ip('link', 'add', 'br0', 'type', 'bridge')
+    this.#join({ name: ownName, device: 'br0', at: [], enter: [] })
+  }
+
+  get names(): readonly string[] {
+    return [...this.#links.keys()]
+  }
+
+  addHost(name: string): Host {
+    const at = ['-n', name]
+    ip('netns', 'add', name)
+    ip('link', 'add', `to-${name}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name)
+    ip('link', 'set', `to-${name}`, 'master', 'br0', 'up')
+    ip(...at, 'link', 'set', 'lo', 'up')
+    return this.#join({ name, device: 'eth0', at, enter: ['ip', 'netns', 'exec', name] })
+  }
+
+  /** Addresses of the hardware are written down, so that no host asks for them. */
+  #join(host: Pick<Link, 'name' | 'device' | 'at' | 'enter'>): Host {
+    const number = this.#links.size + 1
+    const mac = `02:00:00:00:00:${number.toString(16).padStart(2, '0')}`
+    const link = { ...host, address: `10.77.0.${number}`, mac }
+    const { at, device } = link
+    ip(...at, 'link', 'set', device, 'address', mac, 'up')
+    ip(...at, 'address', 'add', `${link.address}/24`, 'dev', device)
+    this.#links.set(host.name, link)
+    for (const other of this.#links.values()) {
+      if (other === link) continue
+      point(other, link, mac)
+      point(link, other, other.mac)
+    }
+    return link
+  }
+
+  /** Loses what `from` sends to `to`; the other way works. */
+  cut(from: string, to: string): void {
+    point(this.#link(from), this.#link(to), nowhere)
+  }
+
+  mend(from: string, to: string): void {
+    point(this.#link(from), this.#link(to), this.#link(to).mac)
+  }
+
+  /** Loses so many of the packets that the host sends. */
+  lose(name: string, percent: number): void {
+    const { at, device } = this.#link(name)
+    const filter = ['filter', 'add', 'dev', device, 'egress', 'protocol', 'all']
+    tc(...at, 'qdisc', 'add', 'dev', device, 'clsact')
+    tc(...at, ...filter, 'bpf', 'bytecode', dropped(percent), 'direct-action')
+  }
+
+  /** Lets the host send so many kilobits a second; they queue up for a second at most. */
+  narrow(name: string, kbit: number): void {
+    const { at, device } = this.#link(name)
+    const bucket = ['rate', `${kbit}kbit`, 'burst', '8kb', 'latency', '1s']
+    tc(...at, 'qdisc', 'add', 'dev', device, 'root', 'tbf', ...bucket)
+  }
+
+  /** Undoes `lose` and `narrow`. */
+  restore(name: string): void {
+    const { at, device } = this.#link(name)
+    for (const which of ['clsact', 'root']) {
+      try {
+        tc(...at, 'qdisc', 'del', 'dev', device, which)
+      } catch {
+        // It had none.
+      }
+    }
+  }
+
+  #link(name: string): Link {
+    const link = this.#links.get(name)
+    if (link === undefined) throw new Error(`there is no host ${name}`)
+    return link
+  }
+}
+
+function ip(...words: string[]): void {
+  execFileSync('ip', words, { stdio: 'pipe' })
+}
+
+function tc(...words: string[]): void {
+  execFileSync('tc', words, { stdio: 'pipe' })
+}
+
+function point({ at, device }: Link, { address }: Link, mac: string): void {
+  ip(...at, 'neigh', 'replace', address, 'lladdr', mac, 'nud', 'permanent', 'dev', device)
+}

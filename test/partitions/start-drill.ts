@@ -1,0 +1,54 @@
+/**
+ * startDrill: runs a drill in namespaces of its own (network, processes, mounts), which the kernel removes with all that is in
+ * them when the first process ends, however it ends: nothing is left on the machine, and its own network is never touched.
+ */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { etcdProgram } from './members.ts'
+import type { DrillOptions, DrillReport } from './report.ts'
+
+const namespaces = '--net --pid --mount --fork --mount-proc --kill-child'.split(' ')
+const enter = [...(process.getuid?.() === 0 ? [] : ['--map-root-user']), ...namespaces]
+const networking = [
+  'mount -t tmpfs tmpfs /run && mkdir /run/netns',
+  'ip netns add a && ip link add b type bridge && ip link add c type veth peer name d netns a',
+  'tc -n a qdisc add dev d clsact && tc -n a qdisc add dev d root tbf rate 1mbit burst 8kb latency 1s',
+  "tc -n a filter add dev d egress protocol all bpf bytecode '1,6 0 0 2' direct-action",
+].join(' && ')
+
+/** Why no drill can run here; undefined when one can. */
+export function whyNoDrill(): string | undefined {
+  for (const program of [etcdProgram, '/usr/bin/etcdctl'])
+    if (!existsSync(program))
+      return `there is no ${program} (apt-get install etcd-server etcd-client)`
+  try {
+    execFileSync('unshare', [...enter, 'sh', '-c', networking], { stdio: 'pipe' })
+    return undefined
+  } catch (error) {
+    return `this user may not make network namespaces: ${(error as Error).message.trim()}`
+  }
+}
+
+const main = join(import.meta.dirname, 'main.ts')
+
+/** Rejects when the drill itself fails; broken rules are in the report. */
+export async function startDrill(
+  options: Omit<DrillOptions, 'program'>,
+): Promise<DrillReport & { readonly faultLines: string }> {
+  const program = join(import.meta.dirname, '../../dist/api-server.js')
+  const words = [process.execPath, main, JSON.stringify({ ...options, program })]
+  const child = spawn('unshare', [...enter, ...words], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const [report, faultLines] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  if (child.exitCode !== 0)
+    throw new Error(
+      `the drill with seed ${options.seed} ended with ${child.exitCode}:\n${faultLines}`,
+    )
+  return { ...(JSON.parse(report) as DrillReport), faultLines }
+}
