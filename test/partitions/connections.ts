@@ -2,14 +2,12 @@
 import { createApiClient, type ApiClient } from '../support/api-client.ts'
 import { serverPort, type Servers } from './servers.ts'
 
-/** Shorter than the server's patience with etcd, so that clients also give up on writes that are committed later. */
-const requestTimeoutMs = 2500
-
 export class Connections implements Disposable {
   readonly #servers: Servers
   readonly #clients = new Map<string, ApiClient>()
 
-  constructor(servers: Servers, timeoutMs = requestTimeoutMs) {
+  /** Requests take so long at most; default 2.5 s. */
+  constructor(servers: Servers, timeoutMs = 2500) {
     this.#servers = servers
     for (const name of servers.names) {
       const { host } = servers.get(name)

@@ -8,7 +8,11 @@ import { callOf, type Recorder } from './recorder.ts'
 import type { Servers } from './servers.ts'
 import { startWatcher } from './watcher.ts'
 
-const clients = 5
+/**
+ * How long each client waits for an answer. All wait less long than the server waits for etcd, so that they give up on writes
+ * that are committed later.
+ */
+const patiencesMs = [150, 300, 800, 2500, 6000]
 const watchers = 3
 
 export interface Traffic extends AsyncDisposable {
@@ -29,8 +33,8 @@ export function startTraffic(options: {
 }): Traffic {
   const { seed, servers, recorder } = options
   const opened: Connections[] = []
-  const connections = (): Connections => {
-    const made = new Connections(servers)
+  const connections = (timeoutMs?: number): Connections => {
+    const made = new Connections(servers, timeoutMs)
     opened.push(made)
     return made
   }
@@ -43,9 +47,9 @@ export function startTraffic(options: {
     return startWatcher({ name, first, connections: connections(), recorder, signal })
   })
   const { signal } = stopClients
-  const running = Array.from({ length: clients }, async (_, number) => {
+  const running = patiencesMs.map(async (timeoutMs, number) => {
     const steps = stepsOf(seed, number, servers.names.length)
-    await runClient({ number, steps, connections: connections(), recorder, signal })
+    await runClient({ number, steps, connections: connections(timeoutMs), recorder, signal })
   })
   running.push(runLister({ connections: connections(), recorder, signal }))
   let writes = 0
