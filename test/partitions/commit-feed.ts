@@ -87,8 +87,9 @@ export class CommitFeed {
 
   async stop(): Promise<void> {
     this.#isStopped = true
-    if (this.#child === undefined || this.#child.exitCode !== null) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    child.kill('SIGKILL')
+    await once(child, 'exit')
   }
 }

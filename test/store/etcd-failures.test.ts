@@ -168,6 +168,29 @@ requireEtcd()('a store on etcd', () => {
     expect(await late).toMatchObject({ ok: false, current: { modRevision: winner } })
   })
 
+  it('makes a key once though etcd comes late to a request whose connection was lost', async () => {
+    const server = await etcd()
+    const between = await middle(server.url)
+    const store = await open(between.url)
+    const direct = await open(server.url)
+    const watch = collect(direct, { prefix: '', fromRevision: await direct.revision() })
+    await put(store, 'before', '1')
+    between.keepRequests()
+    const created = store.txn({ key: 'a', expectedRevision: 0, value: bytes('1') })
+    const failed = expect(created).rejects.toMatchObject({
+      code: 'unavailable',
+      message:
+        'the connection to etcd was lost, and it is not known whether "a" was written: read it again',
+    })
+    await eventually(() => expect(between.keptBytes).toBeGreaterThan(0))
+    between.cut()
+    await failed
+    between.passKept()
+    await eventually(() => expect(watch.events.map(line)).toContain('put a=1'))
+    await put(direct, 'after', '1')
+    expect(watch.events.map(line)).toEqual(['put before=1', 'put a=1', 'put after=1'])
+  })
+
   it('says so when it cannot know whether a key was deleted', async () => {
     const server = await etcd()
     const between = await middle(server.url)

@@ -12,6 +12,8 @@ export interface TcpMiddle {
   keepRequests(): void
   /** How many bytes of requests it has kept. */
   readonly keptBytes: number
+  /** Passes the kept requests on after all, even if the client has gone: as a server that hung does with what it had received. */
+  passKept(): void
   /** Cuts the connections that are there; new ones pass as at the start. */
   cut(): void
   /** Cuts them and takes no new ones until `open`. */
@@ -22,6 +24,7 @@ export interface TcpMiddle {
 export async function startTcpMiddle(to: number): Promise<TcpMiddle> {
   const pairs = new Set<readonly [near: Socket, far: Socket]>()
   let keptBytes = 0
+  const kept: { far: Socket; chunk: Buffer }[] = []
   let drops = { requests: false, answers: false }
   const server = createServer((near) => {
     const far = connect(to, '127.0.0.1')
@@ -29,8 +32,10 @@ export async function startTcpMiddle(to: number): Promise<TcpMiddle> {
     pairs.add(pair)
     const own = drops
     near.on('data', (chunk: Buffer) => {
-      if (own.requests) keptBytes += chunk.length
-      else far.write(chunk)
+      if (own.requests) {
+        keptBytes += chunk.length
+        kept.push({ far, chunk })
+      } else far.write(chunk)
     })
     far.on('data', (chunk: Buffer) => {
       if (!own.answers) near.write(chunk)
@@ -38,7 +43,8 @@ export async function startTcpMiddle(to: number): Promise<TcpMiddle> {
     for (const [socket, other] of [pair, [far, near]] as const) {
       socket.on('error', () => {}).on('end', () => other.end())
       socket.on('close', () => {
-        other.destroy()
+        // The server has not seen the end of a connection whose requests are kept.
+        if (!kept.some((one) => one.far === other)) other.destroy()
         pairs.delete(pair)
       })
     }
@@ -54,6 +60,9 @@ export async function startTcpMiddle(to: number): Promise<TcpMiddle> {
     port,
     get keptBytes() {
       return keptBytes
+    },
+    passKept: () => {
+      for (const { far, chunk } of kept.splice(0)) far.write(chunk)
     },
     silence: () => Object.assign(drops, { requests: true, answers: true }),
     keepAnswers: () => Object.assign(drops, { answers: true }),

@@ -46,6 +46,8 @@ export async function commitTxn(committer: Committer, txn: Txn): Promise<Committ
     }
     const result = await lookUp(requests, txn, lost)
     if (result !== undefined) return { result, hasCommitted: true }
+    // etcd may still make the key, and again after somebody has deleted it: no later state refuses that.
+    if (txn.expectedRevision === 0) throw unknown(txn, lost)
     if (clock.elapsed() > endMs) throw unknown(txn, lost)
   }
 }
@@ -69,8 +71,8 @@ function lostCompare(current: KeyValue | undefined): TxnResult {
 }
 
 /**
- * What became of a txn, from the values that the key has had since. Undefined: nothing has changed the key, so that the txn may
- * be repeated, and its compare keeps it from being done twice.
+ * What became of a txn, from the values that the key has had since. Undefined: nothing has changed the key, so that an update or
+ * deletion may be repeated: its compare keeps it from being done twice.
  */
 async function lookUp(
   requests: EtcdRequests,
