@@ -22,6 +22,9 @@ export interface StrategyContext {
   random(): number
 }
 
+/** What defaults may depend on. */
+export type DefaultsContext = Pick<StrategyContext, 'dialect' | 'gates' | 'resource'>
+
 /** How one sub-resource's PUT or PATCH changes the stored object. */
 export interface SubresourceStrategy {
   /** `object` is a draft: restore what this sub-resource may not change from `old`. */
@@ -41,8 +44,11 @@ export type FinishWrite = (isWritten: boolean) => Promise<void>
  * All hooks are optional. Apart from `release`, `begin` and `afterDelete`, they are pure except that they change the draft they are given.
  */
 export interface Strategy {
-  /** Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else. */
-  applyDefaults?(object: KubeObject, context: StrategyContext): void
+  /**
+   * Fills defaults as upstream's SetDefaults; runs on every decoded object before everything else, and on what another API server
+   * may have stored. Changes nothing the second time.
+   */
+  applyDefaults?(object: KubeObject, context: DefaultsContext): void
   /**
    * For rules that need large modules: the strategy to go on with once defaults are filled in, which has what rules of the
    * object need. Undefined: this one.

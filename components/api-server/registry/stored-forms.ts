@@ -2,6 +2,8 @@
  * stored-forms: how the bytes of objects become what lies in the store, and back: JSON or protobuf inside, encryption outside
  * (upstream: the codec of pkg/server/storage, and storage/value).
  */
+import type { Dialect } from '../../api/dialect.ts'
+import type { FeatureGates } from '../../api/feature-gates.ts'
 import { packageOfVersion, type Resources } from '../../api/resources.ts'
 import { findSchema, schemaOf } from '../../api/schemas.ts'
 import type { KubeObject } from '../../machinery/objects/object.ts'
@@ -12,6 +14,7 @@ import {
   readProtobufEnvelope,
 } from '../../machinery/protobuf/protobuf-reader.ts'
 import { decode } from '../../machinery/schema/decode.ts'
+import type { StructSchema } from '../../machinery/schema/schema.ts'
 import { protobufBody } from '../encoding/protobuf-form.ts'
 import {
   isEncrypted,
@@ -20,11 +23,15 @@ import {
   type StorageTransformers,
   type Transformer,
 } from '../encryption/transformer.ts'
+import type { DefaultsContext } from '../kinds/strategy.ts'
 import { encodeForStore } from '../watch-cache/object-bytes.ts'
 import { earlierKey } from '../watch-cache/store-keys.ts'
+import { strategyOf } from './strategies.ts'
 
 export interface StoredFormsOptions {
   readonly resources: Resources
+  readonly dialect: Dialect
+  readonly gates: FeatureGates
   /** Writes protobuf for built-in kinds; JSON and protobuf are read in either case. */
   readonly writesProtobuf: boolean
   /** Undefined: nothing is encrypted. */
@@ -41,13 +48,17 @@ function isProtobuf(bytes: Buffer): boolean {
   )
 }
 
-/** By storage prefix: the kinds that upstream stores as protobuf. Its servers for definitions and APIServices know JSON alone. */
-function protobufKinds({ all }: Resources): ReadonlyMap<string, Resource> {
+/** The built-in kinds by storage prefix. */
+function builtInKinds({ all }: Resources): ReadonlyMap<string, Resource> {
   const kinds = all.filter(
-    ({ virtual, package: own, storageVersion }) =>
-      !virtual && own === storageVersion.package && !/^(apiextensions|apiregistration)\//.test(own),
+    ({ virtual, package: own, storageVersion }) => !virtual && own === storageVersion.package,
   )
   return new Map(kinds.map((resource) => [resource.storagePrefix, resource]))
+}
+
+/** Upstream's servers for definitions and APIServices know JSON alone. */
+function isStoredAsProtobuf({ package: own }: Resource): boolean {
+  return !/^(apiextensions|apiregistration)\//.test(own)
 }
 
 /** Bytes that are no object stay as they are. */
@@ -62,30 +73,94 @@ function toProtobuf({ kind, storageVersion }: Resource, bytes: Buffer): Buffer {
   return protobufBody(schema, object, { apiVersion: storageVersion.apiVersion, kind })
 }
 
+interface Typed {
+  readonly kind: string
+  readonly apiVersion: string
+}
+
+/**
+ * The bytes of a value that another API server may have stored, which leaves out what its defaults fill in when it reads; undefined
+ * for one that is no such object.
+ */
+function ownBytes(
+  value: unknown,
+  schema: StructSchema,
+  { kind, apiVersion, resource, dialect, gates }: Typed & DefaultsContext,
+): Buffer | undefined {
+  const { object, problems } = decode(value, schema, { mode: 'ignore', mayReuse: true })
+  if (problems.fatal !== undefined) return undefined
+  if (apiVersion === resource.storageVersion.apiVersion)
+    strategyOf(resource).applyDefaults?.(object, { resource, dialect, gates })
+  return encodeForStore({ ...object, kind, apiVersion })
+}
+
 /** JSON of the version that the bytes are in. Bytes of another kind, or of a version without a schema, stay as they are. */
-function fromProtobuf(resource: Resource, bytes: Buffer, resources: Resources): Buffer {
+function fromProtobuf(resource: Resource, bytes: Buffer, options: StoredFormsOptions): Buffer {
   try {
-    const { apiVersion, kind, raw } = readProtobufEnvelope(bytes)
-    const version = packageOfVersion(apiVersion, resources)
-    const schema = kind === resource.kind ? findSchema(`${version}.${kind}`) : undefined
+    const { raw, kind, apiVersion } = readProtobufEnvelope(bytes)
+    const typed = { kind, apiVersion }
+    const schema = schemaFor(resource, typed, options)
     if (schema === undefined) return bytes
-    const { object, problems } = decode(readProtobuf(schema, raw), schema, {
-      mode: 'ignore',
-      mayReuse: true,
-    })
-    return problems.fatal === undefined ? encodeForStore({ ...object, kind, apiVersion }) : bytes
+    const context = { ...options, ...typed, resource }
+    return ownBytes(readProtobuf(schema, raw), schema, context) ?? bytes
   } catch {
     // No message of that kind: readers find that it is no object, and report it.
     return bytes
   }
 }
 
+function schemaFor(
+  resource: Resource,
+  { kind, apiVersion }: Typed,
+  { resources }: StoredFormsOptions,
+): StructSchema | undefined {
+  const version = packageOfVersion(apiVersion, resources)
+  return kind === resource.kind ? findSchema(`${version}.${kind}`) : undefined
+}
+
+/**
+ * JSON of another API server, which has no place for the resourceVersion, as this one stores it. Bytes that are no object stay as
+ * they are, and so do those of versions without a schema, but for the place.
+ */
+function fromForeignJson(
+  resource: Resource | undefined,
+  bytes: Buffer,
+  options: StoredFormsOptions,
+): Buffer {
+  try {
+    const object = JSON.parse(bytes.toString()) as KubeObject
+    const { kind = '', apiVersion = '', metadata } = object
+    if (typeof metadata !== 'object' || metadata === null) return bytes
+    const typed = { kind, apiVersion }
+    const schema = resource && schemaFor(resource, typed, options)
+    const context = resource && { ...options, ...typed, resource }
+    return (schema && context && ownBytes(object, schema, context)) ?? encodeForStore(object)
+  } catch {
+    // Readers find that it is no object, and report it.
+    return bytes
+  }
+}
+
+const slot = Buffer.from('"resourceVersion":""')
+const closingBrace = 0x7d
+const letterK = 0x6b
+
+/** Whether encodeForStore made the bytes: before its resourceVersion, which is empty, only two objects begin and none ends. */
+function isOwnJson(bytes: Buffer): boolean {
+  const at = bytes.indexOf(slot)
+  if (at < 0 || bytes[2] !== letterK) return false
+  const end = bytes.indexOf(closingBrace)
+  const inner = bytes.indexOf(openingBrace, bytes.indexOf(openingBrace, 1) + 1)
+  return end > at && (inner < 0 || inner > at)
+}
+
 /** The form of one resource. */
 class StoredForm implements Transformer {
   readonly #options: StoredFormsOptions
   readonly #encryption: Transformer | undefined
-  /** Undefined for custom resources, definitions and APIServices. */
+  /** Undefined for custom resources. */
   readonly #resource: Resource | undefined
+  readonly #writesProtobuf: boolean
   readonly prepare?: (stored: Buffer) => Promise<void> | undefined
   readonly isLasting: boolean
 
@@ -96,6 +171,8 @@ class StoredForm implements Transformer {
     this.#options = options
     this.#encryption = of.encryption
     this.#resource = of.resource
+    const hasProtobuf = of.resource !== undefined && isStoredAsProtobuf(of.resource)
+    this.#writesProtobuf = options.writesProtobuf && hasProtobuf
     this.isLasting = options.encryption === undefined
     const prepare = of.encryption?.prepare?.bind(of.encryption)
     if (prepare !== undefined) this.prepare = prepare
@@ -103,27 +180,25 @@ class StoredForm implements Transformer {
 
   toStorage(bytes: Buffer, key: string): Buffer {
     const encryption = this.#encryption
-    const { writesProtobuf, pathOf } = this.#options
-    const resource = writesProtobuf ? this.#resource : undefined
-    const plain = resource === undefined ? bytes : toProtobuf(resource, bytes)
+    const resource = this.#resource
+    const { pathOf } = this.#options
+    const plain =
+      resource !== undefined && this.#writesProtobuf ? toProtobuf(resource, bytes) : bytes
     return encryption === undefined ? plain : encryption.toStorage(plain, pathOf(key))
   }
 
   fromStorage(stored: Buffer, key: string): FromStorage {
     const resource = this.#resource
-    const { writesProtobuf, resources } = this.#options
     const read = this.#decrypted(stored, key)
     if (!read.ok) return read
-    const { bytes, isStale } = read
-    if (resource === undefined) return read
-    if (bytes[0] === openingBrace)
-      return writesProtobuf && !isStale ? { ...read, isStale: true } : read
-    if (!isProtobuf(bytes)) return read
-    return {
-      ok: true,
-      bytes: fromProtobuf(resource, bytes, resources),
-      isStale: isStale || !writesProtobuf,
+    const { bytes } = read
+    const isStale = read.isStale || isProtobuf(bytes) !== this.#writesProtobuf
+    if (bytes[0] === openingBrace) {
+      if (isOwnJson(bytes)) return isStale === read.isStale ? read : { ...read, isStale }
+      return { ok: true, bytes: fromForeignJson(resource, bytes, this.#options), isStale }
     }
+    if (resource === undefined || !isProtobuf(bytes)) return read
+    return { ok: true, bytes: fromProtobuf(resource, bytes, this.#options), isStale }
   }
 
   #decrypted(stored: Buffer, key: string): FromStorage {
@@ -145,7 +220,7 @@ class StoredForm implements Transformer {
 
 /** A transformer for each resource, also without encryption. It follows what `encryption` loads again. */
 export function createStoredForms(options: StoredFormsOptions): StorageTransformers {
-  const kinds = protobufKinds(options.resources)
+  const kinds = builtInKinds(options.resources)
   const made = new Map<string, { form: StoredForm; encryption: Transformer | undefined }>()
   return {
     needsPreparing: options.encryption !== undefined,

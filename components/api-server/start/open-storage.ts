@@ -91,7 +91,7 @@ function storeOf(options: StorageSettings['options']): string {
 
 /** Throws a StartError for a media type that is not known. */
 export function storedFormsOf(
-  { options, dialect, resources }: Pick<Settings, 'options' | 'dialect' | 'resources'>,
+  { options, dialect, resources, gates }: Settings,
   encrypted: EncryptionFile | undefined,
 ): StorageTransformers {
   const isEtcd = storeOf(options).startsWith('etcd:')
@@ -103,6 +103,8 @@ export function storedFormsOf(
   }
   return createStoredForms({
     resources,
+    dialect,
+    gates,
     writesProtobuf: given === dialect.protobufMediaType,
     encryption: encrypted?.encryption,
     pathOf: isEtcd ? keysBelow(options['etcd-prefix']) : (key) => key,
