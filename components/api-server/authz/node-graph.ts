@@ -4,7 +4,7 @@ import type { NodeWay } from '../../api/explanations.ts'
 import type { PersistentVolume, Pod } from '../../api/generated/types.ts'
 import type { Resources } from '../../api/resources.ts'
 import { resourcesOf } from '../../api/resources.ts'
-import { keyOf, splitKey } from '../../machinery/objects/object.ts'
+import { keyOf } from '../../machinery/objects/object.ts'
 import type { ObjectReader } from '../watch-cache/object-reader.ts'
 import {
   podClaims,
@@ -17,9 +17,6 @@ import {
 /** Kinds that pods name. */
 export type ReferencedKind =
   'configmap' | 'persistentvolumeclaim' | 'pod' | 'resourceclaim' | 'secret' | 'serviceaccount'
-
-/** How many changed pods may be pending before they are read without a query. */
-const MAX_STALE = 256
 
 interface KnownPod {
   readonly nodeName: string
@@ -36,7 +33,6 @@ export class NodeGraph {
   /** `namespace/name` of a Secret -> names of the volumes that need it. */
   readonly #volumesBySecret = new Map<string, Set<string>>()
   readonly #secretsByVolume = new Map<string, readonly string[]>()
-  #stalePods = new Set<string>()
   #staleVolumes = new Set<string>()
   readonly #stops: (() => void)[]
 
@@ -47,10 +43,9 @@ export class NodeGraph {
     this.#mirrorAnnotation = `${dialect.labelDomain}/config.mirror`
     const { pods, persistentVolumes } = this.#resources
     this.#stops = [
-      reader.onChange(pods, ({ key }) => {
-        if (!this.#isRead) return
-        this.#stalePods.add(key)
-        if (this.#stalePods.size > MAX_STALE) this.#refresh()
+      reader.onChange(pods, ({ type, key, object }) => {
+        // Those who watch the pods of a node have it decoded: this look costs no other decoding.
+        if (this.#isRead) this.#setPod(key, type === 'DELETED' ? undefined : (object() as Pod))
       }),
       reader.onChange(persistentVolumes, ({ key }) => {
         if (this.#isRead) this.#staleVolumes.add(key)
@@ -112,7 +107,7 @@ export class NodeGraph {
     })
   }
 
-  /** A query reads the pods that changed before it, once each: most changes of a pod keep its references. */
+  /** The first query reads what is stored; later ones the volumes that have changed since. */
   #refresh(): void {
     const { pods, persistentVolumes } = this.#resources
     if (!this.#isRead) {
@@ -120,14 +115,6 @@ export class NodeGraph {
       for (const pod of this.#reader.list(pods)) this.#setPod(keyOf(pod), pod as Pod)
       for (const volume of this.#reader.list(persistentVolumes)) {
         this.#setVolume(keyOf(volume), volume as PersistentVolume)
-      }
-    }
-    if (this.#stalePods.size > 0) {
-      const stale = this.#stalePods
-      this.#stalePods = new Set()
-      for (const key of stale) {
-        const { namespace, name } = splitKey(key)
-        this.#setPod(key, this.#reader.get(pods, namespace, name) as Pod | undefined)
       }
     }
     if (this.#staleVolumes.size > 0) {

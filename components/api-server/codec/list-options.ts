@@ -70,8 +70,14 @@ export function selectionOf(resource: Resource, query: URLSearchParams): Selecti
   const byLabels = labels.length > 0
   const byFields = fields.length > 0
   const objectOf = (entry: Entry): KubeObject => kind.working(entry.object())
-  const fieldOf = (entry: Entry, field: string) =>
-    keyField(entry, field) ?? selectableFieldValue(resource, objectOf(entry), field)
+  const valueIn = (field: string) => (object: KubeObject) =>
+    selectableFieldValue(resource, kind.working(object), field)
+  // What a custom resource is read as can change with its definition; an entry of a built-in kind never changes.
+  const fieldOf = (entry: Entry, field: string): string =>
+    keyField(entry, field) ??
+    (kind.isOwnedBySchema
+      ? entry.fieldValue(field, valueIn(field))
+      : valueIn(field)(entry.object()))
   const labelsOf = kind.isConverted
     ? (entry: Entry) => objectOf(entry).metadata.labels
     : (entry: Entry) => entry.labels

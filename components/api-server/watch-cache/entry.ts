@@ -19,13 +19,17 @@ export class Entry {
   #bytes: Buffer | undefined
   readonly #revisionStart: number
   #object: KubeObject | undefined
+  /** Until its commit is delivered, all who look at it share one decoding. */
+  #isNews = true
+  #askedField: string | undefined
+  #askedValue = ''
   /** Its bytes are known to be an object. False at first for what was read from the store at the start, not written since. */
   isProven = true
   /**
    * What is stored lies in a page of the store that many entries share and that stays whatever one of them does: its bytes are
    * made for each reader, and kept beside the page only as long as these say.
    */
-  page: RecentBytes | undefined
+  #page: RecentBytes | undefined
 
   /** Throws when the bytes have no place for the resourceVersion. They are the entry's from now on: not to be changed. */
   constructor(key: string, revision: number, storedBytes: Buffer) {
@@ -40,8 +44,8 @@ export class Entry {
     if (this.#bytes !== undefined) return this.#bytes
     const bytes = this.#made()
     this.#bytes = bytes
-    if (this.page === undefined) this.#source = bytes
-    else this.page.note(this, bytes.length)
+    if (this.#page === undefined) this.#source = bytes
+    else this.#page.note(this, bytes.length)
     return bytes
   }
 
@@ -57,6 +61,33 @@ export class Entry {
     return `${source.toString('utf8', 0, start)}${this.revision}${rest}`
   }
 
+  /**
+   * The value of a field of the object, worked out once as long as the same field is asked for: by it, an event finds the watchers
+   * of a node's pods, and lists find their objects, without another decoding.
+   */
+  fieldValue(field: string, valueOf: (object: KubeObject) => string): string {
+    if (this.#askedField !== field) {
+      this.#askedValue = valueOf(this.#isNews ? this.object() : this.glance())
+      this.#askedField = field
+    }
+    return this.#askedValue
+  }
+
+  /**
+   * The commit has been delivered: what was decoded for that is forgotten, since it takes several times the memory of the bytes. A
+   * later reader decodes it again, and keeps it.
+   */
+  settle(): void {
+    this.#object = undefined
+    this.#isNews = false
+  }
+
+  /** It was read from a page of the store that stays; `recent` says how long bytes beside the page are kept. */
+  lieIn(recent: RecentBytes): void {
+    this.#page = recent
+    this.settle()
+  }
+
   /** Forgets the bytes beside the page; they are made again when they are asked for. */
   letGo(): void {
     this.#bytes = undefined
@@ -69,7 +100,7 @@ export class Entry {
 
   /** About the memory that it takes now; what lies in a page that stays anyway is not its own. */
   get heldBytes(): number {
-    const own = this.page === undefined ? this.#source.length : 0
+    const own = this.#page === undefined ? this.#source.length : 0
     return own + (this.#object === undefined ? 0 : this.#source.length)
   }
 

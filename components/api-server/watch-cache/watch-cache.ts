@@ -109,7 +109,7 @@ export class WatchCache implements ObjectReader {
     this.#begin(revision)
     for (const [prefix, { entries, unreadable }] of collections) {
       for (const entry of entries) {
-        entry.page = this.#recent
+        entry.lieIn(this.#recent)
         if (this.#isProven) entry.isProven = true
       }
       this.#collection(prefix).load(entries, unreadable)
@@ -329,6 +329,7 @@ export class WatchCache implements ObjectReader {
           this.#history.add({ collection, event: change })
           collection.apply(change)
           this.#tell(place.prefix, { entry, previous })
+          entry?.settle()
         }
       }
       this.#revision = revision

@@ -195,7 +195,7 @@ describe('watch cache', () => {
     const entries = ['a', 'b', 'c'].map((name, index) => {
       const stored = encodeForStore(configMap(name, { app: 'x'.repeat(300) }))
       const entry = new Entry(`a/${name}`, index + 7, stored)
-      entry.page = page
+      entry.lieIn(page)
       return entry
     })
     const [first, second, third] = entries as [Entry, Entry, Entry]
@@ -227,6 +227,27 @@ describe('watch cache', () => {
     await expect(before).rejects.toMatchObject({ code: 'closed' })
     await expect(cache.applied(7)).rejects.toMatchObject({ code: 'closed' })
     await cache.applied(0)
+  })
+
+  it('a commit is decoded once for all who look at it, and stays in memory as bytes and the field that finds its watchers', () => {
+    const bytes = encodeForStore({ metadata: { name: 'a' }, spec: { nodeName: 'n1' } })
+    const entry = new Entry('a', 1, bytes)
+    const asked: string[] = []
+    const nodeName = (): string =>
+      entry.fieldValue('spec.nodeName', (object) => {
+        asked.push('spec.nodeName')
+        return String(object['spec']?.nodeName)
+      })
+    expect(nodeName()).toBe('n1')
+    const delivered = entry.object()
+    expect(entry.object()).toBe(delivered)
+    expect(entry.heldBytes).toBe(2 * bytes.length)
+    entry.settle()
+    expect(entry.heldBytes).toBe(bytes.length)
+    expect(nodeName()).toBe('n1')
+    expect(asked).toEqual(['spec.nodeName'])
+    expect(entry.object()).toEqual(delivered)
+    expect(entry.fieldValue('spec.other', () => 'another')).toBe('another')
   })
 
   it('an object and its watch frames keep little more memory alive than their own, whatever they were made beside', () => {
