@@ -19,7 +19,7 @@ export interface Informer<T extends KubeObject = KubeObject> {
   run(signal: AbortSignal): Promise<void>
   /** Resolves once the cache holds a first whole list and its handlers have seen it. */
   readonly ready: Promise<void>
-  /** Frozen objects, by `namespace/name`. Never older than the last event that handlers got. */
+  /** Frozen objects without managedFields, by `namespace/name`. Never older than the last event that handlers got. */
   get(key: string): T | undefined
   list(): readonly T[]
   /** Objects whose index function returned `value`; the index is added with `addIndex` before `run`. */
@@ -42,6 +42,12 @@ export interface InformerFactory {
 }
 
 type Selection = { namespace?: string; fieldSelector?: string; labelSelector?: string }
+
+/** The object without its field owners, which no controller reads and which take more memory than the rest (upstream: kube-controller-manager's WithTransform). */
+function slim<T extends KubeObject>(object: T): T {
+  const { managedFields, ...metadata } = object.metadata
+  return managedFields === undefined ? object : { ...object, metadata }
+}
 
 /** An informer of one selection of a resource. A handler that is added late first gets an 'add' for every object in the cache. */
 export function createInformer<T extends KubeObject>(options: {
@@ -66,9 +72,9 @@ export function createInformer<T extends KubeObject>(options: {
   }
   const changes = createChanges(cache, distribute)
   const sink: ReflectorSink<T> = {
-    ...changes,
+    apply: (type, object) => changes.apply(type, slim(object)),
     replace: (objects) => {
-      changes.replace(objects)
+      changes.replace(objects.map(slim))
       nowReady()
     },
   }

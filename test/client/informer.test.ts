@@ -56,6 +56,23 @@ describe('informer', () => {
     expect(Object.isFrozen(informer.get('ns/a')?.metadata)).toBe(true)
   })
 
+  it('has no field owners in memory, of objects that were there and of those that come', async () => {
+    const { cluster, factory, informer, run } = start()
+    const managedFields = [{ manager: 'test', fieldsV1: { 'f:spec': {} } }]
+    const owned = (name: string) => ({ metadata: { ...pod(name).metadata, managedFields } })
+    cluster.seed(pods, owned('a'))
+    run()
+    await factory.ready()
+    cluster.seed(pods, owned('b'))
+    await settle()
+    expect(informer.list().map(({ metadata }) => metadata)).toEqual([
+      expect.objectContaining({ name: 'a' }),
+      expect.objectContaining({ name: 'b' }),
+    ])
+    for (const { metadata } of informer.list()) expect(metadata).not.toHaveProperty('managedFields')
+    expect(cluster.peek(pods, 'ns/b')?.metadata.managedFields).toEqual(managedFields)
+  })
+
   it('keeps indexes through changes', async () => {
     const { cluster, factory, informer, run } = start()
     informer.addIndex('app', (object) => [object.metadata.labels?.['app'] ?? ''])
