@@ -3,9 +3,11 @@ import { hostname } from 'node:os'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { connectionFrom, readKubeconfig } from '../client/kubeconfig.ts'
+import { abortListeners } from '../component-base/abort-listeners.ts'
 import { aborted } from '../component-base/aborted.ts'
 import { systemClock } from '../component-base/clock.ts'
 import type { ComponentContext } from '../component-base/component.ts'
+import { createGate } from '../component-base/gate.ts'
 import { diskFiles } from '../component-base/files.ts'
 import { StartError } from '../component-base/component.ts'
 import { environment as processEnvironment } from '../component-base/environment.ts'
@@ -18,7 +20,6 @@ import { createBootstrapper } from './join/bootstrap.ts'
 import { writeCheckpointArchive } from './runtime/checkpoint-archive.ts'
 import { createDevicePlugins, type DevicePlugins } from './device-plugins/device-plugins.ts'
 import { createEventLimit } from './node/event-limit.ts'
-import { renewIntervalOf } from './node/heartbeat.ts'
 import type { HostWatch } from './node/host-watch.ts'
 import { createHostWatch } from './node/host-watch.ts'
 import type { JoinReport } from './join/join-progress.ts'
@@ -39,6 +40,11 @@ type Context = ComponentContext<typeof nodeAgentFlags>
 
 /** How many nodes of a process join at the same time. */
 const joinsAtOnce = 16
+/**
+ * How many writes about pods a process has under way. Thousands of nodes that report at once would keep the API server from
+ * their heartbeats, and from the leases of the controllers.
+ */
+const podWritesAtOnce = 32
 const runtimeVersion = '0.1.0'
 /** How long after the start the agent looks up the slow facts about the host. */
 const refineAfterMs = 3000
@@ -93,6 +99,7 @@ async function environmentOf(
       burst: options['event-burst'],
       clock,
     }),
+    podGate: createGate(podWritesAtOnce),
     lookEveryMs: options['node-status-update-frequency'],
     leaseDurationSeconds: options['node-lease-duration-seconds'],
     isRegistering: options['register-node'],
@@ -132,6 +139,8 @@ async function forEach<T>(
 /** The parts of a running agent. */
 interface Agent {
   readonly context: Context
+  /** When it was created; its nodes take turns from then on. */
+  readonly startMs: number
   readonly settings: Settings
   readonly bootstrapper: Bootstrapper | undefined
   readonly host: HostWatch
@@ -220,7 +229,18 @@ async function createAgent(context: Context): Promise<Agent> {
   const environment = await environmentOf(context, settings, more)
   const parts = createParts(signal)
   const watches = { host, devices, services, followRules }
-  return { context, settings, bootstrapper, ...watches, server, environment, running, parts }
+  const startMs = clock.now()
+  return {
+    context,
+    startMs,
+    settings,
+    bootstrapper,
+    ...watches,
+    server,
+    environment,
+    running,
+    parts,
+  }
 }
 
 function serverOf(
@@ -257,6 +277,8 @@ interface Parts {
   readonly signal: AbortSignal
   /** Resolves when the signal aborts. */
   readonly aborted: Promise<void>
+  /** A signal that follows `signal`, for one of many nodes. */
+  ownSignal(): AbortSignal
   start(part: Promise<void>): void
   /** Resolves when all have ended, those started meanwhile too; rejects with the first failure. */
   ended(): Promise<void>
@@ -265,11 +287,17 @@ interface Parts {
 function createParts(outer: AbortSignal): Parts {
   const stop = new AbortController()
   const signal = AbortSignal.any([outer, stop.signal])
+  const listeners = abortListeners(signal)
   const parts: Promise<void>[] = []
   let failure: { error: unknown } | undefined
   return {
     signal,
     aborted: aborted(signal),
+    ownSignal: () => {
+      const own = new AbortController()
+      listeners.add(() => own.abort(signal.reason))
+      return own.signal
+    },
     start: (part) => {
       const guarded = part.catch((error: unknown) => {
         if (!signal.aborted) failure = { error }
@@ -321,29 +349,29 @@ async function startNode(
   const { settings, bootstrapper, services, environment, running, parts } = agent
   const { options, files = diskFiles, clock, log } = agent.context
   const { nodeName, rootDir, certDir } = folders
-  const report = createJoinReporter({ log, node: nodeName, write: writeStatus })
+  // Of a crowd, the steps of one node tell how far it is; of the others only trouble is news.
+  const write = index === 0 ? writeStatus : onlyTrouble(writeStatus)
+  const report = createJoinReporter({ log, node: nodeName, write })
+  const signal = parts.ownSignal()
   const identity = await establishIdentity(
     { ...folders, server: options.server, bootstrapper, files, clock, log, report },
-    parts.signal,
+    signal,
   )
   const registration = { nodeName, ...settings.registration }
-  const heartbeatDelayMs =
-    (renewIntervalOf(options['node-lease-duration-seconds']) * index) / settings.nodes.length
-  const own = { registration, rootDir, certDir, heartbeatDelayMs, report }
+  const turn = { share: index / settings.nodes.length, startMs: agent.startMs }
+  const own = { registration, rootDir, certDir, turn: settings.isCrowd ? turn : undefined, report }
   const node = createNode(identity, own, environment)
   running.push(node)
-  parts.start(node.run(ownSignal(parts.signal)))
+  parts.start(node.run(signal))
   // All nodes of a process see the same services.
   if (index === 0) parts.start(services.follow(node.client, parts.signal))
   await Promise.race([node.ready, parts.aborted])
 }
 
-/** A signal that follows another: adding to the listeners of one that all nodes share takes longer with every node. */
-function ownSignal(shared: AbortSignal): AbortSignal {
-  const own = new AbortController()
-  shared.addEventListener('abort', () => own.abort(shared.reason), { once: true })
-  if (shared.aborted) own.abort(shared.reason)
-  return own.signal
+function onlyTrouble(write: (report: JoinReport) => void): (report: JoinReport) => void {
+  return (report) => {
+    if (report.state === 'failed' || report.state === 'waiting') write(report)
+  }
 }
 
 async function watchdog({ context, settings, running, parts }: Agent): Promise<void> {

@@ -55,9 +55,13 @@ export interface CertificateWish {
 const watchSeconds = 300
 const retryMs = 1000
 
+/** Waits from the request's state in `first` on; without it, from the server's. */
 async function waitForOutcome(
   options: RequestOptions,
-  name: string,
+  {
+    name,
+    first,
+  }: { readonly name: string; readonly first?: CertificateSigningRequest | undefined },
   signal: AbortSignal,
 ): Promise<string> {
   const { csrs, onProgress } = options
@@ -68,7 +72,7 @@ async function waitForOutcome(
     onProgress?.(state, name)
     return undefined
   }
-  let current = await csrs.get({ name }, { signal })
+  let current = first ?? (await csrs.get({ name }, { signal }))
   for (;;) {
     const issued = settled(current)
     if (issued !== undefined) return issued
@@ -129,12 +133,14 @@ export async function requestCertificate(
   )
   const name = created.metadata.name ?? ''
   log.info('certificate requested', { request: name, signer: wish.signerName })
+  let first: CertificateSigningRequest | undefined = created
   for (;;) {
     try {
-      const cert = await waitForOutcome(options, name, signal)
+      const cert = await waitForOutcome(options, { name, first }, signal)
       return { cert, key: privateKeyPem(keys.privateKey) }
     } catch (error) {
       signal.throwIfAborted()
+      first = undefined
       if (error instanceof RequestRefusedError) throw error
       if (isStatusError(error, 'NotFound')) {
         throw new RequestRefusedError(`the request ${name} was deleted before it was signed`)

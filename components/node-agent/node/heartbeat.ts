@@ -29,7 +29,7 @@ export interface HeartbeatOptions {
   /** Default 40. */
   readonly leaseDurationSeconds?: number
   /** When the first renewal is: agents in one process spread theirs. Default at once. */
-  readonly firstDelayMs?: number
+  readonly firstDelayMs?: number | undefined
 }
 
 /** The lease as it is to be written now. Fields that others set stay. Pure. */

@@ -5,6 +5,7 @@ import { createBackoff } from '../../component-base/backoff.ts'
 import type { Clock } from '../../component-base/clock.ts'
 import type { Log } from '../../component-base/log.ts'
 import type { NodeStatusInput } from './node-status.ts'
+import type { Turn } from './turn.ts'
 import { isOverruled, isStatusNews, nodeStatusOf, reportDueIn } from './node-status.ts'
 
 export interface NodeReporterOptions {
@@ -16,6 +17,8 @@ export interface NodeReporterOptions {
   readonly initial: NodeStatus | undefined
   /** Time between observations. */
   readonly lookEveryMs: number
+  /** When it repeats a report without news; undefined: five minutes after the last. */
+  readonly turn?: Turn | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -88,7 +91,7 @@ interface Report {
 
 /** Observes the node; `dueMs` is 0 when the report is to be written now. */
 async function nextReport(reporting: Reporting): Promise<Report & { readonly dueMs: number }> {
-  const { observe, initial, clock, last, lastReportMs } = reporting
+  const { observe, initial, clock, last, lastReportMs, turn } = reporting
   const nowMs = clock.now()
   const seen = await observe()
   const status = nodeStatusOf({ ...seen, nowMs }, last ?? initial)
@@ -96,7 +99,7 @@ async function nextReport(reporting: Reporting): Promise<Report & { readonly due
   reporting.removed = reporting.removed.filter((name) => dropped.includes(name))
   const hasToRemove = dropped.some((name) => !reporting.removed.includes(name))
   const isNews = reporting.hasToRepeat || hasToRemove || isStatusNews(last, status)
-  return { status, dropped, nowMs, dueMs: reportDueIn({ isNews, lastReportMs, nowMs }) }
+  return { status, dropped, nowMs, dueMs: reportDueIn({ isNews, lastReportMs, nowMs, turn }) }
 }
 
 async function writeReport(

@@ -9,6 +9,8 @@ import { timestamp } from '../../component-base/clock.ts'
 import { deepEqual } from '../../machinery/objects/object.ts'
 import type { Pressure } from './eviction-thresholds.ts'
 import type { HostInfo } from './host-info.ts'
+import { untilTurn } from './turn.ts'
+import type { Turn } from './turn.ts'
 
 /** The release whose behaviour this agent has, as `kubectl get nodes` shows it. */
 export const agentVersion = 'v1.32.0+skiff'
@@ -148,12 +150,16 @@ export function isOverruled(reported: NodeStatus, now: NodeStatus | undefined): 
   )
 }
 
-/** When the next report is due, in ms from now: at once with news, else at the end of the interval. */
+/** When the next report is due, in ms from now: at once with news, else at the end of the interval, or at the node's turn. */
 export function reportDueIn(at: {
   isNews: boolean
   lastReportMs: number | undefined
   nowMs: number
+  turn?: Turn | undefined
 }): number {
-  if (at.isNews || at.lastReportMs === undefined) return 0
-  return Math.max(0, at.lastReportMs + reportIntervalMs - at.nowMs)
+  const { isNews, lastReportMs, nowMs, turn } = at
+  if (isNews || lastReportMs === undefined) return 0
+  const afterMs =
+    turn === undefined ? reportIntervalMs : untilTurn(turn, reportIntervalMs, lastReportMs)
+  return Math.max(0, lastReportMs + afterMs - nowMs)
 }

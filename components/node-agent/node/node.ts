@@ -20,6 +20,7 @@ import { createRestObserver } from '../../client/rest-metrics.ts'
 import type { RestObserver } from '../../client/rest-observer.ts'
 import type { Informer, InformerFactory } from '../../client/informer.ts'
 import type { Files } from '../../component-base/files.ts'
+import type { Gate } from '../../component-base/gate.ts'
 import type { LocalNetwork } from '../../component-base/local-network.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import type { Clock } from '../../component-base/clock.ts'
@@ -31,7 +32,7 @@ import type { IssuedCertificate } from '../join/certificate-request.ts'
 import { requestCertificate } from '../join/certificate-request.ts'
 import type { ContainerRuntime } from '../runtime/container-runtime.ts'
 import type { EvictionThreshold, Pressure } from './eviction-thresholds.ts'
-import { runHeartbeat } from './heartbeat.ts'
+import { renewIntervalOf, runHeartbeat } from './heartbeat.ts'
 import type { HostInfo } from './host-info.ts'
 import type { ReportJoin } from '../join/join-progress.ts'
 import { clientCredentialFile, writeNodeCredential } from '../join/node-credential.ts'
@@ -50,6 +51,7 @@ import { createPodEnvironment } from '../pods/pod-environment.ts'
 import { createPodLoop, podWrites } from '../pods/pod-loop.ts'
 import type { PodLoop } from '../pods/pod-loop.ts'
 import type { DevicePlugins } from '../device-plugins/device-plugins.ts'
+import { untilTurn, type Turn } from './turn.ts'
 import type { Registration } from './register.ts'
 import { nodeLabels, registerNode } from './register.ts'
 import { runRotation } from '../join/rotate-certificate.ts'
@@ -79,6 +81,8 @@ export interface NodeEnvironment {
   readonly servicesFor: ServicesFor
   readonly allowedUnsafeSysctls: readonly string[]
   readonly mayRecord: () => boolean
+  /** What the process writes of pods passes it; heartbeats do not wait for that. */
+  readonly podGate: Gate
   readonly lookEveryMs: number
   readonly leaseDurationSeconds?: number
   readonly isRegistering: boolean
@@ -93,8 +97,8 @@ export interface NodeSettings {
   readonly registration: Registration
   readonly rootDir: string
   readonly certDir: string
-  /** When its first heartbeat is, so that nodes of one process do not all beat at once. */
-  readonly heartbeatDelayMs: number
+  /** When it renews its lease and repeats its status; undefined for the one node of a process, which does so from its start on. */
+  readonly turn: Turn | undefined
   readonly report: ReportJoin
 }
 
@@ -323,7 +327,7 @@ async function register(state: NodeState, signal: AbortSignal): Promise<NodeObje
 
 /** The reporter of the node's status, woken by every change of the Node object. */
 function startReporter(state: NodeState, self: NodeObject): NodeReporter {
-  const { nodeName, environment, ownNode, recorder, log } = state
+  const { nodeName, environment, settings, ownNode, recorder, log } = state
   const { lookEveryMs, clock } = environment
   const reporter = createNodeReporter({
     nodes: nodesOf(state),
@@ -331,6 +335,7 @@ function startReporter(state: NodeState, self: NodeObject): NodeReporter {
     observe: () => observe(state),
     initial: self.status,
     lookEveryMs,
+    turn: settings.turn,
     clock,
     log,
   })
@@ -384,7 +389,7 @@ function startPods(state: NodeState): void {
     onProbe: (probe) => state.probes.count(probe),
     volumes: createPodVolumes(client),
     admit: createPodAdmission({ dialect, allocatable, allowedUnsafeSysctls }),
-    ...podWrites(client.resource<Pod>(resources.pods)),
+    ...podWrites(client.resource<Pod>(resources.pods), environment.podGate),
     clock,
     log,
   })
@@ -397,6 +402,7 @@ function startPods(state: NodeState): void {
 function beat(state: NodeState, self: NodeObject, signal: AbortSignal): Promise<void> {
   const { nodeName, environment, settings, client, log } = state
   const { dialect, clock, leaseDurationSeconds } = environment
+  const { turn } = settings
   const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: self.metadata.uid ?? '' }
   return runHeartbeat(
     {
@@ -407,7 +413,7 @@ function beat(state: NodeState, self: NodeObject, signal: AbortSignal): Promise<
       clock,
       log,
       ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }),
-      firstDelayMs: settings.heartbeatDelayMs,
+      firstDelayMs: turn && untilTurn(turn, renewIntervalOf(leaseDurationSeconds), clock.now()),
     },
     signal,
   )

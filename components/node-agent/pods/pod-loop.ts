@@ -2,6 +2,7 @@
 import type { Pod, PodStatus } from '../../api/generated/types.ts'
 import type { InformerEvent } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
+import type { Gate } from '../../component-base/gate.ts'
 import type { ObjectMeta } from '../../machinery/objects/object.ts'
 import { keyOf } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
@@ -22,15 +23,17 @@ function refOf({ namespace, name = '' }: ObjectMeta): { namespace?: string; name
   return { name, ...(namespace === undefined ? {} : { namespace }) }
 }
 
-/** Status writes and deletions of pods; a pod that has gone, or is another one by now, is no error. */
+/** Status writes and deletions of pods, through the gate; a pod that has gone, or is another one by now, is no error. */
 export function podWrites(
   pods: ResourceClient<Pod>,
+  gate: Gate,
 ): Pick<PodWorkerOptions, 'writeStatus' | 'deletePod'> {
   return {
     async writeStatus({ metadata }: Pod, status: PodStatus) {
       const patch = { metadata: { uid: metadata.uid }, status }
       try {
-        await pods.patch(refOf(metadata), patch, { type: 'strategic', subresource: 'status' })
+        const how = { type: 'strategic', subresource: 'status' } as const
+        await gate(() => pods.patch(refOf(metadata), patch, how))
         return 'written'
       } catch (error) {
         if (isStatusError(error, 'NotFound', 'Conflict')) return 'gone'
@@ -41,7 +44,8 @@ export function podWrites(
       const { uid } = metadata
       const preconditions = uid === undefined ? {} : { preconditions: { uid } }
       try {
-        await pods.delete(refOf(metadata), { gracePeriodSeconds: 0, ...preconditions })
+        const how = { gracePeriodSeconds: 0, ...preconditions }
+        await gate(() => pods.delete(refOf(metadata), how))
       } catch (error) {
         if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
       }

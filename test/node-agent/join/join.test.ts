@@ -147,6 +147,20 @@ describe('a node that may join', () => {
     }
     expect(agent.reports.filter(({ step }) => step === 'discovery')).toHaveLength(2)
   })
+
+  test('of a crowd, sixteen join at a time: the server is asked for no more certificates at once', async () => {
+    lab.policy = 'ignore'
+    const csrs = lab.admin.resource(resources.certificateSigningRequests)
+    const asked = async (): Promise<number> => {
+      const { items } = await csrs.list()
+      return items.filter(({ status }) => status?.conditions === undefined).length
+    }
+    const agent = start('many', { nodes: '40' })
+    await eventually(async () => expect(await asked()).toBe(16))
+    // Each of the sixteen says after three seconds that it waits; by then others would have asked too.
+    await agent.until('csr', 'waiting')
+    expect(await asked()).toBe(16)
+  })
 })
 
 describe('a join that cannot succeed says which step failed', () => {
