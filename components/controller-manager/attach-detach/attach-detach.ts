@@ -18,7 +18,7 @@ import type { Informer } from '../../client/informer.ts'
 import type { ResourceClient } from '../../client/resource-client.ts'
 import { deepEqual, keyOf } from '../../machinery/objects/object.ts'
 import { isStatusError } from '../../machinery/objects/status-error.ts'
-import { indexByClaim, podsOfClaim } from '../claim-pods.ts'
+import { claimKeysOf, indexByClaim, podsOfClaim } from '../claim-pods.ts'
 import type { ControllerContext, ControllerEntry } from '../controller-context.ts'
 import { createOwnWrites } from '../own-writes.ts'
 import type { OwnWrites } from '../own-writes.ts'
@@ -259,7 +259,10 @@ export async function runAttachDetach(
     return [spec.nodeName, ...(volume === undefined ? [] : nodesOfVolume(volume))]
   }
   const informersOf = [
-    source(pods, ({ spec }) => (spec?.nodeName ? [spec.nodeName] : [])),
+    // Most pods have no claim, and many events: their nodes are not looked at for them.
+    source(pods, (pod) =>
+      pod.spec?.nodeName && claimKeysOf(pod).length > 0 ? [pod.spec.nodeName] : [],
+    ),
     source(nodes),
     source(claims, (claim) => nodesOfClaim(keyOf(claim))),
     source(volumes, nodesOfVolume),

@@ -53,8 +53,8 @@ async function runNoScheduleTaints(
 ): Promise<void> {
   const reconcile = async (key: string): Promise<void> => {
     const node = nodes.get(key)
-    if (node !== undefined)
-      await writer.swapTaints(node, (current) => noScheduleSwap(current, keys))
+    // While nodes join, many write to them: after a conflict, the event of the newer state is on its way here.
+    if (node !== undefined) await writer.swapTaintsOnce(node, noScheduleSwap(node, keys))
   }
   const informers = [source(nodes)]
   await runController({ queues, name, informers, reconcile, workers: 8, clock, log }, signal)

@@ -14,6 +14,8 @@ export interface NodeWriter {
   withNode<T>(node: Node, act: (node: Node) => Promise<T>): Promise<T | undefined>
   /** Changes the node's taints as `wanted` says of its current state. A no-op writes nothing. */
   swapTaints(node: Node, wanted: (node: Node) => TaintSwap): Promise<void>
+  /** The same, but a node that has changed meanwhile stays as it is: the caller sees its newer state, and calls again. */
+  swapTaintsOnce(node: Node, swap: TaintSwap): Promise<void>
 }
 
 export function createNodeWriter(nodes: ResourceClient<Node>, clock: Clock): NodeWriter {
@@ -34,19 +36,27 @@ export function createNodeWriter(nodes: ResourceClient<Node>, clock: Clock): Nod
       }
     }
   }
+  const write = async (node: Node, swap: TaintSwap): Promise<void> => {
+    const taints = swapTaints(node.spec?.taints, swap, timestamp(clock.now()))
+    if (taints === undefined) return
+    const { name = '', resourceVersion } = node.metadata
+    const patch = {
+      metadata: { resourceVersion },
+      spec: { taints: taints.length === 0 ? null : taints },
+    }
+    await nodes.patch({ name }, patch, { type: 'merge' })
+  }
   return {
     withNode,
     swapTaints: async (node, wanted) => {
-      await withNode(node, async (current) => {
-        const taints = swapTaints(current.spec?.taints, wanted(current), timestamp(clock.now()))
-        if (taints === undefined) return
-        const { name = '', resourceVersion } = current.metadata
-        const patch = {
-          metadata: { resourceVersion },
-          spec: { taints: taints.length === 0 ? null : taints },
-        }
-        await nodes.patch({ name }, patch, { type: 'merge' })
-      })
+      await withNode(node, (current) => write(current, wanted(current)))
+    },
+    swapTaintsOnce: async (node, swap) => {
+      try {
+        await write(node, swap)
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      }
     },
   }
 }

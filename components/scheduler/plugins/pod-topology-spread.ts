@@ -131,7 +131,10 @@ function score(
     const isByHost = topologyKey === hostLabel
     const present = new Set(scored.map((node) => node.labels[topologyKey] ?? ''))
     const weight = Math.log((isByHost ? scored.length : present.size) + 2)
-    const domains = isByHost ? undefined : domainsOf(pod, constraint, { nodes: counted, view })
+    // Without zones, no pod looks through all nodes for one.
+    const hasDomains = scored.some((node) => node.labels[topologyKey] !== undefined)
+    const all = { nodes: hasDomains ? counted : [], view }
+    const domains = isByHost ? undefined : domainsOf(pod, constraint, all)
     return { topologyKey, maxSkew, weight, domains, countOn: view.podsOf(constraint.group) }
   })
   const raw = scoreEach(nodes, (node) => {
