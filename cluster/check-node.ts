@@ -11,12 +11,12 @@ export function checkNodeName(name: string): void {
 
 const mostSimulated = 10_000
 
-/** Throws a ClusterError of kind `usage` unless one process can run that many simulated nodes. */
+/** Throws a ClusterError of kind `usage` unless a cluster can carry that many simulated nodes. */
 export function checkSimulated(count: number, least: number): void {
   if (Number.isInteger(count) && count >= least && count <= mostSimulated) return
   throw new ClusterError(
     'usage',
     `invalid number of simulated nodes ${count}: must be from ${least} to ${mostSimulated}`,
-    { hint: 'one process runs them all, and one API server stores their leases' },
+    { hint: 'one API server stores the leases of them all' },
   )
 }

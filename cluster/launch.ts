@@ -25,6 +25,7 @@ import type { TopologySettings } from './plan/topology.ts'
 import { apiServerNames, prepareCluster, writePlannedFiles } from './plan/prepare.ts'
 import type { ClusterPki } from './plan/prepare.ts'
 import type { Programs } from './plan/programs.ts'
+import { isOfPool, simulatedProcesses } from './plan/simulated-pool.ts'
 import { readSavedHeader } from './saved/read-header.ts'
 import { spawnSupervisor } from './spawn-supervisor.ts'
 import { lockForStart } from './state/start-lock.ts'
@@ -43,7 +44,7 @@ import { endLeftovers, removeCluster, stopCluster } from './take-down.ts'
 /** Settings of a new cluster; unset fields have the defaults of `skiff up`. A stored cluster keeps its own. */
 export interface ClusterSettings extends TopologySettings {
   readonly nodes?: number | undefined
-  /** Adds one process that runs this many simulated nodes. */
+  /** Adds processes that carry this many simulated nodes: one for up to 1,250, else as many as they need. */
   readonly simulatedNodes?: number | undefined
   readonly dialect?: Dialect['name'] | undefined
   readonly address?: string | undefined
@@ -83,7 +84,6 @@ export interface LaunchedCluster {
   undo(): Promise<void>
 }
 
-export const simulatedPool = 'simulated'
 const defaultNodes = 3
 const mostNodes = 200
 
@@ -102,8 +102,7 @@ function nodesOf(settings: ClusterSettings): NodeConfig[] {
   const list: NodeConfig[] = Array.from({ length: nodes }, (_, index) => ({
     name: `node-${index + 1}`,
   }))
-  if (simulatedNodes > 0) list.push({ name: simulatedPool, simulated: simulatedNodes })
-  return list
+  return [...list, ...simulatedProcesses(simulatedNodes)]
 }
 
 /** Flag, what it says, and what the stored cluster has. */
@@ -137,7 +136,9 @@ function refuseChanges(config: ClusterConfig, settings: ClusterSettings): void {
     [
       '--simulated-nodes',
       settings.simulatedNodes,
-      config.nodes.find((node) => node.simulated !== undefined)?.simulated ?? 0,
+      config.nodes
+        .filter(({ name }) => isOfPool(name))
+        .reduce((sum, { simulated = 0 }) => sum + simulated, 0),
     ],
   ]
   differs.push(...topologyDifferences(config, settings))

@@ -7,6 +7,7 @@ import type { NodeConfig } from './plan/cluster-config.ts'
 import { ClusterError } from './cluster-error.ts'
 import { lastLines, readableLine } from './log-tail.ts'
 import { observe } from './observe.ts'
+import type { Change } from './observe.ts'
 import { logOf } from './state/state-dir.ts'
 import type { StatePaths } from './state/state-dir.ts'
 
@@ -48,21 +49,33 @@ async function watchNodes(
   options: WaitForNodesOptions & { readonly missing: Map<string, string> },
 ): Promise<void> {
   const { client, missing, fresh } = options
+  const wanted = new Set(names)
   const told = new Set<string>()
   let sinceMs = fresh?.startedMs ?? 0
   let seen: ReadonlyMap<string, KubeObject> | undefined
-  const look = (nodes: ReadonlyMap<string, KubeObject>): true | undefined => {
-    seen = nodes
-    missing.clear()
-    for (const name of names) {
-      const why = whyNotReady(nodes.get(name), sinceMs)
-      if (why !== undefined) {
-        missing.set(name, why)
-        continue
-      }
-      if (!told.has(name)) options.onReady?.(name)
-      told.add(name)
+  const judge = (name: string, node: KubeObject | undefined): void => {
+    const why = whyNotReady(node, sinceMs)
+    if (why !== undefined) {
+      missing.set(name, why)
+      return
     }
+    missing.delete(name)
+    if (!told.has(name)) options.onReady?.(name)
+    told.add(name)
+  }
+  const lookAtAll = (nodes: ReadonlyMap<string, KubeObject>): true | undefined => {
+    seen = nodes
+    for (const name of wanted) judge(name, nodes.get(name))
+    return missing.size === 0 ? true : undefined
+  }
+  // An event costs nothing for the other nodes, of which there may be thousands.
+  const look = (
+    nodes: ReadonlyMap<string, KubeObject>,
+    change: Change<KubeObject> | undefined,
+  ): true | undefined => {
+    if (change === undefined) return lookAtAll(nodes)
+    const { name = '' } = change.object.metadata
+    if (wanted.has(name)) judge(name, nodes.get(name))
     return missing.size === 0 ? true : undefined
   }
   const nodes = client.resource(resourcesOf(client.dialect).nodes)
@@ -70,7 +83,7 @@ async function watchNodes(
   const lookAgain = async (): Promise<true> => {
     await fresh?.reported
     sinceMs = 0
-    return (seen !== undefined && look(seen)) || (await watched)
+    return (seen !== undefined && lookAtAll(seen)) || (await watched)
   }
   await Promise.race(fresh === undefined ? [watched] : [watched, lookAgain()])
 }

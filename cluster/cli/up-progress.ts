@@ -1,8 +1,8 @@
-/** Progress of `skiff up`: a line per component and node, and one for all simulated nodes. */
+/** Progress of `skiff up`: a line per component and node, and one per process of simulated nodes. */
 import type { Clock } from '../../components/component-base/clock.ts'
 import type { Progress } from '../bring-up.ts'
 import type { ComponentStatus } from '../control-protocol.ts'
-import { simulatedPool } from '../launch.ts'
+import { isOfPool, processInPool } from '../plan/simulated-pool.ts'
 import { createProgress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -19,31 +19,33 @@ export function createUpProgress(options: { terminal: Terminal; clock: Clock }):
     names: [],
     width: longestName.length,
   })
-  const readyNodes = new Set<string>()
-  let readyInCrowd = 0
+  /** Nodes and processes of simulated nodes that are done. */
+  const done = new Set<string>()
+  /** How many nodes are Ready, by the process that carries them. */
+  const readyInProcess = new Map<string, number>()
 
   const nodeIsReady = (name: string): void => {
-    if (name.startsWith(`${simulatedPool}-`)) {
-      readyInCrowd += 1
-      if (!readyNodes.has(simulatedPool)) {
-        progress.update(simulatedPool, `${readyInCrowd} nodes Ready`)
-      }
+    const process = processInPool(name)
+    if (process === undefined) {
+      done.add(name)
+      progress.done(name, 'Ready')
       return
     }
-    readyNodes.add(name)
-    progress.done(name, 'Ready')
+    const count = (readyInProcess.get(process) ?? 0) + 1
+    readyInProcess.set(process, count)
+    if (!done.has(process)) progress.update(process, `${count} nodes Ready`)
   }
   const nodeProcess = ({ name, state, message }: ComponentStatus): void => {
-    if (name === simulatedPool && state === 'ready') {
-      readyNodes.add(name)
+    const count = readyInProcess.get(name)
+    if (isOfPool(name) && state === 'ready') {
+      done.add(name)
       progress.done(name, 'all Ready')
+    } else if (count !== undefined && state === 'starting') {
+      progress.update(name, `${count} nodes Ready`)
+    } else if (!done.has(name) && state !== 'ready') {
+      // The Node often becomes Ready before the agent has reported its last step.
+      progress.update(name, message ?? state)
     }
-    if (name === simulatedPool && readyInCrowd > 0 && state === 'starting') {
-      progress.update(name, `${readyInCrowd} nodes Ready`)
-      return
-    }
-    // The Node often becomes Ready before the agent has reported its last step.
-    if (!readyNodes.has(name) && state !== 'ready') progress.update(name, message ?? state)
   }
   return {
     report: (event) => {

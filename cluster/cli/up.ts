@@ -39,7 +39,7 @@ const flags = defineFlags({
   ...nameFlag,
   from: flag.string('Saved cluster (`skiff save`) that a new cluster begins with.'),
   nodes: flag.int('Number of nodes, each a process of its own; 3 by default.'),
-  'simulated-nodes': flag.int('Number of simulated nodes, which share one process.'),
+  'simulated-nodes': flag.int('Number of simulated nodes; a process carries up to 1,250 of them.'),
   dialect: flag.string('Dialect of names in the API; kubernetes by default.', '', {
     choices: ['kubernetes', 'svc'],
   }),

@@ -40,6 +40,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Test a Go operator with envtest', link: '/how-to/envtest' },
       { text: 'Test in other languages', link: '/how-to/other-languages' },
       { text: 'Run several clusters', link: '/how-to/several-clusters' },
+      { text: 'Simulate thousands of nodes', link: '/how-to/many-nodes' },
       { text: 'Save and import clusters', link: '/how-to/save-and-import' },
       { text: 'Run a webhook on your machine', link: '/how-to/webhook' },
       { text: 'Encrypt data at rest', link: '/how-to/encryption' },

@@ -30,7 +30,7 @@ const flagsOf = record(scalar)
 
 const clusterShape = object({
   nodes: described('Nodes, each a process of its own.', optional(count)),
-  simulatedNodes: described('Simulated nodes, all in one more process.', optional(count)),
+  simulatedNodes: described('Simulated nodes, up to 1,250 in a process.', optional(count)),
   dialect: described(
     'Names of API groups, labels and namespaces.',
     optional(choice('kubernetes', 'svc')),
