@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: the API server beside a bare HTTP/2 server that moves the same bytes, in the same run. Ratios are what
  * counts. BENCH_SECONDS (4) is the time of one measurement; BENCH_ONLY chooses: basics,access,collections,fan-out,writes,etcd,up,
- * workloads,embedded.
+ * workloads,scale,embedded.
  * Draws the charts of docs/performance.md for which it has all rows; BENCH_CHARTS is another folder for them.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,6 +14,7 @@ import { measureEtcd } from './bench/etcd.ts'
 import { measureFanOut } from './bench/fan-out.ts'
 import { measureLargeCollections } from './bench/large-collections.ts'
 import { printRows, type Row } from './bench/rows.ts'
+import { measureScale } from './bench/scale.ts'
 import { measureUp } from './bench/up.ts'
 import { createWorld, type World } from './bench/world.ts'
 import { measureWorkloads } from './bench/workloads.ts'
@@ -31,6 +32,7 @@ const benches: Readonly<Record<string, (world: World) => Promise<Row[]>>> = {
   etcd: (world) => measureEtcd(world, durationMs),
   up: (world) => measureUp(world.root),
   workloads: measureWorkloads,
+  scale: measureScale,
   embedded: (world) => measureEmbedded(world.root),
 }
 

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { createPki, type Pki } from '../../certs/pki.ts'
 import { writePki } from '../../certs/pki-files.ts'
 import { readStatusLines } from '../../cluster/lines.ts'
-import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan/plan.ts'
+import { allocatorSettings, apiServerNodeOptions } from '../../cluster/plan/plan-api-servers.ts'
 import { dialects } from '../../components/api/dialect.ts'
 import type { Host, Network } from './network.ts'
 

@@ -1,0 +1,163 @@
+/**
+ * Simulated nodes and pods by the thousand: how long they take to be Ready, Running and deleted, and what each process takes
+ * for it. SCALE_SIZES is a list of nodes/pods (500/10000), SCALE_REST_SECONDS (60) how long the nodes are watched at rest.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startCluster, type Cluster } from '../../cluster/cluster.ts'
+import type { Deployment } from '../../components/api/generated/types.ts'
+import { resourcesOf } from '../../components/api/resources.ts'
+import { clusterProcesses } from './cluster-processes.ts'
+import { usage } from './process.ts'
+import { plainRow, type Row } from './rows.ts'
+
+const namespace = 'default'
+const podsPerDeployment = 500
+const restMs = Number(process.env['SCALE_REST_SECONDS'] ?? '60') * 1000
+/** Nodes whose start leaves the processes busy settle meanwhile. */
+const settleMs = 20_000
+const patienceMs = 3_600_000
+
+interface Size {
+  readonly nodes: number
+  readonly pods: number
+}
+
+function sizes(): Size[] {
+  return (process.env['SCALE_SIZES'] ?? '500/10000').split(',').map((text) => {
+    const [nodes = 0, pods = 0] = text.split('/').map(Number)
+    return { nodes, pods }
+  })
+}
+
+/** What all processes of one program hold and have used. */
+interface Use {
+  count: number
+  residentMb: number
+  peakMb: number
+  cpuMs: number
+}
+
+function usesOf(folder: string): Map<string, Use> {
+  const uses = new Map<string, Use>()
+  for (const { pid, program } of clusterProcesses(folder)) {
+    const { residentMb, peakMb, cpuMs } = usage(pid)
+    const so = uses.get(program) ?? { count: 0, residentMb: 0, peakMb: 0, cpuMs: 0 }
+    uses.set(program, {
+      count: so.count + 1,
+      residentMb: so.residentMb + residentMb,
+      peakMb: so.peakMb + peakMb,
+      cpuMs: so.cpuMs + cpuMs,
+    })
+  }
+  return uses
+}
+
+const shown = (seconds: number): string => `${seconds.toFixed(seconds < 10 ? 2 : 0)} s`
+
+/** Runs a phase; its rows tell its time, and what each program held after it and used in it. */
+async function phase(
+  title: string,
+  { folder, per }: { readonly folder: string; readonly per: readonly [number, string] },
+  work: () => Promise<unknown>,
+): Promise<Row[]> {
+  const before = usesOf(folder)
+  const startedAt = performance.now()
+  await work()
+  const seconds = (performance.now() - startedAt) / 1000
+  const [count, unit] = per
+  const rows = [...usesOf(folder)].map(([program, { cpuMs, residentMb, peakMb, count: many }]) => {
+    const usedMs = cpuMs - (before.get(program)?.cpuMs ?? 0)
+    const each = `${((usedMs * 1000) / count).toFixed(0)} µs ${unit}`
+    const name = many > 1 ? `${many} × ${program}` : program
+    const memory = `${residentMb.toFixed(0)} MB resident, peak ${peakMb.toFixed(0)} MB`
+    return plainRow(`  ${name}`, `${(usedMs / 1000).toFixed(1)} s`, `${each}; ${memory}`)
+  })
+  const told = [plainRow(title, shown(seconds), 'below: processor time and memory'), ...rows]
+  // A size takes minutes: what is known is shown at once.
+  for (const { name, skiff, note } of told) console.log(`${name}: ${skiff} (${note})`)
+  return told
+}
+
+function deployment(index: number, replicas: number): Deployment {
+  const labels = { app: `scale-${index}` }
+  const resources = { requests: { cpu: '10m', memory: '10Mi' } }
+  const container = { name: 'main', image: 'example.com/app:1', resources }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: `scale-${index}`, namespace, labels },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [container] } },
+    },
+  } as Deployment
+}
+
+/** Creates Deployments of so many pods, and resolves when all of these are ready. */
+async function runPods({ client }: Cluster, pods: number): Promise<void> {
+  const deployments = client.resource<Deployment>(resourcesOf(client.dialect).deployments)
+  for (let made = 0, index = 0; made < pods; index += 1) {
+    const replicas = Math.min(podsPerDeployment, pods - made)
+    await deployments.create(deployment(index, replicas))
+    made += replicas
+  }
+  await until(async () => {
+    const { items } = await deployments.list({ namespace })
+    return items.reduce((sum, { status }) => sum + (status?.readyReplicas ?? 0), 0) >= pods
+  })
+}
+
+async function deletePods({ client }: Cluster): Promise<void> {
+  const { deployments, pods } = resourcesOf(client.dialect)
+  const options = { propagationPolicy: 'Background' } as const
+  await client.resource(deployments).deleteCollection({ namespace }, options)
+  await until(async () => {
+    const page = { namespace, limit: 1, metadataOnly: true }
+    return (await client.resource(pods).list(page)).items.length === 0
+  })
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + patienceMs
+  while (!(await holds())) {
+    if (performance.now() > endMs) throw new Error('not done within an hour')
+    await delay(250)
+  }
+}
+
+async function measureSize({ nodes, pods }: Size): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'skiff-bench-scale-'))
+  const size = `${nodes} nodes, ${pods} pods`
+  const perNode = { folder, per: [nodes, 'a node'] } as const
+  const perPod = { folder, per: [pods, 'a pod'] } as const
+  let cluster: Cluster | undefined
+  try {
+    const rows = await phase(`${size}: all nodes Ready`, perNode, async () => {
+      const [name, stateRoot] = ['bench', folder]
+      const from = { name, stateRoot, nodes: 0, simulatedNodes: nodes, port: 0 }
+      cluster = await startCluster({ ...from, waitMs: 1_200_000 })
+    })
+    if (cluster === undefined) throw new Error('the cluster did not start')
+    const running = cluster
+    await delay(settleMs)
+    const atRest = [Math.round((nodes * restMs) / 10_000), 'a heartbeat'] as const
+    rows.push(...(await phase(`${size}: at rest`, { folder, per: atRest }, () => delay(restMs))))
+    rows.push(...(await phase(`${size}: all Running`, perPod, () => runPods(running, pods))))
+    rows.push(...(await phase(`${size}: all deleted`, perPod, () => deletePods(running))))
+    return rows
+  } finally {
+    await cluster?.[Symbol.asyncDispose]()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+export async function measureScale(): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const size of sizes()) rows.push(...(await measureSize(size)))
+  return rows
+}
