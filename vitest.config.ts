@@ -54,6 +54,7 @@ export default defineConfig({
             // Of `npm run examples`.
             'test/examples/**',
             'test/clients/go.test.ts',
+            'test/clients/upstream-storage.test.ts',
             ...sharing.map((one) => one.replace('/**/*.test.ts', '/**/!(slow-start).test.ts')),
           ],
         },

@@ -5,7 +5,11 @@ import { suite } from './test/support/suite.ts'
 export default defineConfig({
   test: {
     ...suite,
-    include: ['test/examples/*.test.ts', 'test/clients/go.test.ts'],
+    include: [
+      'test/examples/*.test.ts',
+      'test/clients/go.test.ts',
+      'test/clients/upstream-storage.test.ts',
+    ],
     // Compilers take every core.
     fileParallelism: false,
     // The first build of an example's libraries takes minutes on a small machine.

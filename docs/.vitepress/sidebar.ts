@@ -93,6 +93,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 9: shared expressions', link: '/decisions/0009-shared-expressions' },
       { text: 'Decision 10: embedded clusters', link: '/decisions/0010-embedded-clusters' },
       { text: 'Decision 11: kept code', link: '/decisions/0011-kept-code' },
+      { text: "Decision 12: upstream's layout", link: '/decisions/0012-upstreams-layout' },
     ],
   },
 ]

@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 /** Longest first, as measured; names of files below `test`. */
 const longest = [
   'clients/go.test.ts',
+  'clients/upstream-storage.test.ts',
   'examples/java.test.ts',
   'e2e/processes.test.ts',
   'e2e/kubectl-stateful-and-daemon-sets.test.ts',
