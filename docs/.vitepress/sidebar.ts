@@ -45,6 +45,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Run a webhook on your machine', link: '/how-to/webhook' },
       { text: 'Encrypt data at rest', link: '/how-to/encryption' },
       { text: 'Keep state in etcd', link: '/etcd' },
+      { text: 'Several API servers', link: '/several-api-servers' },
       { text: 'Keep an audit log', link: '/how-to/audit' },
       { text: 'Log in with OpenID Connect', link: '/how-to/oidc' },
       { text: 'Serve an aggregated API', link: '/how-to/aggregated-api' },
