@@ -71,6 +71,7 @@ async function imports(): Promise<Import[]> {
 const wrappers: Record<string, readonly string[]> = {
   '@bufbuild/cel': ['components/cel/'],
   re2js: ['components/cel/linear-pattern.ts'],
+  'age-encryption': ['cluster/backup/seal.ts'],
   '@noble/ciphers': ['components/api-server/encryption/secretbox.ts'],
   cborg: ['components/api-server/encoding/cbor.ts'],
   'sorted-btree': ['components/component-base/sorted-map.ts'],

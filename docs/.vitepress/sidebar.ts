@@ -42,6 +42,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Run several clusters', link: '/how-to/several-clusters' },
       { text: 'Simulate thousands of nodes', link: '/how-to/many-nodes' },
       { text: 'Save and import clusters', link: '/how-to/save-and-import' },
+      { text: 'Back up and restore a cluster', link: '/how-to/backup' },
       { text: 'Run a webhook on your machine', link: '/how-to/webhook' },
       { text: 'Encrypt data at rest', link: '/how-to/encryption' },
       { text: 'Keep state in etcd', link: '/etcd' },
@@ -95,6 +96,7 @@ export const sidebar: readonly SidebarGroup[] = [
       { text: 'Decision 10: embedded clusters', link: '/decisions/0010-embedded-clusters' },
       { text: 'Decision 11: kept code', link: '/decisions/0011-kept-code' },
       { text: "Decision 12: upstream's layout", link: '/decisions/0012-upstreams-layout' },
+      { text: 'Decision 13: backups', link: '/decisions/0013-backups' },
     ],
   },
 ]

@@ -1,7 +1,7 @@
 /** Backups: taken under writers, put back in place of a store or as a new cluster, moved to etcd and back; and what is refused. */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { backupLines } from '../../cluster/backup/open-backup.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
 import { openCluster } from '../../cluster/cluster.ts'
@@ -10,6 +10,8 @@ import { statePaths } from '../../cluster/state/state-dir.ts'
 import { resourcesOf } from '../../components/api/resources.ts'
 import type { Client } from '../../components/client/client.ts'
 import { createInformer } from '../../components/client/informer.ts'
+import { systemClock } from '../../components/component-base/clock.ts'
+import { silentLog } from '../../components/component-base/log.ts'
 import type { KubeObject } from '../../components/machinery/objects/object.ts'
 import { keyValueOf } from '../../components/store/saved-cluster.ts'
 import { requireEtcd, startEtcd } from '../support/etcd.ts'
@@ -100,7 +102,11 @@ function contents(objects: Map<string, Listed>): string[] {
 }
 
 function informerOf(cluster: Cluster) {
-  const informer = createInformer({ client: configMapsOf(cluster), clock: cluster.client.clock })
+  const informer = createInformer({
+    client: configMapsOf(cluster),
+    clock: systemClock,
+    log: silentLog,
+  })
   const stop = new AbortController()
   const running = informer.run(stop.signal)
   ends.push(async () => {
@@ -183,7 +189,7 @@ test('a backup under writers holds all that was acknowledged, and takes the plac
     await expect(configMaps.update(stale)).rejects.toMatchObject({ reason: 'Conflict' })
     const exact = `resourceVersionMatch=Exact&resourceVersion=${resourceVersion}&limit=500`
     await expect(
-      again.client.rest.request({ method: 'GET', path: `/api/v1/configmaps?${exact}` }),
+      again.client.rest.json({ method: 'GET', path: `/api/v1/configmaps?${exact}` }),
     ).rejects.toMatchObject({ code: 410 })
     expect(Number(list.metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion))
   }
@@ -197,7 +203,7 @@ test('a cluster that is gone comes back from its encrypted backup: the same node
   const cluster = await place.up('gone', ['--nodes', '1', '--simulated-nodes', '2'])
   const { client } = cluster
   const accounts = client.resource(resourcesOf(client.dialect).serviceAccounts)
-  const { status } = (await client.rest.request({
+  const { status } = (await client.rest.json({
     method: 'POST',
     path: '/api/v1/namespaces/default/serviceaccounts/default/token',
     body: { kind: 'TokenRequest', apiVersion: 'authentication.k8s.io/v1', spec: {} },
@@ -358,5 +364,3 @@ async function openUp(name: string): Promise<Cluster> {
   await place.up(name)
   return await openCluster({ name, stateRoot: place.stateRoot })
 }
-
-void describe
